@@ -1,0 +1,52 @@
+"""Errors that users meet.
+
+Each carries one sentence that says what is wrong, where, and what to do.  The command line prints that sentence and nothing else.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class InerticaError(Exception):
+    """Base of all errors inertica raises on purpose."""
+
+
+class InputError(InerticaError):
+    """Something the user gave is missing, malformed or contradictory; the command line exits with code 2."""
+
+
+class FileError(InputError):
+    """A file cannot be read or does not say what it should.
+
+    Args:
+        path: the file.
+        problem: what is wrong and what to do, without the file's name.
+        line: 1-based line, when known.
+        column: 1-based column, when known.
+    """
+
+    def __init__(self, path: str | Path, problem: str, line: int | None = None, column: int | None = None) -> None:
+        self.path, self.problem, self.line, self.column = Path(path), problem, line, column
+        where = str(path) + (f":{line}" if line else "") + (f":{column}" if line and column else "")
+        super().__init__(f"{where}: {problem}")
+
+
+class MissingDependencyError(InerticaError):
+    """An optional package is needed for what was asked."""
+
+    def __init__(self, package: str, purpose: str, extra: str) -> None:
+        super().__init__(f"{purpose} needs the package {package}; install it with: pip install 'inertica[{extra}]'")
+
+
+class ModelWarning(UserWarning):
+    """A model file says something doubtful that does not stop the work, such as a link without mass."""
+
+
+def nearest(word: str, valid: Iterable[str]) -> str:
+    """A phrase that names the closest valid word: `did you mean 'friction'?`, or the whole list when none is close."""
+    words = sorted(valid)
+    close = difflib.get_close_matches(word, words, n=1, cutoff=0.5)
+    return f"did you mean '{close[0]}'?" if close else "valid are: " + ", ".join(words)

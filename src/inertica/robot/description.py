@@ -1,0 +1,75 @@
+"""What a model file says, in one object: the robot, its layout with the terms, the prior values, and the facts beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from inertica.robot.layout import Layout, Parameters
+from inertica.robot.model import Robot
+from inertica.robot.terms import Term
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a description came from, so that values can be written back into the same file.
+
+    Args:
+        format: dh, urdf or mjcf.
+        path: the model file (not the card that points to it).
+        card: the robot card, when there is one.
+        root, tip, joints: the sub-chain that was selected.
+    """
+
+    format: str
+    path: Path
+    card: Path | None = None
+    root: str | None = None
+    tip: str | None = None
+    joints: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Description:
+    """A robot as a model file or card describes it.
+
+    Args:
+        robot: geometry, limits, gravity.
+        layout: its parameters, with the terms the file or card asks for.
+        prior: values of the file (CAD or reference), origin says which.
+        source: the file.
+        friction_stated: whether friction was stated; when not, identification chooses.
+        loop: control law and gains as stated (`law`, `kp`, `kd`, `ki`, `rate`, ...), joint-side SI units; None when not stated.
+        noise: named noise presets: name -> {q: sd in rad (number or per joint), tau: sd in N m, ...}.
+        friction_sets: other stated friction values by name (stribeck, lugre, ...), for simulation.
+        home: joint coordinates of the home pose.
+        log: how a log of this robot is to be read: `columns`, `torque`, `transmission`.
+        trust: trust in the file's own values, as stated under `prior`.
+        reference: published numbers and remarks kept with a catalog robot; free form.
+        notes: remarks of the reader, one sentence each.
+    """
+
+    robot: Robot
+    layout: Layout
+    prior: Parameters
+    source: Source
+    friction_stated: bool = False
+    loop: Mapping[str, Any] | None = None
+    noise: Mapping[str, Any] = field(default_factory=dict)
+    friction_sets: Mapping[str, Any] = field(default_factory=dict)
+    home: tuple[float, ...] = ()
+    log: Mapping[str, Any] = field(default_factory=dict)
+    trust: Mapping[str, Any] = field(default_factory=dict)
+    reference: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.robot.name
+
+    def with_terms(self, terms: tuple[Term, ...], payloads: tuple[Any, ...] | None = None) -> Description:
+        """The same robot with other terms; prior values are carried over by name."""
+        layout = replace(self.layout, terms=terms, payloads=self.layout.payloads if payloads is None else payloads)
+        return replace(self, layout=layout, prior=self.prior.on(layout))

@@ -1,0 +1,112 @@
+"""Drives: armature and couplings between a motor and several joints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from inertica.errors import InputError
+from inertica.robot.friction import direction
+from inertica.robot.terms import Column, Motion, Parameter, Term
+from inertica.scalars import Scalar
+
+
+@dataclass(frozen=True)
+class Armature(Term):
+    """tau = Ia ddq: inertia of rotor and gear, seen from the joint.
+
+    `shared_with` is the toolbox form of a coupled drive: the motor of joint j drives joint k as well, with the same inertia,
+    tau_k += Ia_j ddq_j and tau_j += Ia_j ddq_k.
+    """
+
+    at: int
+    shared_with: int | None = None
+    rank = 0
+
+    @property
+    def joint(self) -> int:
+        return self.at
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (Parameter(f"Ia{self.at + 1}", "armature", "kg m^2", self.at, lower=0.0),)
+
+    def columns(self, x: Motion) -> list[Column]:
+        if self.shared_with is None:
+            return [{self.at: x.ddq[self.at]}]
+        return [{self.at: x.ddq[self.at] + x.ddq[self.shared_with], self.shared_with: x.ddq[self.at]}]
+
+
+@dataclass(frozen=True)
+class Coupling(Term):
+    """A motor that turns with a linear combination of joints, theta = sum_k c_k q_k.
+
+    Its inertia Iam, viscous friction Fvm and Coulomb friction Fcm act on every joint involved,
+
+        tau_k += c_k ( Iam sum_{l != k} c_l ddq_l + Fvm sum_{l != k} c_l dq_l + Fcm sign(sum_l c_l dq_l) ),
+
+    the motor's own share of each joint, c_k^2 Iam and c_k^2 Fvm, being part of that joint's Ia and Fv.
+
+    Args:
+        motor: 0-based number the parameters carry (`Iam6`).
+        joints: 0-based joints it turns with.
+        ratios: c_k, one per joint; 1 by default.
+        width: of a smooth sign.
+    """
+
+    motor: int
+    joints: tuple[int, ...]
+    ratios: tuple[float, ...] = ()
+    width: float = 0.0
+
+    def __post_init__(self) -> None:
+        if len(self.joints) < 2 or len(set(self.joints)) != len(self.joints):
+            raise InputError(f"the coupling of motor {self.motor + 1} needs two or more different joints")
+        if self.ratios and len(self.ratios) != len(self.joints):
+            raise InputError(f"the coupling of motor {self.motor + 1} has {len(self.ratios)} ratios for {len(self.joints)} joints")
+
+    @property
+    def joint(self) -> None:
+        return None
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        kinds = (("Iam", "armature", "kg m^2"), ("Fvm", "viscous", "N m s/rad"), ("Fcm", "coulomb", "N m"))
+        return tuple(Parameter(f"{symbol}{self.motor + 1}", kind, unit, lower=0.0) for symbol, kind, unit in kinds)
+
+    def columns(self, x: Motion) -> list[Column]:
+        ratio = dict(zip(self.joints, self.ratios or (1.0,) * len(self.joints), strict=True))
+
+        def others(rates: list[Scalar]) -> Column:
+            return {k: c * sum(ratio[j] * rates[j] for j in self.joints if j != k) for k, c in ratio.items()}
+
+        motor_speed = sum(c * x.dq[k] for k, c in ratio.items())
+        s = direction(motor_speed, self.width)
+        return [others(list(x.ddq)), others(list(x.dq)), {k: c * s for k, c in ratio.items()}]
+
+
+@dataclass(frozen=True)
+class ToolboxCoupling(Term):
+    """Friction of a coupled drive as the survey's toolbox models it on the TX40, without its own inertia (that is Ia of the motor).
+
+    tau_k += Fvm dq_j + Fcm s(dq_j) and tau_j += Fvm dq_k + Fcm s(dq_k), j the motor's own joint, k the other one.
+    """
+
+    motor: int
+    other: int
+    width: float = 0.0
+
+    @property
+    def joint(self) -> None:
+        return None
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        kinds = (("Fvm", "viscous", "N m s/rad"), ("Fcm", "coulomb", "N m"))
+        return tuple(Parameter(f"{symbol}{self.motor + 1}", kind, unit, lower=0.0) for symbol, kind, unit in kinds)
+
+    def columns(self, x: Motion) -> list[Column]:
+        j, k = self.motor, self.other
+        return [
+            {k: x.dq[j], j: x.dq[k]},
+            {k: direction(x.dq[j], self.width), j: direction(x.dq[k], self.width)},
+        ]

@@ -1,0 +1,197 @@
+"""Terms: everything that adds torque to a joint besides the rigid links.
+
+A term names its parameters and gives the regressor columns they multiply, as functions of the motion on scalars of any type.
+The same lines serve the fit, the compiled kernels, their derivatives and the simulation.  Parameters that enter nonlinearly
+(a Stribeck velocity) are `shapes`: for fixed shapes a term is linear like the others, which is what separable least squares
+uses.  A term with `memory` (LuGre) has an inner state; it can be simulated but has no regressor.
+
+Friction laws are in `friction.py`, drives in `drives.py`, formulas of users in `formula.py`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from inertica.robot.model import IDENTITY, ORIGIN, Matrix, Vector
+from inertica.scalars import Scalar, cos, sin
+
+Column = dict[int, Scalar]
+"""One regressor column at one instant: 0-based joint -> torque on it per unit of the parameter; absent joints get none."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One entry of a layout: a parameter that enters the torques linearly.
+
+    Args:
+        name: with the 1-based joint number, `Fc6`.
+        kind: what it is in one word: inertia, first_moment, mass, armature, viscous, coulomb, offset, ...
+        unit: SI.
+        joint: 0-based joint or link it belongs to; None when it belongs to several.
+        lower: sign constraint, 0 for what cannot be negative.
+        fixed: known and not to be identified; its prior value holds.
+    """
+
+    name: str
+    kind: str
+    unit: str
+    joint: int | None = None
+    lower: float = float("-inf")
+    fixed: bool = False
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A parameter that enters nonlinearly, with the value it starts from."""
+
+    name: str
+    unit: str
+    value: float
+    lower: float = 0.0
+
+
+@dataclass(frozen=True)
+class Motion:
+    """What a term sees at one instant: joint coordinates and rates, its shapes by name, its memory."""
+
+    q: Sequence[Scalar]
+    dq: Sequence[Scalar]
+    ddq: Sequence[Scalar]
+    shapes: Mapping[str, Scalar] = field(default_factory=dict)
+    memory: Sequence[Scalar] = ()
+
+
+class Term(ABC):
+    """Base of all terms.  `rank` orders the terms of one joint in the layout: Ia 0, Fv 1, Fc 2, off 3, the rest after."""
+
+    rank: int = 9
+
+    @property
+    @abstractmethod
+    def joint(self) -> int | None:
+        """The joint it is listed with, None for terms that span several joints."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> tuple[Parameter, ...]: ...
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        return ()
+
+    @property
+    def memory(self) -> tuple[str, ...]:
+        """Names of inner states; zero at the start."""
+        return ()
+
+    def columns(self, x: Motion) -> list[Column]:
+        """One column per parameter; the term's torque is the sum of parameter times column, plus `torque`."""
+        return []
+
+    def torque(self, x: Motion) -> Column:
+        """Torque that no linear parameter multiplies."""
+        return {}
+
+    def advance(self, x: Motion, dt: float) -> list[Scalar]:
+        """Inner states one step later, with the motion held."""
+        return []
+
+
+@dataclass(frozen=True)
+class Spring(Term):
+    """tau = Ks (q - rest): a torsional spring, or a linear one on a prismatic joint."""
+
+    at: int
+    rest: float = 0.0
+
+    @property
+    def joint(self) -> int:
+        return self.at
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (Parameter(f"Ks{self.at + 1}", "stiffness", "N m/rad", self.at, lower=0.0),)
+
+    def columns(self, x: Motion) -> list[Column]:
+        return [{self.at: x.q[self.at] - self.rest}]
+
+
+@dataclass(frozen=True)
+class Counterbalance(Term):
+    """tau = Kbs sin(q) + Kbc cos(q): a spring or a weight that balances gravity on a revolute joint."""
+
+    at: int
+
+    @property
+    def joint(self) -> int:
+        return self.at
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return tuple(Parameter(f"Kb{c}{self.at + 1}", "balance", "N m", self.at) for c in "sc")
+
+    def columns(self, x: Motion) -> list[Column]:
+        return [{self.at: sin(x.q[self.at])}, {self.at: cos(x.q[self.at])}]
+
+
+@dataclass(frozen=True)
+class UserTerm(Term):
+    """A column given by a function of the motion: tau = K * column(motion), one parameter.
+
+    Args:
+        name: of the parameter.
+        column: `Motion -> {joint: value}`, written with `inertica.scalars` functions; affine in ddq.
+        unit: of the parameter.
+        lower: sign constraint.
+        at: joint it is listed with.
+    """
+
+    name: str
+    column: Callable[[Motion], Column]
+    unit: str = "1"
+    lower: float = float("-inf")
+    at: int | None = None
+
+    @property
+    def joint(self) -> int | None:
+        return self.at
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (Parameter(self.name, "user", self.unit, self.at, self.lower),)
+
+    def columns(self, x: Motion) -> list[Column]:
+        return [self.column(x)]
+
+
+@dataclass(frozen=True)
+class RigidBody:
+    """Ten inertial parameters of a body fixed to a link: the link itself, or a payload at a pose of its own.
+
+    Args:
+        link: 0-based link that carries it.
+        suffix: what the parameter names end in: `3` for link 3, `p` for a payload.
+        rotation: link <- body.
+        position: origin of the body frame in the link frame.
+    """
+
+    link: int
+    suffix: str
+    rotation: Matrix = IDENTITY
+    position: Vector = ORIGIN
+
+    @property
+    def at_link_frame(self) -> bool:
+        return self.rotation == IDENTITY and self.position == ORIGIN
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        kinds = [("inertia", "kg m^2")] * 6 + [("first_moment", "kg m")] * 3 + [("mass", "kg")]
+        names = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
+        positive = {"XX", "YY", "ZZ", "M"}
+        return tuple(
+            Parameter(name + self.suffix, kind, unit, self.link, 0.0 if name in positive else float("-inf"))
+            for name, (kind, unit) in zip(names, kinds, strict=True)
+        )
