@@ -1,0 +1,180 @@
+"""Equations of motion of a robot with its terms, on scalars of any type.
+
+    tau = M(q) ddq + h(q, dq),      tau = Y(q, dq, ddq) chi  (+ torques of terms that have no linear parameter)
+
+The rigid part comes from the recursions, the rest from the terms of the layout.  Evaluate them on NumPy arrays for a plain
+reference, on symbols to compile them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from inertica.dynamics import recursions
+from inertica.errors import InputError
+from inertica.robot.inertia import frame_change_matrix
+from inertica.robot.layout import Layout
+from inertica.robot.terms import Column, Motion, Term
+from inertica.scalars import Scalar
+
+Vector = Sequence[Scalar]
+
+
+class Equations:
+    """The equations for one layout.  `shapes` and `memory` are in the layout's order everywhere.
+
+    Args:
+        layout: robot and terms.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.robot = layout.robot
+
+    def regressor(self, q: Vector, dq: Vector, ddq: Vector, shapes: Vector) -> list[list[Scalar]]:
+        """Y (n rows, one column per parameter) with tau = Y chi."""
+        self.require_linear("a regressor")
+        n = self.robot.n
+        links = recursions.regressor(recursions.poses(self.robot, q), dq, ddq, self.robot.gravity)
+        Y: list[list[Scalar]] = [[0.0] * self.layout.size for _ in range(n)]
+        for (body, where), A in zip(self.layout.bodies, self._to_link, strict=True):
+            for i in range(n):
+                block = links[i][10 * body.link : 10 * body.link + 10]
+                Y[i][where] = block if A is None else [_combine(A[:, k], block) for k in range(10)]
+        for term, where, x in self._seen(q, dq, ddq, shapes, ()):
+            for k, column in zip(range(where.start, where.stop), term.columns(x), strict=True):
+                for joint, value in column.items():
+                    Y[joint][k] = value
+        return Y
+
+    def inverse_dynamics(self, q: Vector, dq: Vector, ddq: Vector, chi: Vector, shapes: Vector, memory: Vector = ()) -> list[Scalar]:
+        """Joint torques of a motion."""
+        tau = recursions.inverse_dynamics(recursions.poses(self.robot, q), dq, ddq, self.link_inertia(chi), self.robot.gravity)
+        return [a + b for a, b in zip(tau, self._term_torques(q, dq, ddq, chi, shapes, memory), strict=True)]
+
+    def mass_matrix(self, q: Vector, chi: Vector, shapes: Vector) -> list[list[Scalar]]:
+        """M(q), symmetric, terms included."""
+        n = self.robot.n
+        M = recursions.mass_matrix(recursions.poses(self.robot, q), self.link_inertia(chi))
+        zero = [0.0] * n
+        memory = [0.0] * len(self.layout.memory)
+        at_rest = self._term_torques(q, zero, zero, chi, shapes, memory)
+        for j in range(n):  # terms are affine in ddq: a unit acceleration reads off a column
+            unit = [1.0 if i == j else 0.0 for i in range(n)]
+            pushed = self._term_torques(q, zero, unit, chi, shapes, memory)
+            for i in range(n):
+                M[i][j] = M[i][j] + (pushed[i] - at_rest[i])
+        return M
+
+    def bias(self, q: Vector, dq: Vector, chi: Vector, shapes: Vector, memory: Vector = ()) -> list[Scalar]:
+        """h(q, dq): Coriolis, gravity, friction and all else that is there without acceleration."""
+        return self.inverse_dynamics(q, dq, [0.0] * self.robot.n, chi, shapes, memory)
+
+    def forward_dynamics(self, q: Vector, dq: Vector, tau: Vector, chi: Vector, shapes: Vector, memory: Vector = ()) -> list[Scalar]:
+        """ddq = M^-1 (tau - h)"""
+        h = self.bias(q, dq, chi, shapes, memory)
+        return recursions.solve_positive(self.mass_matrix(q, chi, shapes), [t - x for t, x in zip(tau, h, strict=True)])
+
+    def advance_memory(self, q: Vector, dq: Vector, shapes: Vector, memory: Vector, dt: float) -> list[Scalar]:
+        """Inner states of terms one step later."""
+        zero = [0.0] * self.robot.n
+        return [z for term, _, x in self._seen(q, dq, zero, shapes, memory) for z in term.advance(x, dt)]
+
+    def link_inertia(self, chi: Vector) -> list[list[Scalar]]:
+        """Ten parameters per link, with the payloads it carries."""
+        out: list[list[Scalar]] = [[0.0] * 10 for _ in range(self.robot.n)]
+        for (body, where), A in zip(self.layout.bodies, self._to_link, strict=True):
+            own = list(chi[where])
+            moved = own if A is None else [_combine(row, own) for row in A]
+            out[body.link] = recursions.add(out[body.link], moved)
+        return out
+
+    def require_linear(self, purpose: str) -> None:
+        """Refuse terms with memory where only the present motion is known."""
+        for term, _ in self.layout.drives:
+            if term.memory:
+                raise InputError(
+                    f"{self.robot.name}: {purpose} is not possible with {type(term).__name__} on joint {(term.joint or 0) + 1}, "
+                    "which has an inner state; use it in simulation and identify with stribeck"
+                )
+
+    def check_terms(self) -> None:
+        """Every term must be affine in ddq, with a symmetric inertia, or the forward dynamics would be wrong."""
+        n = self.robot.n
+        rng = np.random.default_rng(7)
+        q, dq, a, b = rng.normal(size=(4, n))
+        shapes = [s.value for s in self.layout.shapes]
+        memory = [0.1] * len(self.layout.memory)
+        for term, where, _ in self._seen(q, dq, a, shapes, memory):
+
+            def torque(ddq: np.ndarray, term: Term = term) -> np.ndarray:
+                x = next(x for t, _, x in self._seen(q, dq, ddq, shapes, memory) if t is term)
+                return _dense([*term.columns(x), term.torque(x)], n)
+
+            rest = torque(np.zeros(n))
+            label = ", ".join(p.name for p in term.parameters) or type(term).__name__
+            if not np.allclose(torque(a + 2.0 * b) - rest, torque(a) + 2.0 * torque(b) - 3.0 * rest, atol=1e-9):
+                raise InputError(f"{self.robot.name}: term {label} is not affine in the joint accelerations")
+            inertia = np.stack([torque(unit) - rest for unit in np.eye(n)], axis=-1)  # (columns, n, n)
+            if not np.allclose(inertia, np.swapaxes(inertia, -1, -2), atol=1e-9):
+                raise InputError(f"{self.robot.name}: term {label} makes the inertia matrix unsymmetric, which no drive does")
+
+    def _term_torques(self, q: Vector, dq: Vector, ddq: Vector, chi: Vector, shapes: Vector, memory: Vector) -> list[Scalar]:
+        tau: list[Scalar] = [0.0] * self.robot.n
+        for term, where, x in self._seen(q, dq, ddq, shapes, memory):
+            for value, column in zip(chi[where], term.columns(x), strict=True):
+                for joint, factor in column.items():
+                    tau[joint] = tau[joint] + value * factor
+            for joint, extra in term.torque(x).items():
+                tau[joint] = tau[joint] + extra
+        return tau
+
+    def _seen(self, q: Vector, dq: Vector, ddq: Vector, shapes: Vector, memory: Vector) -> list[tuple[Term, slice, Motion]]:
+        """Every term with its parameters' slice and the motion as it sees it."""
+        named = dict(zip((s.name for s in self.layout.shapes), shapes, strict=True))
+        out, used = [], 0
+        for term, where in self.layout.drives:
+            own = {s.name: named[s.name] for s in term.shapes}
+            out.append((term, where, Motion(q, dq, ddq, own, memory[used : used + len(term.memory)])))
+            used += len(term.memory)
+        return out
+
+    @cached_property
+    def _to_link(self) -> list[np.ndarray | None]:
+        """For every body the matrix that moves its ten parameters into the link frame; None when it sits there."""
+        return [None if b.at_link_frame else frame_change_matrix(b.rotation, b.position) for b, _ in self.layout.bodies]
+
+
+def on_arrays(evaluate: Callable[..., list[Scalar]], *vectors: np.ndarray) -> list[Scalar]:
+    """Call an equation with (N, n) arrays in place of vectors: each scalar is then an array over the N samples."""
+    return evaluate(*(list(np.moveaxis(np.asarray(v, float), -1, 0)) for v in vectors))
+
+
+def plain_regressor(layout: Layout, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, shapes: np.ndarray | None = None) -> np.ndarray:
+    """(N, n, P) regressor evaluated on NumPy arrays, without compiling: for a few hundred samples, and as a reference in tests."""
+    values = [s.value for s in layout.shapes] if shapes is None else list(shapes)
+    rows = on_arrays(lambda *m: Equations(layout).regressor(*m, values), q, dq, ddq)
+    out = np.empty((len(q), layout.robot.n, layout.size))
+    for i, row in enumerate(rows):
+        for k, value in enumerate(row):
+            out[:, i, k] = value
+    return out
+
+
+def _combine(weights: np.ndarray, values: Vector) -> Scalar:
+    total: Scalar = 0.0
+    for w, v in zip(weights, values, strict=True):
+        if w:
+            total = total + float(w) * v
+    return total
+
+
+def _dense(columns: list[Column], n: int) -> np.ndarray:
+    out = np.zeros((len(columns), n))
+    for row, column in zip(out, columns, strict=True):
+        for joint, value in column.items():
+            row[joint] = value
+    return out

@@ -1,0 +1,116 @@
+"""Compiled loops that need no knowledge of a robot: lanes from arrays and back, and the time loop of the simulation.
+
+These are plain Numba functions, compiled once per installation.  The robot enters as the addresses of its generated kernels.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+
+
+@intrinsic
+def _call(typing: Any, address: Any, work: Any, count: Any) -> Any:
+    """Call a kernel `void(double *work, int64 count)`."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[1])(context, builder, arguments[1]).data
+        kernel = ir.FunctionType(ir.VoidType(), [data.type, ir.IntType(64)])
+        builder.call(builder.inttoptr(arguments[0], kernel.as_pointer()), [data, arguments[2]])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, work, types.int64), generate
+
+
+@intrinsic
+def _call_step(typing: Any, address: Any, work: Any, count: Any, step: Any, table: Any, first: Any) -> Any:
+    """Call a kernel `void(double *work, int64 count, int64 step, double *reference)` with a row of the reference table."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[1])(context, builder, arguments[1]).data
+        rows = context.make_array(signature.args[4])(context, builder, arguments[4]).data
+        row = builder.gep(rows, [arguments[5]])
+        whole = ir.IntType(64)
+        kernel = ir.FunctionType(ir.VoidType(), [data.type, whole, whole, data.type])
+        builder.call(builder.inttoptr(arguments[0], kernel.as_pointer()), [data, arguments[2], arguments[3], row])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, work, types.int64, types.int64, table, types.int64), generate
+
+
+@nb.njit(**_OPTIONS)
+def fill(work: Any, offset: int, stride: int, padded: int, values: Any, first: int, count: int) -> None:
+    """Rows of lanes from samples first .. first + count of an (N, k) array; the last sample fills up to `padded`."""
+    for j in range(values.shape[1]):
+        at = offset + j * stride
+        for i in range(count):
+            work[at + i] = values[first + i, j]
+        for i in range(count, padded):
+            work[at + i] = work[at + count - 1]
+
+
+@nb.njit(**_OPTIONS)
+def scatter(work: Any, offset: int, stride: int, out: Any, columns: Any, first: int, count: int) -> None:
+    """Samples first .. first + count of an (N, k) array from rows of lanes, row j into column columns[j]."""
+    for i in range(count):
+        for j in range(columns.shape[0]):
+            out[first + i, columns[j]] = work[offset + j * stride + i]
+
+
+@nb.njit(**_OPTIONS)
+def time_loop(
+    work: Any, lanes: int, steps: int, begin: int, forward: int, finish: int, stages: Any, output: int, reference: Any, keep: Any, rows: int, out: Any
+) -> None:
+    """Simulate one block of lanes.
+
+    Args:
+        work: rows of lanes with state, parameters and gains set up.
+        lanes: simulations in the block.
+        steps: control steps.
+        begin: measures and controls: state -> torque.
+        forward: torque -> acceleration.
+        finish: inner states of friction; 0 for none.
+        stages: of the integrator; forward dynamics run between them.
+        output: adds sensor noise to what is recorded; 0 for none.
+        reference: (steps, m) table.
+        keep: steps to record, ascending.
+        rows: leading rows to record.
+        out: (len(keep), rows * lanes)
+    """
+    recorded = 0
+    width = reference.shape[1]
+    for k in range(steps):
+        _call_step(begin, work, lanes, k, reference, k * width)
+        _call(forward, work, lanes)
+        if recorded < keep.shape[0] and keep[recorded] == k:
+            if output:
+                _call_step(output, work, lanes, k, reference, k * width)
+            for i in range(rows * lanes):
+                out[recorded, i] = work[i]
+            recorded += 1
+        if finish:
+            _call(finish, work, lanes)
+        for s in range(stages.shape[0] - 1):
+            _call(stages[s], work, lanes)
+            _call(forward, work, lanes)
+        _call(stages[stages.shape[0] - 1], work, lanes)
+
+
+@nb.njit(**_OPTIONS)
+def first_measurement(measure: int, work: Any, lanes: int, reference: Any) -> None:
+    """Call the measuring kernel for step 0."""
+    _call_step(measure, work, lanes, 0, reference, 0)
+
+
+def warm_up() -> None:
+    """Load (or on a new installation compile) the loops, so that timings of the first real call are honest."""
+    work = np.zeros(16)
+    fill(work, 0, 8, 8, np.zeros((1, 1)), 0, 1)
+    scatter(work, 0, 8, np.zeros((1, 1)), np.zeros(1, np.int64), 0, 1)

@@ -1,0 +1,118 @@
+"""Machine code from LLVM text, kept on disk.
+
+Code is compiled for this machine's processor through llvmlite, the compiler layer of Numba, and kept as object files in the user's cache
+folder (`INERTICA_CACHE` or the platform's), named by a hash of the text, the processor and the compiler's version.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+
+class NativeCode:
+    """Compiled functions.  `address(name)` for use in compiled loops, `function(name, ...)` for a call from Python."""
+
+    def __init__(self, machine_code: bytes) -> None:
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _new_target_machine())  # the engine owns its machine
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
+        self._engine.finalize_object()
+
+    def address(self, name: str) -> int:
+        address = self._engine.get_function_address(name)
+        assert address, f"compiled code has no function {name}"
+        return int(address)
+
+    def function(self, name: str, *argument_types: Any) -> Callable[..., None]:
+        """A callable that releases the interpreter lock while it runs."""
+        call = ctypes.CFUNCTYPE(None, *argument_types)(self.address(name))
+        call.owner = self  # type: ignore[attr-defined]  # the code must live as long as the callable
+        return call
+
+
+def compiled(text: str) -> NativeCode:
+    """Machine code of an LLVM text, from disk if it was made before."""
+    name = hashlib.sha256(f"{text}|{_machine()}".encode()).hexdigest()[:32]
+    path = cache_folder() / f"{name}.o"
+    try:
+        return NativeCode(path.read_bytes())
+    except FileNotFoundError:
+        code = _target_machine().emit_object(_parsed(text))
+    _write_atomically(path, code)
+    return NativeCode(code)
+
+
+def assembly(text: str) -> str:
+    """The assembly that a text compiles to on this machine."""
+    return str(_target_machine().emit_assembly(_parsed(text)))
+
+
+def has_fma() -> bool:
+    return bool(_features().get("fma")) or "aarch64" in llvm.get_default_triple() or "arm64" in llvm.get_default_triple()
+
+
+def cache_folder() -> Path:
+    """Where compiled code is kept."""
+    if chosen := os.environ.get("INERTICA_CACHE"):
+        return Path(chosen)
+    if sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    elif sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home()))
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "inertica"
+
+
+@cache
+def _target_machine() -> llvm.TargetMachine:
+    return _new_target_machine()
+
+
+def _new_target_machine() -> llvm.TargetMachine:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_default_triple()
+    features = ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(_features().items()))
+    cpu = llvm.get_host_cpu_name()
+    return target.create_target_machine(cpu=cpu, features=features, opt=3, codemodel="jitdefault", jit=True)
+
+
+@cache
+def _features() -> dict[str, bool]:
+    return dict(llvm.get_host_cpu_features())
+
+
+@cache
+def _machine() -> str:
+    """What compiled code depends on besides its text: compiler and processor."""
+    return f"llvmlite {llvmlite.__version__} {llvm.get_default_triple()} {llvm.get_host_cpu_name()} {sorted(_features().items())}"
+
+
+def _parsed(text: str) -> llvm.ModuleRef:
+    _target_machine()
+    module = llvm.parse_assembly(text)
+    module.triple = llvm.get_default_triple()
+    module.verify()
+    return module
+
+
+def _write_atomically(path: Path, data: bytes) -> None:
+    """Other processes may want the same file at the same time; a full disk or a read-only home only costs the next start."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(data)
+        os.replace(file.name, path)
+    except OSError:
+        return

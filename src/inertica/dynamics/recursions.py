@@ -1,0 +1,313 @@
+"""Rigid-body recursions on scalars of any type.
+
+This is the one place where the physics is written.  Every function works on whatever the caller passes as scalars: floats, NumPy
+lanes, or the symbols of the tracer, which turns these functions into straight-line kernels for one robot.  Vectors are lists
+of three scalars in the coordinates of the link they belong to.
+
+A link's inertia is its ten standard parameters about the origin of its own frame, in the layout's order: entries of the inertia
+matrix (xx, xy, xz, yy, yz, zz), first moments (mx, my, mz), mass.  Torques are linear in them, which `regressor` makes explicit.
+
+The acceleration of every point of a link follows from one matrix, U = [dw]x + [w]x[w]x: a point at r accelerates by U r relative to
+the origin, the body feels the force m a + U (m c).  U is formed once per link and shared by all that need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from inertica.robot.model import Joint, Robot
+from inertica.scalars import Scalar, cos, sin
+
+Vector: TypeAlias = Sequence[Scalar]
+
+ZERO = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A joint at its current coordinate: cos q, sin q (revolute) or the slide (prismatic)."""
+
+    joint: Joint
+    c: Scalar = 1.0
+    s: Scalar = 0.0
+    slide: Scalar = 0.0
+
+    def to_child(self, v: Vector) -> Vector:
+        """Rotate a vector from the parent's coordinates into the child's."""
+        r = self.joint.rotation
+        return turn(self.joint.axis, self.c, 0.0 - self.s, [dot((r[0][i], r[1][i], r[2][i]), v) for i in range(3)])
+
+    def to_parent(self, v: Vector) -> Vector:
+        """Rotate a vector from the child's coordinates into the parent's."""
+        turned = turn(self.joint.axis, self.c, self.s, v)
+        return [dot(row, turned) for row in self.joint.rotation]
+
+    def point(self) -> Vector:
+        """The point of the joint axis that moves with the child, in the parent frame."""
+        along = [dot(row, self.joint.axis) for row in self.joint.rotation]
+        return add(self.joint.position, scale(self.slide, along))
+
+
+@dataclass(frozen=True)
+class LinkMotion:
+    """Motion of a link frame in its own coordinates; `lift` has gravity in it, so that a link at rest accelerates upwards."""
+
+    spin: Vector  # angular velocity w
+    turn: Vector  # angular acceleration dw
+    lift: Vector  # acceleration of the origin minus gravity
+    shared: Sequence[Vector]  # U
+
+
+def poses(robot: Robot, q: Vector) -> list[Pose]:
+    """All joints at their coordinates."""
+    return [Pose(j, slide=x) if j.prismatic else Pose(j, cos(x), sin(x)) for j, x in zip(robot.joints, q, strict=True)]
+
+
+def motions(at: Sequence[Pose], dq: Vector, ddq: Vector, gravity: Vector) -> list[LinkMotion]:
+    """From the base outwards: how every link moves."""
+    base = LinkMotion(ZERO, ZERO, scale(-1.0, gravity), (ZERO, ZERO, ZERO))
+    out: list[LinkMotion] = []
+    for pose, rate, acceleration in zip(at, dq, ddq, strict=True):
+        joint = pose.joint
+        up = out[joint.parent] if joint.parent >= 0 else base
+        spin, angular = pose.to_child(up.spin), pose.to_child(up.turn)
+        lift = pose.to_child(add(up.lift, times(up.shared, pose.point())))
+        if joint.prismatic:
+            coriolis = scale(2.0 * rate, cross(spin, joint.axis))
+            lift = add(lift, add(scale(acceleration, joint.axis), coriolis))
+        else:
+            angular = add(angular, add(scale(acceleration, joint.axis), scale(rate, cross(spin, joint.axis))))
+            spin = add(spin, scale(rate, joint.axis))
+        shared = _shared(spin, angular)
+        out.append(LinkMotion(spin, angular, add(lift, times(shared, joint.arm)), shared))
+    return out
+
+
+def inverse_dynamics(at: Sequence[Pose], dq: Vector, ddq: Vector, inertia: Sequence[Vector], gravity: Vector) -> list[Scalar]:
+    """Joint torques of a motion (recursive Newton-Euler)."""
+    moving = motions(at, dq, ddq, gravity)
+    carried = [_wrench(m, chi) for m, chi in zip(moving, inertia, strict=True)]
+    tau: list[Scalar] = [0.0] * len(at)
+    for i in range(len(at) - 1, -1, -1):
+        force, moment = _about_axis(at[i].joint, *carried[i])
+        tau[i] = _share(at[i].joint, force, moment)
+        parent = at[i].joint.parent
+        if parent >= 0:
+            force, moment = _carry(at[i], force, moment)
+            carried[parent] = (add(carried[parent][0], force), add(carried[parent][1], moment))
+    return tau
+
+
+def regressor(at: Sequence[Pose], dq: Vector, ddq: Vector, gravity: Vector) -> list[list[Scalar]]:
+    """Matrix Y with tau = Y chi, chi the stacked ten parameters of every link; zero where the structure says so."""
+    columns = []
+    for link, m in enumerate(motions(at, dq, ddq, gravity)):
+        for force, moment in _unit_wrenches(m):
+            columns.append(_project(at, link, force, moment))
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def mass_matrix(at: Sequence[Pose], inertia: Sequence[Vector]) -> list[list[Scalar]]:
+    """The joint-space inertia matrix by composite bodies."""
+    n = len(at)
+    M: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    composite = [list(chi) for chi in inertia]
+    for j in range(n - 1, -1, -1):
+        force, moment = _about_axis(at[j].joint, *_unit_acceleration(at[j].joint, composite[j]))
+        i = j
+        while True:
+            M[i][j] = M[j][i] = _share(at[i].joint, force, moment)
+            if at[i].joint.parent < 0:
+                break
+            force, moment = _carry(at[i], force, moment)
+            i = at[i].joint.parent
+            force, moment = _about_axis(at[i].joint, force, moment)
+        parent = at[j].joint.parent
+        if parent >= 0:
+            composite[parent] = add(composite[parent], _in_parent(at[j], composite[j]))
+    return M
+
+
+def solve_positive(M: Sequence[Sequence[Scalar]], b: Vector) -> list[Scalar]:
+    """x with M x = b by M = L'DL, eliminated from the tip, whose entries a composite-body pass has ready first."""
+    n = len(b)
+    A = [list(row) for row in M]
+    L: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
+    inverse: list[Scalar] = [0.0] * n
+    for k in range(n - 1, -1, -1):
+        inverse[k] = 1.0 / A[k][k]
+        for i in range(k - 1, -1, -1):
+            L[k][i] = A[k][i] * inverse[k]
+            for j in range(i, -1, -1):
+                A[i][j] = A[i][j] - A[k][j] * L[k][i]
+    y = list(b)
+    for i in range(n - 1, -1, -1):
+        for k in range(n - 1, i, -1):
+            y[i] = y[i] - L[k][i] * y[k]
+    x: list[Scalar] = [0.0] * n
+    for i in range(n):
+        x[i] = y[i] * inverse[i]
+        for j in range(i):
+            x[i] = x[i] - L[i][j] * x[j]
+    return x
+
+
+def _shared(w: Vector, dw: Vector) -> list[list[Scalar]]:
+    xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
+    xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
+    return [
+        [0.0 - (yy + zz), xy - dw[2], xz + dw[1]],
+        [xy + dw[2], 0.0 - (xx + zz), yz - dw[0]],
+        [xz - dw[1], yz + dw[0], 0.0 - (xx + yy)],
+    ]
+
+
+def _wrench(m: LinkMotion, chi: Vector) -> tuple[Vector, Vector]:
+    """Force and moment about the link origin that give a body with parameters chi this motion."""
+    xx, xy, xz, yy, yz, zz, *first, mass = chi
+    w, dw, U = m.spin, m.turn, m.shared
+    pxx, pyy, pzz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
+    force = add(scale(mass, m.lift), times(U, first))
+    moment = [  # I dw + w x I w, sorted by inertia entry
+        xx * dw[0] - xy * U[2][0] + xz * U[1][0] + (zz - yy) * (w[1] * w[2]) + yz * (pyy - pzz),
+        yy * dw[1] + xy * U[2][1] - yz * U[0][1] + (xx - zz) * (w[0] * w[2]) + xz * (pzz - pxx),
+        zz * dw[2] - xz * U[1][2] + yz * U[0][2] + (yy - xx) * (w[0] * w[1]) + xy * (pxx - pyy),
+    ]
+    return force, add(moment, cross(first, m.lift))
+
+
+def _unit_wrenches(m: LinkMotion) -> list[tuple[Vector, Vector]]:
+    """`_wrench` for each of the ten unit parameters."""
+    w, dw, U, a = m.spin, m.turn, m.shared, m.lift
+    xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
+    xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
+    moments = [
+        [dw[0], xz, 0.0 - xy],
+        [0.0 - U[2][0], U[2][1], xx - yy],
+        [U[1][0], zz - xx, 0.0 - U[1][2]],
+        [0.0 - yz, dw[1], xy],
+        [yy - zz, 0.0 - U[0][1], U[0][2]],
+        [yz, 0.0 - xz, dw[2]],
+    ]
+    first = [([U[0][k], U[1][k], U[2][k]], cross(unit, a)) for k, unit in enumerate(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))]
+    return [(ZERO, moment) for moment in moments] + first + [(a, ZERO)]
+
+
+def _project(at: Sequence[Pose], link: int, force: Vector, moment: Vector) -> list[Scalar]:
+    """Joint torques of a wrench on one link; only its ancestors feel it."""
+    tau: list[Scalar] = [0.0] * len(at)
+    while link >= 0:
+        force, moment = _about_axis(at[link].joint, force, moment)
+        tau[link] = _share(at[link].joint, force, moment)
+        force, moment = _carry(at[link], force, moment)
+        link = at[link].joint.parent
+    return tau
+
+
+def _unit_acceleration(joint: Joint, chi: Vector) -> tuple[Vector, Vector]:
+    """Wrench about the link origin that accelerates a body at rest by one unit of the joint's coordinate."""
+    xx, xy, xz, yy, yz, zz, *first, mass = chi
+    if joint.prismatic:
+        return scale(mass, joint.axis), cross(first, joint.axis)
+    a = cross(joint.axis, joint.arm)
+    force = add(scale(mass, a), cross(joint.axis, first))
+    moment = [dot(row, joint.axis) for row in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))]
+    return force, add(moment, cross(first, a))
+
+
+def _about_axis(joint: Joint, force: Vector, moment: Vector) -> tuple[Vector, Vector]:
+    """The same wrench about the joint's point instead of the link origin."""
+    return force, add(moment, cross(joint.arm, force))
+
+
+def _share(joint: Joint, force: Vector, moment: Vector) -> Scalar:
+    return dot(joint.axis, force if joint.prismatic else moment)
+
+
+def _carry(pose: Pose, force: Vector, moment: Vector) -> tuple[Vector, Vector]:
+    """A wrench about the joint's point, seen from the parent's origin."""
+    force = pose.to_parent(force)
+    return force, add(pose.to_parent(moment), cross(pose.point(), force))
+
+
+def _in_parent(pose: Pose, chi: Vector) -> list[Scalar]:
+    """The ten parameters of a body of the child, seen from the parent frame."""
+    xx, xy, xz, yy, yz, zz, *first, mass = _shifted(chi, pose.joint.arm)
+    inertia = _turned_inertia(pose, [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    moved = [inertia[0][0], inertia[0][1], inertia[0][2], inertia[1][1], inertia[1][2], inertia[2][2]]
+    return _shifted([*moved, *pose.to_parent(first), mass], pose.point())
+
+
+def _shifted(chi: Vector, p: Vector) -> list[Scalar]:
+    """The body seen from a parallel frame in which the present origin lies at p (Steiner)."""
+    xx, xy, xz, yy, yz, zz, mx, my, mz, mass = chi
+    u = [mx + (0.5 * p[0]) * mass, my + (0.5 * p[1]) * mass, mz + (0.5 * p[2]) * mass]
+    dx, dy, dz = p[0] * u[0], p[1] * u[1], p[2] * u[2]
+    return [
+        xx + 2.0 * (dy + dz),
+        xy - (p[0] * u[1] + p[1] * u[0]),
+        xz - (p[0] * u[2] + p[2] * u[0]),
+        yy + 2.0 * (dx + dz),
+        yz - (p[1] * u[2] + p[2] * u[1]),
+        zz + 2.0 * (dx + dy),
+        mx + p[0] * mass,
+        my + p[1] * mass,
+        mz + p[2] * mass,
+        mass,
+    ]
+
+
+def _turned_inertia(pose: Pose, I: Sequence[Vector]) -> list[list[Scalar]]:
+    """R I R' from child to parent coordinates."""
+    joint = pose.joint
+    if joint.prismatic:
+        return _congruent(joint.rotation, I)
+    k = next((k for k in range(3) if abs(joint.axis[k]) == 1.0), None)
+    if k is None:
+        columns = [pose.to_parent(unit) for unit in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))]
+        return _congruent([list(row) for row in zip(*columns, strict=True)], I)
+    # about a coordinate axis k, with (i, j, k) a right-handed triple: half the products of the general form
+    i, j = (k + 1) % 3, (k + 2) % 3
+    c, s = pose.c, joint.axis[k] * pose.s
+    t = s * (I[i][i] - I[j][j]) + 2.0 * (c * I[i][j])
+    out: list[list[Scalar]] = [[0.0] * 3 for _ in range(3)]
+    out[i][i], out[j][j], out[k][k] = I[i][i] - s * t, I[j][j] + s * t, I[k][k]
+    out[i][j] = out[j][i] = c * t - I[i][j]
+    out[i][k] = out[k][i] = c * I[i][k] - s * I[j][k]
+    out[j][k] = out[k][j] = s * I[i][k] + c * I[j][k]
+    return _congruent(joint.rotation, out)
+
+
+def _congruent(R: Sequence[Vector], I: Sequence[Vector]) -> list[list[Scalar]]:
+    half = [[dot(row, [I[0][k], I[1][k], I[2][k]]) for k in range(3)] for row in R]
+    upper = {(i, k): dot(half[i], R[k]) for i in range(3) for k in range(i, 3)}
+    return [[upper[min(i, k), max(i, k)] for k in range(3)] for i in range(3)]
+
+
+def turn(axis: Vector, c: Scalar, s: Scalar, v: Vector) -> Vector:
+    """Rotate v about a constant unit axis; constants fold away when the axis is a coordinate axis."""
+    along = dot(axis, v)
+    kept = [along * a for a in axis]
+    return [k + c * (x - k) + s * y for k, x, y in zip(kept, v, cross(axis, v), strict=True)]
+
+
+def dot(a: Vector, b: Vector) -> Scalar:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def cross(a: Vector, b: Vector) -> Vector:
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def times(A: Sequence[Vector], v: Vector) -> Vector:
+    return [dot(row, v) for row in A]
+
+
+def add(a: Vector, b: Vector) -> list[Scalar]:
+    return [x + y for x, y in zip(a, b, strict=True)]
+
+
+def scale(k: Scalar, v: Vector) -> list[Scalar]:
+    return [k * x for x in v]

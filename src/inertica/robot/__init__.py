@@ -1,0 +1,25 @@
+"""What is known before any motion: geometry, drives, friction laws, prior values, limits; readers, writers and the catalog."""
+
+from inertica.robot.description import Description, Source
+from inertica.robot.layout import Layout, Parameters
+from inertica.robot.load import catalog, load, save_model
+from inertica.robot.model import Joint, Limits, Robot
+from inertica.robot.terms import Motion, Parameter, RigidBody, Shape, Term
+
+__all__ = [
+    "Description",
+    "Joint",
+    "Layout",
+    "Limits",
+    "Motion",
+    "Parameter",
+    "Parameters",
+    "RigidBody",
+    "Robot",
+    "Shape",
+    "Source",
+    "Term",
+    "catalog",
+    "load",
+    "save_model",
+]

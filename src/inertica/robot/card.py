@@ -1,0 +1,133 @@
+"""Robot cards: a YAML file that points to a model and adds what model files cannot say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inertica.robot.description import Description, Source
+from inertica.robot.layout import Parameters
+from inertica.robot.model import Robot
+from inertica.robot.options import OPTION_KEYS, apply_options, fixed_values, plain_layout, read_options
+from inertica.robot.settings import (
+    read_columns,
+    read_limits,
+    read_loop,
+    read_names,
+    read_torque,
+    read_transmission,
+    read_trust,
+    read_values,
+)
+from inertica.robot.yamlfile import Item
+
+CARD_KEYS = (
+    *("model", "name", "joints", "root", "tip", "gravity", *OPTION_KEYS),
+    *("torque", "transmission", "columns", "limits", "loop", "prior", "parameters"),
+)
+
+
+def describe_card(root: Item) -> Description:
+    """The description of a parsed card."""
+    keys = root.mapping(CARD_KEYS, required=("model",))
+    base = _model(root, keys)
+    robot = _robot(keys, base.robot)
+    base = _on_robot(base, robot)
+    options = read_options(keys, robot)
+    with root.located():
+        layout = apply_options(options, base.layout, keys.get("fixed"))
+    values = fixed_values(options) | (read_values(keys["parameters"], layout) if "parameters" in keys else {})
+    stated = base.friction_stated if options.friction_stated is None else options.friction_stated
+    return replace(
+        base,
+        layout=layout,
+        prior=base.prior.on(layout).replaced(values),
+        source=replace(base.source, card=root.path),
+        friction_stated=stated,
+        loop=read_loop(keys["loop"], robot.n) if "loop" in keys else base.loop,
+        log=dict(base.log) | _log(keys, robot.n),
+        trust=read_trust(keys["prior"], layout) if "prior" in keys else base.trust,
+    )
+
+
+def describe_tree(
+    path: Path,
+    kind: str,
+    root: str | None = None,
+    tip: str | None = None,
+    joints: tuple[str, ...] | None = None,
+    gravity: tuple[float, float, float] | None = None,
+) -> Description:
+    """The description of a URDF or MJCF file, or of a chain of it, with armature and plain friction on every joint."""
+    from inertica.robot import mjcf, tree, urdf
+
+    read = urdf.read_urdf if kind == "urdf" else mjcf.read_mjcf
+    reduced = tree.reduce(read(path), root=root, tip=tip, joints=joints, gravity=gravity)
+    layout = plain_layout(reduced.robot)
+    n = reduced.robot.n
+    values: dict[str, float] = {}
+    for j in range(n):
+        values |= dict(zip(layout.names[layout.link(j)], np.asarray(reduced.tens, float)[j], strict=True))
+    for symbol, prior in (("Ia", reduced.armature), ("Fv", reduced.damping), ("Fc", reduced.friction)):
+        values |= {f"{symbol}{j + 1}": float(prior[j]) for j in range(n)}
+    source = Source(kind, Path(path), root=root, tip=tip, joints=joints)
+    return Description(reduced.robot, layout, layout.zeros("file").replaced(values), source, notes=tuple(reduced.notes))
+
+
+def _model(root: Item, keys: Mapping[str, Item]) -> Description:
+    """The model a card points to: a file beside it, or a catalog robot."""
+    from inertica.robot.load import catalog, catalog_path, kind_of, load
+
+    name = keys["model"].text()
+    path = root.path.parent / name
+    if not path.exists() and name in catalog():
+        path = catalog_path(name)
+    if not path.is_file():
+        hint = f" (catalog robots: {', '.join(catalog())})" if "." not in name and "/" not in name else ""
+        raise keys["model"].fail(f"the model '{name}' does not exist; paths are relative to the card{hint}")
+    with keys["model"].located():
+        kind = kind_of(path)
+    if kind == "card":
+        raise keys["model"].fail(f"the model '{name}' is itself a card; point to the model file it uses")
+    if kind == "dh":
+        for key in ("root", "tip"):
+            if key in keys:
+                raise keys[key].fail(f"the key '{key}' is for URDF and MJCF models; a DH table is one chain")
+        return load(path)
+    chain = {key: keys[key].text() for key in ("root", "tip") if key in keys}
+    joints = read_names(keys["joints"]) if "joints" in keys else None
+    gravity = keys["gravity"].vector() if "gravity" in keys else None
+    item = keys["joints"] if "joints" in keys else keys["model"]
+    with item.located():
+        return describe_tree(path, kind, chain.get("root"), chain.get("tip"), joints, gravity)
+
+
+def _robot(keys: Mapping[str, Item], robot: Robot) -> Robot:
+    """The robot with the name, joint names, gravity and limits of the card."""
+    if "joints" in keys:
+        names = read_names(keys["joints"], robot.n)
+        # a tree has been reduced to these joints already; the joints of a DH table have no names of their own but these
+        if set(names) != set(robot.joint_names):
+            robot = replace(robot, joints=tuple(replace(j, name=n) for j, n in zip(robot.joints, names, strict=True)))
+    if "name" in keys:
+        robot = replace(robot, name=keys["name"].text())
+    if "gravity" in keys:
+        robot = robot.with_gravity(keys["gravity"].vector())
+    if "limits" in keys:
+        robot = replace(robot, limits=read_limits(keys["limits"], robot))
+    return robot
+
+
+def _on_robot(base: Description, robot: Robot) -> Description:
+    layout = replace(base.layout, robot=robot)
+    prior = Parameters(layout, base.prior.values, base.prior.shapes, base.prior.origin)
+    return replace(base, robot=robot, layout=layout, prior=prior)
+
+
+def _log(keys: Mapping[str, Item], n: int) -> dict[str, Any]:
+    readers = {"columns": read_columns, "torque": read_torque, "transmission": read_transmission}
+    return {key: read(keys[key], n) for key, read in readers.items() if key in keys}

@@ -1,0 +1,346 @@
+"""MJCF, the model format of MuJoCo: reading a tree from it and writing parameter values back into the same document."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.errors import InputError, ModelWarning
+from inertica.robot import inertia
+from inertica.robot.layout import Parameters
+from inertica.robot.mjcf_geoms import geom_inertia
+from inertica.robot.mjcf_settings import ORIENTATIONS, Attributes, Settings, read_settings, turn
+from inertica.robot.model import IDENTITY, ORIGIN, Matrix, Vector, vector
+from inertica.robot.tree import FREEZE, Constraint, Tree, TreeJoint, checked, compose, reduce, snapped_rotation, unit_axis
+from inertica.robot.writeback import (
+    MARK,
+    Change,
+    JointValue,
+    check_arrived,
+    check_same_robot,
+    joint_changes,
+    label_texts,
+    left_out,
+    link_changes,
+    numbers,
+)
+from inertica.robot.xmledit import Edits, replace_file
+from inertica.robot.xmlfile import Document, Element, children, describe, line_of, parse_xml, read_xml, text
+
+Array = NDArray[np.float64]
+Pose = tuple[Matrix, Vector]
+
+WORLD = "world"
+SYMBOLS = {"Ia": "armature", "Fv": "damping", "Fc": "friction"}
+ATTRIBUTE = {"armature": "armature", "damping": "damping", "friction": "frictionloss"}
+
+
+def read_mjcf(path: str | Path) -> Tree:
+    """The tree in an MJCF file, its base the world.
+
+    Links are bodies; of several joints in one body all but the last carry massless links named body__joint.  Joint coordinates
+    are MuJoCo's qpos.  Ball and free joints are noted and refused by `reduce` unless the selection freezes them.
+    """
+    return _Reader(read_xml(path)).tree()
+
+
+def write_mjcf(
+    source: str | Path,
+    target: str | Path,
+    parameters: Parameters,
+    *,
+    root: str | None = None,
+    tip: str | None = None,
+    joints: Sequence[str] | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> tuple[str, ...]:
+    """Write parameter values into a copy of an MJCF file; what did not change stays as it is, byte for byte.
+
+    Args:
+        source: the MJCF file the robot was read from.
+        target: the file to write; may be the source.
+        parameters: values for the robot that `reduce` gives under the same root, tip and joints.
+        labels: parameter name -> trust label, written as a comment into each body.
+
+    Returns:
+        Notes on what the format cannot hold.
+    """
+    reader = _Reader(read_xml(source))
+    tree = reader.tree()
+    reduced = reduce(tree, root, tip, joints)
+    check_same_robot(tree, reduced, parameters)
+    edits = Edits(reader.document)
+    for change in link_changes(tree, reduced, parameters):
+        _set_inertial(reader, edits, change)
+    for value in joint_changes(reduced, parameters, SYMBOLS):
+        _set_joint(reader, edits, value)
+    for j, words in label_texts(parameters, labels or {}).items():
+        link = reduced.robot.joints[j].link
+        if link in reader.bodies:
+            edits.comment(reader.bodies[link], MARK, words)
+    content = edits.apply()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # said once above
+        again = reduce(_Reader(parse_xml(Path(target), content)).tree(), root, tip, joints)
+    check_arrived(again, parameters, SYMBOLS)
+    replace_file(Path(target), content)
+    return left_out(parameters, tuple(SYMBOLS), "MJCF")
+
+
+@dataclass(frozen=True)
+class _Item:
+    """An element of a body, with the class it inherits from and the pose of the frames around it."""
+
+    element: Element
+    childclass: str
+    pose: Pose = (IDENTITY, ORIGIN)
+
+
+@dataclass
+class _Reader:
+    """One pass over a document; remembers which element each link and joint came from."""
+
+    document: Document
+    notes: list[str] = field(default_factory=list)
+    joints: list[TreeJoint] = field(default_factory=list)
+    inertials: dict[str, Array] = field(default_factory=dict)
+    massless: set[str] = field(default_factory=set)
+    bodies: dict[str, Element] = field(default_factory=dict)
+    inertial_items: dict[str, _Item] = field(default_factory=dict)
+    joint_items: dict[str, _Item] = field(default_factory=dict)
+    sites: dict[str, str] = field(default_factory=dict)
+
+    def tree(self) -> Tree:
+        self.settings: Settings = read_settings(self.document)
+        root = self.document.root
+        for world in children(root, "worldbody"):
+            self._enter(WORLD, self._contents(world, "main"), static=True)
+        if not self.bodies:
+            raise self.document.error(root, "the file has no <body> in <worldbody>")
+        return checked(
+            Tree(
+                root.get("model") or self.document.path.stem,
+                "MJCF",
+                self.document.path,
+                WORLD,
+                tuple(self.joints),
+                self.inertials,
+                self.settings.gravity,
+                tuple(self._constraints()),
+                frozenset(self.massless),
+                (*self.settings.notes, *self.notes),
+            )
+        )
+
+    def _contents(self, element: Element, childclass: str, pose: Pose = (IDENTITY, ORIGIN)) -> Iterator[_Item]:
+        """The elements of a body, those inside <frame>s included."""
+        childclass = element.get("childclass", childclass)
+        for child in children(element):
+            if child.tag == "frame":
+                yield from self._contents(child, childclass, compose(*pose, *self._pose(child, childclass)))
+            else:
+                yield _Item(child, childclass, pose)
+
+    def _pose(self, element: Element, childclass: str) -> Pose:
+        attributes = {str(k): str(v) for k, v in element.attrib.items()}
+        R, snapped = snapped_rotation(self.settings.rotation(element, attributes))
+        if snapped:
+            where = f"{describe(element)} (line {element.sourceline})"
+            self.notes.append(f"The orientation of {where} is taken as exactly along the axes it is close to.")
+        return R, vector(self.settings.numbers(element, attributes, "pos", 3, ORIGIN))
+
+    def _enter(self, link: str, contents: Iterator[_Item], static: bool) -> None:
+        """Note what a body holds; `static` bodies never move, so their inertia does not matter."""
+        items = list(contents)
+        for item in items:
+            if item.element.tag == "site" and item.element.get("name"):
+                self.sites[str(item.element.get("name"))] = link
+        if not static:
+            self._inertia(link, items)
+        for item in items:
+            if item.element.tag == "body":
+                self._body(link, item, static)
+
+    def _body(self, parent: str, item: _Item, static: bool) -> None:
+        element = item.element
+        name = element.get("name") or f"body{len(self.bodies) + 1}"
+        if name in self.bodies or name == WORLD:
+            raise self.document.error(element, f"two bodies are called '{name}'; rename one")
+        self.bodies[name] = element
+        pose = compose(*item.pose, *self._pose(element, item.childclass))
+        items = list(self._contents(element, item.childclass))
+        joints = [i for i in items if i.element.tag in ("joint", "freejoint")]
+        if not joints:
+            self.joints.append(TreeJoint(f"{name}__fixed", parent, name, "fixed", *pose, line=line_of(element)))
+        for k, joint in enumerate(joints):
+            joint_name = joint.element.get("name") or f"{name}__joint{k + 1}"
+            link = name if k == len(joints) - 1 else f"{name}__{joint_name}"
+            if link != name:
+                self.massless.add(link)
+            self.joint_items[joint_name] = joint
+            self.joints.append(self._joint(joint_name, joint, name, parent, link, pose))
+            parent, pose = link, (IDENTITY, ORIGIN)
+        self._enter(name, iter(items), static and not joints)
+
+    def _joint(self, name: str, item: _Item, body: str, parent: str, link: str, pose: Pose) -> TreeJoint:
+        element, settings = item.element, self.settings
+        attributes = settings.attributes(element, item.childclass)
+        kind = "free" if element.tag == "freejoint" else attributes.get("type", "hinge")
+        if kind in ("free", "ball"):
+            advice = f"choose root='{body}' to hold it still" if kind == "free" else FREEZE
+            problem = f"body '{body}' has the {kind} joint '{name}', which is not supported; {advice}"
+            return TreeJoint(name, parent, link, "fixed", *pose, line=line_of(element), unsupported=problem)
+        if kind not in ("hinge", "slide"):
+            raise self.document.error(element, f"joint '{name}' has the unknown type '{kind}'; use hinge or slide")
+        axis = self._axis(name, item, attributes)
+        ref = settings.number(element, attributes, "ref")
+        ref = settings.angle(ref) if kind == "hinge" else ref
+        joint = TreeJoint(name, parent, link, "revolute" if kind == "hinge" else "prismatic", axis=axis, line=line_of(element))
+        joint = _placed(joint, pose, self._anchor(item, attributes), ref)
+        stated = {k: settings.number(element, attributes, a) for k, a in ATTRIBUTE.items() if k != "damping"}
+        stated |= {"damping": self._damping(name, element, attributes)} | self._limits(element, attributes, kind)
+        return joint.stating(stated)
+
+    def _axis(self, name: str, item: _Item, attributes: Attributes) -> Vector:
+        axis = self.settings.numbers(item.element, attributes, "axis", 3, (0.0, 0.0, 1.0))
+        if not np.any(axis):
+            raise self.document.error(item.element, f"the axis of joint '{name}' is zero")
+        unit, snapped = unit_axis(np.array(item.pose[0]) @ axis)
+        if snapped:
+            self.notes.append(f"The axis of joint '{name}' (line {item.element.sourceline}) is taken as exactly {unit}.")
+        return unit
+
+    def _anchor(self, item: _Item, attributes: Attributes) -> Array:
+        """The joint's position in the body frame."""
+        position = self.settings.numbers(item.element, attributes, "pos", 3, ORIGIN)
+        return np.array(compose(*item.pose, IDENTITY, position)[1])
+
+    def _damping(self, name: str, element: Element, attributes: Attributes) -> float:
+        for what in ("damping", "stiffness"):
+            higher = self.settings.numbers(element, attributes, what, None, ())[1 if what == "damping" else 0 :]
+            if np.any(higher):
+                term = "nonlinear damping" if what == "damping" else "the spring (stiffness)"
+                self.notes.append(f"{term[0].upper()}{term[1:]} of joint '{name}' (line {element.sourceline}) is not read.")
+        return float(self.settings.numbers(element, attributes, "damping", None, (0.0,))[0])
+
+    def _limits(self, element: Element, attributes: Attributes, kind: str) -> dict[str, float]:
+        out: dict[str, float] = {}
+        for attribute, limited in (("range", "limited"), ("actuatorfrcrange", "actuatorfrclimited")):
+            lower, upper = self.settings.numbers(element, attributes, attribute, 2, (0.0, 0.0))
+            stated = attributes.get(limited, "auto")
+            if stated == "false" or (stated == "auto" and not (self.settings.autolimits and lower < upper)):
+                continue
+            if attribute == "range":
+                turned = self.settings.angle if kind == "hinge" else float
+                out["lower"], out["upper"] = turned(float(lower)), turned(float(upper))
+            else:
+                out["torque"] = max(abs(float(lower)), abs(float(upper))) or math.inf
+        return out
+
+    def _inertia(self, link: str, items: Sequence[_Item]) -> None:
+        stated = next((i for i in items if i.element.tag == "inertial"), None)
+        rule = self.settings.inertiafromgeom
+        total = np.zeros(10)
+        if stated is not None:
+            total = self.inertials[link] = self._stated_inertia(link, stated)
+            self.inertial_items[link] = stated
+        if rule == "true" or (rule == "auto" and stated is None):
+            geoms = [i for i in items if i.element.tag == "geom"]
+            derived = sum(
+                (inertia.change_frame(geom_inertia(self.settings, i.element, i.childclass), *i.pose) for i in geoms), np.zeros(10)
+            )
+            total = derived if derived[9] else total
+        if np.any(total):
+            self.inertials[link] = total
+
+    def _stated_inertia(self, link: str, item: _Item) -> Array:
+        element, settings = item.element, self.settings
+        attributes = {str(k): str(v) for k, v in element.attrib.items()}
+        text(self.document, element, "pos")
+        text(self.document, element, "mass")
+        mass = settings.number(element, attributes, "mass")
+        if mass < 0:
+            message = f"{self.document.path.name}:{element.sourceline}: body '{link}' has the negative mass {mass:g}"
+            warnings.warn(ModelWarning(message), stacklevel=2)
+        if "fullinertia" in attributes:
+            if "diaginertia" in attributes or attributes.keys() & ORIENTATIONS.keys():
+                raise self.document.error(
+                    element, f"the <inertial> of body '{link}' has fullinertia and also diaginertia or an orientation"
+                )
+            xx, yy, zz, xy, xz, yz = settings.numbers(element, attributes, "fullinertia", 6, ())
+            central = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        else:
+            R = settings.rotation(element, attributes)
+            central = R @ np.diag(settings.numbers(element, attributes, "diaginertia", 3, ORIGIN)) @ R.T
+        return inertia.change_frame(
+            inertia.from_com(mass, settings.numbers(element, attributes, "pos", 3, ORIGIN), central), *item.pose
+        )
+
+    def _constraints(self) -> Iterator[Constraint]:
+        """Equality constraints that tie bodies or joints together."""
+        of_joint = {joint.name: (joint.parent, joint.child) for joint in self.joints}
+        for element in (e for section in children(self.document.root, "equality") for e in children(section)):
+            if element.get("active") == "false":
+                continue
+            if element.tag in ("connect", "weld"):
+                ends = [element.get(f"body{k}") or self.sites.get(element.get(f"site{k}", ""), WORLD) for k in (1, 2)]
+                problem = (
+                    f"the equality <{element.tag}> closes a loop between '{ends[0]}' and '{ends[1]}', which is not supported"
+                )
+                yield Constraint(problem, (ends[0], ends[1]), line_of(element))
+            for name in (element.get("joint1"), element.get("joint2")) if element.tag == "joint" else ():
+                if name in of_joint:
+                    problem = f"an equality couples joint '{name}' to another, which is not supported"
+                    yield Constraint(problem, of_joint[name], line_of(element))
+
+
+def _placed(joint: TreeJoint, pose: Pose, anchor: Array, ref: float) -> TreeJoint:
+    """The joint of a body that has this pose at the coordinate `ref`; its axis goes through `anchor`."""
+    a = np.array(joint.axis)
+    if joint.kind == "prismatic":
+        R, p = compose(*pose, IDENTITY, -ref * a)
+        return replace(joint, rotation=R, position=p)
+    offset = anchor - (anchor @ a) * a  # along the axis any point is as good
+    offset = np.where(np.abs(offset) < 1e-12, 0.0, offset)
+    R, p = compose(*pose, turn(a, -ref), offset)
+    return replace(joint, rotation=R, position=p, arm=vector(0.0 - offset))
+
+
+def _set_inertial(reader: _Reader, edits: Edits, change: Change) -> None:
+    """Mass, centre and full inertia of a body; orientations go, since fullinertia forbids them."""
+    link = change.link
+    if link not in reader.bodies:
+        body, joint = link.split("__", 1)
+        raise InputError(
+            f"link '{link}' only stands between joint '{joint}' and the next in body '{body}'; MJCF cannot give it inertia"
+        )
+    item = reader.inertial_items.get(link)
+    if reader.settings.inertiafromgeom == "true":
+        problem = "the file takes all inertia from geoms (compiler inertiafromgeom='true'); set that to 'auto' first"
+        raise InputError(f"{reader.document.path}: {problem}")
+    R, p = (np.eye(3), np.zeros(3)) if item is None else (np.array(item.pose[0]), np.array(item.pose[1]))
+    body_ = inertia.to_com(inertia.change_frame(change.ten, R.T, -R.T @ p))
+    full = body_.inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+    values = {"pos": numbers(body_.com), "mass": repr(body_.mass), "fullinertia": numbers(full)}
+    if item is None:
+        edits.add(reader.bodies[link], "inertial", values, first=True)
+        return
+    for name in (*ORIENTATIONS, "diaginertia"):
+        edits.remove(item.element, name)
+    for name, value in values.items():
+        old = item.element.get(name)
+        if old is None or [float(w) for w in old.split()] != [float(w) for w in value.split()]:
+            edits.set(item.element, name, value)
+
+
+def _set_joint(reader: _Reader, edits: Edits, value: JointValue) -> None:
+    item, name = reader.joint_items[value.joint], ATTRIBUTE[value.what]
+    # damping may be a polynomial; only its linear coefficient is ours
+    higher = reader.settings.attributes(item.element, item.childclass).get(name, "").split()[1:]
+    edits.set(item.element, name, " ".join([repr(value.value), *higher]))

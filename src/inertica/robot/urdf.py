@@ -1,0 +1,304 @@
+"""URDF: reading a tree from it and writing parameter values back into the same document."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.errors import FileError, ModelWarning
+from inertica.robot import inertia
+from inertica.robot.layout import Parameters
+from inertica.robot.model import RIGHT_ANGLE_TOLERANCE, matrix, rotation_x, rotation_y, rotation_z, squared_up, vector
+from inertica.robot.tree import FREEZE, Tree, TreeJoint, checked, reduce, unit_axis
+from inertica.robot.writeback import (
+    MARK,
+    Change,
+    check_arrived,
+    check_same_robot,
+    joint_changes,
+    label_texts,
+    left_out,
+    link_changes,
+    numbers,
+)
+from inertica.robot.xmledit import Edits, replace_file
+from inertica.robot.xmlfile import (
+    Document,
+    Element,
+    child,
+    children,
+    describe,
+    floats,
+    line_of,
+    number,
+    parse_xml,
+    read_xml,
+    text,
+)
+
+Array = NDArray[np.float64]
+
+KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
+UNSUPPORTED = ("floating", "planar", "spherical", "ball")
+SYMBOLS = {"Fv": "damping", "Fc": "friction"}
+PRODUCTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+XACRO = ("xacro", "ros.org/wiki/xacro")
+
+
+def read_urdf(path: str | Path) -> Tree:
+    """The tree in a URDF file.
+
+    Joint types revolute, continuous, prismatic and fixed are read; floating and planar joints and <mimic> are noted and refused
+    by `reduce` unless the selection freezes them.  A link without <inertial> has none.
+    """
+    return _Reader(read_xml(path)).tree()
+
+
+def write_urdf(
+    source: str | Path,
+    target: str | Path,
+    parameters: Parameters,
+    *,
+    root: str | None = None,
+    tip: str | None = None,
+    joints: Sequence[str] | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> tuple[str, ...]:
+    """Write parameter values into a copy of a URDF; what did not change stays as it is, byte for byte.
+
+    Args:
+        source: the URDF the robot was read from.
+        target: the file to write; may be the source.
+        parameters: values for the robot that `reduce` gives under the same root, tip and joints.
+        labels: parameter name -> trust label, written as a comment into each link.
+
+    Returns:
+        Notes on what the format cannot hold.
+    """
+    document = read_xml(source)
+    tree = _Reader(document).tree()
+    reduced = reduce(tree, root, tip, joints)
+    check_same_robot(tree, reduced, parameters)
+    edits = Edits(document)
+    links = {link.get("name"): link for link in children(document.root, "link")}
+    for change in link_changes(tree, reduced, parameters):
+        _set_inertial(document, edits, links[change.link], change)
+    elements = {joint.get("name"): joint for joint in children(document.root, "joint")}
+    dynamics: dict[str, dict[str, str]] = {}
+    for value in joint_changes(reduced, parameters, SYMBOLS):
+        dynamics.setdefault(value.joint, {})[value.what] = repr(value.value)
+    for name, attributes in dynamics.items():
+        _set_child(edits, elements[name], "dynamics", attributes)
+    for j, words in label_texts(parameters, labels or {}).items():
+        edits.comment(links[reduced.robot.joints[j].link], MARK, words)
+    content = edits.apply()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # said once above
+        again = reduce(_Reader(parse_xml(Path(target), content)).tree(), root, tip, joints)
+    check_arrived(again, parameters, SYMBOLS)
+    replace_file(Path(target), content)
+    return left_out(parameters, tuple(SYMBOLS), "URDF")
+
+
+@dataclass
+class _Reader:
+    """One pass over a document; collects notes on the way."""
+
+    document: Document
+
+    def __post_init__(self) -> None:
+        self.notes: list[str] = []
+
+    def tree(self) -> Tree:
+        document, robot = self.document, self.document.root
+        self._check_kind(robot)
+        links = self._links(robot)
+        joints = tuple(self._joint(element, links) for element in children(robot, "joint"))
+        inertials = {name: ten for name, link in links.items() if (ten := self._inertial(name, link)) is not None}
+        name = robot.get("name") or document.path.stem
+        base = self._base(links, joints)
+        return checked(Tree(name, "URDF", document.path, base, joints, inertials, notes=tuple(self.notes)))
+
+    def _check_kind(self, robot: Element) -> None:
+        if robot.tag != "robot":
+            raise self.document.error(robot, f"a URDF starts with <robot>, this file with <{robot.tag}>")
+        for element in children(robot):
+            if str(element.tag).startswith("{") and any(word in str(element.tag).split("}")[0] for word in XACRO):
+                problem = "this is a xacro file; expand it first, with `xacro model.urdf.xacro > model.urdf`"
+                raise self.document.error(element, problem)
+
+    def _links(self, robot: Element) -> dict[str, Element]:
+        links: dict[str, Element] = {}
+        for link in children(robot, "link"):
+            name = text(self.document, link, "name")
+            if name in links:
+                raise self.document.error(link, f"two links are called '{name}'; rename one")
+            links[name] = link
+        if not links:
+            raise self.document.error(robot, "the file has no <link>")
+        return links
+
+    def _base(self, links: Mapping[str, Element], joints: Sequence[TreeJoint]) -> str:
+        carried = {joint.child for joint in joints}
+        roots = [name for name in links if name not in carried]
+        if not roots:
+            raise FileError(
+                self.document.path, "every link is carried by a joint; the joints form a closed loop, which is not supported"
+            )
+        if len(roots) > 1:
+            names = ", ".join(f"'{name}'" for name in roots[:5]) + (", ..." if len(roots) > 5 else "")
+            problem = f"the file has {len(roots)} links that no joint carries ({names}); connect them or remove all but one"
+            raise self.document.error(links[roots[1]], problem)
+        return roots[0]
+
+    def _joint(self, element: Element, links: Mapping[str, Element]) -> TreeJoint:
+        document = self.document
+        name = text(document, element, "name")
+        stated = text(document, element, "type")
+        unsupported = None
+        if stated in UNSUPPORTED:
+            unsupported = f"joint '{name}' is {stated}, which is not supported; {FREEZE}"
+        elif stated not in KINDS:
+            raise document.error(
+                element, f"joint '{name}' has the unknown type '{stated}'; use revolute, continuous, prismatic or fixed"
+            )
+        elif child(element, "mimic") is not None:
+            unsupported = f"joint '{name}' follows another one (<mimic>), which is not supported; {FREEZE}"
+        parent, carried = (self._link_name(element, which, links) for which in ("parent", "child"))
+        rotation, position = self._origin(element)
+        joint = TreeJoint(
+            name,
+            parent,
+            carried,
+            KINDS.get(stated, "fixed"),
+            rotation=matrix(rotation),
+            position=vector(position),
+            line=line_of(element),
+            unsupported=unsupported,
+        )
+        return joint if joint.kind == "fixed" else self._with_motion(joint, element, stated)
+
+    def _with_motion(self, joint: TreeJoint, element: Element, stated: str) -> TreeJoint:
+        document, values = self.document, dict[str, float]()
+        limit = child(element, "limit")
+        if limit is not None:
+            for attribute, what in (("velocity", "velocity"), ("effort", "torque")):
+                value = _limit_number(document, limit, attribute)
+                values[what] = value if value > 0 else math.inf  # zero is what exporters write when they know none
+            if stated != "continuous" and (limit.get("lower") is not None or limit.get("upper") is not None):
+                values["lower"], values["upper"] = (_limit_number(document, limit, which) for which in ("lower", "upper"))
+                if values["lower"] > values["upper"]:
+                    raise document.error(limit, f"joint '{joint.name}' has its lower limit above its upper limit")
+        dynamics = child(element, "dynamics")
+        if dynamics is not None:
+            values |= {what: number(document, dynamics, what, 0.0) for what in ("damping", "friction")}
+        return replace(joint, axis=self._axis(joint, element)).stating(values)
+
+    def _axis(self, joint: TreeJoint, element: Element) -> tuple[float, float, float]:
+        axis = child(element, "axis")
+        xyz = np.array([1.0, 0.0, 0.0]) if axis is None else floats(self.document, axis, "xyz", 3, (1.0, 0.0, 0.0))
+        if not np.any(xyz):
+            raise self.document.error(element if axis is None else axis, f"the axis of joint '{joint.name}' is zero")
+        unit, moved = unit_axis(xyz)
+        if moved:
+            self.notes.append(f"The axis of joint '{joint.name}' (line {joint.line}) is taken as exactly {unit}.")
+        return unit
+
+    def _link_name(self, joint: Element, which: str, links: Mapping[str, Element]) -> str:
+        element = child(joint, which)
+        if element is None:
+            raise self.document.error(joint, f"{describe(joint)} lacks <{which}>")
+        name = text(self.document, element, "link")
+        if name not in links:
+            raise self.document.error(
+                element, f"joint '{joint.get('name')}' names the {which} link '{name}', which the file does not have"
+            )
+        return name
+
+    def _origin(self, element: Element) -> tuple[Array, Array]:
+        """Rotation and position of an <origin>; the first one counts when there are several, as in the URDF library."""
+        origins = list(children(element, "origin"))
+        if len(origins) > 1:
+            line = origins[1].sourceline
+            self.notes.append(
+                f"{describe(element)} has more than one <origin>; the first counts, the one in line {line} does not."
+            )
+        if not origins:
+            return np.eye(3), np.zeros(3)
+        rpy = floats(self.document, origins[0], "rpy", 3, (0.0, 0.0, 0.0))
+        for angle in rpy:
+            off = abs(angle - round(angle / (math.pi / 2)) * math.pi / 2)
+            if 1e-10 < off <= RIGHT_ANGLE_TOLERANCE:
+                where = f"{describe(element)} (line {origins[0].sourceline})"
+                self.notes.append(f"The angle {angle:g} in {where} is taken as a right angle; it is off by {off:.1g} rad.")
+        return rpy_matrix(rpy), floats(self.document, origins[0], "xyz", 3, (0.0, 0.0, 0.0))
+
+    def _inertial(self, name: str, link: Element) -> Array | None:
+        element = child(link, "inertial")
+        if element is None:
+            return None
+        mass = self._mass(element)
+        if mass < 0:
+            message = f"{self.document.path.name}:{element.sourceline}: link '{name}' has the negative mass {mass:g}"
+            warnings.warn(ModelWarning(message), stacklevel=2)
+        entries = child(element, "inertia")
+        if entries is None:
+            raise self.document.error(element, f"the <inertial> of link '{name}' lacks <inertia>")
+        diagonal = (None, 0.0, 0.0, None, 0.0, None)
+        six = [number(self.document, entries, p, d) for p, d in zip(PRODUCTS, diagonal, strict=True)]
+        R, com = self._origin(element)
+        return inertia.from_com(mass, com, R @ inertia.matrix([*six, 0, 0, 0, 0]) @ R.T)
+
+    def _mass(self, element: Element) -> float:
+        mass = child(element, "mass")
+        if mass is None:
+            raise self.document.error(element, "an <inertial> lacks <mass>")
+        return number(self.document, mass, "value")
+
+
+def rpy_matrix(rpy: Array) -> Array:
+    """Rotation of fixed-axis roll, pitch, yaw, exact at right angles."""
+    roll, pitch, yaw = (float(a) for a in rpy)
+    return squared_up(rotation_z(yaw) @ rotation_y(pitch) @ rotation_x(roll))
+
+
+def _limit_number(document: Document, limit: Element, attribute: str) -> float:
+    if (limit.get(attribute) or "").strip().lower().lstrip("+-") in ("inf", "infinity"):
+        return float(str(limit.get(attribute)))  # infinite limits are in use, infinite masses are not
+    return number(document, limit, attribute, 0.0)
+
+
+def _set_inertial(document: Document, edits: Edits, link: Element, change: Change) -> None:
+    """Mass, centre of mass and central inertia of a link, in the orientation that its <inertial> already has."""
+    body = inertia.to_com(change.ten)
+    element = child(link, "inertial")
+    origin = child(element, "origin") if element is not None else None
+    rpy = floats(document, origin, "rpy", 3, (0.0, 0.0, 0.0)) if origin is not None else np.zeros(3)
+    R = rpy_matrix(rpy)
+    six = inertia.ten(R.T @ body.inertia @ R, np.zeros(3), 0.0)[:6]
+    entries = {name: repr(float(v)) for name, v in zip(PRODUCTS, six, strict=True)}
+    if element is None:
+        parts = [("mass", {"value": repr(body.mass)}), ("origin", {"xyz": numbers(body.com)}), ("inertia", entries)]
+        edits.add(link, "inertial", {}, parts, first=True)
+        return
+    _set_child(edits, element, "mass", {"value": repr(body.mass)})
+    _set_child(edits, element, "origin", {"xyz": numbers(body.com)})
+    _set_child(edits, element, "inertia", entries)
+
+
+def _set_child(edits: Edits, parent: Element, tag: str, attributes: Mapping[str, str]) -> None:
+    """Attributes of the first child of that tag; numbers that are equal stay as they are written."""
+    element = child(parent, tag)
+    if element is None:
+        edits.add(parent, tag, dict(attributes))
+        return
+    for name, value in attributes.items():
+        old = element.get(name)
+        if old is None or [float(word) for word in old.split()] != [float(word) for word in value.split()]:
+            edits.set(element, name, value)

@@ -1,0 +1,136 @@
+"""What writers of model files share: which source link takes a change of a robot link's parameters, and whether it arrived."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.errors import InerticaError, InputError, ModelWarning
+from inertica.robot import inertia
+from inertica.robot.layout import Parameters
+from inertica.robot.tree import Placed, Reduced, Tree, moved
+
+Array = NDArray[np.float64]
+
+MARK = "inertica"
+"""What comments of ours in model files start with."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """New ten parameters of one source link, in its own frame."""
+
+    link: str
+    ten: Array
+
+
+@dataclass(frozen=True)
+class JointValue:
+    """A new value of a joint's armature, damping or friction."""
+
+    joint: str
+    what: str
+    value: float
+
+
+def check_same_robot(tree: Tree, reduced: Reduced, parameters: Parameters) -> None:
+    """The parameters must be those of the robot the file gives under this selection."""
+    theirs, ours = reduced.robot.joint_names, parameters.layout.robot.joint_names
+    if theirs != ours:
+        problem = f"the parameters are for joints {', '.join(ours)}, but {tree.path.name} gives {', '.join(theirs)}"
+        raise InputError(f"{problem}; use the same root, tip and joints as when it was read")
+
+
+def link_changes(tree: Tree, reduced: Reduced, parameters: Parameters) -> list[Change]:
+    """The source links whose inertia must change; links whose parameters stayed are not listed."""
+    out = []
+    for j, places in enumerate(reduced.merged):
+        wanted = parameters.link(j)
+        if _same(wanted, reduced.tens[j]):
+            continue
+        taker = _taker(tree, places)
+        rest = sum((moved(tree.ten(p.link), p) for p in places if p is not taker), np.zeros(10))
+        ten = _seen_from(wanted - rest, taker)
+        _check_writable(tree, taker.link, ten)
+        out.append(Change(taker.link, ten))
+    return out
+
+
+def joint_changes(reduced: Reduced, parameters: Parameters, symbols: Mapping[str, str]) -> list[JointValue]:
+    """Armature, damping and friction that differ from the file's; `symbols` maps Ia, Fv, Fc to the fields of `Reduced`."""
+    out = []
+    for j, name in enumerate(reduced.robot.joint_names):
+        for symbol, what in symbols.items():
+            key = f"{symbol}{j + 1}"
+            if key in parameters.layout.names and parameters[key] != getattr(reduced, what)[j]:
+                out.append(JointValue(name, what, parameters[key]))
+    return out
+
+
+def left_out(parameters: Parameters, symbols: Sequence[str], format: str) -> tuple[str, ...]:
+    """A sentence on non-zero parameters for which the format has no place."""
+    layout = parameters.layout
+    placed = {f"{s}{j + 1}" for s in symbols for j in range(layout.robot.n)}
+    bodies = {name for j in range(layout.robot.n) for name in layout.names[layout.link(j)]}
+    names = [n for n in layout.names if n not in placed | bodies and parameters[n]]
+    return (f"{format} has no place for {', '.join(names)}; they are not in the file",) if names else ()
+
+
+def label_texts(parameters: Parameters, labels: Mapping[str, str]) -> dict[int, str]:
+    """Per joint, the trust labels of its parameters as one line."""
+    texts: dict[int, list[str]] = {}
+    for p in parameters.layout.parameters:
+        if p.joint is not None and p.name in labels:
+            texts.setdefault(p.joint, []).append(f"{p.name} {labels[p.name]}")
+    return {joint: ", ".join(words) for joint, words in texts.items()}
+
+
+def check_arrived(again: Reduced, parameters: Parameters, symbols: Mapping[str, str]) -> None:
+    """The file as written, read again, must give the parameters back."""
+    for j, name in enumerate(again.robot.joint_names):
+        wanted, got = parameters.link(j), again.tens[j]
+        if not _same(wanted, got, 1e-9):
+            link = again.robot.joints[j].link
+            raise InerticaError(f"link '{link}' would not be read back with the parameters written to it; nothing was written")
+        for symbol, what in symbols.items():
+            key = f"{symbol}{j + 1}"
+            if key in parameters.layout.names and getattr(again, what)[j] != parameters[key]:
+                raise InerticaError(f"joint '{name}' would not be read back with the {what} written to it; nothing was written")
+
+
+def numbers(values: Sequence[float] | Array) -> str:
+    """Numbers as text that reads back to the same floats."""
+    return " ".join(repr(float(v)) for v in values)
+
+
+def _taker(tree: Tree, places: Sequence[Placed]) -> Placed:
+    """The link itself; but when it is a bare frame and the body hangs on it by fixed joints, the heaviest of those."""
+    if np.any(tree.ten(places[0].link)) or len(places) == 1:
+        return places[0]
+    heaviest = max(places, key=lambda place: float(tree.ten(place.link)[9]))
+    return heaviest if tree.ten(heaviest.link)[9] > 0 else places[0]
+
+
+def _seen_from(ten: Array, place: Placed) -> Array:
+    """Ten parameters in the body's frame, as seen from a link placed in it."""
+    R = np.array(place.rotation)
+    return inertia.change_frame(ten, R.T, -R.T @ np.array(place.position))
+
+
+def _check_writable(tree: Tree, link: str, ten: Array) -> None:
+    if ten[9] == 0 and np.any(ten[6:9]):
+        problem = f"link '{link}' has no mass but first moments {ten[6:9].tolist()}, which {tree.format} cannot express"
+        raise InputError(f"{problem}; choose physically consistent parameters")
+    if np.any(ten) and not inertia.physically_consistent(ten):
+        message = f"{tree.path.name}: the new inertia of link '{link}' is not that of a real body; simulators may refuse it"
+        warnings.warn(ModelWarning(message), stacklevel=4)
+
+
+def _same(a: Array, b: Array, tolerance: float = 1e-14) -> bool:
+    """Equal up to rounding, inertias, first moments and masses each on their own scale."""
+    groups = (slice(0, 6), slice(6, 9), slice(9, 10))
+    return all(np.abs(a[g] - b[g]).max() <= tolerance * max(np.abs(a[g]).max(), np.abs(b[g]).max()) for g in groups)
