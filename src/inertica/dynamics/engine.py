@@ -18,8 +18,8 @@ from inertica.dynamics import native
 from inertica.dynamics.equations import Equations
 from inertica.dynamics.rows import LANES, Rows, aligned
 from inertica.dynamics.simulate import Simulation, simulate
-from inertica.dynamics.tsqr import Factoriser, Factors
 from inertica.dynamics.trace import Graph, Symbol, differentiate
+from inertica.dynamics.tsqr import Factoriser, Factors
 from inertica.errors import InputError
 from inertica.robot.layout import Layout
 
@@ -90,7 +90,9 @@ class Engine:
     def n(self) -> int:
         return self.layout.robot.n
 
-    def regressor(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, shapes: ArrayLike | None = None, out: Array | None = None) -> Array:
+    def regressor(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, shapes: ArrayLike | None = None, out: Array | None = None
+    ) -> Array:
         """(N, n, P) with tau = Y chi at every sample.  `out`, zero where the structure is zero, is filled in place when given."""
         kernel, entries = self._regressor
         given = self._motion(q=q, dq=dq, ddq=ddq)
@@ -111,7 +113,9 @@ class Engine:
         """(joint, parameter) of the regressor entries that are not zero by structure."""
         return self._regressor[1]
 
-    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, chi: ArrayLike, shapes: ArrayLike | None = None) -> Array:
+    def inverse_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, chi: ArrayLike, shapes: ArrayLike | None = None
+    ) -> Array:
         """(N, n) joint torques."""
         self.equations.require_linear("inverse dynamics")
         return self._evaluate(self._inverse, self._motion(q=q, dq=dq, ddq=ddq) | self._values(chi, shapes))
@@ -128,7 +132,9 @@ class Engine:
             M[:, i, j] = M[:, j, i] = flat[:, e]
         return M
 
-    def forward_dynamics(self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, chi: ArrayLike, shapes: ArrayLike | None = None) -> Array:
+    def forward_dynamics(
+        self, q: ArrayLike, dq: ArrayLike, tau: ArrayLike, chi: ArrayLike, shapes: ArrayLike | None = None
+    ) -> Array:
         """(N, n) joint accelerations."""
         self.equations.require_linear("forward dynamics of single samples")
         return self._evaluate(self._forward, self._motion(q=q, dq=dq, tau=tau) | self._values(chi, shapes))
@@ -141,7 +147,9 @@ class Engine:
         given = self._motion(q=q, dq=dq, ddq=ddq) | self._values(chi, shapes)
         N, n = given["q"].shape
         out = np.empty((N, 3 * n, n))
-        directions = [{f"{name}_rate": row[k * n : (k + 1) * n] for k, name in enumerate(("q", "dq", "ddq"))} for row in np.eye(3 * n)]
+        directions = [
+            {f"{name}_rate": row[k * n : (k + 1) * n] for k, name in enumerate(("q", "dq", "ddq"))} for row in np.eye(3 * n)
+        ]
         self._run(self._tangent, given, out.reshape(N, -1), np.arange(n), directions)
         by_joint = np.swapaxes(out, 1, 2)
         return by_joint[:, :, :n], by_joint[:, :, n : 2 * n], by_joint[:, :, 2 * n :]
@@ -156,19 +164,25 @@ class Engine:
             self._factorisers[key] = Factoriser(self, key)
         return self._factorisers[key](q, dq, ddq, tau, shapes=shapes, weights=weights)
 
-    def simulate(self, chi: ArrayLike, reference: Mapping[str, ArrayLike], gains: Mapping[str, ArrayLike], dt: float, **options: Any) -> Simulation:
+    def simulate(
+        self, chi: ArrayLike, reference: Mapping[str, ArrayLike], gains: Mapping[str, ArrayLike], dt: float, **options: Any
+    ) -> Simulation:
         """Closed-loop simulation of one or many runs; see `inertica.dynamics.simulate.simulate`."""
         return simulate(self, chi, reference, gains, dt, **options)
 
     @cached_property
     def _inverse(self) -> BatchKernel:
         e = self.equations
-        return self._kernel("inverse", lambda x: e.inverse_dynamics(x["q"], x["dq"], x["ddq"], x["chi"], x["shapes"]), "q dq ddq chi shapes")
+        return self._kernel(
+            "inverse", lambda x: e.inverse_dynamics(x["q"], x["dq"], x["ddq"], x["chi"], x["shapes"]), "q dq ddq chi shapes"
+        )
 
     @cached_property
     def _forward(self) -> BatchKernel:
         e = self.equations
-        return self._kernel("forward", lambda x: e.forward_dynamics(x["q"], x["dq"], x["tau"], x["chi"], x["shapes"]), "q dq tau chi shapes")
+        return self._kernel(
+            "forward", lambda x: e.forward_dynamics(x["q"], x["dq"], x["tau"], x["chi"], x["shapes"]), "q dq tau chi shapes"
+        )
 
     @cached_property
     def _mass(self) -> BatchKernel:

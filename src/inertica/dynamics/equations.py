@@ -17,7 +17,7 @@ from inertica.dynamics import recursions
 from inertica.errors import InputError
 from inertica.robot.inertia import frame_change_matrix
 from inertica.robot.layout import Layout
-from inertica.robot.terms import Column, Motion, Term
+from inertica.robot.terms import Column, State, Term
 from inertica.scalars import Scalar
 
 Vector = Sequence[Scalar]
@@ -50,7 +50,9 @@ class Equations:
                     Y[joint][k] = value
         return Y
 
-    def inverse_dynamics(self, q: Vector, dq: Vector, ddq: Vector, chi: Vector, shapes: Vector, memory: Vector = ()) -> list[Scalar]:
+    def inverse_dynamics(
+        self, q: Vector, dq: Vector, ddq: Vector, chi: Vector, shapes: Vector, memory: Vector = ()
+    ) -> list[Scalar]:
         """Joint torques of a motion."""
         tau = recursions.inverse_dynamics(recursions.poses(self.robot, q), dq, ddq, self.link_inertia(chi), self.robot.gravity)
         return [a + b for a, b in zip(tau, self._term_torques(q, dq, ddq, chi, shapes, memory), strict=True)]
@@ -73,7 +75,9 @@ class Equations:
         """h(q, dq): Coriolis, gravity, friction and all else that is there without acceleration."""
         return self.inverse_dynamics(q, dq, [0.0] * self.robot.n, chi, shapes, memory)
 
-    def forward_dynamics(self, q: Vector, dq: Vector, tau: Vector, chi: Vector, shapes: Vector, memory: Vector = ()) -> list[Scalar]:
+    def forward_dynamics(
+        self, q: Vector, dq: Vector, tau: Vector, chi: Vector, shapes: Vector, memory: Vector = ()
+    ) -> list[Scalar]:
         """ddq = M^-1 (tau - h)"""
         h = self.bias(q, dq, chi, shapes, memory)
         return recursions.solve_positive(self.mass_matrix(q, chi, shapes), [t - x for t, x in zip(tau, h, strict=True)])
@@ -132,13 +136,13 @@ class Equations:
                 tau[joint] = tau[joint] + extra
         return tau
 
-    def _seen(self, q: Vector, dq: Vector, ddq: Vector, shapes: Vector, memory: Vector) -> list[tuple[Term, slice, Motion]]:
+    def _seen(self, q: Vector, dq: Vector, ddq: Vector, shapes: Vector, memory: Vector) -> list[tuple[Term, slice, State]]:
         """Every term with its parameters' slice and the motion as it sees it."""
         named = dict(zip((s.name for s in self.layout.shapes), shapes, strict=True))
         out, used = [], 0
         for term, where in self.layout.drives:
             own = {s.name: named[s.name] for s in term.shapes}
-            out.append((term, where, Motion(q, dq, ddq, own, memory[used : used + len(term.memory)])))
+            out.append((term, where, State(q, dq, ddq, own, memory[used : used + len(term.memory)])))
             used += len(term.memory)
         return out
 
@@ -153,7 +157,9 @@ def on_arrays(evaluate: Callable[..., list[Scalar]], *vectors: np.ndarray) -> li
     return evaluate(*(list(np.moveaxis(np.asarray(v, float), -1, 0)) for v in vectors))
 
 
-def plain_regressor(layout: Layout, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, shapes: np.ndarray | None = None) -> np.ndarray:
+def plain_regressor(
+    layout: Layout, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, shapes: np.ndarray | None = None
+) -> np.ndarray:
     """(N, n, P) regressor evaluated on NumPy arrays, without compiling: for a few hundred samples, and as a reference in tests."""
     values = [s.value for s in layout.shapes] if shapes is None else list(shapes)
     rows = on_arrays(lambda *m: Equations(layout).regressor(*m, values), q, dq, ddq)

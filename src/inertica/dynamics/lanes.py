@@ -100,10 +100,10 @@ class Lanes:
         return self._call("llvm.sqrt", a)
 
     def minimum(self, a: str, b: str) -> str:
-        return self.select(self.compare("olt", a, b), a, b)
+        return self.select(self.compare("olt", b, a), b, a)  # a NaN in the first place stays
 
     def maximum(self, a: str, b: str) -> str:
-        return self.select(self.compare("ogt", a, b), a, b)
+        return self.select(self.compare("ogt", b, a), b, a)
 
     def sign(self, a: str) -> str:
         one, zero = self.constant(1.0), self.constant(0.0)
@@ -133,7 +133,9 @@ class Lanes:
         """Natural logarithm of normal positive numbers."""
         offset = 0x3FF0000000000000 - 0x3FE6A09E667F3BCD  # mantissas in [sqrt(1/2), sqrt(2))
         b = self.put(f"add {self.whole} {self.bits(x)}, {self.integer(offset)}")
-        raw = self.put(f"or {self.whole} {self.put(f'lshr {self.whole} {b}, {self.integer(52)}')}, {self.integer(0x4330000000000000)}")
+        raw = self.put(
+            f"or {self.whole} {self.put(f'lshr {self.whole} {b}, {self.integer(52)}')}, {self.integer(0x4330000000000000)}"
+        )
         k = self.sub(self.real_of(raw), self.constant(4503599627370496.0 + 1023.0))
         mantissa = self.put(f"and {self.whole} {b}, {self.integer(0x000FFFFFFFFFFFFF)}")
         m = self.real_of(self.put(f"add {self.whole} {mantissa}, {self.integer(0x3FE6A09E667F3BCD)}"))

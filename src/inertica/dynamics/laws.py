@@ -31,7 +31,9 @@ class Law(Protocol):
     @property
     def memory(self) -> tuple[str, ...]: ...
 
-    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> tuple[Scalar, dict[str, Scalar]]:
+    def torque(
+        self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar
+    ) -> tuple[Scalar, dict[str, Scalar]]:
         """Torque from reference and measured motion, and the inner states one step later."""
 
 
@@ -43,7 +45,9 @@ class PD:
     references: ClassVar[tuple[str, ...]] = ("q", "dq")
     memory: ClassVar[tuple[str, ...]] = ()
 
-    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> tuple[Scalar, dict[str, Scalar]]:
+    def torque(
+        self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar
+    ) -> tuple[Scalar, dict[str, Scalar]]:
         return gain["kp"] * (reference["q"] - q) + gain["kd"] * (reference["dq"] - dq), {}
 
 
@@ -55,7 +59,9 @@ class PID:
     references: ClassVar[tuple[str, ...]] = ("q", "dq")
     memory: ClassVar[tuple[str, ...]] = ("integral",)
 
-    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> tuple[Scalar, dict[str, Scalar]]:
+    def torque(
+        self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar
+    ) -> tuple[Scalar, dict[str, Scalar]]:
         error = reference["q"] - q
         integral = clip(memory["integral"] + error * dt, 0.0 - gain["windup"], gain["windup"])
         tau = gain["kp"] * error + gain["kd"] * (reference["dq"] - dq) + gain["ki"] * integral

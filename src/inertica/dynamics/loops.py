@@ -66,7 +66,18 @@ def scatter(work: Any, offset: int, stride: int, out: Any, columns: Any, first: 
 
 @nb.njit(**_OPTIONS)
 def time_loop(
-    work: Any, lanes: int, steps: int, begin: int, forward: int, finish: int, stages: Any, output: int, reference: Any, keep: Any, rows: int, out: Any
+    work: Any,
+    lanes: int,
+    steps: int,
+    begin: int,
+    forward: int,
+    finish: int,
+    stages: Any,
+    output: int,
+    reference: Any,
+    keep: Any,
+    rows: int,
+    out: Any,
 ) -> None:
     """Simulate one block of lanes.
 

@@ -44,11 +44,11 @@ def compiled(text: str) -> NativeCode:
     """Machine code of an LLVM text, from disk if it was made before."""
     name = hashlib.sha256(f"{text}|{_machine()}".encode()).hexdigest()[:32]
     path = cache_folder() / f"{name}.o"
-    try:
-        return NativeCode(path.read_bytes())
-    except FileNotFoundError:
-        code = _target_machine().emit_object(_parsed(text))
-    _write_atomically(path, code)
+    kept = _read_checked(path)
+    if kept is not None:
+        return NativeCode(kept)
+    code = _target_machine().emit_object(_parsed(text))
+    _write_atomically(path, hashlib.sha256(code).digest() + code)
     return NativeCode(code)
 
 
@@ -105,6 +105,16 @@ def _parsed(text: str) -> llvm.ModuleRef:
     module.triple = llvm.get_default_triple()
     module.verify()
     return module
+
+
+def _read_checked(path: Path) -> bytes | None:
+    """The code in a cache file; None when there is none or it was damaged."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    digest, code = data[:32], data[32:]
+    return code if hashlib.sha256(code).digest() == digest else None
 
 
 def _write_atomically(path: Path, data: bytes) -> None:

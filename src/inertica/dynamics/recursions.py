@@ -52,7 +52,7 @@ class Pose:
 
 @dataclass(frozen=True)
 class LinkMotion:
-    """Motion of a link frame in its own coordinates; `lift` has gravity in it, so that a link at rest accelerates upwards."""
+    """State of a link frame in its own coordinates; `lift` has gravity in it, so that a link at rest accelerates upwards."""
 
     spin: Vector  # angular velocity w
     turn: Vector  # angular acceleration dw
@@ -191,7 +191,10 @@ def _unit_wrenches(m: LinkMotion) -> list[tuple[Vector, Vector]]:
         [yy - zz, 0.0 - U[0][1], U[0][2]],
         [yz, 0.0 - xz, dw[2]],
     ]
-    first = [([U[0][k], U[1][k], U[2][k]], cross(unit, a)) for k, unit in enumerate(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))]
+    first = [
+        ([U[0][k], U[1][k], U[2][k]], cross(unit, a))
+        for k, unit in enumerate(((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
+    ]
     return [(ZERO, moment) for moment in moments] + first + [(a, ZERO)]
 
 

@@ -139,7 +139,13 @@ def simulate(
         shapes = chi.shapes
     batch = _Batch(engine, law, values, gains, shapes, noise, runs, start, table)
     B = batch.size
-    variant = _Variant(law, integrator, noise is not None, noise is not None if difference_velocity is None else difference_velocity, 1 if B == 1 else LANES)
+    variant = _Variant(
+        law,
+        integrator,
+        noise is not None,
+        noise is not None if difference_velocity is None else difference_velocity,
+        1 if B == 1 else LANES,
+    )
     program = _program(engine, variant)
     steps = np.arange(0, len(table), keep) if isinstance(keep, int) else np.asarray(keep, np.int64)
     if len(steps) and (np.any(np.diff(steps) <= 0) or steps[0] < 0 or steps[-1] >= len(table)):
@@ -220,7 +226,9 @@ def _wide(values: ArrayLike, count: int, name: str) -> Array:
     return array
 
 
-def _run_block(program: _Program, batch: _Batch, chosen: NDArray[np.int64], dt: float, table: Array, steps: NDArray[np.int64], out: Array) -> None:
+def _run_block(
+    program: _Program, batch: _Batch, chosen: NDArray[np.int64], dt: float, table: Array, steps: NDArray[np.int64], out: Array
+) -> None:
     from inertica.dynamics import loops
 
     rows, variant = program.rows, program.variant
@@ -241,7 +249,18 @@ def _run_block(program: _Program, batch: _Batch, chosen: NDArray[np.int64], dt: 
         n = batch.values["q"].shape[1]
         rows.of(work, "q_before", n)[:] = rows.of(work, "q_measured", n) - dt * rows.of(work, "dq", n)
     loops.time_loop(
-        work, variant.lanes, len(table), address("begin"), address("forward"), finish, program.stages, output, table, steps, program.recorded, out
+        work,
+        variant.lanes,
+        len(table),
+        address("begin"),
+        address("forward"),
+        finish,
+        program.stages,
+        output,
+        table,
+        steps,
+        program.recorded,
+        out,
     )
 
 
@@ -305,8 +324,12 @@ class _Writer:
     def _lanes(self) -> Lanes:
         return Lanes(self.variant.lanes, native.has_fma())
 
-    def _store(self, lanes: Lanes, graph: Graph, groups: Mapping[str, Sequence[object]], given: Mapping[object, str] | None = None) -> None:
-        outputs = {self.rows.offset((name, i)): graph.symbol(s) for name, symbols in groups.items() for i, s in enumerate(symbols)}
+    def _store(
+        self, lanes: Lanes, graph: Graph, groups: Mapping[str, Sequence[object]], given: Mapping[object, str] | None = None
+    ) -> None:
+        outputs = {
+            self.rows.offset((name, i)): graph.symbol(s) for name, symbols in groups.items() for i, s in enumerate(symbols)
+        }
         write_program(lanes, graph, outputs, self.rows.offset, given)
 
     def _bits(self, lanes: Lanes, name: str) -> str:
@@ -395,7 +418,11 @@ class _Writer:
         stored: dict[str, list[object]] = {}
         for x in ("q", "dq"):
             before = now[x] if s == 0 else graph.inputs(f"{x}0", n)
-            total = [weight * r for r in rate[x]] if s == 0 else [a + weight * r for a, r in zip(graph.inputs(f"sum_{x}", n), rate[x], strict=True)]
+            total = (
+                [weight * r for r in rate[x]]
+                if s == 0
+                else [a + weight * r for a, r in zip(graph.inputs(f"sum_{x}", n), rate[x], strict=True)]
+            )
             if s == len(tableau) - 1:
                 stored[x] = [b + dt * t for b, t in zip(before, total, strict=True)]
             else:

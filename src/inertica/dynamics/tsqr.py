@@ -129,7 +129,16 @@ class Factoriser:
         code = native.compiled(lanes.declarations() + function("panels", lanes))
         self._kernel = code.function("panels", ctypes.c_void_p, ctypes.c_int64)
 
-    def __call__(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, tau: ArrayLike, *, shapes: ArrayLike | None = None, weights: ArrayLike | None = None) -> Factors:
+    def __call__(
+        self,
+        q: ArrayLike,
+        dq: ArrayLike,
+        ddq: ArrayLike,
+        tau: ArrayLike,
+        *,
+        shapes: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+    ) -> Factors:
         """R factors of a motion.
 
         Args:
@@ -156,7 +165,9 @@ class Factoriser:
                 for j, panel in enumerate(panels):
                     _absorb(panel, count, None if scale is None else scale[first : first + count, j])
         samples = N if scale is None else int(np.count_nonzero(np.any(scale != 0.0, axis=1)))
-        return Factors(tuple(_factor(p, c) for p, (_, _, c) in zip(panels, self._panels, strict=True)), self.engine.layout.size, samples)
+        return Factors(
+            tuple(_factor(p, c) for p, (_, _, c) in zip(panels, self._panels, strict=True)), self.engine.layout.size, samples
+        )
 
 
 def _absorb(panel: Array, count: int, weights: Array | None) -> None:

@@ -4,20 +4,20 @@ from inertica.robot.description import Description, Source
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.load import catalog, load, save_model
 from inertica.robot.model import Joint, Limits, Robot
-from inertica.robot.terms import Motion, Parameter, RigidBody, Shape, Term
+from inertica.robot.terms import Parameter, RigidBody, Shape, State, Term
 
 __all__ = [
     "Description",
     "Joint",
     "Layout",
     "Limits",
-    "Motion",
     "Parameter",
     "Parameters",
     "RigidBody",
     "Robot",
     "Shape",
     "Source",
+    "State",
     "Term",
     "catalog",
     "load",

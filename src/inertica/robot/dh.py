@@ -127,7 +127,7 @@ def _read_table(keys: Mapping[str, Item], degrees: bool) -> Table:
     columns = [dh[c] for c in ("alpha", "a", "d", "theta", "theta_offset") if c in dh]
     if not columns:
         raise keys["dh"].fail("dh needs the columns alpha, a, d and theta, one value per joint")
-    n = len(columns[0].items())
+    n = len(keys["types"].items()) if "types" in keys else max(len(c.items()) for c in columns)
     if n == 0:
         raise columns[0].fail(f"{columns[0].key} is empty; a robot has at least one joint")
     if "theta" in dh and "theta_offset" in dh:

@@ -96,7 +96,10 @@ def _removals(node: yaml.Node, gone: list[bool]) -> list[Edit]:
         edits.append((pairs[0][0].start_mark.index, end.index, ""))
     for i in range(leading, len(pairs)):
         if gone[i]:
-            edits.append((pairs[i - 1][1].end_mark.index, pairs[i][1].end_mark.index, ""))
+            key = pairs[i][0].start_mark
+            # a block keeps what stands behind the previous value: its comment
+            start = pairs[i - 1][1].end_mark.index if _is_flow(node) else key.index - key.column - 1
+            edits.append((start, pairs[i][1].end_mark.index, ""))
     return edits
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from inertica.errors import InputError
 from inertica.robot.friction import direction
-from inertica.robot.terms import Column, Motion, Parameter, Term
+from inertica.robot.terms import Column, Parameter, State, Term
 from inertica.scalars import Scalar
 
 
@@ -30,7 +30,7 @@ class Armature(Term):
     def parameters(self) -> tuple[Parameter, ...]:
         return (Parameter(f"Ia{self.at + 1}", "armature", "kg m^2", self.at, lower=0.0),)
 
-    def columns(self, x: Motion) -> list[Column]:
+    def columns(self, x: State) -> list[Column]:
         if self.shared_with is None:
             return [{self.at: x.ddq[self.at]}]
         return [{self.at: x.ddq[self.at] + x.ddq[self.shared_with], self.shared_with: x.ddq[self.at]}]
@@ -62,7 +62,9 @@ class Coupling(Term):
         if len(self.joints) < 2 or len(set(self.joints)) != len(self.joints):
             raise InputError(f"the coupling of motor {self.motor + 1} needs two or more different joints")
         if self.ratios and len(self.ratios) != len(self.joints):
-            raise InputError(f"the coupling of motor {self.motor + 1} has {len(self.ratios)} ratios for {len(self.joints)} joints")
+            raise InputError(
+                f"the coupling of motor {self.motor + 1} has {len(self.ratios)} ratios for {len(self.joints)} joints"
+            )
 
     @property
     def joint(self) -> None:
@@ -73,7 +75,7 @@ class Coupling(Term):
         kinds = (("Iam", "armature", "kg m^2"), ("Fvm", "viscous", "N m s/rad"), ("Fcm", "coulomb", "N m"))
         return tuple(Parameter(f"{symbol}{self.motor + 1}", kind, unit, lower=0.0) for symbol, kind, unit in kinds)
 
-    def columns(self, x: Motion) -> list[Column]:
+    def columns(self, x: State) -> list[Column]:
         ratio = dict(zip(self.joints, self.ratios or (1.0,) * len(self.joints), strict=True))
 
         def others(rates: list[Scalar]) -> Column:
@@ -104,7 +106,7 @@ class ToolboxCoupling(Term):
         kinds = (("Fvm", "viscous", "N m s/rad"), ("Fcm", "coulomb", "N m"))
         return tuple(Parameter(f"{symbol}{self.motor + 1}", kind, unit, lower=0.0) for symbol, kind, unit in kinds)
 
-    def columns(self, x: Motion) -> list[Column]:
+    def columns(self, x: State) -> list[Column]:
         j, k = self.motor, self.other
         return [
             {k: x.dq[j], j: x.dq[k]},

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from inertica.errors import InputError, nearest
-from inertica.robot.terms import Column, Motion, Parameter, Term
+from inertica.robot.terms import Column, Parameter, State, Term
 from inertica.scalars import FUNCTIONS, Scalar, power
 
 MAX_LENGTH = 1000
@@ -50,7 +50,7 @@ class Formula:
     def _tree(self) -> ast.expr:
         return _parsed(self.text)
 
-    def __call__(self, x: Motion) -> Scalar:
+    def __call__(self, x: State) -> Scalar:
         """The value for a motion of scalars of any type."""
         return _value(self._tree, x)
 
@@ -87,14 +87,14 @@ class FormulaTerm(Term):
     def parameters(self) -> tuple[Parameter, ...]:
         return (Parameter(self.name, "user", self.unit, self.at, self.lower),)
 
-    def columns(self, x: Motion) -> list[Column]:
+    def columns(self, x: State) -> list[Column]:
         return [{joint: formula(x) for joint, formula in self.formulas}]
 
 
 def constant(text: str) -> float:
     """The value of a formula without motion, such as `-pi/2`."""
     formula = Formula(text, 0)
-    return float(formula(Motion((), (), ())))
+    return float(formula(State((), (), ())))
 
 
 def _parsed(text: str) -> ast.expr:
@@ -187,7 +187,7 @@ class _Checker:
         """A part without motion must have a finite value."""
         try:
             with np.errstate(all="ignore"):
-                value = float(_value(node, Motion((), (), ())))
+                value = float(_value(node, State((), (), ())))
         except (ZeroDivisionError, OverflowError):
             value = math.nan
         if not math.isfinite(value):
@@ -212,7 +212,7 @@ def _exponent(node: ast.expr) -> float | None:
     return None
 
 
-def _value(node: ast.expr, x: Motion) -> Scalar:
+def _value(node: ast.expr, x: State) -> Scalar:
     match node:
         case ast.Constant(value=value):
             return float(value)  # type: ignore[arg-type]
@@ -232,7 +232,7 @@ def _value(node: ast.expr, x: Motion) -> Scalar:
     raise AssertionError(f"unchecked node {node!r}")  # the checker has refused everything else
 
 
-def _motion(name: str, x: Motion) -> Scalar:
+def _motion(name: str, x: State) -> Scalar:
     known = _NAME.fullmatch(name)
     if known is None:
         return math.pi

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from inertica.errors import InputError, nearest
-from inertica.robot.terms import Column, Motion, Parameter, Shape, Term
+from inertica.robot.terms import Column, Parameter, Shape, State, Term
 from inertica.scalars import Scalar, absolute, exp, maximum, minimum, power, sign, tanh
 
 
@@ -23,7 +23,7 @@ class _OnJoint(Term):
     def _shape(self, symbol: str, unit: str, value: float) -> Shape:
         return Shape(f"{symbol}{self.at + 1}", unit, value)
 
-    def _shape_value(self, x: Motion, symbol: str) -> Scalar:
+    def _shape_value(self, x: State, symbol: str) -> Scalar:
         return x.shapes[f"{symbol}{self.at + 1}"]
 
 
@@ -37,7 +37,7 @@ class Viscous(_OnJoint):
     def parameters(self) -> tuple[Parameter, ...]:
         return (self._parameter("Fv", "viscous", "N m s/rad", 0.0),)
 
-    def columns(self, x: Motion) -> list[Column]:
+    def columns(self, x: State) -> list[Column]:
         return [{self.at: x.dq[self.at]}]
 
 
@@ -52,7 +52,7 @@ class Coulomb(_OnJoint):
     def parameters(self) -> tuple[Parameter, ...]:
         return (self._parameter("Fc", "coulomb", "N m", 0.0),)
 
-    def columns(self, x: Motion) -> list[Column]:
+    def columns(self, x: State) -> list[Column]:
         return [{self.at: direction(x.dq[self.at], self.width)}]
 
 
@@ -66,7 +66,7 @@ class Offset(_OnJoint):
     def parameters(self) -> tuple[Parameter, ...]:
         return (self._parameter("off", "offset", "N m"),)
 
-    def columns(self, x: Motion) -> list[Column]:
+    def columns(self, x: State) -> list[Column]:
         return [{self.at: 1.0}]
 
 
@@ -81,7 +81,7 @@ class DirectionalCoulomb(_OnJoint):
     def parameters(self) -> tuple[Parameter, ...]:
         return tuple(self._parameter(symbol, "coulomb", "N m", 0.0) for symbol in ("Fcp", "Fcn"))
 
-    def columns(self, x: Motion) -> list[Column]:
+    def columns(self, x: State) -> list[Column]:
         s = direction(x.dq[self.at], self.width)
         return [{self.at: maximum(s, 0.0)}, {self.at: minimum(s, 0.0)}]
 
@@ -103,7 +103,7 @@ class Stribeck(_OnJoint):
     def shapes(self) -> tuple[Shape, ...]:
         return (self._shape("vs", "rad/s", self.vs), self._shape("es", "1", self.es))
 
-    def columns(self, x: Motion) -> list[Column]:
+    def columns(self, x: State) -> list[Column]:
         dq = x.dq[self.at]
         s = direction(dq, self.width)
         return [{self.at: s}, {self.at: s * stribeck_decay(dq, self._shape_value(x, "vs"), self._shape_value(x, "es"))}]
@@ -150,19 +150,19 @@ class LuGre(_OnJoint):
     def memory(self) -> tuple[str, ...]:
         return (f"z{self.at + 1}",)
 
-    def torque(self, x: Motion) -> Column:
+    def torque(self, x: State) -> Column:
         dq, (z,) = x.dq[self.at], x.memory
         rate = dq - absolute(dq) * z / self._steady_deflection(x)
         sigma = [self._shape_value(x, f"sigma{k}_") for k in range(3)]
         return {self.at: sigma[0] * z + sigma[1] * rate + sigma[2] * dq}
 
-    def advance(self, x: Motion, dt: float) -> list[Scalar]:
+    def advance(self, x: State, dt: float) -> list[Scalar]:
         dq, (z,) = x.dq[self.at], x.memory
         phi = self._steady_deflection(x)
         end = sign(dq) * phi
         return [end + (z - end) * exp(0.0 - absolute(dq) * dt / phi)]
 
-    def _steady_deflection(self, x: Motion) -> Scalar:
+    def _steady_deflection(self, x: State) -> Scalar:
         fc, fs = self._shape_value(x, "lgFc"), self._shape_value(x, "lgFs")
         decay = stribeck_decay(x.dq[self.at], self._shape_value(x, "lgvs"), self._shape_value(x, "lges"))
         return (fc + (fs - fc) * decay) / self._shape_value(x, "sigma0_")

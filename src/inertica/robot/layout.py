@@ -138,7 +138,9 @@ class Parameters:
     def __post_init__(self) -> None:
         values = np.array(self.values, float)
         if values.shape != (self.layout.size,):
-            raise InputError(f"expected {self.layout.size} parameter values for {self.layout.robot.name}, got shape {values.shape}")
+            raise InputError(
+                f"expected {self.layout.size} parameter values for {self.layout.robot.name}, got shape {values.shape}"
+            )
         default = [s.value for s in self.layout.shapes]
         shapes = np.array(default if self.shapes is None else self.shapes, float)
         if shapes.shape != (len(default),):

@@ -53,7 +53,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Motion:
+class State:
     """What a term sees at one instant: joint coordinates and rates, its shapes by name, its memory."""
 
     q: Sequence[Scalar]
@@ -86,15 +86,15 @@ class Term(ABC):
         """Names of inner states; zero at the start."""
         return ()
 
-    def columns(self, x: Motion) -> list[Column]:
+    def columns(self, x: State) -> list[Column]:
         """One column per parameter; the term's torque is the sum of parameter times column, plus `torque`."""
         return []
 
-    def torque(self, x: Motion) -> Column:
+    def torque(self, x: State) -> Column:
         """Torque that no linear parameter multiplies."""
         return {}
 
-    def advance(self, x: Motion, dt: float) -> list[Scalar]:
+    def advance(self, x: State, dt: float) -> list[Scalar]:
         """Inner states one step later, with the motion held."""
         return []
 
@@ -114,7 +114,7 @@ class Spring(Term):
     def parameters(self) -> tuple[Parameter, ...]:
         return (Parameter(f"Ks{self.at + 1}", "stiffness", "N m/rad", self.at, lower=0.0),)
 
-    def columns(self, x: Motion) -> list[Column]:
+    def columns(self, x: State) -> list[Column]:
         return [{self.at: x.q[self.at] - self.rest}]
 
 
@@ -132,7 +132,7 @@ class Counterbalance(Term):
     def parameters(self) -> tuple[Parameter, ...]:
         return tuple(Parameter(f"Kb{c}{self.at + 1}", "balance", "N m", self.at) for c in "sc")
 
-    def columns(self, x: Motion) -> list[Column]:
+    def columns(self, x: State) -> list[Column]:
         return [{self.at: sin(x.q[self.at])}, {self.at: cos(x.q[self.at])}]
 
 
@@ -142,14 +142,14 @@ class UserTerm(Term):
 
     Args:
         name: of the parameter.
-        column: `Motion -> {joint: value}`, written with `inertica.scalars` functions; affine in ddq.
+        column: `State -> {joint: value}`, written with `inertica.scalars` functions; affine in ddq.
         unit: of the parameter.
         lower: sign constraint.
         at: joint it is listed with.
     """
 
     name: str
-    column: Callable[[Motion], Column]
+    column: Callable[[State], Column]
     unit: str = "1"
     lower: float = float("-inf")
     at: int | None = None
@@ -162,7 +162,7 @@ class UserTerm(Term):
     def parameters(self) -> tuple[Parameter, ...]:
         return (Parameter(self.name, "user", self.unit, self.at, self.lower),)
 
-    def columns(self, x: Motion) -> list[Column]:
+    def columns(self, x: State) -> list[Column]:
         return [self.column(x)]
 
 

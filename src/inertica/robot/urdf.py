@@ -86,10 +86,10 @@ def write_urdf(
     reduced = reduce(tree, root, tip, joints)
     check_same_robot(tree, reduced, parameters)
     edits = Edits(document)
-    links = {link.get("name"): link for link in children(document.root, "link")}
+    links = {text(document, link, "name"): link for link in children(document.root, "link")}
     for change in link_changes(tree, reduced, parameters):
         _set_inertial(document, edits, links[change.link], change)
-    elements = {joint.get("name"): joint for joint in children(document.root, "joint")}
+    elements = {text(document, joint, "name"): joint for joint in children(document.root, "joint")}
     dynamics: dict[str, dict[str, str]] = {}
     for value in joint_changes(reduced, parameters, SYMBOLS):
         dynamics.setdefault(value.joint, {})[value.what] = repr(value.value)

@@ -181,6 +181,8 @@ def number(document: Document, element: Element, name: str, default: float | Non
 def parse_floats(document: Document, element: Element, name: str, value: str, count: int | None) -> Array:
     """The finite numbers in a text that stands for attribute `name` of an element; `count` None means any number of them."""
     words = value.split()
+    if not words:
+        raise document.error(element, f"{name} of {describe(element)} is empty")
     if count is not None and len(words) != count:
         numbers = "1 number" if count == 1 else f"{count} numbers"
         raise document.error(element, f'{name}="{value}" of {describe(element)} should hold {numbers}, not {len(words)}')

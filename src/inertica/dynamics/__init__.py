@@ -1,0 +1,1 @@
+"""Physics as numbers: recursions, tracer, compiled kernels, the engine."""
