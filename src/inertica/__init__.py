@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from inertica.dynamics.laws import PD, PID
     from inertica.dynamics.simulate import Noise, Simulation
     from inertica.errors import FileError, InerticaError, InputError, ModelWarning
-    from inertica.identifiability.base import BaseModel, base_model, base_model_along, engine
+    from inertica.identifiability.base import BaseModel, base_model, base_model_along
+    from inertica.identifiability.compiled import engine
     from inertica.robot.description import Description
     from inertica.robot.layout import Layout, Parameters
     from inertica.robot.load import catalog, load, save_model
@@ -28,7 +29,8 @@ _HOME = {
     "inertica.dynamics.laws": ("PD", "PID"),
     "inertica.dynamics.simulate": ("Noise", "Simulation"),
     "inertica.errors": ("FileError", "InerticaError", "InputError", "ModelWarning"),
-    "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along", "engine"),
+    "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along"),
+    "inertica.identifiability.compiled": ("engine",),
     "inertica.robot.description": ("Description",),
     "inertica.robot.layout": ("Layout", "Parameters"),
     "inertica.robot.load": ("catalog", "load", "save_model"),

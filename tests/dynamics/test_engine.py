@@ -137,6 +137,8 @@ def test_batches_of_any_size_threads_and_own_parameters_agree() -> None:
     dense = one.regressor(q, dq, ddq)
     assert np.array_equal(entries, np.stack([dense[:, i, k] for i, k in one.entries], axis=-1))
     assert np.count_nonzero(dense) == entries.size
+    for where, chunk in one.regressor_chunks(q, dq, ddq):
+        assert np.array_equal(chunk.T, entries[where])
 
 
 def test_wrong_shapes_are_named() -> None:

@@ -6,15 +6,15 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from generators import random_parameters, random_robot, rich_layout
+from generators import random_parameters, random_robot, rich_layout, states
 from inertica.dynamics.engine import Engine, Reduction
 from inertica.dynamics.equations import Equations, plain_regressor
-from inertica.dynamics.laws import PID
+from inertica.dynamics.laws import PD, PID, Cascade, FeedForward, Saturated
 from inertica.dynamics.noise import TORQUE_CALL, normals
 from inertica.dynamics.simulate import Noise
 from inertica.errors import InputError
 from inertica.robot.drives import Armature
-from inertica.robot.friction import Coulomb, LuGre, Viscous
+from inertica.robot.friction import Coulomb, LoadDependent, LuGre, Viscous
 from inertica.robot.layout import Layout
 from inertica.robot.load import load
 from referee import pinocchio_model
@@ -168,9 +168,23 @@ def test_pid_with_windup_and_saturation() -> None:
         a = acceleration(q, dq, tau)
         positions.append(q)
         q, dq = q + DT * dq, dq + DT * a
-    run = Engine(layout).simulate(chi, reference, gains, DT, law=PID(), integrator="euler")
+    run = Engine(layout).simulate(chi, reference, gains, DT, law=Saturated(PID()), integrator="euler")
     assert saturated > 10
     assert np.abs(run.q[0] - np.array(positions)).max() < 1e-9
+
+
+def test_cascade_and_feed_forward_are_what_their_formulas_say() -> None:
+    layout, chi, _, gains = tx40()
+    engine = Engine(layout)
+    reference = smooth_reference(6, 200)
+    start = (reference["q"][0] + 0.01, np.full(6, 0.1))
+    cascade = {"kp": np.full(6, 30.0), "kv": gains["kd"]}
+    run = engine.simulate(chi, reference, cascade, DT, law=Cascade(), start=start)
+    assert np.allclose(run.tau[0], cascade["kv"] * (30.0 * (reference["q"] - run.q[0]) - run.dq[0]), rtol=1e-12)
+    extra = np.sin(np.arange(1200)).reshape(200, 6)
+    run = engine.simulate(chi, reference | {"tau": extra}, gains, DT, law=FeedForward(PD()), start=start)
+    expected = gains["kp"] * (reference["q"] - run.q[0]) + gains["kd"] * (reference["dq"] - run.dq[0]) + extra
+    assert np.allclose(run.tau[0], expected, rtol=1e-9)
 
 
 def test_lugre_friction_sticks_and_slips() -> None:
@@ -231,3 +245,23 @@ def test_friction_laws_mixed_per_joint_simulate() -> None:
     layout = Layout(robot, (Armature(0), Armature(1), Armature(2), Viscous(0), Coulomb(1, width=0.05), LuGre(2)))
     run = Engine(layout).simulate(random_parameters(layout, 1), smooth_reference(3, 200), {"kp": 300.0, "kd": 30.0}, DT)
     assert run.stable.all()
+
+
+def test_load_dependent_friction_follows_gravity() -> None:
+    """Against the same robot without it: the difference of the torques that keep a velocity is mu |gravity| sign(dq)."""
+    robot = random_robot(1, n=2)
+    plain, rubbing = (
+        Layout(robot, (Armature(0), Armature(1), *extra)) for extra in ((), (LoadDependent(0, mu=0.1), LoadDependent(1, mu=0.3)))
+    )
+    chi = random_parameters(plain, 0)
+    q, dq, ddq = states(0, 20, 2)
+    gravity = Engine(plain).bias_forces(q, np.zeros_like(dq), chi)
+    tau = Engine(plain).inverse_dynamics(q, dq, ddq, chi)
+    equations = Equations(rubbing)
+    for k in range(20):
+        found = equations.inverse_dynamics(list(q[k]), list(dq[k]), list(ddq[k]), chi.values, [0.1, 0.3])
+        assert np.allclose(found, tau[k] + np.array([0.1, 0.3]) * np.abs(gravity[k]) * np.sign(dq[k]))
+    reference = smooth_reference(2, 50)
+    run = Engine(rubbing).simulate(chi.values, reference, {"kp": 400.0, "kd": 40.0}, DT)
+    back = equations.inverse_dynamics(list(run.q[0, 9]), list(run.dq[0, 9]), list(run.ddq[0, 9]), chi.values, [0.1, 0.3])
+    assert np.allclose(back, run.tau[0, 9])

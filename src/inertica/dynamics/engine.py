@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -103,10 +103,33 @@ class Engine:
         self._run(kernel, {**given, "shapes": self._shapes(shapes)}, out.reshape(N, -1), columns)
         return out
 
-    def regressor_entries(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, shapes: ArrayLike | None = None) -> Array:
+    def regressor_entries(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, shapes: ArrayLike | None = None, out: Array | None = None
+    ) -> Array:
         """(N, E): only the entries that are not zero by structure, `entries[e]` = (joint, parameter)."""
+        kernel, entries = self._regressor
+        given = self._motion(q=q, dq=dq, ddq=ddq)
+        if out is None:
+            out = np.empty((len(given["q"]), len(entries)))
+        self._run(kernel, {**given, "shapes": self._shapes(shapes)}, out, np.arange(len(entries)))
+        return out
+
+    def regressor_chunks(
+        self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, shapes: ArrayLike | None = None
+    ) -> Iterator[tuple[slice, Array]]:
+        """The same entries chunk by chunk, while they are in the cache: (samples, (E, count) view).
+
+        The view is overwritten by the next chunk; what it leaves is a matter of microseconds, what memory takes is not.
+        """
         kernel, _ = self._regressor
-        return self._evaluate(kernel, {**self._motion(q=q, dq=dq, ddq=ddq), "shapes": self._shapes(shapes)})
+        given = self._motion(q=q, dq=dq, ddq=ddq)
+        N = len(given["q"])
+        piece = _Piece(kernel, {**given, "shapes": self._shapes(shapes)})
+        entries = kernel.rows.of(piece.work, "out", kernel.outputs)
+        for first in range(0, N, CHUNK):
+            count = min(CHUNK, N - first)
+            piece.call(first, count)
+            yield slice(first, first + count), entries[:, :count]
 
     @property
     def entries(self) -> list[tuple[int, int]]:
@@ -282,29 +305,54 @@ class Engine:
         return {"chi": values, "shapes": self._shapes(shapes)}
 
 
-def _run_piece(
-    kernel: BatchKernel, inputs: Mapping[str, Array], out: Array, columns: NDArray[np.int64],
-    directions: Sequence[Mapping[str, Array]], start: int, stop: int,
-) -> None:  # fmt: skip
-    from inertica.dynamics import loops  # Numba is slow to import
+class _Piece:
+    """A kernel with its own work array and the inputs it reads from."""
 
-    rows = kernel.rows
-    work = aligned(rows.count * rows.stride)
-    for name, values in inputs.items():
-        if values.ndim == 1:
-            rows.of(work, name, kernel.sizes[name])[:] = values[:, None]
-    varying = [(rows.offset((name, 0)), values) for name, values in inputs.items() if values.ndim == 2]
-    first_out = rows.offset(("out", 0))
+    def __init__(self, kernel: BatchKernel, inputs: Mapping[str, Array]) -> None:
+        from inertica.dynamics import loops  # Numba is slow to import
+
+        self.kernel, self.loops, rows = kernel, loops, kernel.rows
+        self.work = aligned(rows.count * rows.stride)
+        self.address = self.work.ctypes.data
+        for name, values in inputs.items():
+            if values.ndim == 1:
+                self.set(name, values)
+        self.varying = [(rows.offset((name, 0)), values) for name, values in inputs.items() if values.ndim == 2]
+
+    def set(self, name: str, values: Array) -> None:
+        """The same values for all samples."""
+        self.kernel.rows.of(self.work, name, self.kernel.sizes[name])[:] = values[:, None]
+
+    def fill(self, first: int, count: int) -> int:
+        """Samples into rows; returns how many lanes that fills."""
+        padded = -(-count // LANES) * LANES
+        for offset, values in self.varying:
+            self.loops.fill(self.work, offset, self.kernel.rows.stride, padded, values, first, count)
+        return padded
+
+    def call(self, first: int, count: int) -> None:
+        self.kernel.call(self.address, self.fill(first, count))
+
+
+def _run_piece(
+    kernel: BatchKernel,
+    inputs: Mapping[str, Array],
+    out: Array,
+    columns: NDArray[np.int64],
+    directions: Sequence[Mapping[str, Array]],
+    start: int,
+    stop: int,
+) -> None:
+    piece = _Piece(kernel, inputs)
+    first_out, stride = kernel.rows.offset(("out", 0)), kernel.rows.stride
     for a in range(start, stop, CHUNK):
         count = min(CHUNK, stop - a)
-        padded = -(-count // LANES) * LANES
-        for offset, values in varying:
-            loops.fill(work, offset, rows.stride, padded, values, a, count)
+        padded = piece.fill(a, count)
         for d, direction in enumerate(directions):
             for name, value in direction.items():
-                rows.of(work, name, kernel.sizes[name])[:] = value[:, None]
-            kernel.call(work.ctypes.data, padded)
-            loops.scatter(work, first_out, rows.stride, out, columns + d * kernel.outputs, a, count)
+                piece.set(name, value)
+            kernel.call(piece.address, padded)
+            piece.loops.scatter(piece.work, first_out, stride, out, columns + d * kernel.outputs, a, count)
 
 
 def _lower(n: int) -> list[tuple[int, int]]:

@@ -82,7 +82,7 @@ class Equations:
         h = self.bias(q, dq, chi, shapes, memory)
         return recursions.solve_positive(self.mass_matrix(q, chi, shapes), [t - x for t, x in zip(tau, h, strict=True)])
 
-    def advance_memory(self, q: Vector, dq: Vector, shapes: Vector, memory: Vector, dt: float) -> list[Scalar]:
+    def advance_memory(self, q: Vector, dq: Vector, shapes: Vector, memory: Vector, dt: Scalar) -> list[Scalar]:
         """Inner states of terms one step later."""
         zero = [0.0] * self.robot.n
         return [z for term, _, x in self._seen(q, dq, zero, shapes, memory) for z in term.advance(x, dt)]
@@ -99,10 +99,10 @@ class Equations:
     def require_linear(self, purpose: str) -> None:
         """Refuse terms with memory where only the present motion is known."""
         for term, _ in self.layout.drives:
-            if term.memory:
+            if term.memory or term.needs_load:
                 raise InputError(
                     f"{self.robot.name}: {purpose} is not possible with {type(term).__name__} on joint {(term.joint or 0) + 1}, "
-                    "which has an inner state; use it in simulation and identify with stribeck"
+                    "which is not a function of the motion alone; use it in simulation and identify with stribeck"
                 )
 
     def check_terms(self) -> None:
@@ -112,10 +112,10 @@ class Equations:
         q, dq, a, b = rng.normal(size=(4, n))
         shapes = [s.value for s in self.layout.shapes]
         memory = [0.1] * len(self.layout.memory)
-        for term, where, _ in self._seen(q, dq, a, shapes, memory):
+        for term, _ in self.layout.drives:
 
             def torque(ddq: np.ndarray, term: Term = term) -> np.ndarray:
-                x = next(x for t, _, x in self._seen(q, dq, ddq, shapes, memory) if t is term)
+                x = next(x for t, _, x in self._seen(list(q), list(dq), list(ddq), shapes, memory) if t is term)
                 return _dense([*term.columns(x), term.torque(x)], n)
 
             rest = torque(np.zeros(n))
@@ -128,7 +128,7 @@ class Equations:
 
     def _term_torques(self, q: Vector, dq: Vector, ddq: Vector, chi: Vector, shapes: Vector, memory: Vector) -> list[Scalar]:
         tau: list[Scalar] = [0.0] * self.robot.n
-        for term, where, x in self._seen(q, dq, ddq, shapes, memory):
+        for term, where, x in self._seen(q, dq, ddq, shapes, memory, chi):
             for value, column in zip(chi[where], term.columns(x), strict=True):
                 for joint, factor in column.items():
                     tau[joint] = tau[joint] + value * factor
@@ -136,15 +136,24 @@ class Equations:
                 tau[joint] = tau[joint] + extra
         return tau
 
-    def _seen(self, q: Vector, dq: Vector, ddq: Vector, shapes: Vector, memory: Vector) -> list[tuple[Term, slice, State]]:
+    def _seen(
+        self, q: Vector, dq: Vector, ddq: Vector, shapes: Vector, memory: Vector, chi: Vector | None = None
+    ) -> list[tuple[Term, slice, State]]:
         """Every term with its parameters' slice and the motion as it sees it."""
         named = dict(zip((s.name for s in self.layout.shapes), shapes, strict=True))
+        needs_load = chi is not None and any(term.needs_load for term, _ in self.layout.drives)
+        load = self._gravity_load(q, chi) if needs_load and chi is not None else [0.0] * self.robot.n
         out, used = [], 0
         for term, where in self.layout.drives:
             own = {s.name: named[s.name] for s in term.shapes}
-            out.append((term, where, State(q, dq, ddq, own, memory[used : used + len(term.memory)])))
+            out.append((term, where, State(q, dq, ddq, own, memory[used : used + len(term.memory)], load)))
             used += len(term.memory)
         return out
+
+    def _gravity_load(self, q: Vector, chi: Vector) -> list[Scalar]:
+        zero = [0.0] * self.robot.n
+        at = recursions.poses(self.robot, q)
+        return recursions.inverse_dynamics(at, zero, zero, self.link_inertia(chi), self.robot.gravity)
 
     @cached_property
     def _to_link(self) -> list[np.ndarray | None]:
@@ -160,9 +169,10 @@ def on_arrays(evaluate: Callable[..., list[Scalar]], *vectors: np.ndarray) -> li
 def plain_regressor(
     layout: Layout, q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, shapes: np.ndarray | None = None
 ) -> np.ndarray:
-    """(N, n, P) regressor evaluated on NumPy arrays, without compiling: for a few hundred samples, and as a reference in tests."""
+    """(N, n, P) regressor on NumPy arrays, without compiling: for a few hundred samples, and as a reference in tests."""
     values = [s.value for s in layout.shapes] if shapes is None else list(shapes)
-    rows = on_arrays(lambda *m: Equations(layout).regressor(*m, values), q, dq, ddq)
+    equations = Equations(layout)
+    rows = on_arrays(lambda q, dq, ddq: equations.regressor(q, dq, ddq, values), q, dq, ddq)
     out = np.empty((len(q), layout.robot.n, layout.size))
     for i, row in enumerate(rows):
         for k, value in enumerate(row):

@@ -1,8 +1,8 @@
 """Instructions as LLVM text on lanes: 8 samples or simulations side by side in one vector register, or a single one.
 
-Every value is a vector of doubles and every operation one packed instruction, by construction rather than by the good will of a loop
-vectoriser.  Multiply-adds are fused explicitly, so that lane counts, batches and machines with FMA agree bit for bit.  sin, cos, exp, log
-are written out without branches (Cody-Waite reduction, fdlibm polynomials).
+Every value is a vector of doubles and every operation one packed instruction, by construction rather than by the good will of a
+loop vectoriser.  Multiply-adds are fused explicitly, so that lane counts, batches and machines with FMA agree bit for bit.  sin, cos,
+exp, log are written out without branches (Cody-Waite reduction, fdlibm polynomials).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 
 from inertica.dynamics.plan import Plan, Value
-from inertica.dynamics.trace import Graph, Symbol
+from inertica.dynamics.trace import Graph, Key, Symbol
 
 MAGIC = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to a whole number held in the low bits
 _SIN = (-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04, 2.75573137070700676789e-06,
@@ -236,8 +236,8 @@ def write_program(
     lanes: Lanes,
     graph: Graph,
     outputs: Mapping[int, Symbol],
-    offset_of: Callable[[object], int],
-    given: Mapping[object, str] | None = None,
+    offset_of: Callable[[Key], int],
+    given: Mapping[Key, str] | None = None,
 ) -> None:
     """Append the instructions that compute symbols and store them at the given offsets.
 
@@ -257,7 +257,7 @@ def write_program(
 
     for step in plan.instructions:
         if step.operation == "load":
-            key = step.arguments[0]
+            key: Key = step.arguments[0]  # type: ignore[assignment]
             names[step.result] = given[key] if key in given else lanes.load(offset_of(key))
         else:
             arguments = [operand(a) for a in step.arguments]  # type: ignore[arg-type]

@@ -59,7 +59,16 @@ def fill(work: Any, offset: int, stride: int, padded: int, values: Any, first: i
 @nb.njit(**_OPTIONS)
 def scatter(work: Any, offset: int, stride: int, out: Any, columns: Any, first: int, count: int) -> None:
     """Samples first .. first + count of an (N, k) array from rows of lanes, row j into column columns[j]."""
-    for i in range(count):
+    blocks = count // 8
+    for b in range(blocks):  # eight samples at a time: every cache line of the rows is read once
+        at = offset + 8 * b
+        row = first + 8 * b
+        for j in range(columns.shape[0]):
+            k = columns[j]
+            for i in range(8):
+                out[row + i, k] = work[at + i]
+            at += stride
+    for i in range(8 * blocks, count):
         for j in range(columns.shape[0]):
             out[first + i, columns[j]] = work[offset + j * stride + i]
 

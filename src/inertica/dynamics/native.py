@@ -1,7 +1,7 @@
 """Machine code from LLVM text, kept on disk.
 
-Code is compiled for this machine's processor through llvmlite, the compiler layer of Numba, and kept as object files in the user's cache
-folder (`INERTICA_CACHE` or the platform's), named by a hash of the text, the processor and the compiler's version.
+Code is compiled for this machine's processor through llvmlite, the compiler layer of Numba, and kept as object files in the user's
+cache folder (`INERTICA_CACHE` or the platform's), named by a hash of the text, the processor and the compiler's version.
 """
 
 from __future__ import annotations

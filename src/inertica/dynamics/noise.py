@@ -1,8 +1,8 @@
 """Measurement noise: one definition for all engines.
 
-Normal numbers come from philox4x32-10 (Salmon et al. 2011) with counter (step, call, run low, run high) and key (seed low, seed high),
-so that the noise of run k at step s is the same whatever else is computed beside it.  A call gives four 32-bit words and from them
-four normals by Box-Muller,
+Normal numbers come from philox4x32-10 (Salmon et al. 2011) with counter (step, call, run low, run high) and key (seed low, seed
+high), so that the noise of run k at step s is the same whatever else is computed beside it.  A call gives four 32-bit words and from
+them four normals by Box-Muller,
 
     r = sqrt(-2 ln((w0 + 1/2) / 2^32)),   t = (w1 - 2^31) / 2^30 quarter turns,   z = (r cos t, r sin t),
 

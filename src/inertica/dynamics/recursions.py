@@ -7,8 +7,8 @@ of three scalars in the coordinates of the link they belong to.
 A link's inertia is its ten standard parameters about the origin of its own frame, in the layout's order: entries of the inertia
 matrix (xx, xy, xz, yy, yz, zz), first moments (mx, my, mz), mass.  Torques are linear in them, which `regressor` makes explicit.
 
-The acceleration of every point of a link follows from one matrix, U = [dw]x + [w]x[w]x: a point at r accelerates by U r relative to
-the origin, the body feels the force m a + U (m c).  U is formed once per link and shared by all that need it.
+The acceleration of every point of a link follows from one matrix, U = [dw]x + [w]x[w]x: a point at r accelerates by U r relative
+to the origin, the body feels the force m a + U (m c).  U is formed once per link and shared by all that need it.
 """
 
 from __future__ import annotations

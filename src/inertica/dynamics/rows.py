@@ -25,8 +25,9 @@ class Rows:
         self.count += rows
         return self.start[name]
 
-    def offset(self, key: object) -> int:
-        name, number = key  # type: ignore[misc]
+    def offset(self, key: tuple[str, int]) -> int:
+        """Where the row of a signal starts."""
+        name, number = key
         return self.stride * (self.start[name] + number)
 
     def of(self, work: NDArray[np.float64], name: str, rows: int) -> NDArray[np.float64]:

@@ -1,8 +1,8 @@
 """Closed-loop simulation: many runs side by side, each with its own parameters, gains and noise.
 
-One control step: measure (optionally with noise), control, forward dynamics, record, integrate with the torque held.  Each of these is a
-kernel generated for the robot and the control law; the loop over steps is compiled too, so a block of runs stays in the first-level
-cache from the first step to the last.
+One control step: measure (optionally with noise), control, forward dynamics, record, integrate with the torque held.  Each of these
+is a kernel generated for the robot and the control law; the loop over steps is compiled too, so a block of runs stays in the
+first-level cache from the first step to the last.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from inertica.dynamics.lanes import Lanes, function, write_program
 from inertica.dynamics.laws import PD, Law
 from inertica.dynamics.noise import TORQUE_CALL, write_normals
 from inertica.dynamics.rows import LANES, Rows, aligned
-from inertica.dynamics.trace import Graph, Symbol
+from inertica.dynamics.trace import Graph, Key, Symbol
 from inertica.errors import InputError, nearest
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Simulation:
     @property
     def stable(self) -> NDArray[np.bool_]:
         """(B,) whether a run stayed finite."""
-        return np.isfinite(self.q).all(axis=(1, 2)) & np.isfinite(self.ddq).all(axis=(1, 2))
+        return np.asarray(np.isfinite(self.q).all(axis=(1, 2)) & np.isfinite(self.ddq).all(axis=(1, 2)))
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class _Batch:
         default_shapes = np.array([s.value for s in engine.layout.shapes])
         wide: dict[str, Array] = {name: _wide(gains[name], n, name) for name in law.gains}
         wide["shapes"] = _wide(default_shapes if shapes is None else shapes, len(default_shapes), "shapes")
-        first = (table[0, :n], table[0, n : 2 * n]) if start is None else start
+        first = (table[0, :n], table[0, n : 2 * n] if "dq" in law.references else np.zeros(n)) if start is None else start
         wide["q"], wide["dq"] = _wide(first[0], n, "start"), _wide(first[1], n, "start")
         if noise is not None:
             wide["sd_q"], wide["sd_tau"] = _wide(noise.q, n, "noise"), _wide(noise.tau, n, "noise")
@@ -202,7 +202,7 @@ class _Batch:
 
 
 def _reference_table(engine: Engine, law: Law, reference: Mapping[str, ArrayLike]) -> Array:
-    parts = []
+    parts: list[Array] = []
     for name in law.references:
         if name not in reference:
             raise InputError(f"the control law follows the reference '{name}'; given are {', '.join(reference) or 'none'}")
@@ -325,7 +325,7 @@ class _Writer:
         return Lanes(self.variant.lanes, native.has_fma())
 
     def _store(
-        self, lanes: Lanes, graph: Graph, groups: Mapping[str, Sequence[object]], given: Mapping[object, str] | None = None
+        self, lanes: Lanes, graph: Graph, groups: Mapping[str, Sequence[object]], given: Mapping[Key, str] | None = None
     ) -> None:
         outputs = {
             self.rows.offset((name, i)): graph.symbol(s) for name, symbols in groups.items() for i, s in enumerate(symbols)
@@ -335,7 +335,7 @@ class _Writer:
     def _bits(self, lanes: Lanes, name: str) -> str:
         return lanes.bits(lanes.load(self.rows.offset((name, 0))))
 
-    def _noisy_position(self, lanes: Lanes, graph: Graph) -> tuple[list[Symbol], dict[object, str]]:
+    def _noisy_position(self, lanes: Lanes, graph: Graph) -> tuple[list[Symbol], dict[Key, str]]:
         """Measured positions, and the normals they are made from."""
         q = graph.inputs("q", self.n)
         if not self.variant.noisy:
@@ -386,8 +386,8 @@ class _Writer:
         for row, k in enumerate(self.kept):
             chi[k] = graph.input(("chi", row))
         shapes, memory = graph.inputs("shapes", len(layout.shapes)), graph.inputs("friction", len(layout.memory))
-        state = [graph.inputs(name, n) for name in ("q", "dq", "tau")]
-        self._store(lanes, graph, {"ddq": self.engine.equations.forward_dynamics(*state, chi, shapes, memory)})
+        q, dq, tau = (graph.inputs(name, n) for name in ("q", "dq", "tau"))
+        self._store(lanes, graph, {"ddq": self.engine.equations.forward_dynamics(q, dq, tau, chi, shapes, memory)})
         return function("forward", lanes)
 
     def _finish(self) -> str:

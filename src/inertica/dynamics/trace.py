@@ -1,7 +1,7 @@
 """Tracer: run the recursions on symbols and record what they compute.
 
-Every operation becomes a node of a graph.  Equal operations are the same node (value numbering), constants fold, products with zero and
-sums with zero vanish, so the graph of a robot holds only what its structure needs.  `differentiate` adds exact derivatives
+Every operation becomes a node of a graph.  Equal operations are the same node (value numbering), constants fold, products with
+zero and sums with zero vanish, so the graph of a robot holds only what its structure needs.  `differentiate` adds exact derivatives
 to the same graph.
 """
 
@@ -14,8 +14,9 @@ from dataclasses import dataclass
 Node = tuple[object, ...]
 """(operation, operands): ("in", key), ("c", value), ("+", i, j), ("sin", i), ..."""
 
-BINARY = ("+", "-", "*", "/", "minimum", "maximum")
-UNARY = ("neg", "sin", "cos", "exp", "log", "sqrt", "tanh", "absolute", "sign")
+Key = tuple[str, int]
+"""Names an input: ("dq", 3)."""
+
 SMALLEST = 1e-300
 """Bases of powers are kept above this, so that 0 ** e is 0 without a branch."""
 
@@ -27,8 +28,8 @@ class Graph:
         self.nodes: list[Node] = []
         self._known: dict[Node, int] = {}
 
-    def input(self, key: object) -> Symbol:
-        """The symbol of an input; `key` is whatever the caller will find its place by."""
+    def input(self, key: Key) -> Symbol:
+        """The symbol of an input; its key, a name and a number, is what its place in memory is found by."""
         return self.node("in", key)
 
     def inputs(self, name: str, count: int) -> list[Symbol]:
@@ -220,8 +221,8 @@ class Symbol:
 def differentiate(outputs: Sequence[Symbol], seeds: Mapping[Symbol, Symbol]) -> list[Symbol]:
     """Directional derivatives of the outputs when every seeded symbol moves at its given rate.
 
-    Signs, and the choices of minimum and maximum, are taken as locally constant: this is the derivative of the discrete map, without
-    the shift of switching instants.
+    Signs, and the choices of minimum and maximum, are taken as locally constant: this is the derivative of the discrete map,
+    without the shift of switching instants.
     """
     graph = outputs[0].graph
     zero = graph.constant(0.0)

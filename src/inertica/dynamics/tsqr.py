@@ -4,8 +4,8 @@ For joint j with the regressor rows W_j and torque y_j of all samples,
 
     [W_j  y_j] = Q_j R_j,
 
-and R_j is all that least squares in its many forms needs.  Samples pass in chunks: a kernel writes their rows under the R found so
-far, a QR factorisation replaces both by the new R.  Only columns that joint j can feel take part.  Memory is one chunk, whatever
+and R_j is all that least squares in its many forms needs.  Samples pass in chunks: a kernel writes their rows under the R found
+so far, a QR factorisation replaces both by the new R.  Only columns that joint j can feel take part.  Memory is one chunk, whatever
 the length of the log.
 """
 
@@ -85,7 +85,7 @@ class Factors:
             blocks.append(weight * block)
             rest += (weight * factor.rest) ** 2
         with threadpool_limits(1):
-            R = np.linalg.qr(np.vstack([*blocks, np.zeros((len(chosen) + 1, len(chosen) + 1))]), mode="r")
+            R = np.asarray(np.linalg.qr(np.vstack([*blocks, np.zeros((len(chosen) + 1, len(chosen) + 1))]), mode="r"))
         k = len(chosen)
         return R[:k, :k], R[:k, k], float(np.hypot(np.sqrt(rest), R[k, k]))
 
@@ -106,7 +106,7 @@ class Factoriser:
         graph = Graph()
         motion = {name: graph.inputs(name, n) for name in ("q", "dq", "ddq")}
         shapes = graph.inputs("shapes", len(layout.shapes))
-        Y = engine.equations.regressor(*motion.values(), shapes)
+        Y = engine.equations.regressor(motion["q"], motion["dq"], motion["ddq"], shapes)
         tau = graph.inputs("tau", n)
         self.rows = Rows(chunk + LANES)
         for name in (*motion, "tau"):

@@ -88,7 +88,7 @@ class Coupling(Term):
 
 @dataclass(frozen=True)
 class ToolboxCoupling(Term):
-    """Friction of a coupled drive as the survey's toolbox models it on the TX40, without its own inertia (that is Ia of the motor).
+    """Friction of a coupled drive as the survey's toolbox models it; its inertia is the shared `Armature` of the motor's joint.
 
     tau_k += Fvm dq_j + Fcm s(dq_j) and tau_j += Fvm dq_k + Fcm s(dq_k), j the motor's own joint, k the other one.
     """

@@ -156,7 +156,7 @@ class LuGre(_OnJoint):
         sigma = [self._shape_value(x, f"sigma{k}_") for k in range(3)]
         return {self.at: sigma[0] * z + sigma[1] * rate + sigma[2] * dq}
 
-    def advance(self, x: State, dt: float) -> list[Scalar]:
+    def advance(self, x: State, dt: Scalar) -> list[Scalar]:
         dq, (z,) = x.dq[self.at], x.memory
         phi = self._steady_deflection(x)
         end = sign(dq) * phi
@@ -168,6 +168,31 @@ class LuGre(_OnJoint):
         return (fc + (fs - fc) * decay) / self._shape_value(x, "sigma0_")
 
 
+@dataclass(frozen=True)
+class LoadDependent(_OnJoint):
+    """tau = mu |load| sign(dq), load the torque of gravity on the links: gears rub harder under load.  For simulation.
+
+    mu multiplies a torque that itself depends on the parameters, so it is a shape and has no regressor column.
+    """
+
+    mu: float = 0.05
+    width: float = 0.0
+    rank = 2
+    needs_load = True
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return ()
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        return (self._shape("mu", "1", self.mu),)
+
+    def torque(self, x: State) -> Column:
+        rubbing = self._shape_value(x, "mu") * absolute(x.load[self.at])
+        return {self.at: rubbing * direction(x.dq[self.at], self.width)}
+
+
 LAWS: dict[str, type[_OnJoint]] = {
     "viscous": Viscous,
     "coulomb": Coulomb,
@@ -175,6 +200,7 @@ LAWS: dict[str, type[_OnJoint]] = {
     "directional": DirectionalCoulomb,
     "stribeck": Stribeck,
     "lugre": LuGre,
+    "load": LoadDependent,
 }
 """Friction laws by the names robot cards use."""
 

@@ -4,9 +4,9 @@ The house form is the vector of ten *standard parameters* about the origin of a 
 
     XX XY XZ YY YZ ZZ  MX MY MZ  M
 
-with the entries of the inertia matrix about that origin (XY = -integral of x y dm), the first moments m c and the mass.  Torques are
-linear in it.  `pseudo_inertia` is the 4x4 matrix J = [[S, m c], [m c', m]], S = tr(L)/2 I - L, positive definite exactly for bodies
-that can exist (survey, eq. 61).
+with the entries of the inertia matrix about that origin (XY = -integral of x y dm), the first moments m c and the mass.  Torques
+are linear in it.  `pseudo_inertia` is the 4x4 matrix J = [[S, m c], [m c', m]], S = tr(L)/2 I - L, positive definite exactly for
+bodies that can exist (survey, eq. 61).
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ from inertica.robot.terms import Parameter, RigidBody, Shape, Term
 
 Array = NDArray[np.float64]
 
+_SLIDING = {"N m": "N", "N m s/rad": "N s/m", "N m/rad": "N/m", "kg m^2": "kg"}
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -50,15 +52,22 @@ class Layout:
         """Bodies and terms in the order of their parameters."""
         out: list[RigidBody | Term] = []
         for j in range(self.robot.n):
-            out.append(RigidBody(j, str(j + 1)))
-            out.extend(sorted((t for t in self.terms if t.joint == j), key=lambda t: t.rank))
+            own = [t for t in self.terms if t.joint == j]
+            out += [RigidBody(j, str(j + 1)), *sorted(own, key=lambda t: t.rank)]
         out.extend(t for t in self.terms if t.joint is None)
         out.extend(self.payloads)
         return tuple(out)
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        return tuple(replace(p, fixed=True) if p.name in self.fixed else p for block in self.blocks for p in block.parameters)
+        listed = (p for block in self.blocks for p in block.parameters)
+        return tuple(replace(p, fixed=p.name in self.fixed, unit=self._unit(p)) for p in listed)
+
+    def _unit(self, parameter: Parameter) -> str:
+        """Drives and friction of a sliding joint act on forces instead of torques."""
+        slides = parameter.joint is not None and self.robot.joints[parameter.joint].prismatic
+        inertial = parameter.kind in ("inertia", "first_moment", "mass")
+        return _SLIDING.get(parameter.unit, parameter.unit) if slides and not inertial else parameter.unit
 
     @cached_property
     def names(self) -> tuple[str, ...]:

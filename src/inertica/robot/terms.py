@@ -54,19 +54,24 @@ class Shape:
 
 @dataclass(frozen=True)
 class State:
-    """What a term sees at one instant: joint coordinates and rates, its shapes by name, its memory."""
+    """What a term sees at one instant: joint coordinates and rates, its shapes by name, its memory, the load it carries.
+
+    `load` is the torque of gravity on the rigid links; it is there only for terms that ask for it (`needs_load`).
+    """
 
     q: Sequence[Scalar]
     dq: Sequence[Scalar]
     ddq: Sequence[Scalar]
     shapes: Mapping[str, Scalar] = field(default_factory=dict)
     memory: Sequence[Scalar] = ()
+    load: Sequence[Scalar] = ()
 
 
 class Term(ABC):
     """Base of all terms.  `rank` orders the terms of one joint in the layout: Ia 0, Fv 1, Fc 2, off 3, the rest after."""
 
     rank: int = 9
+    needs_load: bool = False
 
     @property
     @abstractmethod
@@ -94,7 +99,7 @@ class Term(ABC):
         """Torque that no linear parameter multiplies."""
         return {}
 
-    def advance(self, x: State, dt: float) -> list[Scalar]:
+    def advance(self, x: State, dt: Scalar) -> list[Scalar]:
         """Inner states one step later, with the motion held."""
         return []
 

@@ -1,0 +1,38 @@
+# inertica: `make demo` sets everything up and shows it, `make test` checks it.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# small factorisations are many times slower with more than one BLAS thread
+export OPENBLAS_NUM_THREADS = 1
+export OMP_NUM_THREADS = 1
+
+.PHONY: demo test test-all bench clean
+
+demo: $(VENV)/.installed
+	$(BIN)/inertica demo
+
+test: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -q -n 2 -m "not slow"
+
+test-all: $(VENV)/.dev
+	$(BIN)/pytest -q -n 2
+
+bench: $(VENV)/.dev
+	for script in benchmarks/*.py; do case $$script in */bench.py|*/make_*) ;; *) $(BIN)/python $$script || exit 1;; esac; done
+
+$(VENV)/.installed: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q -e .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q -e ".[dev]"
+	touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
