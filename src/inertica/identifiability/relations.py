@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ COPIES = 3
 
 TOLERANCE = 1e-8
 """Relative agreement of a coefficient with its polynomial, in every copy."""
+
+_MANY = {2: 24, 3: 10}
+"""Sums of two and three lengths or monomials are tried up to this many lengths; more would take long."""
 
 _FACTORS = ((1.0, ""), (2.0, "2"), (0.5, "0.5"))
 _NOISE = 1e-12
@@ -42,7 +45,9 @@ class Coefficient:
         return f"{self.magnitude}*{name}" if self.magnitude else name
 
 
-def relations(layout: Layout, kept: Indices, eliminated: Indices, K: Array, regroup: Callable[[Layout], Array]) -> tuple[str, ...]:
+def relations(
+    layout: Layout, kept: Indices, eliminated: Indices, K: Array, regroup: Callable[[Layout], Array]
+) -> tuple[str, ...]:
     """One relation per base parameter with coefficients in the robot's lengths.
 
     Args:
@@ -60,17 +65,31 @@ def relations(layout: Layout, kept: Indices, eliminated: Indices, K: Array, regr
         changed = {name: value * float(rng.uniform(0.7, 1.4)) for name, value in lengths.items()}
         values.append(changed)
         samples.append(regroup(replace(layout, robot=layout.robot.with_lengths(changed))))
-    vocabulary = _Vocabulary(values)
     stacked = np.stack(samples)
-    known: dict[bytes, Coefficient] = {}
+    vocabularies: dict[tuple[str, ...], _Vocabulary] = {}
+    known: dict[tuple[tuple[str, ...], bytes], Coefficient] = {}
 
     def coefficient(i: int, j: int) -> Coefficient:
-        key = np.round(stacked[:, i, j], 10).tobytes()
+        names = _lengths_between(layout, int(kept[i]), int(eliminated[j]))
+        key = names, np.round(stacked[:, i, j], 10).tobytes()
         if key not in known:
-            known[key] = vocabulary.spell(stacked[:, i, j])
+            if names not in vocabularies:
+                vocabularies[names] = _Vocabulary(
+                    {name: np.array([copy[name] for copy in values]) for name in names}, len(values)
+                )
+            known[key] = vocabularies[names].spell(stacked[:, i, j])
         return known[key]
 
     return _texts(layout, kept, eliminated, K, coefficient)
+
+
+def _lengths_between(layout: Layout, one: int, other: int) -> tuple[str, ...]:
+    """Names of the non-zero lengths on the way between the links of two parameters, the only ones a coefficient can hold."""
+    robot, a, b = layout.robot, layout.parameters[one].joint, layout.parameters[other].joint
+    way = set(range(robot.n))
+    if a is not None and b is not None:
+        way = {a, b} | (set(robot.ancestors(a)) ^ set(robot.ancestors(b)))
+    return tuple(dict.fromkeys(x.name for i in sorted(way) for x in robot.joints[i].lengths if x.value))
 
 
 def numeric_relations(layout: Layout, kept: Indices, eliminated: Indices, K: Array) -> tuple[str, ...]:
@@ -99,42 +118,56 @@ def _number(value: float) -> Coefficient:
     return Coefficient(1 if value > 0 else -1, "" if text == "1" else text)
 
 
+Term = tuple[str, Array]  # text, value in the robot and in each copy
+
+
 class _Vocabulary:
     """The polynomials a coefficient may be, simplest first, with their values in the robot and its copies.
 
-    Tried in this order: 1, 2 or 1/2 times a monomial of degree 0 to 2; a number times a monomial; two or three squares; any two of
-    the monomials; two squares of which one is that of a sum, (d3 + d4)^2.
+    A monomial of degree 0 to 2, times 1, 2 or 1/2 or times any number; sums of squares, one of which may be that of a sum,
+    a3^2 + (d3 + d4)^2; sums of two or three monomials.
+
+    Args:
+        value: lengths by name, each with its value in the robot and in every copy.
+        copies: how many values that is.
     """
 
-    def __init__(self, lengths: Sequence[dict[str, float]]) -> None:
-        names = tuple(lengths[0])
-        value = {name: np.array([copy[name] for copy in lengths]) for name in names}
-        one = [("", np.ones(len(lengths)))]
-        linear = [(name, value[name]) for name in names]
-        squares = [(f"{name}^2", value[name] ** 2) for name in names]
-        pairs = combinations_with_replacement(names, 2)
-        quadratic = [(f"{a}^2" if a == b else f"{a}*{b}", value[a] * value[b]) for a, b in pairs]
-        sums = [
-            (f"({a} {'+' if s > 0 else '-'} {b})^2", (value[a] + s * value[b]) ** 2)
-            for a, b in combinations(names, 2)
-            for s in (1.0, -1.0)
+    def __init__(self, value: dict[str, Array], copies: int) -> None:
+        one: list[Term] = [("", np.ones(copies))]
+        linear = list(value.items())
+        quadratic = [
+            (f"{a}^2" if a == b else f"{a}*{b}", value[a] * value[b]) for a, b in combinations_with_replacement(value, 2)
         ]
+        squares = [(f"{name}^2", v**2) for name, v in linear]
+        sums = [term for size in (2, 3) if len(linear) <= _MANY[size] for term in _squared_sums(value, size)]
         self.monomials = one + linear + quadratic
-        self.single = [(_join(f, m), factor * v) for group in (one, linear, quadratic) for factor, f in _FACTORS for m, v in group]
+        self.single = [
+            (_join(f, m), factor * v) for group in (one, linear, quadratic) for factor, f in _FACTORS for m, v in group
+        ]
         self._single_values = np.array([v for _, v in self.single])
-        self._squares = _Signed(squares)
-        self._products = _Signed(self.single[len(_FACTORS) :])
-        self._sums = _Signed(squares + sums)
+        few, fewer = len(linear) <= _MANY[2], len(linear) <= _MANY[3]
+        self._squares, self._sums = _Signed(squares, copies), _Signed(sums, copies)
+        self._plain = _Signed(linear + quadratic if few else [], copies)
+        self._few, self._few_squares = (_Signed(terms if fewer else [], copies) for terms in (linear + quadratic, squares))
+        self._products = _Signed(self.single[len(_FACTORS) :] if few else [], copies)
 
     def spell(self, v: Array) -> Coefficient:
         """The simplest polynomial that has these values in the robot and its copies; the number when there is none."""
+        squares, sums = self._squares, self._sums
         return (
             self._one(v)
             or self._scaled(v)
-            or _sum_of(v, [self._squares] * 2)
-            or _sum_of(v, [self._squares] * 3)
-            or _sum_of(v, [self._products] * 2)
-            or _sum_of(v, [self._squares, self._sums])
+            or _sum_of(v, 2, squares, squares)
+            or _sum_of(v, 1, sums, sums)
+            or _sum_of(v, 2, self._plain, self._plain)
+            or _doubled(_sum_of(0.5 * v, 2, self._plain, self._plain))
+            or _sum_of(v, 3, squares, squares)
+            or _sum_of(v, 2, squares, sums)
+            or _sum_of(v, 3, squares, sums)
+            or _sum_of(v, 4, self._few_squares, sums)
+            or _sum_of(v, 3, self._few, self._few)
+            or _doubled(_sum_of(0.5 * v, 3, self._few, self._few))
+            or _sum_of(v, 2, self._products, self._products)
             or _number(float(v[0]))
         )
 
@@ -155,16 +188,34 @@ class _Vocabulary:
         return None
 
 
+def _squared_sums(value: dict[str, Array], size: int) -> list[Term]:
+    """(d3 + d4)^2, (d3 - d4)^2, ... of so many lengths."""
+    out = []
+    for names in combinations(value, size):
+        for signs in product((1, -1), repeat=size - 1):
+            text = names[0] + "".join(f" {'+' if s > 0 else '-'} {name}" for s, name in zip(signs, names[1:], strict=True))
+            total = value[names[0]] + sum(s * value[name] for s, name in zip(signs, names[1:], strict=True))
+            out.append((f"({text})^2", total**2))
+    return out
+
+
 class _Signed:
     """Terms with both signs, sorted by their value in the robot itself for quick lookup."""
 
-    def __init__(self, terms: Sequence[tuple[str, Array]]) -> None:
+    def __init__(self, terms: Sequence[Term], copies: int) -> None:
         self.text = [text for text, _ in terms] * 2
         self.sign = [1] * len(terms) + [-1] * len(terms)
-        plain = np.array([v for _, v in terms])
+        plain = np.array([v for _, v in terms]).reshape(-1, copies)
         self.value = np.concatenate([plain, -plain])
         self.order = np.argsort(self.value[:, 0], kind="stable")
         self.sorted = self.value[self.order, 0]
+        self._choices: dict[int, Indices] = {0: np.zeros((1, 0), np.intp)}
+
+    def choices(self, count: int) -> Indices:
+        """All choices of so many different terms, (choices, count)."""
+        if count not in self._choices:
+            self._choices[count] = np.array(list(combinations(range(len(self.text)), count)), np.intp).reshape(-1, count)
+        return self._choices[count]
 
     def near(self, wanted: Array, tolerance: float) -> list[tuple[int, int]]:
         """Pairs (position in wanted, term) whose values agree in the robot itself."""
@@ -173,21 +224,22 @@ class _Signed:
         return [(int(w), int(k)) for w in np.flatnonzero(high > low) for k in self.order[low[w] : high[w]]]
 
 
-def _sum_of(v: Array, choices: Sequence[_Signed]) -> Coefficient | None:
-    """v as a sum of one term of each choice, no term twice; the last term is looked up, the others are enumerated."""
-    *first, last = choices
-    heads = [(k,) for k in range(len(first[0].text))]
-    if len(first) == 2:
-        heads = [pair for pair in combinations(range(len(first[0].text)), 2)]  # type: ignore[misc]
-    if not heads:
+def _sum_of(v: Array, count: int, first: _Signed, last: _Signed) -> Coefficient | None:
+    """v as a sum of `count` different terms; all but the last are enumerated from `first`, the last is looked up in `last`."""
+    if len(first.text) < count - 1 or not last.text:
         return None
-    taken = sum(first[0].value[np.array(heads)[:, k]] for k in range(len(first)))
+    heads = first.choices(count - 1)
+    taken = first.value[heads].sum(axis=1)
     tolerance = TOLERANCE * abs(float(v[0])) + _NOISE
     for head, tail in last.near(v[0] - taken[:, 0], tolerance):
-        terms = [(first[0].text[k], first[0].sign[k]) for k in heads[head]] + [(last.text[tail], last.sign[tail])]
+        terms = [(first.text[k], first.sign[k]) for k in heads[head]] + [(last.text[tail], last.sign[tail])]
         if len({text for text, _ in terms}) == len(terms) and _fits(taken[head] + last.value[tail], v):
             return _sum_text(terms)
     return None
+
+
+def _doubled(half: Coefficient | None) -> Coefficient | None:
+    return half and Coefficient(half.sign, f"2*{half.magnitude}")
 
 
 def _sum_text(terms: Sequence[tuple[str, int]]) -> Coefficient:
@@ -197,13 +249,12 @@ def _sum_text(terms: Sequence[tuple[str, int]]) -> Coefficient:
     text = ordered[0][0]
     for name, sign in ordered[1:]:
         text += (" + " if sign * overall > 0 else " - ") + name
-    return Coefficient(overall, f"({text})")
+    return Coefficient(overall, f"({text})" if len(terms) > 1 else text)
 
 
 def _fits(candidate: Array, v: Array) -> NDArray[np.bool_]:
     """Whether candidates (..., copies) agree with v in every copy."""
-    fits: NDArray[np.bool_] = (np.abs(candidate - v) <= TOLERANCE * np.abs(v) + _NOISE).all(axis=-1)
-    return fits
+    return np.asarray((np.abs(candidate - v) <= TOLERANCE * np.abs(v) + _NOISE).all(axis=-1))
 
 
 def _join(factor: str, monomial: str) -> str:

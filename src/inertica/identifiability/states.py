@@ -1,9 +1,9 @@
 """Random states of a robot on which rank decisions are taken.
 
-The structural rank of the regressor is that of almost every set of states, so any generic draw will do; what matters is that no column
-is numerically tiny in it.  Positions fill the limits, velocities and accelerations mix several orders of magnitude sample by
-sample and joint by joint: columns that live near standstill (Stribeck) and columns that grow with the square of the speed
-are then both well above rounding.
+The structural rank of the regressor is that of almost every set of states, so any generic draw will do; what matters is that no
+column is numerically tiny in it.  Positions fill the limits, velocities and accelerations mix several orders of magnitude sample
+by sample and joint by joint: columns that live near standstill (Stribeck) and columns that grow with the square of the speed are
+then both well above rounding.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class States:
     @classmethod
     def of(cls, layout: Layout, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> States:
         """Checked states from arrays (N, n)."""
-        n = layout.robot.n
+        name_of, n = layout.robot.name, layout.robot.n
         given = [np.asarray(x, float) for x in (q, dq, ddq)]
         for name, x in zip(("q", "dq", "ddq"), given, strict=True):
             if x.ndim != 2 or x.shape[1] != n or x.shape != given[0].shape or not len(x):
-                raise InputError(f"{layout.robot.name}: {name} should have shape (N, {n}) like the others and N > 0, got {x.shape}")
+                raise InputError(f"{name_of}: {name} should have shape (N, {n}) like the others and N > 0, got {x.shape}")
             if not np.isfinite(x).all():
-                raise InputError(f"{layout.robot.name}: {name} contains values that are not finite; mask those samples first")
+                raise InputError(f"{name_of}: {name} contains values that are not finite; mask those samples first")
         return cls(*given)
 
     def thinned(self, most: int) -> States:
