@@ -1,0 +1,114 @@
+"""The control loop of a robot: law, gains, rate, limits; the same object drives the experiment and the simulations of estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from inertica.dynamics.laws import PD, PID, Cascade, FeedForward, Law, Saturated
+from inertica.errors import InputError, nearest
+from inertica.robot.description import Description
+from inertica.robot.model import Limits
+
+Array = NDArray[np.float64]
+
+_LAWS: dict[str, Callable[[], Law]] = {"pd": PD, "pid": PID, "cascade": Cascade}
+
+
+@dataclass(frozen=True)
+class ControlLoop:
+    """How a robot is controlled.
+
+    Args:
+        law: `pd` (survey, eq. 16), `pid` with anti-windup, or `cascade` (DIDIM paper, eq. 53).
+        rate: control steps per second.
+        gains: name -> one value per joint, joint side: kp, kd; ki, windup for pid; kp, kv for cascade.
+        saturation: largest torque per joint; None for none.
+        drive_gains: torque per unit of current, per joint; 1 when the robot commands torque.
+        feedforward: adds the torque of the reference motion, computed with the prior parameters.
+        difference_velocity: the law sees the difference of measured positions instead of the true velocity; None: exactly when
+            the position is noisy.
+        limits: references are kept inside position and velocity limits.
+    """
+
+    law: str
+    rate: float
+    gains: Mapping[str, Array] = field(default_factory=dict)
+    saturation: Array | None = None
+    drive_gains: Array | None = None
+    feedforward: bool = False
+    difference_velocity: bool | None = None
+    limits: Limits | None = None
+
+    def __post_init__(self) -> None:
+        if self.law not in _LAWS:
+            raise InputError(f"unknown control law '{self.law}'; {nearest(self.law, _LAWS)}")
+        if not (np.isfinite(self.rate) and self.rate > 0.0):
+            raise InputError(f"the control rate should be positive, not {self.rate:g} Hz")
+        needed = _LAWS[self.law]().gains
+        missing = [name for name in needed if name not in self.gains]
+        if missing:
+            raise InputError(f"the control law '{self.law}' needs the gain '{missing[0]}'; it takes {', '.join(needed)}")
+
+    @classmethod
+    def of(cls, description: Description) -> ControlLoop:
+        """The loop a model file or card states."""
+        stated = description.loop
+        if stated is None:
+            example = "loop: {law: pd, kp: [...], kd: [...], rate: 1000}"
+            raise InputError(f"{description.name} states no control loop; add one to its card, such as {example}")
+        law = str(stated["law"]).lower()
+        if "rate" not in stated:
+            raise InputError(f"the loop of {description.name} states no rate; add one, in Hz")
+        per_joint = {name: np.array(stated[name], float) for name in ("kp", "kd", "ki", "kv") if name in stated}
+        if law == "pd" and np.any(per_joint.get("ki", 0.0)):
+            law = "pid"
+        if law == "pid":
+            per_joint.setdefault("ki", np.zeros(description.robot.n))
+            per_joint["windup"] = np.array(stated.get("anti_windup", [np.inf] * description.robot.n), float)
+        needed = _LAWS[law]().gains if law in _LAWS else ()
+        return cls(
+            law,
+            float(stated["rate"]),
+            {name: per_joint[name] for name in needed if name in per_joint},
+            np.array(stated["saturation"], float) if "saturation" in stated else None,
+            np.array(stated["ktau"], float) if "ktau" in stated else _motor_side_gain(stated),
+            bool(stated.get("feedforward", False)),
+            {"difference": True, "true": False}.get(str(stated.get("velocity"))),
+            description.robot.limits,
+        )
+
+    @property
+    def dt(self) -> float:
+        return 1.0 / self.rate
+
+    @property
+    def compiled_law(self) -> Law:
+        """The law as it is traced into the simulation."""
+        law = _LAWS[self.law]()
+        if self.feedforward:
+            law = FeedForward(law)
+        return law if self.saturation is None else Saturated(law)
+
+    @property
+    def all_gains(self) -> dict[str, Array]:
+        """Every gain the compiled law asks for."""
+        return dict(self.gains) | ({} if self.saturation is None else {"limit": self.saturation})
+
+    def with_gains(self, **gains: ArrayLike) -> ControlLoop:
+        return replace(self, gains=dict(self.gains) | {name: np.asarray(v, float) for name, v in gains.items()})
+
+    def clipped(self, q: Array, dq: Array) -> tuple[Array, Array]:
+        """References inside the limits, as controllers keep them."""
+        if self.limits is None:
+            return q, dq
+        velocity = np.array(self.limits.velocity)
+        return np.clip(q, self.limits.lower, self.limits.upper), np.clip(dq, -velocity, velocity)
+
+
+def _motor_side_gain(stated: Mapping[str, object]) -> Array | None:
+    side = stated.get("motor_side")
+    return np.array(side["ktau"], float) if isinstance(side, Mapping) and "ktau" in side else None

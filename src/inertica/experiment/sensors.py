@@ -1,0 +1,83 @@
+"""Sensors: how the recorded log differs from what happened.  Each imperfection is one small function on samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from inertica.errors import InputError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """Imperfections of a recording, besides the noise that the control loop feels too.
+
+    Args:
+        rate: samples per second, at most the control rate; the control rate when None.  Instants between control steps take the
+            nearest step.
+        position_step: quantisation of positions, a number or one per joint; 0 for none.
+        torque_step: quantisation of torques or currents.
+        current: record the current tau / drive gain instead of the torque.
+        delay: seconds by which the recorded torque lags the motion, a number or one per joint.
+        velocity: standard deviation of a recorded velocity; None records no velocity.
+        jitter: standard deviation of the sampling instants in s.
+        dropped: share of samples that are missing.
+        outliers: share of torque samples with a spike.
+        outlier_size: of spikes, in standard deviations of the torque.
+    """
+
+    rate: float | None = None
+    position_step: ArrayLike = 0.0
+    torque_step: ArrayLike = 0.0
+    current: bool = False
+    delay: ArrayLike = 0.0
+    velocity: float | None = None
+    jitter: float = 0.0
+    dropped: float = 0.0
+    outliers: float = 0.0
+    outlier_size: float = 10.0
+
+    def __post_init__(self) -> None:
+        for name in ("dropped", "outliers"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise InputError(f"'{name}' is a share of samples, from 0 to below 1, not {getattr(self, name):g}")
+        for name in ("position_step", "torque_step", "delay", "jitter", "outlier_size"):
+            if np.any(np.asarray(getattr(self, name), float) < 0.0):
+                raise InputError(f"'{name}' should not be negative")
+        if self.rate is not None and not self.rate > 0.0:
+            raise InputError(f"the sample rate should be positive, not {self.rate:g} Hz")
+
+    def lags(self, n: int, control_rate: float) -> NDArray[np.int64]:
+        """(n,) control steps by which the recorded torque lags."""
+        return np.rint(np.broadcast_to(np.asarray(self.delay, float), (n,)) * control_rate).astype(np.int64)
+
+    def steps(self, control_rate: float, control_steps: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Control steps at which samples are taken, ascending."""
+        rate = self.rate or control_rate
+        if rate > control_rate * (1 + 1e-9):
+            raise InputError(f"the sample rate {rate:g} Hz exceeds the control rate {control_rate:g} Hz")
+        duration = control_steps / control_rate
+        instants = np.arange(int(np.floor(duration * rate + 1e-9))) / rate
+        if self.jitter:
+            instants = instants + self.jitter * rng.standard_normal(len(instants))
+        steps = np.unique(np.clip(np.rint(instants * control_rate).astype(np.int64), 0, control_steps - 1))
+        if self.dropped:
+            steps = steps[rng.random(len(steps)) >= self.dropped]
+        return steps
+
+
+def quantised(signal: Array, step: ArrayLike) -> Array:
+    """Rounded to whole steps; a zero step leaves the signal as it is."""
+    size = np.broadcast_to(np.asarray(step, float), signal.shape[-1:])
+    return np.where(size > 0.0, np.rint(signal / np.where(size > 0.0, size, 1.0)) * size, signal)
+
+
+def with_outliers(signal: Array, share: float, size: float, rng: np.random.Generator) -> Array:
+    """Spikes of random sign on a share of the samples."""
+    hit = rng.random(signal.shape) < share
+    spikes = size * signal.std(axis=0) * rng.choice([-1.0, 1.0], signal.shape)
+    return np.where(hit, signal + spikes, signal)
