@@ -1,0 +1,154 @@
+"""What commands write: the answer as text or JSON on stdout; progress, warnings and errors on stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inertica.errors import InerticaError, ModelWarning
+
+if TYPE_CHECKING:
+    from rich.console import Console, Group, RenderableType
+    from rich.table import Table
+
+COLUMNS = 100
+"""Width of text that does not go to a terminal, and the most that text on a terminal uses."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command found out.
+
+    Args:
+        document: for `--json`; plain values, sequences, mappings, NumPy arrays.
+        text: the same for people, called only when text is wanted.
+        code: exit code.
+    """
+
+    document: Mapping[str, object]
+    text: Callable[[], Iterable[RenderableType]]
+    code: int = 0
+
+
+def write(answer: Answer, warnings_said: Sequence[str], as_json: bool) -> None:
+    """Writes an answer to stdout."""
+    try:
+        if as_json:
+            document = {**answer.document, "warnings": list(warnings_said)}
+            sys.stdout.write(json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+            return
+        console = text_console()
+        for part in answer.text():
+            console.print(part)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise InerticaError(f"the output cannot be written ({error.strerror})") from None
+
+
+def plain(value: object) -> object:
+    """A value as JSON knows it; numbers that are not finite become None."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, (str, bool, int)) or value is None:
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if hasattr(value, "tolist"):  # NumPy arrays and scalars
+        return plain(value.tolist())
+    if isinstance(value, Iterable):
+        return [plain(entry) for entry in value]
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def text_console() -> Console:
+    """Stdout for text: as wide as the terminal up to COLUMNS; colours as NO_COLOR, FORCE_COLOR and the terminal say."""
+    from rich.console import Console
+
+    class PipeConsole(Console):
+        def on_broken_pipe(self) -> None:
+            """Rich would end the program here; `main` decides."""
+            raise
+
+    console = PipeConsole(markup=False, highlight=False, emoji=False)
+    stated = sys.stdout.isatty() or os.environ.get("COLUMNS")
+    console.width = min(console.width, COLUMNS) if stated else COLUMNS
+    return console
+
+
+@contextmanager
+def progress(doing: str) -> Iterator[None]:
+    """Says on stderr what is being done, for work that may take more than a second; quiet when stderr is not a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True, markup=False, highlight=False).status(doing):
+        yield
+
+
+@contextmanager
+def collected_warnings() -> Iterator[list[str]]:
+    """Shows every warning once, as a line on stderr, and keeps the sentences."""
+    said: list[str] = []
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        sentence = one_line(str(message))
+        if sentence not in said:
+            said.append(sentence)
+            print(f"inertica: warning: {sentence}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ModelWarning)
+        warnings.showwarning = show
+        yield said
+
+
+def complain(sentence: str) -> None:
+    """An error as one line on stderr."""
+    print(f"inertica: {one_line(sentence)}", file=sys.stderr)
+
+
+def one_line(text: str) -> str:
+    """Text from files and names without line breaks and control characters, which could garble a terminal."""
+    words = " ".join(text.split())
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A short number; a dash where there is none."""
+    if not math.isfinite(value):
+        return "-"
+    return f"{value:.0f}" if 10**digits <= abs(value) < 1e6 else f"{value + 0.0:.{digits}g}"
+
+
+def numbers(values: Iterable[float], digits: int = 4) -> str:
+    return " ".join(number(v, digits) for v in values)
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[RenderableType]], right: Sequence[str] = ()) -> Group:
+    """A titled table; columns named in `right` are aligned to the right."""
+    from rich.console import Group
+    from rich.text import Text
+
+    return Group(Text(title, "bold"), grid(columns, rows, right), "")
+
+
+def grid(columns: Sequence[str], rows: Iterable[Sequence[RenderableType]], right: Sequence[str] = ()) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    out = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="", border_style="dim")
+    for name in columns:
+        out.add_column(name, justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        out.add_row(*row)
+    return out

@@ -1,0 +1,138 @@
+"""`inertica COMMAND ...`: finds the command, runs it, and turns errors into one sentence and an exit code.
+
+A command is a file of this folder with the name of the command (`-` as `_`) and one line in COMMANDS.  The file has EXAMPLES, the
+functions `add(parser)` and `run(arguments) -> Answer`, and is imported only when it is called.  Its docstring is its help text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NoReturn
+
+from inertica import __version__
+from inertica.cli.console import collected_warnings, complain, write
+from inertica.errors import InerticaError, InputError, nearest
+
+COMMANDS = {
+    "demo": "a closed-loop simulation of a built-in robot; no input needed",
+    "robots": "the built-in robots",
+    "show": "geometry, limits, base parameters and identifiability of a robot",
+}
+
+SUCCESS, FAILURE, BAD_INPUT, INTERRUPTED, PIPE_CLOSED = 0, 1, 2, 130, 141
+"""Exit codes; the last two are what a shell reports for a process ended by Ctrl-C or by a reader that went away."""
+
+_ABOUT = "Dynamic parameters of robots, from motion, with a word on which of them to trust."
+_CODES = "exit codes: 0 success, 2 bad input, 1 other failure"
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are `InputError`s and name the nearest option."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message}; see {self.prog} --help")
+
+    def checked(self, words: Sequence[str]) -> argparse.Namespace:
+        """Like `parse_args`; unknown options are reported before missing arguments, since a typo causes both."""
+        for word in words[: words.index("--")] if "--" in words else words:
+            option = word.split("=", 1)[0]
+            if option.startswith("--") and option not in self._option_string_actions:
+                raise InputError(f"{self.prog} has no option '{option}'; {nearest(option, self._option_string_actions)}")
+        arguments, rest = self.parse_known_args(words)
+        if rest:
+            self.error(f"unexpected argument '{rest[0]}'")
+        return arguments
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command line and returns its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError):  # a stream that a caller replaced
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        code = _dispatch(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except SystemExit as stop:  # argparse after --help and --version
+        return stop.code if isinstance(stop.code, int) else SUCCESS
+    except InerticaError as error:
+        complain(str(error))
+        return BAD_INPUT if isinstance(error, InputError) else FAILURE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _discard_output()
+        return PIPE_CLOSED
+    return code
+
+
+def _dispatch(words: list[str]) -> int:
+    if not words:
+        _top_parser().print_help()
+        return SUCCESS
+    name = words[0]
+    if name.startswith("-"):
+        return _top_option(words)
+    if name not in COMMANDS:
+        raise InputError(f"there is no command '{name}'; {nearest(name, COMMANDS)}")
+    module = importlib.import_module(f"inertica.cli.{name.replace('-', '_')}")
+    parser = Parser(
+        prog=f"inertica {name}",
+        description=module.__doc__,
+        epilog=f"{_titled(module.EXAMPLES)}\n\n{_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.add(parser)
+    parser.add_argument("--json", action="store_true", help="write one JSON document instead of text")
+    arguments = parser.checked(words[1:])
+    with collected_warnings() as warnings:
+        answer = module.run(arguments)
+        write(answer, warnings, as_json=arguments.json)
+    return int(answer.code)
+
+
+def _top_option(words: list[str]) -> int:
+    """`inertica --help` and `inertica --version`; anything else belongs behind a command."""
+    parser = _top_parser()
+    option = words[0].split("=", 1)[0]
+    if option not in parser._option_string_actions:
+        raise InputError(
+            f"inertica has no option '{option}' before the command; {nearest(option, parser._option_string_actions)}"
+        )
+    parser.parse_args(words[:1])
+    return SUCCESS
+
+
+def _top_parser() -> Parser:
+    width = max(map(len, COMMANDS)) + 2
+    commands = "\n".join(f"  {name:<{width}}{summary}" for name, summary in COMMANDS.items())
+    examples = _titled("inertica demo\ninertica robots\ninertica show arm.urdf --friction viscous,coulomb,offset")
+    parser = Parser(
+        prog="inertica",
+        usage="inertica COMMAND [options]",
+        description=f"{_ABOUT}\n\ncommands:\n{commands}",
+        epilog=f"{examples}\n\ninertica COMMAND --help tells more.  {_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"inertica {__version__}")
+    return parser
+
+
+def _titled(examples: str) -> str:
+    return "examples:\n" + "\n".join(f"  {line}" for line in examples.strip().splitlines())
+
+
+def _discard_output() -> None:
+    """Lets the interpreter's own flush at exit succeed after the reader of a pipe went away."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
