@@ -1,0 +1,1 @@
+"""Problem -> Estimate: the identification methods."""

@@ -1,0 +1,180 @@
+"""What every method shares: `Problem` in, `Estimate` out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.dynamics.engine import Engine
+from inertica.errors import InputError
+from inertica.experiment.loop import ControlLoop
+from inertica.identifiability.base import BaseModel
+from inertica.identifiability.compiled import engine as base_engine
+from inertica.logs.motion import Motion
+from inertica.robot.layout import Parameters
+
+Array = NDArray[np.float64]
+
+
+class Need(Enum):
+    """What a method asks of a problem, in the words of the sentence that says it is missing."""
+
+    MOTION = "measured motion (positions, or velocities and accelerations)"
+    TORQUE = "measured torque"
+    LOOP = "the control loop (a `loop:` section in the robot card)"
+    PRIOR = "prior values of the parameters"
+    NOISE = "noise levels of position and torque"
+    REFERENCE = "the reference motion (columns qr1.. in the log, or a trajectory)"
+
+
+@dataclass(frozen=True)
+class NoiseLevels:
+    """Standard deviations of what was measured, per joint; velocity and acceleration as they are after filtering.
+
+    Args:
+        q, dq, ddq, tau: (n,) each.
+        source: where they come from: repeated periods, filter residual, given.
+    """
+
+    q: Array
+    dq: Array
+    ddq: Array
+    tau: Array
+    source: str = "given"
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is to be identified, and from what.
+
+    Args:
+        base: the robot's base parameters, for the friction and couplings that are assumed.
+        motions: one or several preprocessed logs; all enter one fit.
+        prior: CAD or reference values; fixed parameters take theirs from here.
+        loop: control law, for methods that simulate it.
+        noise: for methods that weigh errors of the motion against errors of the torque.
+    """
+
+    base: BaseModel
+    motions: tuple[Motion, ...]
+    prior: Parameters | None = None
+    loop: ControlLoop | None = None
+    noise: NoiseLevels | None = None
+
+    def __post_init__(self) -> None:
+        n = self.base.layout.robot.n
+        for motion in self.motions:
+            if motion.q.shape[1] != n:
+                raise InputError(f"{motion.log.origin} has {motion.q.shape[1]} joints, {self.base.layout.robot.name} has {n}")
+
+    @cached_property
+    def engine(self) -> Engine:
+        return base_engine(self.base)
+
+    @cached_property
+    def fixed_values(self) -> Array:
+        """chi with the values of fixed parameters, zero elsewhere."""
+        values = np.zeros(self.base.layout.size)
+        if len(self.base.fixed):
+            if self.prior is None:
+                raise InputError("fixed parameters take their values from the prior, and no prior was given")
+            values[self.base.fixed] = self.prior.values[self.base.fixed]
+        return values
+
+    @property
+    def prior_beta(self) -> Array:
+        """Base parameters of the prior."""
+        if self.prior is None:
+            raise InputError(f"{self.base.layout.robot.name}: no prior values were given")
+        return self.base.beta(self.prior.values)
+
+    def has(self, need: Need) -> bool:
+        match need:
+            case Need.MOTION | Need.TORQUE:
+                return bool(self.motions)
+            case Need.LOOP:
+                return self.loop is not None
+            case Need.PRIOR:
+                return self.prior is not None
+            case Need.NOISE:
+                return self.noise is not None
+            case Need.REFERENCE:
+                return all("qr" in m.log.signals for m in self.motions)
+
+    def require(self, method: Estimator) -> None:
+        """Refuse a method whose needs are not met, naming the first one."""
+        for need in sorted(method.needs, key=lambda x: x.name):
+            if not self.has(need):
+                raise InputError(f"method '{method.name}' needs {need.value}, which this problem does not have")
+
+    def with_base(self, base: BaseModel) -> Problem:
+        return replace(self, base=base, prior=None if self.prior is None else self.prior.on(base.layout))
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What a method found.
+
+    Args:
+        method: its name.
+        base: what beta means.
+        beta: (b,) base parameters.
+        covariance: (b, b) of beta; serial correlation of the residuals accounted for where the method says so.
+        plain_covariance: (b, b) by the textbook formula for white residuals.
+        sigma: (n,) standard deviation of the residual torque per joint.
+        condition: of the observation matrix with unit-norm columns.
+        unresolved: (b, k) orthonormal directions of beta (scaled columns) that the data do not determine; there beta is the prior's.
+        chi: (P,) standard parameters, when the method yields them.
+        iterations: of the method's outer loop.
+        simulations: closed-loop simulations it took.
+        seconds: wall time.
+        history: name -> value per iteration.
+        stop_reason: why it ended.
+        settings: options that shaped the numbers, for the record.
+        warnings: one sentence each.
+    """
+
+    method: str
+    base: BaseModel
+    beta: Array
+    covariance: Array
+    plain_covariance: Array
+    sigma: Array
+    condition: float
+    unresolved: Array
+    chi: Array | None = None
+    iterations: int = 1
+    simulations: int = 0
+    seconds: float = 0.0
+    history: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    stop_reason: str = "direct solution"
+    settings: Mapping[str, object] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def std(self) -> Array:
+        """(b,) standard deviations; infinite where the data say nothing."""
+        std = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        touched = np.abs(self.unresolved).max(axis=1, initial=0.0) > 1e-6
+        return np.where(touched, np.inf, std)
+
+    @property
+    def relative_std(self) -> Array:
+        """(b,) 100 sigma / |beta|, in percent."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.beta != 0.0, 100.0 * self.std / np.abs(self.beta), np.inf)
+
+
+class Estimator(Protocol):
+    """A method: a small frozen dataclass whose fields are its options."""
+
+    name: ClassVar[str]
+    needs: ClassVar[frozenset[Need]]
+
+    def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate: ...

@@ -1,0 +1,96 @@
+"""Linear solves as strategies: how a method turns R beta = z into an estimate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from inertica.estimators.base import Problem
+from inertica.estimators.observe import Stacked
+
+Array = NDArray[np.float64]
+
+RESOLVED = 1e-9
+"""Singular values of the unit-column observation matrix below this share of the largest count as zero: rounding, not data."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Outcome of a linear solve.
+
+    Args:
+        beta: (b,).
+        spread: (b, b) with covariance of beta = spread when the rows have unit variance: (R'R)^-1 on the resolved directions.
+        condition: of R with unit-norm columns, over the resolved directions.
+        unresolved: (b, k) directions (in scaled columns) the data say nothing about.
+        chi: (P,) when the strategy yields standard parameters.
+        warnings: one sentence each.
+    """
+
+    beta: Array
+    spread: Array
+    condition: float
+    unresolved: Array
+    chi: Array | None = None
+    warnings: tuple[str, ...] = ()
+
+
+class LinearSolve(Protocol):
+    """Solves the weighted problem min |R beta - z|; rows are expected to have unit variance when `spread` is used."""
+
+    def __call__(self, system: Stacked, problem: Problem) -> Solution: ...
+
+
+@dataclass(frozen=True)
+class Unconstrained:
+    """Plain least squares by SVD of the column-scaled R.
+
+    Directions the data do not resolve keep the prior's value (zero without a prior) instead of noise.
+    """
+
+    resolved: float = RESOLVED
+
+    def __call__(self, system: Stacked, problem: Problem) -> Solution:
+        scale = np.linalg.norm(system.R, axis=0)
+        scale[scale == 0.0] = 1.0
+        with threadpool_limits(1):
+            U, s, Vt = np.linalg.svd(system.R / scale)
+        known = s > self.resolved * s[0] if s[0] > 0.0 else np.zeros(len(s), bool)
+        before = np.zeros(len(s)) if problem.prior is None else problem.prior_beta
+        step = Vt[known].T @ ((U.T @ (system.z - system.R @ before))[known] / s[known])
+        half = Vt[known].T / s[known] / scale[:, None]
+        warnings = ()
+        if not known.all():
+            count = int(np.count_nonzero(~known))
+            warnings = (
+                f"{count} of {len(s)} combinations of parameters are not determined by these data; there the prior's values hold",
+            )
+        condition = float(s[known][0] / s[known][-1]) if known.any() else np.inf
+        return Solution(before + step / scale, half @ half.T, condition, Vt[~known].T, None, warnings)
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """min |R beta - z|^2 + strength |D (beta - beta_0)|^2, D the column norms of R: a pull towards the prior, scale-free.
+
+    Args:
+        strength: weight of the pull relative to the data; 1e-4 moves well-determined parameters by about 0.01 %.
+    """
+
+    strength: float = 1e-4
+
+    def __call__(self, system: Stacked, problem: Problem) -> Solution:
+        scale = np.linalg.norm(system.R, axis=0)
+        scale[scale == 0.0] = 1.0
+        before = np.zeros(len(scale)) if problem.prior is None else problem.prior_beta
+        with threadpool_limits(1):
+            U, s, Vt = np.linalg.svd(system.R / scale)
+        damped = s / (s**2 + self.strength)
+        step = Vt.T @ (damped * (U.T @ (system.z - system.R @ before)))
+        half = Vt.T * damped / scale[:, None]
+        condition = float(s[0] / s[-1]) if s[-1] > 0.0 else np.inf
+        return Solution(before + step / scale, half @ half.T, condition, np.zeros((len(scale), 0)))

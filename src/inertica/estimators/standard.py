@@ -1,0 +1,47 @@
+"""Standard parameters from base parameters: among all that explain the data equally well, those nearest the prior."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
+
+from inertica.identifiability.base import BaseModel
+from inertica.robot.layout import Parameters
+
+Array = NDArray[np.float64]
+
+_TYPICAL = {"inertia": 0.02, "first_moment": 0.1, "mass": 1.0, "armature": 0.05}
+
+
+def nearest_prior(base: BaseModel, beta: ArrayLike, prior: Parameters) -> Array:
+    """chi with T chi = beta that changes the prior least,
+
+        chi = chi_0 + S T' (T S T')^+ (beta - T chi_0),   S = diag(scale^2),
+
+    the change of each parameter measured against its own size.
+    """
+    return prior.values + _gain(base, prior) @ (np.asarray(beta, float) - base.beta(prior.values))
+
+
+def standard_covariance(base: BaseModel, covariance: ArrayLike, prior: Parameters) -> Array:
+    """(P, P) covariance that the data's uncertainty causes in `nearest_prior`; what the prior itself does not know is not in it."""
+    G = _gain(base, prior)
+    return G @ np.asarray(covariance, float) @ G.T
+
+
+def parameter_scales(prior: Parameters) -> Array:
+    """(P,) by how much each parameter may be expected to differ from its prior: its size, or what is typical of its kind."""
+    out = np.abs(prior.values)
+    for k, parameter in enumerate(prior.layout.parameters):
+        typical = _TYPICAL.get(parameter.kind, 0.1)
+        out[k] = max(out[k], 0.1 * typical)
+        if parameter.fixed:
+            out[k] = 0.0
+    return out
+
+
+def _gain(base: BaseModel, prior: Parameters) -> Array:
+    scale = parameter_scales(prior)
+    with threadpool_limits(1):
+        return scale[:, None] * np.linalg.pinv(base.T * scale, rcond=1e-10)

@@ -1,0 +1,1 @@
+"""Figures of merit, cross-validation, residual statistics."""

@@ -1,0 +1,100 @@
+"""How well a model predicts torque: relative residuals on the raw and on the filtered signal, and the papers' own figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from inertica.estimators.covariance import autocorrelation
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Relative:
+    """|tau - tau_hat| / |tau| per joint and over all joints."""
+
+    per_joint: tuple[float, ...]
+    all: float
+
+    @classmethod
+    def of(cls, tau: Array, predicted: Array) -> Relative:
+        """From (N, n) torques; samples that are not finite on either side do not count."""
+        good = np.isfinite(tau) & np.isfinite(predicted)
+        error, size = np.where(good, tau - predicted, 0.0), np.where(good, tau, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            joints = np.linalg.norm(error, axis=0) / np.linalg.norm(size, axis=0)
+            whole = np.linalg.norm(error) / np.linalg.norm(size)
+        return cls(tuple(float(x) for x in joints), float(whole))
+
+    def document(self) -> dict[str, object]:
+        return {"per_joint": list(self.per_joint), "all": self.all}
+
+
+@dataclass(frozen=True)
+class Residual:
+    """Prediction of one data set.
+
+    Args:
+        raw: against the unfiltered measured torque, every finite sample.
+        filtered: torque and prediction low-passed alike.
+        s: sqrt(SSE) / N of the raw residual, N the number of values (Jaco2 paper).
+        d_tau: mean over samples of |tau_k - tau_hat_k| / |tau_k| (survey).
+        samples: number of samples.
+    """
+
+    raw: Relative
+    filtered: Relative
+    s: float
+    d_tau: float
+    samples: int
+
+    @property
+    def s_r(self) -> float:
+        """sqrt(SSE) / |tau| (Jaco2 paper); the same as raw.all."""
+        return self.raw.all
+
+    def document(self) -> dict[str, object]:
+        raw, filtered = self.raw.document(), self.filtered.document()
+        return {"raw": raw, "filtered": filtered, "s": self.s, "s_r": self.s_r, "d_tau": self.d_tau, "samples": self.samples}
+
+
+def residual(tau: Array, predicted: Array, tau_filtered: Array, predicted_filtered: Array) -> Residual:
+    """Figures of merit of one data set, all arrays (N, n)."""
+    error = np.where(np.isfinite(tau), tau - predicted, 0.0)
+    size = np.linalg.norm(np.where(np.isfinite(tau), tau, 0.0), axis=1)
+    there = size > 0.0
+    d_tau = float(np.mean(np.linalg.norm(error, axis=1)[there] / size[there])) if there.any() else float("nan")
+    return Residual(
+        Relative.of(tau, predicted),
+        Relative.of(tau_filtered, predicted_filtered),
+        float(np.linalg.norm(error) / tau.size),
+        d_tau,
+        len(tau),
+    )
+
+
+@dataclass(frozen=True)
+class Whiteness:
+    """Whether residuals look like white noise, per joint.
+
+    Args:
+        autocorrelation: (n, lags + 1).
+        outside: (n,) share of lags outside the 95 % band of white noise; about 0.05 for white residuals.
+        normal_p: (n,) p-value of a Kolmogorov-Smirnov test against the normal distribution.
+    """
+
+    autocorrelation: Array
+    outside: tuple[float, ...]
+    normal_p: tuple[float, ...]
+
+    @classmethod
+    def of(cls, error: Array, lags: int = 20) -> Whiteness:
+        rho = np.array([autocorrelation(r, lags) for r in error.T])
+        band = 1.96 / np.sqrt(len(error))
+        outside = tuple(float(x) for x in np.mean(np.abs(rho[:, 1:]) > band, axis=1))
+        scaled = (error - error.mean(axis=0)) / np.maximum(error.std(axis=0), 1e-300)
+        return cls(rho, outside, tuple(float(stats.kstest(r, "norm").pvalue) for r in scaled.T))
