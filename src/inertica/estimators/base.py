@@ -15,7 +15,6 @@ from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.experiment.loop import ControlLoop
 from inertica.identifiability.base import BaseModel
-from inertica.identifiability.compiled import engine as base_engine
 from inertica.logs.motion import Motion
 from inertica.robot.layout import Parameters
 
@@ -73,9 +72,9 @@ class Problem:
             if motion.q.shape[1] != n:
                 raise InputError(f"{motion.log.origin} has {motion.q.shape[1]} joints, {self.base.layout.robot.name} has {n}")
 
-    @cached_property
+    @property
     def engine(self) -> Engine:
-        return base_engine(self.base)
+        return self.base.engine
 
     @cached_property
     def fixed_values(self) -> Array:

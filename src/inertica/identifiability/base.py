@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +29,9 @@ from inertica.identifiability.states import States, random_states
 from inertica.robot import inertia
 from inertica.robot.layout import Layout
 from inertica.robot.model import Joint
+
+if TYPE_CHECKING:
+    from inertica.dynamics.engine import Engine
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -104,6 +108,13 @@ class BaseModel:
         T[:, self.eliminated] = self.K
         T.setflags(write=False)
         return T
+
+    @cached_property
+    def engine(self) -> Engine:
+        """Compiled dynamics of the layout; simulations work on the base parameters."""
+        from inertica.identifiability.compiled import engine
+
+        return engine(self)
 
     @cached_property
     def relations(self) -> tuple[str, ...]:

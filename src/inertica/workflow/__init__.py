@@ -1,0 +1,1 @@
+"""The jobs users name: identify with its automatic choices, Result."""
