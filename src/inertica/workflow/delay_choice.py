@@ -17,7 +17,7 @@ from inertica.logs.motion import Motion
 from inertica.logs.prepare import prepare
 from inertica.logs.recipe import Recipe
 from inertica.robot.description import Description
-from inertica.validation.blocks import FOLDS
+from inertica.validation.blocks import FOLDS, Blocks, Score
 from inertica.workflow.choice import Choice, Say
 
 Array = NDArray[np.float64]
@@ -48,7 +48,7 @@ class DelaySearch:
         rate = min(log.rate for log in self.logs)
         steps = np.unique(np.minimum(DELAYS, max(0.04, 2.0 / rate)))
         cost = self._own_errors(steps)
-        delays, parts = np.zeros(self.n), []
+        delays = np.zeros(self.n)
         scores: dict[str, float] = {}
         for j in range(self.n):
             mean = cost[:, :, j].mean(axis=1)
@@ -58,14 +58,27 @@ class DelaySearch:
             scores |= {f"joint {j + 1}: {1e3 * d:g} ms": float(np.sqrt(m)) for d, m in zip(steps, mean, strict=True)}
             if i and gain.mean() > max(WORTH, 2.0 * error):
                 delays[j] = _vertex(steps, mean, i)
-                parts.append(f"joint {j + 1} {1e3 * delays[j]:.1f} ms")
+        delays, parts = self._confirmed(delays) if delays.any() else (delays, [])
         value = ", ".join(parts) or "none"
         sentence = (
-            f"torque is recorded later than motion: {value}; taking that out lowers the prediction error"
+            f"torque is recorded later than motion: {value}; taking that out lowers the error on data left out"
             if parts
-            else "no delay between torque and motion improves the prediction of data left out"
+            else "no delay between torque and motion lowers the error on data left out"
         )
         return replace(self.recipe, delay=tuple(delays.tolist())), Choice("delay", value, sentence, True, scores)
+
+    def _confirmed(self, delays: Array) -> tuple[Array, list[str]]:
+        """Those delays that also help to predict raw torque with all joints fitted together."""
+
+        def score(values: Array) -> Score:
+            recipe = replace(self.recipe, delay=tuple(values.tolist()))
+            motions = tuple(prepare(log, recipe) for log in self.logs)
+            return Blocks(Problem(self.base, motions, self.description.prior)).evaluate()
+
+        without, taken = score(np.zeros(self.n)), score(delays)
+        kept = np.array([taken.better_by(without, j)[0] > WORTH / 4 for j in range(self.n)]) & (delays > 0.0)
+        delays = np.where(kept, delays, 0.0)
+        return delays, [f"joint {j + 1} {1e3 * delays[j]:.1f} ms" for j in np.flatnonzero(kept)]
 
     def _own_errors(self, delays: Array) -> Array:
         """(candidates, folds, n) relative squared error of every joint fitted alone with its torque read later.

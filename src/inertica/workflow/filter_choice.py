@@ -43,12 +43,14 @@ class FilterSearch:
         logs: to fit.
         recipe: everything that is not searched.
         say: progress.
+        velocities: sources of velocity to compare; those the logs offer by default.
     """
 
     description: Description
     logs: Sequence[Log]
     recipe: Recipe
     say: Say
+    velocities: Sequence[Velocity] | None = None
 
     def __post_init__(self) -> None:
         self.base = base_model(self.description.layout)
@@ -66,9 +68,8 @@ class FilterSearch:
 
     def run(self) -> tuple[Recipe, Choice]:
         cutoffs = candidate_cutoffs(self.rate)
-        sources: list[Velocity] = ["differences"]
-        if all(log.dq is not None for log in self.logs):
-            sources.insert(0, "recorded")
+        recorded = all(log.dq is not None for log in self.logs)
+        sources = self.velocities or (["recorded", "differences"] if recorded else ["differences"])
         found = [(self._descend(cutoffs, velocity), velocity) for velocity in sources]
         best = cutoff, velocity = min(found, key=lambda pair: self.score(*pair))
         scores = {f"{c:g} Hz, {v}": s.all for (c, v), s in sorted(self._tried.items())}

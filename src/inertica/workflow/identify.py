@@ -1,0 +1,281 @@
+"""The main job: from recorded logs to parameters that can be trusted, with nothing to tune."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.errors import InputError
+from inertica.estimators.base import Estimate, Estimator, Problem
+from inertica.estimators.registry import METHODS, method
+from inertica.estimators.standard import nearest_prior, standard_covariance
+from inertica.identifiability.base import base_model
+from inertica.identifiability.labels import trust_labels
+from inertica.logs.log import Log
+from inertica.logs.motion import Motion
+from inertica.logs.prepare import prepare
+from inertica.logs.read import read_log
+from inertica.logs.recipe import Recipe
+from inertica.robot.description import Description
+from inertica.robot.friction import law
+from inertica.robot.layout import Parameters
+from inertica.robot.load import load
+from inertica.robot.options import friction_terms
+from inertica.validation.residuals import Residual
+from inertica.workflow.choice import Choice, Say
+from inertica.workflow.delay_choice import DelaySearch
+from inertica.workflow.filter_choice import FilterSearch, recipe_for
+from inertica.workflow.friction_choice import FrictionSearch, assumed_friction
+from inertica.workflow.method_choice import MethodSearch
+from inertica.workflow.result import Result, validated
+
+Array = NDArray[np.float64]
+LogLike = str | Path | Log
+
+HELD_OUT = 0.2
+"""Share of the data kept back for validation when no validation log is given."""
+
+FEWEST = 50
+"""Usable samples below which nothing is fitted."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user fixes; None leaves it to cross-validation.
+
+    Args:
+        method: name of a method, or auto.
+        cutoff: of the position filter in Hz.
+        decimate: bandwidth to decimate to in Hz; follows the cut-off when not given.
+        delay: of the torque in s, a number or one per joint.
+        friction: names of laws on all joints.
+        velocity: differences or recorded.
+    """
+
+    method: str = "auto"
+    cutoff: float | None = None
+    decimate: float | None = None
+    delay: float | tuple[float, ...] | None = None
+    friction: tuple[str, ...] | None = None
+    velocity: str | None = None
+
+
+def identify(
+    robot: str | Path | Description,
+    logs: Sequence[LogLike],
+    *,
+    validate: Sequence[LogLike] = (),
+    settings: Settings | None = None,
+    progress: Callable[[str], None] | None = None,
+    **fixed: object,
+) -> Result:
+    """Identify a robot from logs.
+
+    Args:
+        robot: catalog name, model file, card, or a description.
+        logs: files (with `@t0:t1` slices) or logs; all enter one fit.
+        validate: further ones, only predicted.
+        settings: what to fix; everything else is chosen by cross-validation on the logs.
+        progress: receives one line per step.
+        fixed: fields of `Settings` by name, instead of `settings`.
+    """
+    chosen = settings or Settings(**fixed)  # type: ignore[arg-type]
+    return _Identification(robot, logs, validate, chosen, progress or (lambda _: None)).run()
+
+
+class _Identification:
+    def __init__(
+        self, robot: str | Path | Description, logs: Sequence[LogLike], validate: Sequence[LogLike], settings: Settings, say: Say
+    ) -> None:
+        self.settings, self.say = settings, say
+        self.time: dict[str, float] = {}
+        self.choices: list[Choice] = []
+        self.warnings: list[str] = []
+        if settings.method != "auto" and settings.method not in METHODS:
+            method(settings.method)
+        if not logs:
+            raise InputError("identify needs at least one log")
+        with self._stage("read"):
+            self.description = robot if isinstance(robot, Description) else load(robot)
+            self.logs = [self._read(x) for x in logs]
+            self.validation = {self._name(x): self._read(x) for x in validate}
+        for log in self.logs:
+            self.warnings += [f"{log.origin}: {w}" for w in log.warnings]
+
+    def run(self) -> Result:
+        with self._stage("choose"):
+            recipe = self._preprocessing()
+            motions = [prepare(log, recipe) for log in self.logs]
+            self._check_motion(motions)
+            description = self._friction(motions)
+        base = base_model(description.layout)
+        self.warnings += base.warnings
+        problem = Problem(base, tuple(motions), description.prior)
+        with self._stage("choose"):
+            estimator = self._method(problem)
+        with self._stage("fit"):
+            estimate = estimator.estimate(problem)
+        self.warnings += estimate.warnings
+        parameters = self._standard(estimate, description)
+        with self._stage("validate"):
+            residuals = self._residuals(description, parameters, estimate, motions, estimator)
+        result = self._result(description, estimate, parameters, recipe, residuals)
+        self._judge(result)
+        return replace(result, warnings=tuple(self.warnings), time=dict(self.time))
+
+    def _result(
+        self, description: Description, estimate: Estimate, parameters: Parameters, recipe: Recipe, residuals: dict[str, Residual]
+    ) -> Result:
+        base = estimate.base
+        spread = np.sqrt(np.maximum(np.diag(standard_covariance(base, estimate.covariance, description.prior)), 0.0))
+        labels = trust_labels(base, estimate.beta, estimate.std)
+        known = {"determined", "weak"}
+        std = np.array([s if labels[name] in known else np.inf for name, s in zip(base.layout.names, spread, strict=True)])
+        logs = {"identification": ", ".join(str(log.origin) for log in self.logs)}
+        logs |= {name: str(log.origin) for name, log in self.validation.items()}
+        return Result(description, estimate, parameters, std, labels, recipe, tuple(self.choices), residuals, logs=logs)
+
+    def _read(self, source: LogLike) -> Log:
+        log = source if isinstance(source, Log) else read_log(source, self.description)
+        if log.n != self.description.robot.n:
+            raise InputError(f"{log.origin} has {log.n} joints, {self.description.name} has {self.description.robot.n}")
+        for symbol in ("q", "tau"):
+            log.need(symbol)
+        return log
+
+    def _name(self, source: LogLike) -> str:
+        return str(source.origin) if isinstance(source, Log) else str(source)
+
+    def _preprocessing(self) -> Recipe:
+        s = self.settings
+        assumed = assumed_friction(self._with_fixed_friction())
+        rate = min(log.rate for log in self.logs)
+        recipe = Recipe(velocity=s.velocity or "differences")  # type: ignore[arg-type]
+        if s.cutoff is not None:
+            recipe = recipe_for(s.cutoff, rate, recipe)
+            self._fixed("filter", f"Butterworth of order 4 at {s.cutoff:g} Hz")
+        else:
+            velocities = (s.velocity,) if s.velocity else None
+            recipe, choice = FilterSearch(assumed, self.logs, recipe, self.say, velocities).run()  # type: ignore[arg-type]
+            self.choices.append(choice)
+        if s.decimate is not None:
+            recipe = replace(recipe, decimate=s.decimate, ratio=None)
+        return self._delay(assumed, recipe)
+
+    def _delay(self, assumed: Description, recipe: Recipe) -> Recipe:
+        if self.settings.delay is not None:
+            self._fixed("delay", str(self.settings.delay))
+            return replace(recipe, delay=self.settings.delay)
+        recipe, choice = DelaySearch(assumed, self.logs, recipe, self.say).run()
+        self.choices.append(choice)
+        return recipe
+
+    def _with_fixed_friction(self) -> Description:
+        if self.settings.friction is None:
+            return self.description
+        d = self.description
+        dropped = set(friction_terms(d.layout.terms))
+        laws = [law(name, j) for j in range(d.robot.n) for name in self.settings.friction]
+        return replace(d.with_terms((*(t for t in d.layout.terms if t not in dropped), *laws)), friction_stated=True)
+
+    def _friction(self, motions: list[Motion]) -> Description:
+        description = self._with_fixed_friction()
+        if description.friction_stated:
+            self._fixed("friction", "as the card or the command states")
+            return description
+        found, choice = FrictionSearch(description, motions, self.say).run()
+        self.choices.append(choice)
+        return found
+
+    def _method(self, problem: Problem) -> Estimator:
+        if self.settings.method != "auto":
+            self._fixed("method", self.settings.method)
+            return method(self.settings.method)
+        self.say("method: comparing on data left out")
+        estimator, choice = MethodSearch(problem).run()
+        self.choices.append(choice)
+        return estimator
+
+    def _standard(self, estimate: Estimate, description: Description) -> Parameters:
+        chi = estimate.chi if estimate.chi is not None else nearest_prior(estimate.base, estimate.beta, description.prior)
+        return Parameters(description.layout, chi, description.prior.shapes, "identified")
+
+    def _residuals(
+        self, description: Description, parameters: Parameters, estimate: Estimate, motions: list[Motion], estimator: Estimator
+    ) -> dict[str, Residual]:
+        engine = estimate.base.engine
+        parts = [validated(description, parameters, m, engine) for m in motions]
+        out = {"identification": parts[0] if len(parts) == 1 else joined(description, parameters, motions)}
+        for name, log in self.validation.items():
+            recipe = motions[0].recipe if log.dq is not None else replace(motions[0].recipe, velocity="differences")
+            out[name] = validated(description, parameters, prepare(log, replace(recipe, rate=None)), engine)
+        if not self.validation:
+            out["hold-out"] = self._hold_out(description, estimate, motions, estimator)
+        return out
+
+    def _hold_out(self, description: Description, estimate: Estimate, motions: list[Motion], estimator: Estimator) -> Residual:
+        """The same method fitted without the last part of every log, judged on that part."""
+        self.say("validate: fitting without the last fifth of the data")
+        early, late = [], []
+        for log, motion in zip(self.logs, motions, strict=True):
+            t = log.t[np.isfinite(log.t)]
+            border = t[0] + (1.0 - HELD_OUT) * (t[-1] - t[0])
+            recipe = replace(motion.recipe, rate=None)
+            early.append(prepare(log.sliced(t1=border), recipe))
+            late.append(prepare(log.sliced(t0=border), recipe))
+        without = estimator.estimate(Problem(estimate.base, tuple(early), description.prior))
+        parameters = self._standard(without, description)
+        if len(late) == 1:
+            return validated(description, parameters, late[0], estimate.base.engine)
+        return joined(description, parameters, late)
+
+    def _check_motion(self, motions: list[Motion]) -> None:
+        used = sum(m.used for m in motions)
+        if used < FEWEST:
+            names = ", ".join(str(log.origin) for log in self.logs)
+            raise InputError(f"{names}: only {used} samples show motion that can be used; the robot hardly moves in this log")
+
+    def _judge(self, result: Result) -> None:
+        """What the numbers must not hide."""
+        if bad := result.parameters.inconsistent_links():
+            self.warnings.append(
+                f"no real body has the parameters found for {', '.join(bad)}; use a physically consistent method"
+            )
+        if negative := result.negative():
+            self.warnings.append(f"negative where only positive values are possible: {', '.join(negative)}")
+        still = [j + 1 for j in range(self.description.robot.n) if all(np.ptp(log.need("q")[:, j]) < 1e-3 for log in self.logs)]
+        if still:
+            self.warnings.append(
+                f"joint {', '.join(map(str, still))} does not move in the logs; its friction and inertia are not determined"
+            )
+
+    def _fixed(self, subject: str, value: str) -> None:
+        self.choices.append(Choice(subject, value, f"{value}: fixed by the user", automatic=False))
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.time[name] = self.time.get(name, 0.0) + time.perf_counter() - start
+
+
+def joined(description: Description, parameters: Parameters, motions: Sequence[Motion]) -> Residual:
+    """Figures of merit over several motions together."""
+    from inertica.validation.residuals import residual
+    from inertica.workflow.result import predicted_torque
+
+    rows: list[list[Array]] = [[], [], [], []]
+    for motion in motions:
+        predicted = predicted_torque(parameters, motion)
+        smooth = motion.decimator.filtered(np.hstack([motion.tau_raw, predicted]))
+        values = (motion.log.need("tau"), motion.at_samples(predicted), smooth[:, : motion.n], smooth[:, motion.n :])
+        for part, value in zip(rows, values, strict=True):
+            part.append(value)
+    tau, predicted, tau_smooth, predicted_smooth = (np.vstack(r) for r in rows)
+    return residual(tau, predicted, tau_smooth, predicted_smooth)

@@ -1,0 +1,90 @@
+"""Which estimator: weighted least squares, unless outliers make a robust one predict better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.estimators.base import Estimator, Problem
+from inertica.estimators.least_squares import joint_sigmas
+from inertica.estimators.observe import System
+from inertica.estimators.registry import METHODS, method
+from inertica.logs.motion import Motion
+from inertica.workflow.choice import WORTH, Choice
+
+Array = NDArray[np.float64]
+
+PLAIN, ROBUST = "wls", "irls"
+
+OUTLIER = 5.0
+"""Robust standard deviations beyond which a residual counts as an outlier."""
+
+MANY = 2e-3
+"""Share of outliers above which the robust method is tried at all; normal residuals have 6e-7."""
+
+FOLDS = 3
+
+
+@dataclass(frozen=True)
+class MethodSearch:
+    """Compares methods by the raw torque they predict on blocks left out, when the residuals of a plain fit have outliers."""
+
+    problem: Problem
+
+    def run(self) -> tuple[Estimator, Choice]:
+        share = self.outliers()
+        count = f"{100 * share:.2g} % of the residuals lie beyond {OUTLIER:g} robust standard deviations"
+        if share <= MANY or ROBUST not in METHODS:
+            sentence = f"{PLAIN}: {count}, too few to ask for a robust method; joints are weighed by their noise"
+            return method(PLAIN), Choice("method", PLAIN, sentence)
+        scores = {name: self.score(method(name)) for name in (PLAIN, ROBUST)}
+        name = ROBUST if scores[ROBUST] < scores[PLAIN] * (1.0 - WORTH / 2) else PLAIN
+        sentence = (
+            f"{name}: {count}; on data left out {PLAIN} predicts raw torque with {100 * scores[PLAIN]:.2f} % residual, "
+            f"{ROBUST} with {100 * scores[ROBUST]:.2f} %"
+        )
+        return method(name), Choice("method", name, sentence, True, scores)
+
+    def outliers(self) -> float:
+        """Share of outliers in the residuals of a plain fit, largest over the joints."""
+        system = System(self.problem)
+        stacked = system.stacked(1.0 / joint_sigmas(system))
+        beta = np.asarray(np.linalg.lstsq(stacked.R, stacked.z, rcond=1e-10)[0], float)
+        parts: list[list[Array]] = [[] for _ in range(system.n)]
+        for rows, residual in system.residuals(beta):
+            for j in range(system.n):
+                parts[j].append(residual[rows.use[:, j], j])
+        worst = 0.0
+        for r in (np.concatenate(p) for p in parts):
+            scale = 1.4826 * np.median(np.abs(r - np.median(r))) if len(r) else 0.0
+            worst = max(worst, float(np.mean(np.abs(r) > OUTLIER * scale))) if scale > 0.0 else worst
+        return worst
+
+    def score(self, estimator: Estimator) -> float:
+        """Relative residual of raw torque over blocks that were left out in turn."""
+        error = size = 0.0
+        for f in range(FOLDS):
+            left = [_block(motion, f) for motion in self.problem.motions]
+            motions = tuple(_without(motion, block) for motion, block in zip(self.problem.motions, left, strict=True))
+            estimate = estimator.estimate(replace(self.problem, motions=motions))
+            values = np.array(self.problem.fixed_values)
+            values[self.problem.base.kept] = estimate.beta
+            shapes = None if self.problem.prior is None else self.problem.prior.shapes
+            for motion, block in zip(self.problem.motions, left, strict=True):
+                state = (motion.q[block], motion.dq[block], motion.ddq[block])
+                miss = motion.tau_raw[block] - self.problem.engine.inverse_dynamics(*state, values, shapes)
+                error, size = error + float(np.sum(miss**2)), size + float(np.sum(motion.tau_raw[block] ** 2))
+        return float(np.sqrt(error / size))
+
+
+def _block(motion: Motion, fold: int) -> slice:
+    return slice(len(motion) * fold // FOLDS, len(motion) * (fold + 1) // FOLDS)
+
+
+def _without(motion: Motion, block: slice) -> Motion:
+    """The motion with a block masked; filters do not carry it over to its neighbours."""
+    mask = np.zeros(len(motion), bool)
+    mask[block] = True
+    return replace(motion, masks={**motion.masks, "left out": mask})

@@ -1,0 +1,266 @@
+"""`Result`: an estimate with its validation, trust labels and provenance; saves and loads itself."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from inertica.errors import FileError, InputError
+from inertica.estimators.base import Estimate
+from inertica.logs.filters import Butterworth
+from inertica.logs.log import Log
+from inertica.logs.motion import Motion
+from inertica.logs.prepare import prepare
+from inertica.logs.recipe import Recipe
+from inertica.robot.description import Description
+from inertica.robot.layout import Parameters
+from inertica.robot.load import load as load_robot
+from inertica.robot.options import friction_terms, friction_text
+from inertica.validation.residuals import Relative, Residual, residual
+from inertica.workflow.choice import Choice
+
+Array = NDArray[np.float64]
+
+RESULT, ARRAYS, CARD = "result.json", "result.npz", "robot.yaml"
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What `identify` found.
+
+    Args:
+        description: the robot with the terms that were identified; its prior is what was known before.
+        estimate: base parameters with their covariance.
+        parameters: standard parameters, those nearest the prior among all that explain the data equally well.
+        std: (P,) standard deviations that the data's noise causes in them.
+        labels: parameter -> trust label.
+        recipe: how logs become motions.
+        choices: decisions, automatic or the user's.
+        residuals: data set -> figures of merit; `identification` first.
+        time: stage -> seconds.
+        warnings: one sentence each.
+        logs: data set -> where it came from.
+    """
+
+    description: Description
+    estimate: Estimate
+    parameters: Parameters
+    std: Array
+    labels: Mapping[str, str]
+    recipe: Recipe
+    choices: tuple[Choice, ...]
+    residuals: Mapping[str, Residual]
+    time: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    logs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def method(self) -> str:
+        return self.estimate.method
+
+    @property
+    def physically_consistent(self) -> bool:
+        """Whether every link could exist and nothing that cannot be negative is."""
+        return not self.parameters.inconsistent_links() and not self.negative()
+
+    def negative(self) -> list[str]:
+        """Drive and friction parameters on the wrong side of their sign constraint."""
+        listed = zip(self.parameters.layout.parameters, self.parameters.values, strict=True)
+        return [p.name for p, value in listed if p.kind not in ("inertia", "mass") and value < p.lower - 1e-12]
+
+    def motion(self, log: Log) -> Motion:
+        """A log prepared as the identification logs were."""
+        velocity = self.recipe.velocity if log.dq is not None else "differences"
+        return prepare(log, replace(self.recipe, velocity=velocity))
+
+    def predict(self, log: Log) -> Array:
+        """(M, n) torques at the samples of a log."""
+        motion = self.motion(log)
+        return motion.at_samples(self._torque(motion))
+
+    def validate(self, log: Log) -> Residual:
+        """Figures of merit on a log."""
+        return validated(self.description, self.parameters, self.motion(log))
+
+    def _torque(self, motion: Motion) -> Array:
+        return predicted_torque(self.parameters, motion, self.estimate.base.engine)
+
+    def document(self) -> dict[str, Any]:
+        """Everything as plain data, with the names of the command line's JSON."""
+        base, estimate = self.estimate.base, self.estimate
+        listed = zip(
+            self.parameters.layout.parameters, self.parameters.values, self.std, self.description.prior.values, strict=True
+        )
+        grouped = zip(base.names, estimate.beta, estimate.std, base.relations, strict=True)
+        chosen = next((c for c in self.choices if c.subject == "filter"), None)
+        return {
+            "robot": self.description.name,
+            "method": self.method,
+            "base_count": base.rank,
+            "condition": estimate.condition,
+            "filter": {"chosen": chosen.value, "why": chosen.sentence} if chosen else None,
+            "physically_consistent": self.physically_consistent,
+            "residual": {name: r.document() for name, r in self.residuals.items()},
+            "parameters": [
+                {"name": p.name, "value": v, "std": s, "prior": before, "label": self.labels[p.name], "unit": p.unit}
+                for p, v, s, before in listed
+            ],
+            "base": [{"name": n, "value": v, "std": s, "relation": r} for n, v, s, r in grouped],
+            "sigma": list(estimate.sigma),
+            "choices": [asdict(c) for c in self.choices],
+            "stop_reason": estimate.stop_reason,
+            "time": dict(self.time),
+            "logs": dict(self.logs),
+            "warnings": list(self.warnings),
+        }
+
+    def save(self, folder: str | Path) -> Path:
+        """Write `result.json`, `result.npz` and a robot card that reads back the same layout; no pickles."""
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        _write_card(self.description, target)
+        e = self.estimate
+        arrays = {"beta": e.beta, "covariance": e.covariance, "plain_covariance": e.plain_covariance, "sigma": e.sigma}
+        arrays |= {"unresolved": e.unresolved, "chi": self.parameters.values, "shapes": self.parameters.shapes, "std": self.std}
+        arrays |= {"prior": self.description.prior.values}
+        np.savez(target / ARRAYS, allow_pickle=False, **arrays)
+        document = self.document() | {"recipe": _recipe_document(self.recipe), "iterations": e.iterations}
+        text = json.dumps(finite(document), indent=1, ensure_ascii=False)
+        (target / RESULT).write_text(text + "\n", encoding="utf-8")
+        return target
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Result:
+        """Read what `save` wrote; the folder or its result.json."""
+        from inertica.identifiability.base import base_model
+
+        source = Path(folder)
+        source = source.parent if source.name == RESULT else source
+        try:
+            document = json.loads((source / RESULT).read_text(encoding="utf-8"))
+            with np.load(source / ARRAYS, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+        except FileNotFoundError as error:
+            raise FileError(error.filename or source, "this is not the folder of a result: the file is missing") from None
+        except (json.JSONDecodeError, ValueError, OSError) as error:
+            raise FileError(source, f"the result cannot be read: {error}") from None
+        description = load_robot(source / CARD)
+        if len(arrays.get("chi", ())) != description.layout.size:
+            raise FileError(
+                source, f"the result holds {len(arrays.get('chi', ()))} parameters, its robot card {description.layout.size}"
+            )
+        base = base_model(description.layout)
+        estimate = Estimate(
+            document["method"], base, arrays["beta"], arrays["covariance"], arrays["plain_covariance"], arrays["sigma"],
+            document["condition"] or math.inf, arrays["unresolved"],
+            iterations=document["iterations"], stop_reason=document["stop_reason"],
+        )  # fmt: skip
+        prior = Parameters(description.layout, arrays["prior"], arrays["shapes"], description.prior.origin)
+        choices = tuple(Choice(**c) for c in document["choices"])
+        return cls(
+            replace(description, prior=prior),
+            estimate,
+            Parameters(description.layout, arrays["chi"], arrays["shapes"], "identified"),
+            arrays["std"],
+            {p["name"]: p["label"] for p in document["parameters"]},
+            _recipe(document["recipe"]),
+            choices,
+            {name: _residual(r) for name, r in document["residual"].items()},
+            document["time"],
+            tuple(document["warnings"]),
+            document["logs"],
+        )
+
+
+def predicted_torque(parameters: Parameters, motion: Motion, engine: Any = None) -> Array:
+    """(N, n) torques of a motion on its own clock."""
+    from inertica.dynamics.engine import Engine
+
+    used = engine or Engine(parameters.layout)
+    return np.asarray(used.inverse_dynamics(motion.q, motion.dq, motion.ddq, parameters))
+
+
+def validated(description: Description, parameters: Parameters, motion: Motion, engine: Any = None) -> Residual:
+    """Figures of merit of parameters on a motion: raw at the samples of its log, filtered on its own clock."""
+    predicted = predicted_torque(parameters, motion, engine)
+    smooth = motion.decimator.filtered(np.hstack([motion.tau_raw, predicted]))
+    n = motion.n
+    return residual(motion.log.need("tau"), motion.at_samples(predicted), smooth[:, :n], smooth[:, n:])
+
+
+def finite(value: Any) -> Any:
+    """Plain data without infinities and NaN, which JSON does not know: they become null."""
+    if isinstance(value, Mapping):
+        return {str(k): finite(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [finite(v) for v in value]
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    return int(value) if isinstance(value, np.integer) else value
+
+
+def _write_card(description: Description, folder: Path) -> None:
+    """The model file and a card with the friction that was identified, next to each other."""
+    source = description.source
+    if not source.path.exists():
+        raise InputError(f"{source.path} is gone; the result cannot be saved without the model it belongs to")
+    model = folder / f"model{source.path.suffix}"
+    if source.path.resolve() != model.resolve():
+        shutil.copyfile(source.path, model)
+    stated: dict[str, Any] = {}
+    if source.card is not None:
+        stated = yaml.safe_load(source.card.read_text(encoding="utf-8"))
+    elif source.root or source.tip or source.joints:
+        stated = {"root": source.root, "tip": source.tip, "joints": list(source.joints) if source.joints else None}
+        stated = {key: value for key, value in stated.items() if value is not None}
+    stated |= {"model": model.name, "name": description.name}
+    stated.pop("friction", None)
+    text = yaml.safe_dump(stated, sort_keys=False, allow_unicode=True)
+    text += f"friction: {friction_text(friction_terms(description.layout.terms))}\n"
+    (folder / CARD).write_text(text, encoding="utf-8")
+
+
+def _recipe_document(recipe: Recipe) -> dict[str, Any]:
+    cutoff = recipe.filter.cutoff if isinstance(recipe.filter, Butterworth) else None
+    if cutoff is None:
+        raise InputError(f"a result with the filter {type(recipe.filter).__name__} cannot be saved; use a Butterworth filter")
+    order = recipe.filter.order if isinstance(recipe.filter, Butterworth) else 4
+    delay = list(recipe.delay) if isinstance(recipe.delay, tuple) else recipe.delay
+    return {
+        "cutoff": cutoff, "order": order, "delay": delay, "velocity": recipe.velocity, "decimate": recipe.decimate,
+        "ratio": recipe.ratio, "standstill": recipe.standstill, "interpolation": recipe.interpolation,
+    }  # fmt: skip
+
+
+def _recipe(document: Mapping[str, Any]) -> Recipe:
+    keys = dict(document)
+    chosen = Butterworth(order=keys.pop("order"), cutoff=keys.pop("cutoff"))
+    delay = keys.pop("delay")
+    return Recipe(filter=chosen, delay=tuple(delay) if isinstance(delay, list) else delay, **keys)
+
+
+def _residual(document: Mapping[str, Any]) -> Residual:
+    def relative(part: Mapping[str, Any]) -> Relative:
+        values = tuple(math.nan if x is None else float(x) for x in part["per_joint"])
+        return Relative(values, math.nan if part["all"] is None else float(part["all"]))
+
+    return Residual(
+        relative(document["raw"]), relative(document["filtered"]), document["s"], document["d_tau"], document["samples"]
+    )
+
+
+def file_name(text: str) -> str:
+    """A data set's name that is safe as a file name."""
+    return re.sub(r"[^\w.@:+-]+", "_", text)
