@@ -1,0 +1,129 @@
+"""From recorded to SI values on the joint side: units, gears and couplings, currents.
+
+With the transmission matrix N and the joint angles q_off at which the motors read zero,
+
+    theta = N (q - q_off),   dtheta = N dq,   tau = N' tau_motor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from inertica.errors import InputError
+from inertica.logs.units import SIGNALS, factor
+
+Array = NDArray[np.float64]
+
+_JOINT_SIDE = {"theta": "q", "dtheta": "dq", "taum": "tau"}
+
+
+def si_factor(symbol: str, unit: str, prismatic: bool, where: str) -> float:
+    """The factor from a recorded unit to the SI unit of that signal at that joint."""
+    signal = SIGNALS[symbol]
+    return factor(unit, signal.linear if prismatic else signal.unit, where)
+
+
+def joint_side(signals: Mapping[str, Array], transmission: ArrayLike, offset: ArrayLike | None = None) -> dict[str, Array]:
+    """Joint-side q, dq, tau of the motor-side theta, dtheta, taum that are there.
+
+    Args:
+        signals: symbol -> (N, n) in SI units.
+        transmission: (n, n) matrix N of theta = N (q - q_off).
+        offset: (n,) q_off; zero by default.
+    """
+    matrix = np.asarray(transmission, float)
+    n = len(matrix)
+    zero = np.zeros(n) if offset is None else np.asarray(offset, float)
+    if zero.shape != (n,):
+        raise InputError(f"the offset of the transmission has the shape {zero.shape}, expected ({n},)")
+    out: dict[str, Array] = {}
+    if "theta" in signals:
+        out["q"] = _solve(matrix, signals["theta"]) + zero
+    if "dtheta" in signals:
+        out["dq"] = _solve(matrix, signals["dtheta"])
+    if "taum" in signals:
+        out["tau"] = _times(signals["taum"], matrix)
+    return out
+
+
+def _solve(matrix: Array, motor: Array) -> Array:
+    return _times(motor, np.asarray(np.linalg.inv(matrix).T, np.float64))
+
+
+def _times(rows: Array, matrix: Array) -> Array:
+    """rows @ matrix in which a missing value spoils only what depends on it (0 * NaN would spoil everything)."""
+    if np.isfinite(rows).all():
+        return rows @ matrix
+    out = np.where(np.isfinite(rows), rows, 0.0) @ matrix
+    out[(~np.isfinite(rows)).astype(float) @ (matrix != 0.0) > 0.0] = np.nan
+    return out
+
+
+def converted(
+    signals: Mapping[str, Array],
+    settings: Mapping[str, Any],
+    offset: Sequence[float] | None = None,
+    efforts: frozenset[str] = frozenset(),
+) -> tuple[dict[str, Array], list[str], list[str]]:
+    """Signals with joint-side values added as the card's `torque` and `transmission` say; also notes and warnings.
+
+    A gain turns the logged number into the torque of the side it was logged on: of the motor when the card states a
+    transmission, of the joint when it does not.
+
+    Args:
+        signals: symbol -> (N, n) in SI units.
+        settings: `Description.log`.
+        offset: q_off of the transmission.
+        efforts: symbols the file calls effort, which are currents when the card says so.
+    """
+    out = dict(signals)
+    notes: list[str] = []
+    warnings: list[str] = []
+    transmission = settings.get("transmission")
+    if transmission is None and (missing := [symbol for symbol in _JOINT_SIDE if symbol in out]):
+        lacking = [s for s in missing if _JOINT_SIDE[s] not in out]
+        if lacking:
+            warnings.append(
+                f"{', '.join(lacking)} are motor-side signals and the card states no transmission; "
+                "without it they give no joint-side signal"
+            )
+    _torques(out, settings, efforts, notes)
+    if transmission is not None:
+        added = joint_side(out, transmission, offset)
+        for symbol, values in added.items():
+            if symbol in out:
+                notes.append(f"{symbol} is there on the joint side, so the motor side was not converted")
+                continue
+            out[symbol] = values
+            notes.append(f"{symbol} was computed from the motor side with the card's transmission")
+    return out, notes, warnings
+
+
+def _torques(out: dict[str, Array], settings: Mapping[str, Any], efforts: frozenset[str], notes: list[str]) -> None:
+    """Apply the card's `torque`: currents, or torques in a unit of their own."""
+    torque = settings.get("torque")
+    if torque is None or "gain" not in torque:
+        return
+    gain = np.asarray(torque["gain"], float)
+    target = "taum" if settings.get("transmission") is not None else "tau"
+    if torque["from"] == "torque":
+        for symbol in ("tau", "taum"):
+            if symbol in out:
+                out[symbol] = out[symbol] * gain
+                notes.append(f"{symbol} was multiplied with the card's gains")
+        return
+    if "i" not in out and "tau" in out and "tau" in efforts:
+        out["i"] = out.pop("tau")
+        notes.append("effort was taken for current, as the card says")
+    if "i" in out:
+        for symbol in {"tau", target} & set(out):
+            del out[symbol]
+            notes.append(f"the recorded {symbol} was set aside: the card says torque from current")
+        out[target] = out["i"] * gain
+        notes.append(f"{target} is the current times the card's gains")
+    elif "tau" in out or "taum" in out:
+        notes.append("the card says torque from current, but the file holds torques and no current: they were used as they are")

@@ -1,0 +1,161 @@
+"""Parallel decimation: torque and every regressor column low-passed and thinned out together.
+
+As MATLAB's `decimate`, which the papers use (survey, section 8.3; DIDIM paper, section II): Chebyshev filter of the first kind, order
+8, ripple 0.05 dB, cut-off 0.8 / n_d of half the rate, forward and backward, then one sample in n_d.  The model is linear in its
+parameters, so tau = W beta holds after the operation as it did before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import signal
+
+from inertica.errors import InputError
+
+Array = NDArray[np.float64]
+
+ORDER, RIPPLE, EDGE = 8, 0.05, 0.8
+INACCURATE = 1e-6
+"""dB by which the gain at the cut-off may miss the ripple, MATLAB's criterion for a design that has lost its digits."""
+
+BLOCK = 1 << 21
+"""Values filtered at a time."""
+
+
+def decimation_ratio(rate: float, frequency: float, rounding: Literal["round", "floor"] = "round") -> int:
+    """n_d = round(0.8 (rate / 2) / frequency); the survey prints floor, its toolbox rounds (half away from zero).
+
+    Args:
+        rate: sampling rate in Hz.
+        frequency: what the papers call the decimation frequency, about the bandwidth that remains, in Hz.
+        rounding: round or floor.
+    """
+    if not (frequency > 0.0 and rate > 0.0):
+        raise InputError(f"the decimation frequency should be greater than zero, not {frequency:g} Hz")
+    exact = EDGE * (rate / 2.0) / frequency
+    ratio = int(np.floor(exact + (0.5 if rounding == "round" else 0.0)))
+    if ratio < 1:
+        raise InputError(
+            f"a record sampled at {rate:.4g} Hz cannot be decimated to {frequency:g} Hz, the ratio would be 0; "
+            f"choose a frequency of {EDGE * rate:.4g} Hz or less, or no decimation"
+        )
+    return ratio
+
+
+@dataclass(frozen=True)
+class Decimator:
+    """Low-pass and keep one sample in `ratio`; ratio 1 passes everything through untouched.
+
+    Args:
+        ratio: n_d.
+        keep: `last`: the last sample of the record is kept, as MATLAB does; `first`: the first one, as SciPy does.
+        order: of one pass; lowered when the design is inaccurate, see `design`.
+        ripple: in the pass band, dB.
+    """
+
+    ratio: int = 1
+    keep: Literal["last", "first"] = "last"
+    order: int = ORDER
+    ripple: float = RIPPLE
+
+    def __post_init__(self) -> None:
+        if self.ratio < 1:
+            raise InputError(f"the decimation ratio should be 1 or more, not {self.ratio}")
+        if self.keep not in ("last", "first"):
+            raise InputError(f"decimation keeps the 'last' or the 'first' sample, not '{self.keep}'")
+
+    @classmethod
+    def to(cls, rate: float, frequency: float, keep: Literal["last", "first"] = "last") -> Decimator:
+        """For a record sampled at `rate`, down to a bandwidth of about `frequency`; both in Hz."""
+        return cls(decimation_ratio(rate, frequency), keep)
+
+    @property
+    def design(self) -> tuple[int, Array]:
+        """The order in use and the filter as second-order sections.
+
+        MATLAB lowers the order until the gain at the cut-off is right in the polynomial form; sections would stay accurate, but
+        the same filter as the papers' is wanted.
+        """
+        edge, order = EDGE / self.ratio, self.order
+        while order > 1 and _gain_error(order, self.ripple, edge) > INACCURATE:
+            order -= 1
+        return order, np.asarray(signal.cheby1(order, self.ripple, edge, output="sos"))
+
+    def kept(self, samples: int) -> NDArray[np.intp]:
+        """Which samples of a record remain."""
+        first = (samples - 1) % self.ratio if self.keep == "last" else 0
+        return np.arange(first, samples, self.ratio)
+
+    def filtered(self, columns: Array) -> Array:
+        """(N, k) low-passed at the full rate."""
+        if self.ratio == 1:
+            return np.asarray(columns, float)
+        return np.concatenate([part for _, part in self._blocks(columns)], axis=1)
+
+    def decimate(self, columns: Array) -> Array:
+        """(N, k) -> (M, k): every column low-passed and thinned out in the same way."""
+        values = np.asarray(columns, float)
+        if values.ndim != 2:
+            raise InputError(f"columns to decimate have the shape (N, k), not {values.shape}")
+        if self.ratio == 1:
+            return values
+        rows = self.kept(len(values))
+        out = np.empty((len(rows), values.shape[1]))
+        for where, part in self._blocks(values):
+            out[:, where] = part[rows]
+        return out
+
+    def _blocks(self, values: Array) -> Iterator[tuple[slice, Array]]:
+        order, sos = self.design
+        pad = 3 * order  # MATLAB's filtfilt continues the record that far by point reflection
+        if len(values) <= pad:
+            raise InputError(f"decimation needs more than {pad} samples; this record has {len(values)}")
+        if not np.isfinite(values).all():
+            raise InputError("columns to decimate have values that are not finite, which would spread over all samples")
+        width = max(1, BLOCK // len(values))
+        for first in range(0, values.shape[1], width):
+            where = slice(first, first + width)
+            rows = np.ascontiguousarray(values[:, where].T)  # time last: the filter runs along contiguous memory
+            yield where, signal.sosfiltfilt(sos, rows, axis=1, padlen=pad).T
+
+    def mask(self, mask: NDArray[np.bool_], spoiled: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+        """(M,) masks of the decimated samples: their own, and those of wrong samples within two kept ones on either side.
+
+        Args:
+            mask: (N,) samples not to be used.
+            spoiled: (N,) samples whose values are wrong, which the low-pass spreads.
+        """
+        out = np.array(mask, bool)
+        if spoiled is not None and self.ratio > 1:
+            out |= widened(spoiled, 2 * self.ratio)
+        return out[self.kept(len(out))]
+
+    def sentence(self, rate: float) -> str:
+        if self.ratio == 1:
+            return "no decimation"
+        return (
+            f"torque and regressor columns are decimated together by {self.ratio} to {rate / self.ratio:.4g} Hz (Chebyshev I of "
+            f"order {self.design[0]}, {self.ripple:g} dB, cut-off {EDGE * rate / 2.0 / self.ratio:.4g} Hz, forward and backward, "
+            f"the {self.keep} sample kept)"
+        )
+
+
+def widened(mask: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
+    """The mask with `reach` more samples on either side of every masked one."""
+    count = np.concatenate([[0], np.cumsum(mask)])
+    k = np.arange(len(mask))
+    return np.asarray(count[np.minimum(k + reach + 1, len(mask))] > count[np.maximum(k - reach, 0)])
+
+
+def _gain_error(order: int, ripple: float, edge: float) -> float:
+    """dB by which the polynomial form misses -ripple at the edge of its pass band."""
+    b, a = signal.cheby1(order, ripple, edge)
+    z = np.exp(-1j * np.pi * edge * np.arange(order + 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = 20.0 * np.log10(np.abs(b @ z / (a @ z)))
+    return float(abs(gain + ripple)) if np.isfinite(gain) else np.inf

@@ -1,0 +1,120 @@
+"""LeRobot datasets: a folder with `meta/info.json` and episodes in Parquet files (versions 2.0, 2.1 and 3.0)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from inertica.errors import FileError, InputError
+from inertica.logs.guard import package, read_json, reading
+from inertica.logs.names import tokens, word_meaning
+from inertica.logs.table import Table, Values
+from inertica.logs.tables import arrow_arrays
+
+KEYS = {
+    "q": ("observation.state", "observation.position"),
+    "dq": ("observation.velocity",),
+    "tau": ("observation.effort", "observation.torque"),
+    "i": ("observation.current",),
+    "qr": ("action",),
+}
+"""Features of a dataset by symbol, the first one that is there counts."""
+
+_WORD = {"q": "position", "dq": "velocity", "tau": "torque", "i": "current", "qr": "reference_position", "ddq": "acceleration"}
+
+
+def read_lerobot(path: Path, episode: int | None = None, keys: Mapping[str, str] | None = None) -> Table:
+    """One episode of a dataset.
+
+    Args:
+        path: the folder.
+        episode: its index; may be left out when there is only one.
+        keys: symbol -> feature, for datasets that use other names than `KEYS`.
+    """
+    info = read_json(path / "meta" / "info.json")
+    features = info.get("features")
+    if not isinstance(features, dict):
+        raise FileError(path / "meta" / "info.json", "lacks the object 'features'")
+    chosen = _features(path, features, dict(keys or {}))
+    arrays = _read_episode(path, list(chosen.values()), episode)
+    columns: dict[str, Values] = {"timestamp": arrays["timestamp"]}
+    joints: list[str] = []
+    notes = []
+    for symbol, feature in chosen.items():
+        names = _names(features[feature])
+        block = arrays[feature].reshape(len(columns["timestamp"]), -1)
+        if names is not None and len(names) != block.shape[1]:
+            raise FileError(path, f"'{feature}' has {block.shape[1]} values but {len(names)} names in meta/info.json")
+        for k in range(block.shape[1]):
+            joint, word = _joint_and_word(names[k] if names else "", symbol)
+            if joint and joint not in joints:
+                joints.append(joint)
+            columns[f"{joint}/{word}" if joint else f"{word}_{k + 1}"] = block[:, k]
+        notes.append(f"{symbol} is '{feature}'")
+    return Table(path, "lerobot", columns, joints=tuple(joints), notes=tuple(notes))
+
+
+def _features(path: Path, features: Mapping[str, Any], keys: dict[str, str]) -> dict[str, str]:
+    for symbol, feature in keys.items():
+        if symbol not in _WORD:
+            raise InputError(f"keys cannot name '{symbol}'; valid are: {', '.join(_WORD)}")
+        if feature not in features:
+            raise FileError(path, f"has no feature '{feature}'; it has: {', '.join(features)}")
+    found = {symbol: next((name for name in names if name in features), "") for symbol, names in KEYS.items()}
+    chosen = {symbol: name for symbol, name in {**found, **keys}.items() if name}
+    if not chosen:
+        raise FileError(
+            path, f"has none of the usual features of joints; it has: {', '.join(features)}; name them with keys={{...}}"
+        )
+    return chosen
+
+
+def _read_episode(path: Path, features: list[str], episode: int | None) -> dict[str, Values]:
+    """The rows of one episode, in the order of their frames."""
+    pa, pc, ds = (
+        package(name, "reading LeRobot datasets", "parquet") for name in ("pyarrow", "pyarrow.compute", "pyarrow.dataset")
+    )
+    files = sorted((path / "data").rglob("*.parquet"))
+    if not files:
+        raise FileError(path, "has no Parquet file in its folder data")
+    with reading(path, "LeRobot dataset", pa.ArrowException):
+        dataset = ds.dataset([str(file) for file in files], format="parquet")
+        indices = pc.unique(dataset.to_table(columns=["episode_index"])["episode_index"]).to_pylist()
+        if episode is None and len(indices) > 1:
+            raise InputError(
+                f"{path}: holds {len(indices)} episodes ({min(indices)} to {max(indices)}); choose one with episode=..."
+            )
+        index = indices[0] if episode is None and indices else episode
+        if index not in indices:
+            raise InputError(f"{path}: has no episode {index}; there are {len(indices)}")
+        columns = ["timestamp", "frame_index", *dict.fromkeys(features)]
+        table = dataset.to_table(columns=columns, filter=pc.field("episode_index") == index)
+        arrays, skipped = arrow_arrays(path, table.sort_by("frame_index"))
+    if skipped:
+        raise FileError(path, f"the feature '{skipped[0]}' holds no numbers")
+    return arrays
+
+
+def _names(feature: Any) -> list[str] | None:
+    """Names of a feature's values: a list, or a list inside an object such as {"motors": [...]}; None when there are none."""
+    names = feature.get("names") if isinstance(feature, dict) else None
+    if isinstance(names, dict):
+        names = next((value for value in names.values() if isinstance(value, list)), None)
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return None
+    shape = feature.get("shape")
+    return names if isinstance(shape, list) and shape == [len(names)] else None
+
+
+def _joint_and_word(name: str, symbol: str) -> tuple[str, str]:
+    """`shoulder_pan.pos` -> shoulder_pan, position; the suffix goes before what the feature as a whole means."""
+    if not name:
+        return "", _WORD[symbol]
+    head, dot, tail = name.rpartition(".")
+    said = word_meaning(tail) if dot and len(tokens(tail)) == 1 else None
+    if said is None:
+        return name, _WORD[symbol]
+    reference = symbol == "qr"
+    word = _WORD.get(said.symbol, tail)
+    return head, f"reference_{word}" if reference and not word.startswith("reference") else word

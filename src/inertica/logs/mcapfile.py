@@ -1,0 +1,83 @@
+"""MCAP files with ROS 2, ROS 1 or JSON messages, also those whose recording was cut off."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from inertica.errors import FileError
+from inertica.logs.guard import package, reading
+from inertica.logs.jointstate import Collector, pick_topic
+from inertica.logs.table import Table
+
+_SCHEMAS = ("ros2msg", "ros1msg", "jsonschema", "")
+
+
+def read_mcap(path: Path, topic: str | None = None, stamps: str = "header", joints: Sequence[str] | None = None) -> Table:
+    """Joint states of an MCAP file."""
+    package("mcap.reader", "reading MCAP files", "ros")
+    package("mcap_ros1.decoder", "reading MCAP files with ROS 1 messages", "ros")
+    package("mcap_ros2.decoder", "reading MCAP files with ROS 2 messages", "ros")
+    from mcap.exceptions import McapError
+    from zstandard import ZstdError
+
+    with reading(path, "MCAP file", McapError, ZstdError):
+        messages, channels, broken = _scan(path)
+    chosen = pick_topic(path, {ch.topic: sc.name if sc else ch.message_encoding for ch, sc in channels.values()}, topic)
+    if any(sc and sc.encoding not in _SCHEMAS for ch, sc in channels.values() if ch.topic == chosen):
+        from inertica.logs.ros import read_bag  # definitions in IDL
+
+        return read_bag(path, topic, stamps, joints)
+    collector = Collector(path, chosen, stamps, joints)
+    with reading(path, "MCAP file", McapError):
+        decoders = {key: _decoder(path, *channels[key]) for key in channels if channels[key][0].topic == chosen}
+        for message in messages:
+            if message.channel_id in decoders:
+                collector.add(decoders[message.channel_id](message.data), message.log_time)
+    warnings = (f"the file breaks off after {len(collector.rows)} messages of {chosen}; later ones are lost",) if broken else ()
+    return collector.table("mcap", warnings)
+
+
+def _scan(path: Path) -> tuple[list[Any], dict[int, tuple[Any, Any]], bool]:
+    """Messages in the order of recording and the channels they belong to, and whether the file breaks off.
+
+    Records are read in sequence instead of through the index at the end, which a recording that was cut off does not have.
+    """
+    from mcap.exceptions import EndOfFile
+    from mcap.records import Channel, Message, Schema
+    from mcap.stream_reader import StreamReader
+
+    messages: list[Any] = []
+    schemas: dict[int, Any] = {0: None}
+    channels: dict[int, tuple[Any, Any]] = {}
+    broken = False
+    with path.open("rb") as file:
+        try:
+            for record in StreamReader(file, validate_crcs=True).records:
+                if isinstance(record, Schema):
+                    schemas[record.id] = record
+                elif isinstance(record, Channel):
+                    channels[record.id] = (record, schemas[record.schema_id])
+                elif isinstance(record, Message):
+                    messages.append(record)
+        except EndOfFile:
+            broken = True
+    messages.sort(key=lambda message: message.log_time)
+    return messages, channels, broken
+
+
+def _decoder(path: Path, channel: Any, schema: Any) -> Any:
+    from mcap_ros1.decoder import DecoderFactory as Ros1
+    from mcap_ros2.decoder import DecoderFactory as Ros2
+
+    if channel.message_encoding == "json":
+        return json.loads
+    for factory in (Ros2(), Ros1()):
+        decoder = factory.decoder_for(channel.message_encoding, schema)
+        if decoder is not None:
+            return decoder
+    raise FileError(
+        path, f"the messages on {channel.topic} are encoded as '{channel.message_encoding}'; readable are cdr, ros1 and json"
+    )

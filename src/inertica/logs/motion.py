@@ -1,0 +1,162 @@
+"""`Motion`: what estimators consume, on one uniform clock, with a record of how it came to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from inertica.errors import InputError
+from inertica.logs.decimate import Decimator
+from inertica.logs.log import Log
+from inertica.logs.periods import Variances
+from inertica.logs.recipe import Recipe
+from inertica.logs.resample import interpolant
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+BORDER, STANDSTILL = "border", "standstill"
+UNSPOILED = (BORDER, STANDSTILL)
+"""Reasons for a mask that leave the values themselves right (a border is only right enough not to matter to its neighbours)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Positions, derivatives and torques of one experiment.  Masks act on fits, never on scores.
+
+    Args:
+        t: (N,) uniform clock in s.
+        q, dq, ddq: (N, n).
+        tau: (N, n) joint torques as fits use them: on this clock, delays taken out, averaged or filtered if so asked.
+        tau_raw: (N, n) the same without filter and average: for scores on this clock.
+        joints: names.
+        recipe: every choice with the number it came out as.
+        done: the same in words: subject -> sentence.
+        masks: reason -> (N,) True for samples that fits should not use.
+        resting: (N, n) joints too slow for the sign of their velocity to mean anything.
+        decimator: for torque and regressor columns, see `inertica.logs.observe`.
+        log: where it came from.
+        variances: noise found by comparing periods, when periods were averaged.
+    """
+
+    t: Array
+    q: Array
+    dq: Array
+    ddq: Array
+    tau: Array
+    tau_raw: Array
+    joints: tuple[str, ...]
+    recipe: Recipe
+    done: Mapping[str, str]
+    masks: Mapping[str, Mask]
+    resting: Mask
+    decimator: Decimator
+    log: Log = field(repr=False)
+    variances: Variances | None = None
+
+    def __post_init__(self) -> None:
+        shape = (len(self.t), len(self.joints))
+        for name in ("q", "dq", "ddq", "tau", "tau_raw", "resting"):
+            if getattr(self, name).shape != shape:
+                raise InputError(f"the {name} of a motion has the shape {getattr(self, name).shape}, expected {shape}")
+            getattr(self, name).setflags(write=False)
+        for name in ("done", "masks"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __repr__(self) -> str:
+        return f"Motion({self.log.origin}: {len(self)} samples at {self.rate:.4g} Hz, {self.used} for fits)"
+
+    @property
+    def n(self) -> int:
+        return len(self.joints)
+
+    @property
+    def dt(self) -> float:
+        return float(self.t[-1] - self.t[0]) / (len(self.t) - 1)
+
+    @property
+    def rate(self) -> float:
+        return 1.0 / self.dt
+
+    @cached_property
+    def mask(self) -> Mask:
+        """(N,) True for samples that fits should not use, for whatever reason."""
+        return self._any(self.masks)
+
+    @cached_property
+    def spoiled(self) -> Mask:
+        """(N,) True for samples whose values are wrong: filters that follow must not be trusted next to them."""
+        return self._any([reason for reason in self.masks if reason not in UNSPOILED])
+
+    def _any(self, reasons: Mapping[str, Mask] | list[str]) -> Mask:
+        out = np.zeros(len(self), bool)
+        for reason in reasons:
+            out |= self.masks[reason]
+        return out
+
+    @property
+    def used(self) -> int:
+        """Samples that fits use."""
+        return int(np.count_nonzero(~self.mask))
+
+    def weights(self, sigma: ArrayLike | None = None, resting: bool = False) -> Array:
+        """(N, n) factors on the rows of a fit: 0 where masked, else 1 or 1 / sigma.
+
+        Args:
+            sigma: standard deviation of each joint's torque; `np.sqrt(variances.tau_of_mean)` after averaging over periods.
+            resting: leave out, joint by joint, samples at which that joint rests.
+        """
+        scale = np.ones(self.n) if sigma is None else 1.0 / np.broadcast_to(np.asarray(sigma, float), (self.n,))
+        out = np.where(self.mask[:, None], 0.0, scale)
+        return np.where(self.resting, 0.0, out) if resting else out
+
+    def at_samples(self, values: Array) -> Array:
+        """Values (N, n) on this clock, such as predicted torques, at the M samples of the log: (M, n).
+
+        Delays are put back in, so that the result compares with the torque as recorded.  Beyond the ends of the clock the last value
+        holds; samples without a time get NaN.
+        """
+        t = self.log.t
+        finite = np.isfinite(t)
+        out = np.full((len(t), self.n), np.nan)
+        delays = self.recipe.delays(self.n)
+        own = self.recipe.average  # one period stands for all of them
+        x, y = (np.append(self.t, self.t[-1] + self.dt), np.vstack([values, values[:1]])) if own else (self.t, values)
+        span = x[-1] - x[0]
+        for j in range(self.n):
+            at = t[finite] - delays[j]
+            at = x[0] + np.mod(at - x[0], span) if own else np.clip(at, x[0], x[-1])
+            column = interpolant(x, y[:, j], self.recipe.interpolation)(at)
+            nearest = np.clip(np.rint((at - x[0]) / self.dt).astype(int), 0, len(x) - 1)
+            on = np.abs(at - x[nearest]) < 1e-6 * self.dt
+            out[finite, j] = np.where(on, y[nearest, j], column)
+        return out
+
+    def decimated(self) -> Motion:
+        """The motion itself low-passed and thinned out, for methods that do not see regressor columns (Kalman filters, say).
+
+        Least squares should decimate columns instead: `inertica.logs.observe.factors`.
+        """
+        if self.decimator.ratio == 1:
+            return self
+        d = self.decimator
+        q, dq, ddq, tau, raw = (d.decimate(x) for x in (self.q, self.dq, self.ddq, self.tau, self.tau_raw))
+        rows = d.kept(len(self))
+        spread = {reason: d.mask(mask, None if reason in UNSPOILED else mask) for reason, mask in self.masks.items()}
+        words = f"{d.sentence(self.rate)}; applied to position, velocity, acceleration and torque"
+        return replace(
+            self,
+            t=self.t[rows], q=q, dq=dq, ddq=ddq, tau=tau, tau_raw=raw,
+            done={**self.done, "decimation": words},
+            masks=spread,
+            resting=self.resting[rows].copy(),
+            decimator=Decimator(1, d.keep),
+        )  # fmt: skip

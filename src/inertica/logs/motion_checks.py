@@ -1,0 +1,194 @@
+"""Checks of motion against torque in one log: standstill, recorded velocity, signs, delays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import CubicSpline
+
+from inertica.dynamics.engine import Engine
+from inertica.logs.delay import Delay, combined, scan
+from inertica.logs.findings import Finding, Verdict, joint_list
+from inertica.logs.motion import STANDSTILL
+from inertica.logs.plainfit import Observed
+from inertica.logs.resample import on_clock, uniform_clock
+from inertica.robot.layout import Parameters
+
+Array = NDArray[np.float64]
+
+MUCH_STANDSTILL = 0.1
+HARDLY_MOVES = 0.02
+SCALE_OFF, WRONG_SCALE = 0.02, 0.1
+REACH, REACH_SAMPLES = 0.06, 5.0
+"""Delays are looked for up to 60 ms, or five samples where those are longer."""
+
+CLEAR_DELAY, LEAST_DELAY, LEAST_GAIN, LEAST_LEVERAGE = 3.0, 0.25, 0.9, 0.6
+"""A delay counts when it is 3 standard deviations and a quarter of a sample, takes 10 % off the residual, and parameters cannot
+imitate it."""
+
+CLEAR_SIGN, LEAST_SHARE = 5.0, 0.2
+"""A sign counts as wrong beyond 5 standard deviations, when what it rests on is a fifth of the torque or more."""
+
+
+def standstill(o: Observed) -> Finding:
+    """How much of the log is no motion at all, and joints that hardly take part."""
+    m = o.motion
+    share = float(np.mean(m.masks.get(STANDSTILL, np.zeros(len(m), bool))))
+    own = m.resting.mean(axis=0)
+    span = np.ptp(m.q, axis=0)
+    idle = [j for j in range(m.n) if span[j] < HARDLY_MOVES]
+    numbers = {"share": share, "per_joint": own, "range": span}
+    if share > MUCH_STANDSTILL or idle:
+        said = [f"the robot stands still in {100 * share:.3g} % of the log"]
+        said += [f"{joint_list(idle)} hardly move" + ("s" if len(idle) == 1 else "")] if idle else []
+        advice = (
+            "standstill is left out of fits (there the sign of velocity is noise and friction can have any value); cut it off"
+        )
+        return Finding("standstill", "note", "; ".join(said), advice, numbers=numbers)
+    return Finding("standstill", "fine", f"the robot stands still in {100 * share:.2g} % of the log", numbers=numbers)
+
+
+def velocity(o: Observed) -> Finding | None:
+    """Recorded velocity against the derivative of the recorded position."""
+    log, m = o.log, o.motion
+    if log.dq is None or not np.isfinite(log.dq).any(axis=0).all():
+        return None
+    use = ~log.mask & np.isfinite(log.t)
+    clock = uniform_clock(log.t[use])
+    recorded, _ = on_clock(clock, log.t, log.dq, use, [0.0] * log.n, "cubic")
+    smooth = m.decimator.filtered(m.recipe.filter.smoothed(recorded, clock.dt))
+    own = o.reduced(m.dq)
+    reach = max(REACH, REACH_SAMPLES * m.dt)
+    lags = [scan(o.t, o.use, own[:, [j]], CubicSpline(m.t, smooth[:, j]), reach) for j in range(m.n)]
+    size = np.sum(own[o.use] ** 2, axis=0)
+    there = smooth[o.rows][o.use]
+    scale = np.sum(there * own[o.use], axis=0) / np.where(size > 0.0, size, 1.0)
+    moving = np.ptp(m.q, axis=0) > HARDLY_MOVES
+    off = [j for j in range(m.n) if moving[j] and abs(scale[j] - 1.0) > SCALE_OFF]
+    late = [j for j in range(m.n) if moving[j] and lags[j].told and abs(lags[j].value) > max(0.75 * m.dt, 3.0 * lags[j].sd)]
+    numbers = {"scale": scale, "lag": [d.value for d in lags], "lag_sd": [d.sd for d in lags]}
+    if not off and not late:
+        worst = max((abs(d.value) for d in lags if d.told), default=0.0)
+        text = (
+            f"recorded velocity agrees with the position (scale within {100 * SCALE_OFF:.0f} %, lag up to {1e3 * worst:.2g} ms)"
+        )
+        return Finding("velocity", "fine", text, numbers=numbers)
+    said = [f"recorded velocity is {_range(scale[off])} times the derivative of position on {joint_list(off)}"] if off else []
+    said += [f"it lags by {_range(1e3 * np.array([lags[j].value for j in late]))} ms on {joint_list(late)}"] if late else []
+    verdict: Verdict = "problem" if off and np.abs(scale[off] - 1.0).max() > WRONG_SCALE else "note"
+    advice = "check the unit of velocity and the clock; take velocity from positions, or state the velocity's delay"
+    return Finding("velocity", verdict, "; ".join(said), advice, numbers=numbers)
+
+
+def delays(bands: Sequence[Observed]) -> Finding:
+    """Delay of torque against motion, joint by joint; the first band counts, the others show how firm it is."""
+    middle = bands[0]
+    m = middle.motion
+    reach = max(REACH, REACH_SAMPLES * m.dt)
+    found: list[Delay] = []
+    for j in range(m.n):
+        each = [scan(o.t, o.use, o.joints[j].W, o.later(j), reach) for o in bands]
+        found.append(combined(each[0], each[1:]))
+    late = [j for j, d in enumerate(found) if _counts(d, m.dt)]
+    numbers = {
+        "delay": [d.value for d in found], "sd": [d.sd for d in found], "residual": [d.residual for d in found],
+        "residual_ratio": [d.gain for d in found], "leverage": [d.leverage for d in found], "joints": [j + 1 for j in late],
+    }  # fmt: skip
+    listed = ", ".join(f"{1e3 * d.value:.2g} ± {1e3 * d.sd:.1g}" if d.told else "?" for d in found)
+    if not late:
+        return Finding("delay", "fine", f"no clear delay of torque ({listed} ms)", numbers=numbers)
+    side = "later than" if all(found[j].value > 0 for j in late) else "shifted against"
+    text = f"the torque of {joint_list(late)} comes {side} the motion ({listed} ms)"
+    advice = "compensate it joint by joint before fitting; friction at reversals that the model lacks can look the same"
+    return Finding("delay", "note", text, advice, numbers=numbers)
+
+
+def _counts(d: Delay, dt: float) -> bool:
+    clear = d.told and abs(d.value) > max(CLEAR_DELAY * d.sd, LEAST_DELAY * dt)
+    return clear and d.gain < LEAST_GAIN and d.leverage > LEAST_LEVERAGE
+
+
+def signs(o: Observed, engine: Engine, prior: Parameters) -> Finding:
+    """Measured torque against the prior's gravity, and friction against velocity: both have a sign that masses do not change.
+
+    tau_j = a g_j + b (rest of the prior's rigid torque) + Fv dq_j + Fc sign(dq_j) + off is fitted joint by joint.  Wrong masses change
+    the size of a; a negative a, or friction that drives, means that torque or position counts the other way round.
+    """
+    m = o.motion
+    rigid = _rigid(prior)
+    still = np.zeros_like(m.q)
+    gravity = _torque(engine, m.q, still, still, rigid, prior.shapes)
+    rest = _torque(engine, m.q, m.dq, m.ddq, rigid, prior.shapes) - gravity
+    weight, friction, wrong = np.zeros(m.n), np.zeros(m.n), {}
+    for j in range(m.n):
+        columns = np.column_stack([gravity[:, j], rest[:, j], m.dq[:, j], np.sign(m.dq[:, j]), np.ones(len(m))])
+        W = o.reduced(columns)[o.use]
+        y = o.reduced(m.tau[:, [j]])[o.use, 0]
+        weight[j], friction[j] = _signed_shares(W, y)
+        if weight[j] < 0.0 or friction[j] < 0.0:
+            wrong[j] = "gravity" if weight[j] < 0.0 and friction[j] >= 0.0 else "friction" if weight[j] >= 0.0 else "both"
+    numbers = {"gravity": weight, "friction": friction, "joints": [j + 1 for j in wrong]}
+    if not wrong:
+        seen = [j for j in range(m.n) if weight[j] > 0.0]
+        text = (
+            f"gravity has the expected sign on {joint_list(seen)}" if seen else "no joint feels enough gravity to tell its sign"
+        )
+        return Finding("joint signs", "fine", text, numbers=numbers)
+    why = {
+        "gravity": "gravity of the model appears with the opposite sign",
+        "friction": "its friction would drive instead of brake",
+        "both": "gravity has the opposite sign and friction would drive",
+    }
+    text = "; ".join(f"joint {j + 1}: {why[kind]}" for j, kind in wrong.items())
+    advice = "torque or position of these joints counts the other way round (or the zero of the encoder is off): flip one of them"
+    return Finding("joint signs", "problem", text, advice, numbers=numbers)
+
+
+def _signed_shares(W: Array, y: Array) -> tuple[float, float]:
+    """Share of the torque that gravity and friction take, with their sign; 0 where it cannot be told."""
+    size = np.linalg.norm(W, axis=0)
+    if len(y) < 50 or not np.any(y - y.mean()):
+        return 0.0, 0.0
+    live = size > 1e-9 * max(float(size.max()), 1e-300)
+    A = W[:, live] / size[live]
+    x, *_ = np.linalg.lstsq(A, y, rcond=1e-9)
+    r = y - A @ x
+    # residuals are coloured: one independent row in ten is assumed
+    noise = np.sqrt(10.0 * float(r @ r) / max(len(y) - A.shape[1], 1))
+    sd = noise * np.sqrt(np.diag(np.linalg.pinv(A.T @ A)))
+    full, spread = np.zeros(W.shape[1]), np.full(W.shape[1], np.inf)
+    full[live], spread[live] = x, sd
+    whole = float(np.linalg.norm(y - y.mean()))
+    varying = W[:, 0] - W[:, 0].mean()
+    weight = full[0] / max(size[0], 1e-300) * float(np.linalg.norm(varying)) / whole
+    if abs(full[0]) < CLEAR_SIGN * spread[0] or abs(weight) < LEAST_SHARE:
+        weight = 0.0
+    braking = W[:, 2:4] @ (full[2:4] / np.maximum(size[2:4], 1e-300))
+    power = float(braking @ W[:, 2]) / max(float(np.linalg.norm(W[:, 2])), 1e-300) / whole
+    clear = max(abs(full[k]) / spread[k] for k in (2, 3))
+    return float(weight), power if clear > CLEAR_SIGN and abs(power) > LEAST_SHARE else 0.0
+
+
+def _rigid(prior: Parameters) -> Array:
+    """Inertial parameters of the prior, terms left out."""
+    out = np.zeros(prior.layout.size)
+    for _, where in prior.layout.bodies:
+        out[where] = prior.values[where]
+    return out
+
+
+def _torque(engine: Engine, q: Array, dq: Array, ddq: Array, chi: Array, shapes: Array) -> Array:
+    """Regressor times parameters, chunk by chunk; works with terms that have no inverse dynamics."""
+    out = np.zeros(q.shape)
+    for where, values in engine.regressor_chunks(q, dq, ddq, shapes):
+        for e, (i, k) in enumerate(engine.entries):
+            if chi[k]:
+                out[where, i] += values[e] * chi[k]
+    return out
+
+
+def _range(values: Array) -> str:
+    low, high = float(np.min(values)), float(np.max(values))
+    return f"{low:.3g}" if np.isclose(low, high, rtol=0.02) else f"{low:.3g} to {high:.3g}"

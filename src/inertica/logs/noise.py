@@ -1,0 +1,67 @@
+"""Noise and resolution of recorded signals, read off the signals themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_FOURTH = np.sqrt(70.0)  # norm of the fourth difference 1 -4 6 -4 1
+_MAD = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
+
+_WINDOWS, _LEAST = 50, 200  # pieces of a record, samples of a piece
+_OFTEN = 0.2  # part of the pieces that must show a step
+_FEW_STEPS = 60
+
+
+def position_noise(q: Array) -> Array:
+    """(n,) standard deviation of white noise on positions (N, n), at least that of their quantisation.
+
+    The fourth difference removes any smooth motion; its median size is the noise, whatever few jerks there are.
+    """
+    if len(q) < 6:
+        return np.zeros(q.shape[1])
+    spread = _MAD * np.median(np.abs(np.diff(q, 4, axis=0)), axis=0) / _FOURTH
+    steps = np.array([quantisation_step(column) or 0.0 for column in q.T])
+    return np.asarray(np.maximum(spread, steps / np.sqrt(12.0)))
+
+
+def quantisation_step(x: Array) -> float | None:
+    """The step of which all differences are multiples; None when there is none to be seen.
+
+    The record is looked at piece by piece and the median step counts: numbers written with so many digits change their step with
+    their size, and motion too fast for its steps shows none.
+    """
+    x = x[np.isfinite(x)]
+    steps = [_step(part) for part in np.array_split(x, max(1, min(_WINDOWS, len(x) // _LEAST)))]
+    found = [step for step in steps if step is not None]
+    return float(np.median(found)) if len(found) >= _OFTEN * len(steps) else None
+
+
+def _step(x: Array) -> float | None:
+    """The step of one piece: values that are multiples of it, but for an offset."""
+    tiny = 1e-9 * max(float(np.ptp(x)), 1e-3 * float(np.abs(x).max(initial=0.0)))
+    d = np.sort(np.abs(np.diff(x)))
+    d = d[d > tiny]
+    between = np.diff(d)  # fast motion makes many steps per sample, but not always the same number
+    small = np.concatenate([d, between[between > tiny]])
+    if len(d) < 20 or len(small) < 30:
+        return None
+    step = float(np.quantile(small, 0.02))
+    multiple = np.rint(d / step)
+    few = (multiple >= 1.0) & (multiple <= _FEW_STEPS)
+    if not few.any():
+        return None
+    step = float(np.median(d[few] / multiple[few]))
+    y = x - x[0]
+    for most in (1e2, 1e4, 1e6):  # further away the same error of the step shows more, so it is refined outwards
+        multiple = np.rint(y / step)
+        near = np.abs(multiple) <= most
+        size = float(multiple[near] @ multiple[near])
+        step = float(y[near] @ multiple[near]) / size if size > 0.0 else step
+        if not step > tiny:
+            return None
+    aligned = abs(np.mean(np.exp(2j * np.pi * y / step)))
+    uneven = len(np.unique(np.rint(np.diff(x) / step))) > 1  # an even ramp is aligned with its own increment
+    return step if aligned > 0.9 and uneven and len(np.unique(np.rint(y / step))) > 5 else None

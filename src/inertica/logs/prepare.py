@@ -1,0 +1,250 @@
+"""Preprocessing: a recorded `Log` becomes a `Motion`, every step written down."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.errors import InputError
+from inertica.logs.decimate import Decimator, widened
+from inertica.logs.filters import Filter, Fourier, Kinematics, noise_gains
+from inertica.logs.log import Log
+from inertica.logs.motion import BORDER, STANDSTILL, Motion
+from inertica.logs.noise import position_noise
+from inertica.logs.periods import Folded, Variances, detect_period
+from inertica.logs.recipe import Recipe
+from inertica.logs.resample import UniformClock, on_clock, uniform_clock
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+MOST_BORDER = 0.05
+"""A border that nobody states takes at most this part of the record at each end."""
+
+SLOW = 4.0
+"""A joint rests when its velocity is below this many standard deviations of the velocity noise."""
+
+
+def prepare(log: Log, recipe: Recipe | None = None) -> Motion:
+    """The motion of a log.
+
+    Args:
+        log: with positions and torques (readers turn currents into torques).
+        recipe: the choices; the literature's by default.
+    """
+    return _Preparation(log, recipe or Recipe()).motion()
+
+
+class _Preparation:
+    """One log on its way to a motion; `done` and `masks` grow with the steps."""
+
+    def __init__(self, log: Log, recipe: Recipe) -> None:
+        self.log, self.recipe = log, recipe
+        log.need("q"), log.need("tau")
+        self.done: dict[str, str] = {}
+        self.masks: dict[str, Mask] = {}
+        self.use = ~log.mask & np.isfinite(log.t)
+        self.clock, self.period = self._clock()
+        self.q, self.tau = self._signal("q", np.zeros(log.n)), self._torque()
+        self.spoiled = np.any(list(self.masks.values()), axis=0) if self.masks else np.zeros(self.clock.count, bool)
+
+    def motion(self) -> Motion:
+        recipe, dt = self.recipe, self.clock.dt
+        folded = self._folded()
+        tau_raw, variances, first = self.tau, None, 0
+        if recipe.average and folded is not None:
+            variances = self._average(folded)
+            tau_raw, first = self.tau, folded.first
+        moved = self._kinematics(folded)
+        if recipe.filter_torque:
+            self.tau = recipe.filter.smoothed(self.tau, dt)
+            self.done["torque"] = "the torque was low-passed like the positions"
+        self._widen()
+        border = self._border(len(self.q))
+        resting = self._resting(moved)
+        decimator = self._decimator()
+        resolved = replace(
+            recipe, rate=self.clock.rate, filter=recipe.filter.resolved(dt), delay=tuple(recipe.delays(self.log.n).tolist()),
+            border=border, period=self.period, decimate=None, ratio=decimator.ratio,
+        )  # fmt: skip
+        t = np.asarray(self.clock.start + dt * (first + np.arange(len(self.q))), float)
+        return Motion(
+            t, moved.q, moved.dq, moved.ddq, np.array(self.tau), np.array(tau_raw), self.log.joints, resolved, self.done,
+            {reason: mask for reason, mask in self.masks.items() if mask.any()}, resting, decimator, self.log, variances,
+        )  # fmt: skip
+
+    def _clock(self) -> tuple[UniformClock, float | None]:
+        t, recipe = self.log.t[self.use], self.recipe
+        clock = uniform_clock(t, recipe.rate)
+        period = recipe.period if not isinstance(recipe.period, str) else self._detected(clock)
+        if period is not None:
+            clock = uniform_clock(t, recipe.rate, float(period))
+        said = f"the clock is uniform at {clock.rate:.6g} Hz"
+        if not clock.exact:
+            said = (
+                f"signals were brought to a uniform clock of {clock.rate:.6g} Hz by {recipe.interpolation} interpolation "
+                f"(the recorded one jitters by {100 * clock.jitter:.2g} %)"
+            )
+        self.done["clock"] = said
+        return clock, period
+
+    def _detected(self, clock: UniformClock) -> float:
+        q, _ = on_clock(clock, self.log.t, self.log.need("q"), self.use, np.zeros(self.log.n).tolist(), self.recipe.interpolation)
+        period = detect_period(q, clock.dt)
+        if period is None:
+            raise InputError(f"{self.log.origin} shows no period: its motion does not repeat; state the period or do without")
+        return period
+
+    def _signal(self, symbol: str, shift: Array) -> Array:
+        values, missing = on_clock(
+            self.clock, self.log.t, self.log.need(symbol), self.use, shift.tolist(), self.recipe.interpolation
+        )
+        if missing.any():
+            self._mask(f"no {symbol}", missing)
+        return values
+
+    def _torque(self) -> Array:
+        delays = self.recipe.delays(self.log.n)
+        if delays.any():
+            listed = ", ".join(f"{1e3 * d:.3g}" for d in delays)
+            self.done["delay"] = f"torque was read {listed} ms later than motion, joint by joint"
+        else:
+            self.done["delay"] = "no delay between torque and motion was taken out"
+        return self._signal("tau", delays)
+
+    def _mask(self, reason: str, mask: Mask) -> None:
+        self.masks[reason] = self.masks.get(reason, np.zeros(len(mask), bool)) | mask
+
+    def _folded(self) -> Folded | None:
+        if self.period is None:
+            if isinstance(self.recipe.filter, Fourier):
+                self._require_closed()
+            return None
+        folded = Folded.of(self.clock.count, self.period, self.clock.dt, self.recipe.skip)
+        outside = np.ones(self.clock.count, bool)
+        outside[folded.rows] = False
+        if not self.recipe.average and (isinstance(self.recipe.filter, Fourier) or self.recipe.skip):
+            self._mask("no whole period", outside)
+        return folded
+
+    def _require_closed(self) -> None:
+        """A Fourier series of a record that does not end where it began rings at both ends."""
+        step = np.abs(np.diff(self.q, axis=0)).max(axis=0)
+        jump = np.abs(self.q[-1] - self.q[0])
+        if np.any(jump > 3.0 * step):
+            j = int(np.argmax(jump - 3.0 * step))
+            raise InputError(
+                f"{self.log.origin}: a Fourier filter needs whole periods, but joint {j + 1} ends {jump[j]:.3g} from where it "
+                "began; state the period, or choose another filter"
+            )
+
+    def _average(self, folded: Folded) -> Variances:
+        """Positions and torques become one mean period."""
+        use = ~self.spoiled
+        self.q, var_q, empty = folded.average(self.q, use)
+        self.tau, var_tau, _ = folded.average(self.tau, use)
+        self.masks = {"no sample": empty} if empty.any() else {}
+        self.spoiled = empty
+        skipped = f" after the first {self.recipe.skip}" if self.recipe.skip else ""
+        self.done["periods"] = (
+            f"{folded.periods} periods of {self.period:.6g} s{skipped} were averaged; between them single samples of position and "
+            f"torque vary with standard deviations {_listed(np.sqrt(var_q))} and {_listed(np.sqrt(var_tau))}, joint by joint"
+        )
+        return Variances(folded.periods, var_q, var_tau)
+
+    def _kinematics(self, folded: Folded | None) -> Kinematics:
+        recipe, dt = self.recipe, self.clock.dt
+        self.done["filter"] = recipe.filter.sentence(dt)
+        moved = self._filtered(self.q, folded)
+        if recipe.velocity == "differences":
+            return moved
+        dq = self._signal("dq", recipe.velocity_delays(self.log.n))
+        if recipe.average and folded is not None:
+            dq, _, _ = folded.average(dq, np.ones(len(dq), bool))
+            self.masks.pop("no dq", None)
+        rates = self._filtered(dq, folded)
+        self.done["velocity"] = "velocity is the recorded one, filtered like the positions; acceleration is its derivative"
+        return Kinematics(moved.q, rates.q, rates.dq)
+
+    def _filtered(self, y: Array, folded: Folded | None) -> Kinematics:
+        chosen, dt = self.recipe.filter, self.clock.dt
+        if folded is None:
+            return chosen.kinematics(y, dt)
+        if self.recipe.average:  # periodic on both sides: the filter sees the same period before and after
+            if isinstance(chosen, Fourier):
+                return chosen.kinematics(y, dt)
+            around = -(-4 * chosen.reach(dt) // len(y))
+            tiled = chosen.kinematics(np.tile(y, (2 * around + 1, 1)), dt)
+            return Kinematics(*(x[around * len(y) : (around + 1) * len(y)] for x in tiled))
+        if isinstance(chosen, Fourier):
+            whole = chosen.kinematics(y[folded.rows], dt)
+            return Kinematics(*(folded.extended(x, len(y)) for x in whole))
+        return chosen.kinematics(y, dt)
+
+    def _widen(self) -> None:
+        """A wrong sample spoils what the filter makes of its neighbours."""
+        spoiled = np.any(list(self.masks.values()), axis=0) if self.masks else np.zeros(len(self.q), bool)
+        if not spoiled.any():
+            self.done["masks"] = "no sample of the log is masked"
+            return
+        reach = self.recipe.filter.reach(self.clock.dt)
+        near = widened(spoiled, reach) & ~spoiled
+        self.masks["near a masked sample"] = near
+        self.done["masks"] = (
+            f"{int(spoiled.sum())} samples that are masked or missing in the log are masked, and {int(near.sum())} neighbours "
+            f"within {reach} samples, whose filtered values they spoil"
+        )
+
+    def _border(self, count: int) -> int:
+        if self.recipe.average:
+            self.done["border"] = "no border was cut, the averaged period has none"
+            return 0
+        border = self.recipe.border
+        if border is None:
+            border = min(self.recipe.filter.reach(self.clock.dt), int(MOST_BORDER * count))
+        if 2 * border >= count:
+            raise InputError(f"{self.log.origin}: a border of {border} samples at each end leaves nothing of {count}")
+        if border:
+            mask = np.zeros(count, bool)
+            mask[:border] = mask[count - border :] = True
+            self._mask(BORDER, mask)
+        self.done["border"] = f"{border} samples ({1e3 * border * self.clock.dt:.4g} ms) are masked at each end"
+        return border
+
+    def _resting(self, moved: Kinematics) -> Mask:
+        if self.recipe.standstill is None:
+            self.done[STANDSTILL] = "standstill was not looked for"
+            return np.zeros(moved.dq.shape, bool)
+        threshold = resting_threshold(self.q, moved.dq, self.recipe.filter, self.clock.dt, self.recipe.standstill)
+        resting = np.abs(moved.dq) <= threshold
+        still = np.all(resting, axis=1)
+        if still.any():
+            self._mask(STANDSTILL, still)
+        self.done[STANDSTILL] = (
+            f"{int(still.sum())} samples ({100 * still.mean():.3g} %) at which every joint is slower than "
+            f"{_listed(threshold)} are masked: the sign of their velocity is noise"
+        )
+        return resting
+
+    def _decimator(self) -> Decimator:
+        recipe, rate = self.recipe, self.clock.rate
+        if recipe.ratio is not None:
+            decimator = Decimator(recipe.ratio, recipe.keep)
+        elif recipe.decimate is not None:
+            decimator = Decimator.to(rate, recipe.decimate, recipe.keep)
+        else:
+            decimator = Decimator(1, recipe.keep)
+        self.done["decimation"] = decimator.sentence(rate)
+        return decimator
+
+
+def resting_threshold(q: Array, dq: Array, chosen: Filter, dt: float, part: float) -> Array:
+    """(n,) velocities below which a joint rests: a part of its rms velocity, or what noise of the position makes of velocity."""
+    noise = position_noise(q) * noise_gains(chosen, dt)[1]
+    return np.asarray(np.maximum(part * np.sqrt(np.mean(dq**2, axis=0)), SLOW * noise))
+
+
+def _listed(values: Array) -> str:
+    return "(" + ", ".join(f"{v:.2g}" for v in values) + ")"

@@ -1,0 +1,97 @@
+"""`check`: what recorded logs of a robot are worth, before any fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from inertica.dynamics.engine import Engine
+from inertica.errors import InputError
+from inertica.identifiability.base import BaseModel, base_model
+from inertica.logs import determined, motion_checks, signal_checks
+from inertica.logs.findings import Finding, Quality
+from inertica.logs.log import Log
+from inertica.logs.plainfit import Observed, observed, plain_fit, suggested_cutoff
+from inertica.robot.description import Description
+
+SHORTEST = 200
+"""Usable samples below which motion and torque are not looked at."""
+
+
+def check(description: Description, logs: Sequence[Log]) -> Quality:
+    """The quality of logs, alone and together.
+
+    Args:
+        description: the robot, with the friction and couplings that are to be identified.
+        logs: recorded ones, with positions and torques.
+    """
+    if not logs:
+        raise InputError("there is no log to check")
+    names = _names(logs)
+    for log, name in zip(logs, names, strict=True):
+        if log.n != description.robot.n:
+            raise InputError(f"{name} has {log.n} joints, {description.name} has {description.robot.n}")
+        log.need("q"), log.need("tau")
+    base = base_model(description.layout)
+    engine = Engine(description.layout)
+    findings: list[Finding] = []
+    seen: list[Observed] = []
+    with threadpool_limits(1):  # two BLAS threads make factorisations of this size many times slower
+        for log, name in zip(logs, names, strict=True):
+            own, o = _alone(engine, base, description, log)
+            findings += [replace(f, log=name) for f in own]
+            seen += [o] if o is not None else []
+        if seen:
+            findings += _together(seen, base)
+    return Quality(description.name, names, tuple(findings))
+
+
+def _names(logs: Sequence[Log]) -> tuple[str, ...]:
+    """Names that tell the logs apart: the file's own where they differ, else with its folder."""
+    short = [log.origin.path.name if log.origin.path else str(log.origin) for log in logs]
+    spans = [str(log.origin).rpartition("@")[2] if log.origin.interval else "" for log in logs]
+    short = [f"{s}@{span}" if span and "@" not in s else s for s, span in zip(short, spans, strict=True)]
+    if len(set(short)) == len(short):
+        return tuple(short)
+    return tuple(f"{i + 1}: {log.origin}" for i, log in enumerate(logs))
+
+
+def _alone(engine: Engine, base: BaseModel, description: Description, log: Log) -> tuple[list[Finding], Observed | None]:
+    """Findings about one log, and what the plain fit sees of it; None when it is not fit to be looked at."""
+    usable = int(np.count_nonzero(~log.mask & np.isfinite(log.t)))
+    if usable < SHORTEST:
+        text = f"{usable} usable samples are too few to say anything about motion and torque"
+        return [Finding("length", "problem", text, "record longer", numbers={"samples": usable})], None
+    robot = description.robot
+    dead = signal_checks.dead_channels(log)
+    found = [signal_checks.sampling(log), signal_checks.gaps(log), dead]
+    if dead.numbers["empty"]:
+        return found, None
+    cutoff = suggested_cutoff(log, base.rank)
+    o, lower, upper = (observed(engine, log, base, description.prior, factor * cutoff) for factor in (1.0, 0.5, 2.0))
+    found += [
+        signal_checks.repeated_samples(log, o.motion),
+        signal_checks.quantisation(log, o.motion),
+        signal_checks.saturation(log, robot),
+        signal_checks.limits(log, robot, o.motion),
+        motion_checks.standstill(o),
+    ]
+    speed = motion_checks.velocity(o)
+    found += [speed] if speed is not None else []
+    found += [motion_checks.signs(o, engine, description.prior), motion_checks.delays([o, lower, upper])]
+    text = f"a low-pass of {cutoff:.3g} Hz for torque and regressor columns, {2 * cutoff:.3g} Hz for positions, suits this motion"
+    found.append(Finding("bandwidth", "fine", text, numbers={"cutoff": cutoff}))
+    return found, o
+
+
+def _together(seen: Sequence[Observed], base: BaseModel) -> list[Finding]:
+    fit = plain_fit(seen, base)
+    return [
+        determined.excitation(fit, base),
+        determined.parameters(fit, base),
+        determined.residuals(fit, seen),
+        determined.couplings(fit, seen),
+    ]

@@ -1,0 +1,80 @@
+"""`Recipe`: every choice between a recorded log and a motion, with the defaults of the literature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.errors import InputError
+from inertica.logs.filters import Butterworth, Filter
+from inertica.logs.resample import Interpolation
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a log becomes a motion.
+
+    Args:
+        rate: of the uniform clock in Hz; the log's mean rate by default.
+        interpolation: for clocks that jitter and for fractional delays: cubic, makima, pchip or linear.
+        delay: s by which torque was recorded later than motion, one number or one per joint; taken out by reading torque later.
+        velocity_delay: the same for recorded velocity.
+        filter: of the positions; the papers' Butterworth of order 4 at 50 Hz, forward and backward, by default.
+        velocity: `differences` of the filtered position, or the `recorded` one, filtered alike; the acceleration is its derivative.
+        filter_torque: low-pass the torque like the positions.  The papers never do; decimation treats torque and model alike.
+        border: samples masked at each end.  The papers cut 50 at 1 kHz and 50 Hz cut-off; by default that, scaled with rate over
+            cut-off, at most a twentieth of the record.
+        standstill: samples at which every joint is slower than this part of its rms velocity, or than the noise of its velocity,
+            are masked; None for no mask.
+        period: of a periodic motion in s, or `detect`.
+        average: average over periods, which also measures the noise.
+        skip: periods left out at the start, while the motion settles.
+        decimate: what the papers call the decimation frequency in Hz: ratio round(0.8 (rate/2) / frequency).
+        ratio: decimation ratio, when it is wanted as such.
+        keep: which end of the record decimation keeps: `last` as MATLAB, `first` as SciPy.
+    """
+
+    rate: float | None = None
+    interpolation: Interpolation = "cubic"
+    delay: float | tuple[float, ...] = 0.0
+    velocity_delay: float | tuple[float, ...] = 0.0
+    filter: Filter = field(default_factory=Butterworth)
+    velocity: Literal["differences", "recorded"] = "differences"
+    filter_torque: bool = False
+    border: int | None = None
+    standstill: float | None = 0.01
+    period: float | Literal["detect"] | None = None
+    average: bool = False
+    skip: int = 0
+    decimate: float | None = None
+    ratio: int | None = None
+    keep: Literal["last", "first"] = "last"
+
+    def __post_init__(self) -> None:
+        if self.velocity not in ("differences", "recorded"):
+            raise InputError(f"velocity comes from 'differences' or is the 'recorded' one, not '{self.velocity}'")
+        if self.decimate is not None and self.ratio is not None:
+            raise InputError("state either the decimation frequency or the ratio, not both")
+        if self.border is not None and self.border < 0:
+            raise InputError(f"the border cannot be {self.border} samples")
+        if isinstance(self.period, (int, float)) and not self.period > 0.0:
+            raise InputError(f"the period should be greater than zero, not {self.period:g} s")
+        if self.average and self.period is None:
+            raise InputError("averaging over periods needs the period in s, or 'detect'")
+
+    def delays(self, n: int) -> NDArray[np.float64]:
+        """(n,) delays of torque in s."""
+        return _per_joint(self.delay, n, "delay")
+
+    def velocity_delays(self, n: int) -> NDArray[np.float64]:
+        return _per_joint(self.velocity_delay, n, "velocity delay")
+
+
+def _per_joint(value: float | tuple[float, ...], n: int, what: str) -> NDArray[np.float64]:
+    values = np.atleast_1d(np.asarray(value, float))
+    if values.shape not in ((1,), (n,)) or not np.isfinite(values).all():
+        raise InputError(f"the {what} should be one number in s or one for each of {n} joints")
+    return np.array(np.broadcast_to(values, (n,)))

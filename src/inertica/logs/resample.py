@@ -1,0 +1,147 @@
+"""A uniform clock for a log: where the samples lie, which of them are filled in, and the signals on it.
+
+A clock that is uniform already keeps its samples untouched.  One that jitters is replaced by a uniform one of the same mean rate and
+every signal, positions and torques alike, is read off the interpolating curve through its own samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import interpolate
+
+from inertica.errors import InputError
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Interpolation = Literal["cubic", "makima", "pchip", "linear"]
+
+EXACT = 0.01
+"""A clock counts as uniform when no sample is off by more than this part of the interval."""
+
+GAP = 1.75
+"""An interval longer than this many regular ones is a gap."""
+
+REGULAR = 1.5
+"""Intervals up to this many times the median form the mean interval; longer ones are gaps and would distort it."""
+
+
+@dataclass(frozen=True, eq=False)
+class UniformClock:
+    """t_k = start + k dt.
+
+    Args:
+        start, dt: in s.
+        count: number of samples.
+        exact: the log's own samples lie on it, so nothing but gaps is interpolated.
+        jitter: standard deviation of the log's intervals (gaps apart) over their mean.
+    """
+
+    start: float
+    dt: float
+    count: int
+    exact: bool
+    jitter: float
+
+    @property
+    def t(self) -> Array:
+        return np.asarray(self.start + self.dt * np.arange(self.count), float)
+
+    @property
+    def rate(self) -> float:
+        return 1.0 / self.dt
+
+
+def regular_intervals(t: Array) -> Array:
+    """Intervals of a clock without its gaps."""
+    steps = np.diff(t)
+    return np.asarray(steps[steps <= REGULAR * np.median(steps)])
+
+
+def uniform_clock(t: Array, rate: float | None = None, period: float | None = None) -> UniformClock:
+    """The uniform clock for ascending times.
+
+    Args:
+        t: times of the usable samples.
+        rate: wanted, at least the mean rate of the log; thinning out is the business of decimation.
+        period: of the motion; the interval is adapted so that it holds a whole number of samples.
+    """
+    if len(t) < 3:
+        raise InputError(f"a uniform clock needs three usable samples or more; this log has {len(t)}")
+    regular = regular_intervals(t)
+    dt = float(np.mean(regular))
+    jitter = float(np.std(regular) / dt)
+    if rate is not None:
+        if rate * dt < 1.0 - EXACT:
+            raise InputError(
+                f"a clock of {rate:g} Hz would skip samples of this log, recorded at {1 / dt:.4g} Hz; decimate instead"
+            )
+        dt = 1.0 / rate
+    elif jitter < 0.1:
+        dt = _slope(t, dt)
+    if period is not None:
+        dt = period / round(period / dt)
+    k = (t - t[0]) / dt
+    exact = bool(np.abs(k - np.rint(k)).max() < EXACT)
+    return UniformClock(float(t[0]), dt, int(np.floor(k[-1] + EXACT)) + 1, exact, jitter)
+
+
+def _slope(t: Array, dt: float) -> float:
+    """The interval that fits a clock best which may have gaps: a straight line through sample numbers that skip them."""
+    steps = np.rint(np.diff(t) / dt)
+    k = np.concatenate([[0.0], np.cumsum(np.maximum(steps, 1.0))])
+    k -= k.mean()
+    return float(k @ t / (k @ k))
+
+
+def on_clock(
+    clock: UniformClock, t: Array, values: Array, use: Mask, shift: Sequence[float], how: Interpolation
+) -> tuple[Array, Mask]:
+    """A signal on the clock, and where there was nothing near to read it from.
+
+    Args:
+        clock: the uniform one.
+        t: (M,) times of the log.
+        values: (M, n) as recorded, NaN where there is none.
+        use: (M,) samples to go by.
+        shift: per joint, s: the value at clock time x is the one recorded at x + shift.
+        how: interpolation.
+    """
+    out = np.empty((clock.count, values.shape[1]))
+    missing = np.zeros(clock.count, bool)
+    x = clock.t
+    for j, column in enumerate(values.T):
+        good = use & np.isfinite(column)
+        if np.count_nonzero(good) < 3:
+            raise InputError(f"joint {j + 1} has fewer than three usable samples of a signal")
+        known, at = t[good], x + shift[j]
+        missing |= _far(known, at, clock.dt) | (at < known[0] - EXACT * clock.dt) | (at > known[-1] + EXACT * clock.dt)
+        out[:, j] = interpolant(known, column[good], how)(np.clip(at, known[0], known[-1]))
+        if clock.exact and shift[j] == 0.0:  # the recorded numbers themselves, not what rounding makes of them
+            out[np.rint((known - clock.start) / clock.dt).astype(int), j] = column[good]
+    return out, missing
+
+
+def interpolant(t: Array, y: Array, how: Interpolation) -> interpolate.PPoly | interpolate.BSpline:
+    """A curve through the samples."""
+    if how == "cubic":
+        return interpolate.CubicSpline(t, y, bc_type="natural" if len(t) < 4 else "not-a-knot")
+    if how == "makima":
+        return interpolate.Akima1DInterpolator(t, y, method="makima")
+    if how == "pchip":
+        return interpolate.PchipInterpolator(t, y)
+    if how == "linear":
+        return interpolate.make_interp_spline(t, y, k=1)
+    raise InputError(f"unknown interpolation '{how}'; valid are: cubic, linear, makima, pchip")
+
+
+def _far(known: Array, at: Array, dt: float) -> Mask:
+    """Times inside a gap, half an interval or more away from the samples at its ends."""
+    after = np.clip(np.searchsorted(known, at), 1, len(known) - 1)
+    left, right = known[after - 1], known[after]
+    near = np.minimum(np.abs(at - left), np.abs(right - at))
+    return np.asarray((right - left > GAP * dt) & (near > 0.5 * dt))

@@ -1,0 +1,210 @@
+"""Checks of single signals: clock, gaps, repeated samples, dead channels, quantisation, saturation, limits."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.logs.filters import Butterworth, noise_gains
+from inertica.logs.findings import Finding, Verdict, joint_list
+from inertica.logs.log import Log
+from inertica.logs.motion import Motion
+from inertica.logs.noise import position_noise, quantisation_step
+from inertica.logs.resample import GAP, regular_intervals
+from inertica.robot.model import Robot
+
+Array = NDArray[np.float64]
+
+JITTER, SLOW_RATE = 0.02, 100.0
+MANY_MISSING = 0.05
+STALE, HELD_STEPS = 0.02, 1.5
+ROUGH, TOO_ROUGH = 0.05, 0.5
+NEAR_LIMIT, FLAT_RUN = 0.98, 4
+"""A torque within 2 % of its limit is at it; that many equal extreme samples in a row are a flat top."""
+
+
+def sampling(log: Log) -> Finding:
+    """Rate and jitter of the clock."""
+    t = log.t[~log.mask]
+    regular = regular_intervals(t)
+    rate, jitter = 1.0 / float(regular.mean()), float(regular.std() / regular.mean())
+    low, high = 1e3 * float(regular.min()), 1e3 * float(regular.max())
+    numbers = {"rate": rate, "jitter": jitter, "shortest": low / 1e3, "longest": high / 1e3, "samples": len(log)}
+    text = f"{len(log)} samples in {log.duration:.4g} s, {rate:.4g} Hz on average"
+    if jitter > JITTER:
+        text += f"; the clock jitters: intervals of {low:.3g} to {high:.3g} ms, standard deviation {100 * jitter:.2g} %"
+        advice = "keep the recorded times (never count samples); preprocessing brings the signals to a uniform clock"
+        return Finding("sampling", "note", text, advice, numbers=numbers)
+    if rate < SLOW_RATE:
+        advice = (
+            "accelerations from such a rate are rough; record faster, or use methods that simulate instead of differentiating"
+        )
+        return Finding("sampling", "note", text, advice, numbers=numbers)
+    return Finding("sampling", "fine", f"{text}, jitter {100 * jitter:.2g} %", numbers=numbers)
+
+
+def gaps(log: Log) -> Finding:
+    """Missing stretches, and what reading the file masked."""
+    t = log.t[~log.mask]
+    dt = float(regular_intervals(t).mean())
+    steps = np.diff(t)
+    long = steps > GAP * dt
+    missing = float(np.sum(steps[long] - dt) / max(t[-1] - t[0], dt))
+    masked = {reason: int(mask.sum()) for reason, mask in log.masks.items() if mask.any()}
+    numbers = {"gaps": int(long.sum()), "missing": missing, "longest": float(steps.max()), "masked": masked}
+    said = []
+    if long.any():
+        at = float(t[int(np.argmax(steps))])
+        said.append(
+            f"{int(long.sum())} gaps, the longest of {steps.max():.3g} s at t = {at:.4g} s, {100 * missing:.2g} % missing"
+        )
+    said += [f"{count} samples masked: {reason}" for reason, count in masked.items()]
+    if not said:
+        return Finding("gaps", "fine", "no gaps, no masked samples", numbers=numbers)
+    share = sum(masked.values()) / len(log)
+    verdict: Verdict = "problem" if missing > MANY_MISSING or share > MANY_MISSING else "note"
+    advice = "gaps and their neighbourhood are left out of fits; find out why the recorder lost samples"
+    return Finding("gaps", verdict, "; ".join(said), advice, numbers=numbers)
+
+
+def dead_channels(log: Log) -> Finding:
+    """Channels without values or without any change."""
+    empty: list[str] = []
+    constant: list[str] = []
+    parked: list[str] = []
+    for symbol in ("q", "dq", "tau"):
+        if symbol not in log.signals:
+            continue
+        for j, column in enumerate(log.signals[symbol].T):
+            x = column[np.isfinite(column)]
+            if len(x) < 3:
+                empty.append(f"{symbol}{j + 1}")
+            elif np.ptp(x) == 0.0:
+                (parked if symbol != "tau" else constant).append(f"{symbol}{j + 1}")
+    lost = [c for c in parked if c.startswith("q") and f"tau{c[1:]}" in constant]
+    numbers = {"empty": empty, "constant": constant, "not_moving": parked}
+    if empty or constant:
+        said = ([f"no values in {', '.join(empty)}"] if empty else []) + (
+            [f"no change in {', '.join(constant + lost)}"] if constant else []
+        )
+        advice = "check the sensor, the cable and the mapping of columns; nothing can be learned about these joints"
+        return Finding("dead channels", "problem", "; ".join(said), advice, numbers=numbers)
+    if parked:
+        advice = "joints that stand still reveal only part of their parameters; move them if they are to be identified"
+        return Finding("dead channels", "note", f"no change in {', '.join(parked)}", advice, numbers=numbers)
+    return Finding("dead channels", "fine", "every channel has values and changes", numbers=numbers)
+
+
+def repeated_samples(log: Log, motion: Motion) -> Finding:
+    """Samples that repeat the one before although the robot moves, beyond what quantisation explains."""
+    moving = np.interp(log.t, motion.t, motion.masks.get("standstill", np.zeros(len(motion))).astype(float)) < 0.5
+    moving = (moving & ~log.mask)[1:]
+    total = max(int(moving.sum()), 1)
+    channels: dict[str, float] = {}
+    for symbol in ("q", "tau"):
+        for j, column in enumerate(log.need(symbol).T):
+            step = quantisation_step(column) or 0.0
+            same = (np.diff(column) == 0.0) & moving
+            if symbol == "q":  # only where the joint should have advanced by more than a step
+                speed = np.interp(log.t, motion.t, np.abs(motion.dq[:, j]))
+                same &= (speed[1:] * np.diff(log.t) > HELD_STEPS * step) & (speed[1:] > 0.2 * speed.max())
+            elif _typical_change(column) < 3.0 * step:
+                continue
+            channels[f"{symbol}{j + 1}"] = float(same.sum() / total)
+    rows = np.hstack([log.need("q"), log.need("tau")])
+    whole = float(np.sum(np.all(np.diff(rows, axis=0) == 0.0, axis=1) & moving) / total)
+    numbers = {"whole_samples": whole, "channels": channels}
+    held = {name: share for name, share in channels.items() if share > STALE}
+    if whole > STALE:
+        text = f"{100 * whole:.3g} % of the samples repeat the one before in every channel while the robot moves"
+        advice = "the recorder samples faster than its source; record at the source's rate or drop the repeats"
+        return Finding("repeated samples", "problem" if whole > 0.2 else "note", text, advice, numbers=numbers)
+    if held:
+        most = max(held, key=lambda name: held[name])
+        text = f"{', '.join(held)} hold old values while the robot moves, {most} in {100 * held[most]:.3g} % of the samples"
+        advice = "these signals are updated more slowly than they are recorded; expect a delay of half the update interval"
+        return Finding("repeated samples", "note", text, advice, numbers=numbers)
+    return Finding("repeated samples", "fine", "no stale samples beyond what quantisation explains", numbers=numbers)
+
+
+def _typical_change(x: Array) -> float:
+    change = np.abs(np.diff(x))
+    change = change[change > 0.0]
+    return float(np.median(change)) if len(change) else 0.0
+
+
+def quantisation(log: Log, motion: Motion) -> Finding:
+    """Steps of the positions, and what they do to accelerations after filtering."""
+    steps = np.array([quantisation_step(column) or 0.0 for column in log.need("q").T])
+    torque = np.array([quantisation_step(column) or 0.0 for column in log.need("tau").T])
+    gain = noise_gains(motion.recipe.filter, motion.dt)[2]
+    rms = np.sqrt(np.mean(motion.ddq[~motion.mask] ** 2, axis=0)) if motion.used else np.zeros(motion.n)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = np.where(rms > 0.0, position_noise(log.need("q")[~log.mask]) * gain / rms, 0.0)
+    numbers = {"q": steps, "tau": torque, "acceleration_noise": effect}
+    if not steps.any():
+        return Finding("quantisation", "fine", "positions show no steps", numbers=numbers)
+    worst = int(np.argmax(effect))
+    cutoff = motion.recipe.filter.cutoff if isinstance(motion.recipe.filter, Butterworth) else None
+    at = f" at {cutoff:.3g} Hz" if cutoff else ""
+    text = (
+        f"positions come in steps of up to {steps.max():.2g}; filtered{at} they leave noise of {100 * effect[worst]:.2g} % of its "
+        f"rms on the acceleration of joint {worst + 1}"
+    )
+    verdict: Verdict = "problem" if effect[worst] > TOO_ROUGH else "note" if effect[worst] > ROUGH else "fine"
+    advice = "filter more, move faster, or use the recorded velocity" if verdict != "fine" else ""
+    return Finding("quantisation", verdict, text, advice, numbers=numbers)
+
+
+def saturation(log: Log, robot: Robot) -> Finding:
+    """Torques at their limits, and flat tops."""
+    tau, use = log.need("tau"), ~log.mask
+    limits = np.array(robot.limits.torque)
+    share = np.array([np.mean(np.abs(x[np.isfinite(x) & use]) >= NEAR_LIMIT * lim) for x, lim in zip(tau.T, limits, strict=True)])
+    flat = np.array([_flat_share(x[np.isfinite(x) & use]) for x in tau.T])
+    numbers = {"at_limit": share, "flat_top": flat}
+    bad = [j for j in range(log.n) if share[j] > 1e-3 or flat[j] > 0.0]
+    if not bad:
+        return Finding("saturation", "fine", "no torque sits at a limit or is cut off", numbers=numbers)
+    most = max(float(share[j]) + float(flat[j]) for j in bad)
+    text = f"the torque of {joint_list(bad)} is cut off or at its limit, in up to {100 * most:.2g} % of the samples"
+    advice = "the recorded torque is not what moved the robot there: move more gently, or mask these samples"
+    return Finding("saturation", "problem" if most > 0.01 else "note", text, advice, numbers=numbers)
+
+
+def _flat_share(x: Array) -> float:
+    """Share of samples in flat tops: the extreme value again and again, much more often than the values next to it."""
+    if len(x) < 100 or np.ptp(x) == 0.0:
+        return 0.0
+    step = quantisation_step(x) or 1e-9 * float(np.ptp(x))
+    total = 0
+    for side in (x, -x):
+        top = side >= side.max() - 0.5 * step
+        next_level = (side >= side.max() - 1.5 * step) & ~top
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], top.astype(int), [0]])))
+        runs = edges[1::2] - edges[::2]
+        inside = int(runs[runs >= FLAT_RUN].sum())
+        # a smooth peak that is merely quantised spends 2.4 times as long in its top step as in the next
+        if inside > max(8 * int(next_level.sum()), 0.001 * len(x)) and inside < 0.5 * len(x):
+            total += inside
+    return total / len(x)
+
+
+def limits(log: Log, robot: Robot, motion: Motion) -> Finding:
+    """Positions and velocities beyond what the robot can do: wrong units, wrong zero, wrong joint order."""
+    q = log.need("q")
+    low, high = np.array(robot.limits.lower), np.array(robot.limits.upper)
+    span = np.where(np.isfinite(high - low), high - low, 2.0 * np.pi)
+    over = np.nanmax(np.maximum(low - q, q - high), axis=0)
+    fast = np.abs(motion.dq).max(axis=0) / np.array(robot.limits.velocity)
+    outside = [j for j in range(log.n) if over[j] > 0.02 * span[j]]
+    quick = [j for j in range(log.n) if fast[j] > 1.1]
+    numbers = {"beyond": over, "velocity": fast}
+    said = [f"{joint_list(outside)} beyond the position limits by up to {over[outside].max():.3g}"] if outside else []
+    said += [f"{joint_list(quick)} faster than the velocity limit by a factor of up to {fast[quick].max():.3g}"] if quick else []
+    if not said:
+        return Finding("limits", "fine", "positions and velocities stay within the robot's limits", numbers=numbers)
+    far = bool(outside) and bool(np.any(over[outside] > 0.25 * span[outside]))
+    verdict: Verdict = "problem" if far or (quick and fast[quick].max() > 2.0) else "note"
+    advice = "check units (degrees?), the zero of the encoders, the order of joints, and the limits in the model"
+    return Finding("limits", verdict, "; ".join(said), advice, numbers=numbers)

@@ -1,0 +1,204 @@
+"""Parquet, NPZ, MAT and LeRobot: what the format's own library wrote is read back exactly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+from logfiles import motion, write_lerobot
+
+from inertica.errors import FileError, InputError, MissingDependencyError
+from inertica.logs import Log, guard, read_log
+
+SYMBOLS = ("q", "dq", "tau")
+
+
+def assert_is_motion(log: Log) -> None:
+    t, x = motion()
+    np.testing.assert_array_equal(log.t, t)
+    for symbol in SYMBOLS:
+        np.testing.assert_array_equal(log.signals[symbol], x[symbol])
+    assert log.warnings == ()
+    assert not log.mask.any()
+
+
+@pytest.mark.parametrize("write", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("flip", [False, True])
+def test_npz(tmp_path: Path, write, flip: bool) -> None:
+    t, x = motion()
+    write(tmp_path / "a.npz", t=t, **{s: v.T if flip else v for s, v in x.items()}, comment="made by hand", gains=np.ones(5))
+    log = read_log(tmp_path / "a.npz")
+    assert_is_motion(log)
+    assert any("comment" in note for note in log.notes)
+    assert any("gains" in note for note in log.notes)
+
+
+def test_npz_with_columns(tmp_path: Path) -> None:
+    t, x = motion()
+    np.savez(tmp_path / "a.npz", time=t, **{f"{s}_{j}": x[s][:, j] for s in SYMBOLS for j in range(3)})
+    assert_is_motion(read_log(tmp_path / "a.npz"))
+
+
+def test_npz_never_unpickles(tmp_path: Path) -> None:
+    t, x = motion()
+    np.savez(tmp_path / "a.npz", t=t, **x, config=np.array([{"a": 1}], dtype=object))
+    log = read_log(tmp_path / "a.npz")
+    assert_is_motion(log)
+    assert any("objects" in note and "config" in note for note in log.notes)
+
+
+def test_npz_shapes_that_do_not_fit(tmp_path: Path) -> None:
+    t, x = motion()
+    np.savez(tmp_path / "a.npz", t=t, q=x["q"][1:], tau=x["tau"])
+    with pytest.raises(FileError, match=r"the array 'q' has the shape \(39, 3\), but the clock has 40 samples"):
+        read_log(tmp_path / "a.npz")
+    np.savez(tmp_path / "b.npz", name="only text")
+    with pytest.raises(FileError, match="holds no array of numbers"):
+        read_log(tmp_path / "b.npz")
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("flip", [False, True])
+def test_mat_v5(tmp_path: Path, compressed: bool, nested: bool, flip: bool) -> None:
+    t, x = motion()
+    data = {"t": t, **{s: v.T if flip else v for s, v in x.items()}, "comment": "by hand"}
+    cells = np.array([1, "a"], dtype=object)
+    content = {"run": {"data": data, "cells": cells}, "n": 3.0, "cells": cells} if nested else data
+    scipy.io.savemat(tmp_path / "a.mat", content, do_compression=compressed)
+    assert_is_motion(read_log(tmp_path / "a.mat"))
+
+
+def test_mat_v4(tmp_path: Path) -> None:
+    t, x = motion()
+    scipy.io.savemat(tmp_path / "a.mat", {"t": t, **x}, format="4")
+    assert_is_motion(read_log(tmp_path / "a.mat"))
+
+
+def test_mat_one_joint(tmp_path: Path) -> None:
+    t, x = motion(1)
+    scipy.io.savemat(tmp_path / "a.mat", {"time": t, **x})
+    assert_is_motion_of_one(read_log(tmp_path / "a.mat"))
+
+
+def assert_is_motion_of_one(log: Log) -> None:
+    t, x = motion(1)
+    np.testing.assert_array_equal(log.t, t)
+    for symbol in SYMBOLS:
+        np.testing.assert_array_equal(log.signals[symbol], x[symbol])
+
+
+def test_mat_leaves_out_what_is_no_array(tmp_path: Path) -> None:
+    t, x = motion()
+    import scipy.sparse
+
+    scipy.io.savemat(tmp_path / "a.mat", {"t": t, **x, "sparse": scipy.sparse.eye(3), "text": "abc"})
+    log = read_log(tmp_path / "a.mat")
+    assert_is_motion(log)
+    assert any("sparse" in note and "text" in note for note in log.notes)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_mat_v73(tmp_path: Path, nested: bool) -> None:
+    h5py = pytest.importorskip("h5py")
+    t, x = motion()
+    with h5py.File(tmp_path / "a.mat", "w", userblock_size=512) as file:
+        group = file.create_group("run") if nested else file
+        for name, values in {"t": t[:, None], **x}.items():  # columns first, as MATLAB writes them
+            group.create_dataset(name, data=values.T, compression="gzip").attrs["MATLAB_class"] = np.bytes_("double")
+        file.create_group("#refs#")["a"] = np.zeros(7)
+    with (tmp_path / "a.mat").open("r+b") as raw:
+        raw.write(
+            b"MATLAB 7.3 MAT-file, Platform: GLNXA64, Created on: Mon Jan  1 00:00:00 2024 HDF5 schema 1.00 .".ljust(124)
+            + b"\x00\x02IM"
+        )
+    assert_is_motion(read_log(tmp_path / "a.mat"))
+
+
+@pytest.mark.parametrize("lists", [False, True])
+def test_parquet(tmp_path: Path, lists: bool) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    t, x = motion()
+    columns = {"time": t, "label": ["run"] * len(t)}
+    for symbol in SYMBOLS:
+        if lists:
+            columns[symbol] = pa.array(x[symbol].tolist())
+        else:
+            columns |= {f"{symbol}{j + 1}": x[symbol][:, j] for j in range(3)}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet", row_group_size=7)
+    log = read_log(tmp_path / "a.parquet")
+    assert_is_motion(log)
+    assert any("label" in note for note in log.notes)
+
+
+def test_parquet_timestamps_and_nulls(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    ns = 1_700_000_000_000_000_001 + np.arange(4) * 5_000_000
+    table = pa.table({"stamp": pa.array(ns, pa.timestamp("ns")), "q1": pa.array([1.0, None, 3.0, 4.0])})
+    pq.write_table(table, tmp_path / "a.parquet")
+    log = read_log(tmp_path / "a.parquet")
+    np.testing.assert_array_equal(log.t, [0.0, 0.005, 0.01, 0.015])
+    np.testing.assert_array_equal(log.mask, [False, True, False, False])
+    assert any("sample 2" in w for w in log.warnings)
+
+
+@pytest.mark.parametrize("version", ["v2.0", "v2.1", "v3.0"])
+@pytest.mark.parametrize("names", [None, ["a", "b", "c"], {"motors": ["a.pos", "b.pos", "c.pos"]}])
+def test_lerobot(tmp_path: Path, version: str, names: object) -> None:
+    pytest.importorskip("pyarrow")
+    if isinstance(names, dict):  # names with a suffix belong to one kind of signal each
+        write_lerobot(tmp_path / "set", version, names)
+        info = json.loads((tmp_path / "set" / "meta" / "info.json").read_text())
+        for feature, end in (("observation.velocity", "vel"), ("observation.effort", "effort")):
+            info["features"][feature]["names"] = {"motors": [f"{j}.{end}" for j in "abc"]}
+        (tmp_path / "set" / "meta" / "info.json").write_text(json.dumps(info))
+    else:
+        write_lerobot(tmp_path / "set", version, names)
+    t, x = motion()
+    for episode in (0, 1):
+        log = read_log(tmp_path / "set", episode=episode)
+        np.testing.assert_array_equal(log.t, t)
+        for symbol, source in (("q", "q"), ("dq", "dq"), ("tau", "tau"), ("qr", "q")):
+            np.testing.assert_array_equal(log.signals[symbol], (x[source] + episode).astype(np.float32))
+    assert log.joints == (("a", "b", "c") if names else ("joint_1", "joint_2", "joint_3"))
+
+
+def test_lerobot_selection(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    write_lerobot(tmp_path / "set", "v3.0", ["a", "b", "c"])
+    with pytest.raises(InputError, match=r"holds 2 episodes \(0 to 1\); choose one with episode="):
+        read_log(tmp_path / "set")
+    with pytest.raises(InputError, match="has no episode 5"):
+        read_log(tmp_path / "set", episode=5)
+    with pytest.raises(FileError, match="has no feature 'x'"):
+        read_log(tmp_path / "set", episode=0, keys={"tau": "x"})
+    log = read_log(tmp_path / "set", episode=0, keys={"i": "observation.effort"}, joints=("c", "a", "b"))
+    np.testing.assert_array_equal(log.current, motion()[1]["tau"][:, [2, 0, 1]].astype(np.float32))
+
+
+def test_lerobot_that_is_damaged(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    write_lerobot(tmp_path / "set", "v3.0", None)
+    data = tmp_path / "set" / "data" / "chunk-000" / "file-000.parquet"
+    data.write_bytes(data.read_bytes()[:500])
+    with pytest.raises(FileError, match="no readable LeRobot dataset"):
+        read_log(tmp_path / "set")
+    (tmp_path / "set" / "meta" / "info.json").write_text('{"features": ')
+    with pytest.raises(FileError, match=r"info.json:1: this is no JSON"):
+        read_log(tmp_path / "set")
+
+
+@pytest.mark.parametrize(("name", "extra"), [("a.parquet", "parquet"), ("a.bag", "ros"), ("a.mcap", "ros")])
+def test_missing_package_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, extra: str) -> None:
+    def missing(module: str) -> None:
+        raise ImportError(module)
+
+    monkeypatch.setattr(guard.importlib, "import_module", missing)
+    (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(MissingDependencyError, match=rf"pip install 'inertica\[{extra}\]'"):
+        read_log(tmp_path / name)
