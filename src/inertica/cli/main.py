@@ -19,8 +19,10 @@ from inertica.cli.console import collected_warnings, complain, write
 from inertica.errors import InerticaError, InputError, nearest
 
 COMMANDS = {
+    "check": "quality of logs and what they can determine, before any fit",
     "demo": "a closed-loop simulation of a built-in robot; no input needed",
     "robots": "the built-in robots",
+    "simulate": "a closed-loop noisy experiment along a trajectory",
     "show": "geometry, limits, base parameters and identifiability of a robot",
 }
 

@@ -70,7 +70,7 @@ def read_log(
         columns: names of columns as the card's key `columns`; goes before the card.
         units: symbol -> unit for columns whose header states none, such as {"q": "deg", "t": "ms"}.
         rate: sampling rate in Hz of a file without a clock.
-        offset: joint angles at which the motors read zero (q_off of theta = N (q - q_off)).
+        offset: joint angles at which the motors read zero (q_off of theta = N (q - q_off)); the card's by default.
         joints: the file's own names of the robot's joints, in the robot's order.
         topic: ROS topic of the joint states, when there are several.
         stamps: header or receive, for ROS: which time of a message counts.
@@ -162,7 +162,8 @@ def _assemble(
     prismatic = [joint.prismatic for joint in description.robot.joints] if description else [False] * len(selection.joints)
     names = description.robot.joint_names if description else selection.joints
     recorded, channels = _signals(table, selection, prismatic, units)
-    signals, notes, warnings = converted(recorded, description.log if description else {}, offset, selection.efforts)
+    card = description.log if description else {}
+    signals, notes, warnings = converted(recorded, card, offset or card.get("transmission_offset"), selection.efforts)
     missing, faults = _missing_values(table, selection, recorded)
     far = _far(signals, names, prismatic)
     return Log(

@@ -40,7 +40,8 @@ def sampling(log: Log) -> Finding:
             "accelerations from such a rate are rough; record faster, or use methods that simulate instead of differentiating"
         )
         return Finding("sampling", "note", text, advice, numbers=numbers)
-    return Finding("sampling", "fine", f"{text}, jitter {100 * jitter:.2g} %", numbers=numbers)
+    even = "even" if jitter < 1e-4 else f"jitter {100 * jitter:.2g} %"
+    return Finding("sampling", "fine", f"{text}, {even}", numbers=numbers)
 
 
 def gaps(log: Log) -> Finding:
@@ -148,12 +149,17 @@ def quantisation(log: Log, motion: Motion) -> Finding:
     cutoff = motion.recipe.filter.cutoff if isinstance(motion.recipe.filter, Butterworth) else None
     at = f" at {cutoff:.3g} Hz" if cutoff else ""
     text = (
-        f"positions come in steps of up to {steps.max():.2g}; filtered{at} they leave noise of {100 * effect[worst]:.2g} % of its "
+        f"positions come in steps of {_spread(steps)}; filtered{at} they leave noise of {100 * effect[worst]:.2g} % of its "
         f"rms on the acceleration of joint {worst + 1}"
     )
     verdict: Verdict = "problem" if effect[worst] > TOO_ROUGH else "note" if effect[worst] > ROUGH else "fine"
     advice = "filter more, move faster, or use the recorded velocity" if verdict != "fine" else ""
     return Finding("quantisation", verdict, text, advice, numbers=numbers)
+
+
+def _spread(steps: Array) -> str:
+    low, high = float(steps[steps > 0.0].min()), float(steps.max())
+    return f"{high:.2g}" if high < 1.1 * low else f"{low:.2g} to {high:.2g}"
 
 
 def saturation(log: Log, robot: Robot) -> Finding:

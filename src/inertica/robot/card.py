@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from inertica.robot.yamlfile import Item
 
 CARD_KEYS = (
     *("model", "name", "joints", "root", "tip", "gravity", *OPTION_KEYS),
-    *("torque", "transmission", "columns", "limits", "loop", "prior", "parameters"),
+    *("torque", "transmission", "transmission_offset", "columns", "limits", "loop", "prior", "parameters"),
 )
 
 
@@ -129,5 +129,10 @@ def _on_robot(base: Description, robot: Robot) -> Description:
 
 
 def _log(keys: Mapping[str, Item], n: int) -> dict[str, Any]:
-    readers = {"columns": read_columns, "torque": read_torque, "transmission": read_transmission}
+    readers: dict[str, Callable[[Item, int], Any]] = {
+        "columns": read_columns,
+        "torque": read_torque,
+        "transmission": read_transmission,
+        "transmission_offset": lambda item, count: item.per_joint(count),
+    }
     return {key: read(keys[key], n) for key, read in readers.items() if key in keys}

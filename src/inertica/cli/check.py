@@ -1,0 +1,77 @@
+"""Checks logs before any fit: sampling, gaps, quantisation, saturation, signs, delays, and what the motion can determine.
+
+ROBOT is a built-in name, a DH YAML, a URDF, an MJCF or a robot card; its friction and couplings are those that the logs are held
+against.  LOG is CSV (also gzipped), Parquet, NPZ, MAT, a ROS bag or MCAP; FILE@t0:t1 takes the rows with t from t0 to t1.
+Each finding is fine, a note or a problem, with what to do about it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from inertica.cli.console import Answer, one_line, progress, table
+from inertica.errors import ModelWarning
+from inertica.logs.findings import Finding, Quality
+from inertica.logs.quality import check
+from inertica.logs.read import read_log
+from inertica.robot.load import load
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+EXAMPLES = """\
+inertica check card.yaml log.csv.gz
+inertica check arm.urdf first.csv@2:52 second.csv
+inertica check tx40 log.npz --json
+"""
+
+_LOOK: Mapping[str, tuple[str, str]] = {"fine": ("fine", "green"), "note": ("note", "yellow"), "problem": ("PROBLEM", "bold red")}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name or file")
+    parser.add_argument("logs", metavar="LOG", nargs="+", help="recorded log, with @t0:t1 behind it for a part")
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    robot = load(arguments.robot)
+    with progress("reading"):
+        logs = [read_log(spec, robot) for spec in arguments.logs]
+    for sentence in dict.fromkeys(s for log in logs for s in log.warnings):
+        warnings.warn(ModelWarning(sentence), stacklevel=1)
+    with progress(f"checking {len(logs)} log{'s' * (len(logs) > 1)} of {robot.name}"):
+        quality = check(robot, logs)
+    return Answer(quality.document(), lambda: text(quality))
+
+
+def text(quality: Quality) -> Iterator[RenderableType]:
+    """The findings as tables, one per log and one for all logs together."""
+    for log in quality.logs:
+        own = [f for f in quality.findings if f.log == log]
+        if own:
+            yield table(one_line(log), ("verdict", "what", "finding"), [_row(f) for f in own])
+    shared = [f for f in quality.findings if not f.log]
+    if shared:
+        title = "all logs together" if len(quality.logs) > 1 else "what it determines"
+        yield table(title, ("verdict", "what", "finding"), [_row(f) for f in shared])
+    yield _verdict(quality.verdict, f"{quality.robot}: {quality.sentence}")
+
+
+def _row(finding: Finding) -> tuple[RenderableType, RenderableType, RenderableType]:
+    from rich.text import Text
+
+    said = Text(one_line(finding.text))
+    if finding.advice and finding.verdict != "fine":
+        said.append(f"\n-> {one_line(finding.advice)}", "italic")
+    return _verdict(finding.verdict), finding.name, said
+
+
+def _verdict(verdict: str, words: str | None = None) -> Text:
+    from rich.text import Text
+
+    word, style = _LOOK[verdict]
+    return Text(word if words is None else words, style)

@@ -1,0 +1,124 @@
+"""Rehearses an experiment: the robot follows a trajectory under its own controller, and a noisy log comes out.
+
+The simulated robot has the values of the model file.  Its friction may be another than the one to be identified.  Noise presets
+give the position noise in degrees, which is what the survey's toolbox reads; --radians takes the same digits as radians, which is
+what its Table 1 prints.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inertica.cli.console import Answer, number, progress, table
+from inertica.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from inertica.excitation.trajectory import Trajectory
+    from inertica.experiment import Experiment
+    from inertica.logs.log import Log
+
+EXAMPLES = """\
+inertica simulate tx40 -o log.csv.gz --noise standard
+inertica simulate card.yaml -t traj.yaml -o log.csv.gz --friction stribeck --seed 3
+inertica simulate tx40 -t traj.yaml -o run.npz --runs 10 --rate 1000 --delay 0.002
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("robot", metavar="ROBOT", help="catalog name, model file or card with a control loop")
+    parser.add_argument("-t", "--trajectory", metavar="FILE", help="trajectory YAML or CSV; a catalog robot's own by default")
+    parser.add_argument("-o", "--output", metavar="LOG", required=True, help="csv, csv.gz or npz; several runs get numbers")
+    parser.add_argument("--noise", metavar="PRESET", help="one of the robot's noise presets; no noise by default")
+    parser.add_argument("--radians", action="store_true", help="read the preset's position noise as radians, as printed")
+    parser.add_argument("--friction", metavar="LAW", help="of the simulated robot: none, viscous, coulomb, viscous_coulomb, ...")
+    parser.add_argument("--integrator", default="rk4", help="euler, rk2 or rk4 (default)")
+    parser.add_argument("--rate", type=float, metavar="HZ", help="sample rate of the log; what the robot states by default")
+    parser.add_argument("--duration", type=float, metavar="S", help="seconds; one period of the trajectory by default")
+    parser.add_argument("--runs", type=int, default=1, help="repetitions with different noise (default 1)")
+    parser.add_argument("--seed", type=int, default=0, help="of the noise (default 0)")
+    parser.add_argument("--delay", type=float, default=0.0, metavar="S", help="by which recorded torque lags the motion")
+    parser.add_argument("--jitter", type=float, default=0.0, metavar="S", help="standard deviation of the sampling instants")
+    parser.add_argument("--dropped", type=float, default=0.0, metavar="SHARE", help="share of missing samples")
+    parser.add_argument("--outliers", type=float, default=0.0, metavar="SHARE", help="share of torque samples with a spike")
+    parser.add_argument("--quantise", type=float, default=0.0, metavar="STEP", help="resolution of recorded positions")
+    parser.add_argument("--current", action="store_true", help="record currents instead of torques")
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    experiment, trajectory = _experiment(arguments)
+    if arguments.runs < 1:
+        raise InputError(f"the number of runs should be at least 1, not {arguments.runs}")
+    start = time.perf_counter()
+    files: list[str] = []
+    errors = []
+    with progress("simulating"):
+        logs = experiment.iterate(trajectory, runs=arguments.runs, seed=arguments.seed, duration=arguments.duration)
+        for k, log in enumerate(logs):
+            path = _numbered(Path(arguments.output), k, arguments.runs)
+            log.save(path)
+            files.append(str(path))
+            errors.append(_tracking(log))
+    rms = np.sqrt(np.mean(np.square(errors), axis=0))
+    took = time.perf_counter() - start
+    document = {
+        "robot": experiment.description.name,
+        "files": files,
+        "samples": len(log),
+        "rate": experiment.sensors.rate or experiment.loop.rate,
+        "control_rate": experiment.loop.rate,
+        "integrator": experiment.integrator,
+        "noise": None if experiment.noise is None else {"q": experiment.noise.q, "tau": experiment.noise.tau},
+        "tracking_rms": rms,
+        "seconds": took,
+    }
+    return Answer(document, lambda: _text(experiment, files, rms, took))
+
+
+def _experiment(arguments: argparse.Namespace) -> tuple[Experiment, Trajectory]:
+    from inertica.excitation.files import catalog_trajectory, load_trajectory
+    from inertica.experiment import Experiment, Sensors
+    from inertica.robot.load import load
+
+    description = load(arguments.robot)
+    own = catalog_trajectory(description.name).trajectory if not arguments.trajectory else None
+    trajectory = own or load_trajectory(arguments.trajectory)
+    plain = Experiment.of(description, friction=arguments.friction, noise=arguments.noise, radians=arguments.radians)
+    sensors = Sensors(
+        rate=arguments.rate or plain.sensors.rate,
+        position_step=arguments.quantise,
+        current=arguments.current,
+        delay=arguments.delay,
+        jitter=arguments.jitter,
+        dropped=arguments.dropped,
+        outliers=arguments.outliers,
+    )
+    same = Experiment(description, plain.loop, plain.truth, plain.noise, sensors, arguments.integrator)
+    return same, trajectory
+
+
+def _tracking(log: Log) -> np.ndarray:
+    return np.sqrt(np.mean((log.truth["q"] - log.need("qr")) ** 2, axis=0))
+
+
+def _numbered(path: Path, k: int, runs: int) -> Path:
+    if runs == 1:
+        return path
+    stem, dot, rest = path.name.partition(".")
+    return path.with_name(f"{stem}_{k + 1:0{len(str(runs))}d}{dot}{rest}")
+
+
+def _text(experiment: Experiment, files: list[str], rms: np.ndarray, took: float) -> Iterator[RenderableType]:
+    yield f"{experiment.description.name}: {experiment.truth.origin}, {experiment.integrator}, control at {experiment.loop.rate:g} Hz"
+    joints = experiment.description.robot.joints
+    rows = [[j.name, number(e), j.unit] for j, e in zip(joints, rms, strict=True)]
+    yield table("tracking error, rms", ("joint", "error", "unit"), rows, right=("error",))
+    shown = ", ".join(files[:3]) + (f" ... {files[-1]}" if len(files) > 3 else "")
+    yield f"wrote {shown} in {took:.2f} s"
