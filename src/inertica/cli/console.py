@@ -96,6 +96,18 @@ def progress(doing: str) -> Iterator[None]:
 
 
 @contextmanager
+def progress_line() -> Iterator[Callable[[str], None]]:
+    """A line on stderr that work in steps can rewrite; quiet when stderr is not a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True, markup=False, highlight=False).status("") as status:
+        yield lambda text: status.update(text)
+
+
+@contextmanager
 def collected_warnings() -> Iterator[list[str]]:
     """Shows every warning once, as a line on stderr, and keeps the sentences."""
     said: list[str] = []

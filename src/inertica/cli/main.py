@@ -21,6 +21,7 @@ from inertica.errors import InerticaError, InputError, nearest
 COMMANDS = {
     "check": "quality of logs and what they can determine, before any fit",
     "demo": "a closed-loop simulation of a built-in robot; no input needed",
+    "excite": "an optimal exciting trajectory inside the robot's limits",
     "robots": "the built-in robots",
     "simulate": "a closed-loop noisy experiment along a trajectory",
     "show": "geometry, limits, base parameters and identifiability of a robot",

@@ -1,0 +1,192 @@
+"""Designs a trajectory that excites what matters and respects the robot's limits.
+
+The criterion is evaluated on the base regressor.  Positions, velocities, accelerations and, with the model file's own parameters,
+torques stay inside the limits less a margin; a result that violates one on a grid ten times finer is reported as a failure.
+With --given the motion is sought that adds most to logs that exist already.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from inertica.cli.console import Answer, number, progress_line, table
+from inertica.errors import InerticaError, InputError, nearest
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from inertica.dynamics.engine import Engine
+    from inertica.excitation import Criterion, Design, Shaped
+    from inertica.identifiability.base import BaseModel
+    from inertica.robot.description import Description
+
+EXAMPLES = """\
+inertica excite tx40 -o traj.yaml --seconds 20
+inertica excite card.yaml -o traj.yaml --samples traj.csv --rate 500 --floor 0.3
+inertica excite card.yaml -o next.yaml --given log1.csv.gz --given log2.csv.gz
+"""
+
+FAMILIES = ("fourier", "blend", "spline", "points", "trapezoid")
+CRITERIA = ("condition", "scaled-condition", "survey", "determinant", "smallest")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("robot", metavar="ROBOT", help="catalog name, model file or card")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="trajectory as YAML")
+    parser.add_argument("--samples", metavar="CSV", help="also write samples t, q, dq, ddq for a controller")
+    parser.add_argument("--ros2", metavar="YAML", help="also write a ROS 2 JointTrajectory")
+    parser.add_argument("--rate", type=float, default=100.0, metavar="HZ", help="of the samples (default 100)")
+    parser.add_argument("--family", default="fourier", help=f"{', '.join(FAMILIES)} (default fourier)")
+    parser.add_argument("--period", type=float, default=10.0, metavar="S", help="duration (default 10)")
+    parser.add_argument("--harmonics", type=int, default=10, help="or via points for splines and trapezoids (default 10)")
+    parser.add_argument("--criterion", default="condition", help=f"{', '.join(CRITERIA)} (default condition)")
+    parser.add_argument("--grid", type=int, default=100, help="points at which the criterion is evaluated (default 100)")
+    margin = (
+        "distance to position, velocity and acceleration limits, SI (default 0.1, or a twentieth of the limit where that is less)"
+    )
+    parser.add_argument("--margin", type=float, help=margin)
+    parser.add_argument("--torque-margin", type=float, default=0.1, metavar="SHARE", help="share of the torque limits kept free")
+    parser.add_argument("--floor", type=float, metavar="M", help="lowest height of the last link's origin")
+    parser.add_argument("--given", action="append", default=[], metavar="LOG", help="logs whose knowledge is to be completed")
+    parser.add_argument("--seconds", type=float, default=30.0, metavar="S", help="time for the search (default 30)")
+    parser.add_argument("--seed", type=int, default=0, help="of the search (default 0)")
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    from inertica.excitation import Search, design, robot_constraints, save_trajectory, write_ros2, write_samples
+    from inertica.identifiability.base import base_model
+    from inertica.robot.load import load
+
+    description = load(arguments.robot)
+    base = base_model(description.layout)
+    engine = base.engine
+    family, criterion = _family(arguments, description), _criterion(arguments.criterion)
+    margin = _margin(description) if arguments.margin is None else arguments.margin
+    constraints = robot_constraints(
+        description, engine, margin=margin, torque_margin=arguments.torque_margin, floor=arguments.floor
+    )
+    given = [_information(name, description, engine, base) for name in arguments.given]
+    search = Search(seconds=arguments.seconds)
+    with progress_line() as say:
+        found = design(
+            engine, base, family, criterion, constraints, grid=arguments.grid, given=given, rate=arguments.rate,
+            search=search, rng=arguments.seed, progress=lambda p: say(f"{p.stage}: {criterion.name} {p.best:.4g}"),
+        )  # fmt: skip
+    if not found.feasible:
+        worst = found.violations[0] if found.violations else "no feasible motion was found"
+        raise InerticaError(
+            f"no trajectory inside the limits: {worst}; allow more --seconds, a longer --period or smaller margins"
+        )
+    about = {"criterion": found.criterion, "value": found.value, "condition": found.condition, "seed": arguments.seed}
+    joints = description.robot.joint_names
+    save_trajectory(found.trajectory, arguments.output, robot=description.name, joints=joints, about=about)
+    files = [arguments.output]
+    if arguments.samples:
+        write_samples(found.trajectory, arguments.samples, arguments.rate)
+        files.append(arguments.samples)
+    if arguments.ros2:
+        write_ros2(found.trajectory, Path(arguments.ros2), joints, arguments.rate)
+        files.append(arguments.ros2)
+    return Answer(_document(description, found, files), lambda: _text(description, found, files))
+
+
+def _margin(description: Description) -> tuple[float, float, float]:
+    limits = description.robot.limits
+    spans = (np.subtract(limits.upper, limits.lower).min(), min(limits.velocity), min(limits.acceleration))
+    q, dq, ddq = (min(0.1, 0.05 * float(s)) for s in spans)
+    return q, dq, ddq
+
+
+def _family(arguments: argparse.Namespace, description: Description) -> Shaped:
+    from inertica.excitation import Fourier, FourierBlend, QuinticPoints, Spline, Trapezoid
+
+    limits, home = description.robot.limits, np.array(description.home or np.zeros(description.robot.n))
+    low, high = np.array(limits.lower), np.array(limits.upper)
+    bounded = np.isfinite(high - low)
+    start = np.where(bounded, np.clip(home, low + 0.25 * (high - low), high - 0.25 * (high - low)), home)
+    period, count = arguments.period, arguments.harmonics
+    if not (math.isfinite(period) and period > 0.0):
+        raise InputError(f"the period should be a positive number of seconds, not {period:g}")
+    makers: dict[str, Callable[[], Shaped]] = {
+        "fourier": lambda: Fourier.still(period, start, count, free_start=True),
+        "blend": lambda: FourierBlend.still(period, start, count),
+        "spline": lambda: Spline.still(period, start, count),
+        "points": lambda: QuinticPoints.still(np.linspace(0.0, period, count), start),
+        "trapezoid": lambda: Trapezoid.still(period, start, count),
+    }
+    if arguments.family not in makers:
+        raise InputError(f"unknown family '{arguments.family}'; {nearest(arguments.family, makers)}")
+    return makers[arguments.family]()
+
+
+def _criterion(name: str) -> Criterion:
+    from inertica.excitation import Condition, Determinant, SmallestSingular, Survey
+
+    makers: dict[str, Callable[[], Criterion]] = {
+        "condition": Condition,
+        "scaled-condition": lambda: Condition(scaled=True),
+        "survey": Survey,
+        "determinant": Determinant,
+        "smallest": SmallestSingular,
+    }
+    if name not in makers:
+        raise InputError(f"unknown criterion '{name}'; {nearest(name, makers)}")
+    return makers[name]()
+
+
+def _information(name: str, description: Description, engine: Engine, base: BaseModel) -> np.ndarray:
+    from inertica.excitation import information
+    from inertica.logs.prepare import prepare
+    from inertica.logs.read import read_log
+
+    motion = prepare(read_log(name, description))
+    use = ~motion.mask
+    return information(engine, base, motion.q[use], motion.dq[use], motion.ddq[use])
+
+
+def _document(description: Description, found: Design, files: list[str]) -> dict[str, object]:
+    q, dq, ddq = found.trajectory(np.linspace(0.0, found.trajectory.period, 2001))
+    return {
+        "robot": description.name,
+        "files": files,
+        "criterion": found.criterion,
+        "value": found.value,
+        "condition": found.condition,
+        "smallest_singular_value": found.smallest,
+        "feasible": found.feasible,
+        "period": found.trajectory.period,
+        "evaluations": found.evaluations,
+        "seconds": found.seconds,
+        "stop": found.stop,
+        "extent": {"lower": q.min(axis=0), "upper": q.max(axis=0), "velocity": abs(dq).max(0), "acceleration": abs(ddq).max(0)},
+    }
+
+
+def _text(description: Description, found: Design, files: list[str]) -> Iterator[RenderableType]:
+    yield f"{description.name}: {found.trajectory.describe()}"
+    yield f"{found.criterion} {found.value:.5g}, cond(W) {found.condition:.4g}, {found.evaluations} evaluations in {found.seconds:.1f} s"
+    q, dq, ddq = found.trajectory(np.linspace(0.0, found.trajectory.period, 2001))
+    limits = description.robot.limits
+    rows = [
+        [
+            j.name,
+            number(q[:, i].min()),
+            number(q[:, i].max()),
+            _share(dq[:, i], limits.velocity[i]),
+            _share(ddq[:, i], limits.acceleration[i]),
+        ]
+        for i, j in enumerate(description.robot.joints)
+    ]
+    columns = ("joint", "lowest", "highest", "velocity", "acceleration")
+    yield table("what it uses of the limits", columns, rows, right=columns[1:])
+    yield f"wrote {', '.join(files)}"
+
+
+def _share(signal: np.ndarray, limit: float) -> str:
+    return f"{100 * np.abs(signal).max() / limit:.0f} %" if math.isfinite(limit) else number(float(np.abs(signal).max()))

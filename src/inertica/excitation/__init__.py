@@ -1,0 +1,78 @@
+"""How to move: trajectory families, criteria, constraints, optimal design."""
+
+from inertica.excitation.collision import Collisions, Obstacle
+from inertica.excitation.constraints import (
+    Constraint,
+    HalfSpaces,
+    JointLimits,
+    TorqueLimits,
+    above,
+    robot_constraints,
+    within_box,
+)
+from inertica.excitation.criteria import Condition, Criterion, Determinant, FrischCost, SmallestSingular, Survey
+from inertica.excitation.design import Design, Violation, design, evaluate, violations
+from inertica.excitation.files import (
+    TrajectoryFile,
+    catalog_trajectory,
+    load_trajectory,
+    read_trajectory,
+    save_trajectory,
+    write_ros2,
+)
+from inertica.excitation.fourier import Fourier, FourierBlend
+from inertica.excitation.given import design_several, information, information_of
+from inertica.excitation.multisine import Multisine
+from inertica.excitation.sampled import INTERPOLATIONS, Sampled
+from inertica.excitation.search import Progress, Search
+from inertica.excitation.splines import QuinticPoints, Spline
+from inertica.excitation.tables import read_samples, write_samples
+from inertica.excitation.trajectory import Samples, Shaped, Trajectory
+from inertica.excitation.trapezoid import Trapezoid
+
+__all__ = [
+    "INTERPOLATIONS",
+    "Collisions",
+    "Condition",
+    "Constraint",
+    "Criterion",
+    "Design",
+    "Determinant",
+    "Fourier",
+    "FourierBlend",
+    "FrischCost",
+    "HalfSpaces",
+    "JointLimits",
+    "Multisine",
+    "Obstacle",
+    "Progress",
+    "QuinticPoints",
+    "Sampled",
+    "Samples",
+    "Search",
+    "Shaped",
+    "SmallestSingular",
+    "Spline",
+    "Survey",
+    "TorqueLimits",
+    "Trajectory",
+    "TrajectoryFile",
+    "Trapezoid",
+    "Violation",
+    "above",
+    "catalog_trajectory",
+    "design",
+    "design_several",
+    "evaluate",
+    "information",
+    "information_of",
+    "load_trajectory",
+    "read_samples",
+    "read_trajectory",
+    "robot_constraints",
+    "save_trajectory",
+    "violations",
+    "within_box",
+    "write_ros2",
+    "write_samples",
+]

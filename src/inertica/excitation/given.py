@@ -1,0 +1,74 @@
+"""What earlier motions already know, and several motions designed so that they complement each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+from threadpoolctl import threadpool_limits
+
+from inertica.dynamics.engine import Engine
+from inertica.excitation.constraints import Constraint
+from inertica.excitation.criteria import Criterion
+from inertica.excitation.design import Design, design, observation
+from inertica.excitation.trajectory import Array, Samples, Shaped, Trajectory
+from inertica.identifiability.base import BaseModel
+
+
+def information(
+    engine: Engine, base: BaseModel, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, noise: Sequence[float] | None = None
+) -> Array:
+    """(b, b) R factor of a motion (N, n): what `design(given=[R])` takes; R'R is the information in its samples."""
+    known = np.zeros_like(np.asarray(q, float))
+    weights = None if noise is None else 1.0 / np.asarray(noise, float)
+    R, _, _ = engine.factors(q, dq, ddq, known, columns=[int(k) for k in base.kept]).stacked(list(base.kept), weights)
+    return R
+
+
+def information_of(
+    engine: Engine, base: BaseModel, trajectory: Trajectory, rate: float, noise: Sequence[float] | None = None
+) -> Array:
+    """The same for a trajectory sampled at a rate in Hz."""
+    count = max(2, round(trajectory.period * rate))
+    return information(engine, base, *trajectory(np.arange(count) / rate), noise)
+
+
+def design_several(
+    count: int, engine: Engine, base: BaseModel, family: Shaped, criterion: Criterion | None = None,
+    constraints: Sequence[Constraint] = (), *, rate: float = 100.0, given: Sequence[Array] = (),
+    noise: Sequence[float] | None = None, rng: Generator | int = 0, **options: Any,
+) -> list[Design]:  # fmt: skip
+    """Motions one after the other, each adding most to all before it; the criterion's value is that of all together.
+
+    Stops at the first design that fails, which is the last of the list then.
+
+    Args:
+        count: how many.
+        rate: samples per second of each.
+        options: passed on to `design`.
+    """
+    generator = np.random.default_rng(rng)
+    known, out = list(given), []
+    for _ in range(count):
+        out.append(
+            design(
+                engine, base, family, criterion, constraints, given=known, rate=rate, noise=noise, rng=generator, **options
+            )
+        )  # fmt: skip
+        if not out[-1].feasible:
+            break
+        known.append(information_of(engine, base, out[-1].trajectory, rate, noise))
+    return out
+
+
+def joint_condition(engine: Engine, base: BaseModel, motions: Sequence[Samples]) -> float:
+    """cond(W) of several motions stacked."""
+    observe = observation(engine, base)
+    with threadpool_limits(1):
+        R = np.vstack([np.linalg.qr(observe.stacked(m), mode="r") for m in motions])
+        s = np.linalg.svd(R, compute_uv=False)
+    return float(s[0] / s[-1]) if s[-1] > 0.0 else math.inf

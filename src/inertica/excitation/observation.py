@@ -1,0 +1,96 @@
+"""The observation matrix of candidate motions, and how a criterion on it pulls on positions, velocities and accelerations.
+
+A criterion C(W) with G = dC/dW gives dC/dq = sum over joints i and columns k of G[i, k] dY[i, k]/dq.  For one joint i that is the
+derivative of the torque tau_i = Y[i, :] chi with chi = G[i, :], so the engine's torque derivatives are all that is needed.  Sharp
+signs of friction count as constant: their jumps are met by exact evaluation, not by gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.dynamics.engine import Engine
+from inertica.errors import InputError
+from inertica.excitation.trajectory import Array, Samples
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """Rows of the regressor in chosen columns, on batches of motions.
+
+    Args:
+        engine: the robot.
+        columns: parameters (indices into the layout) whose columns form W: kept ones for base parameters.
+        weights: per joint factor on the rows, for instance 1/sigma of the torque noise; all one when not given.
+        scale: factor on all rows, for instance sqrt(samples per grid point).
+        given: (k, columns) rows known from earlier logs, stacked below W; see `stacked_factors`.
+    """
+
+    engine: Engine
+    columns: tuple[int, ...]
+    weights: tuple[float, ...] | None = None
+    scale: float = 1.0
+    given: Array | None = None
+    _buffer: dict[int, Array] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def _rows(self) -> Array:
+        w = np.ones(self.engine.n) if self.weights is None else np.asarray(self.weights, float)
+        if w.shape != (self.engine.n,) or not np.all(w > 0.0):
+            raise InputError(f"weights should be {self.engine.n} positive numbers, one per joint")
+        return self.scale * w
+
+    @cached_property
+    def _entries(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        """Which of the engine's entries are wanted, their joints and their columns of W."""
+        place = {c: i for i, c in enumerate(self.columns)}
+        found = [(e, i, place[k]) for e, (i, k) in enumerate(self.engine.entries) if k in place]
+        which, joints, columns = (np.array(x, np.intp) for x in zip(*found, strict=True))
+        return which, joints, columns
+
+    def matrix(self, motion: Samples) -> Array:
+        """(M, n, columns) of M states; the array is reused by the next call with as many states."""
+        which, joints, columns = self._entries
+        values = self.engine.regressor_entries(*motion)
+        W = self._buffer.get(len(values))
+        if W is None:
+            self._buffer.clear()
+            W = self._buffer[len(values)] = np.zeros((len(values), self.engine.n, len(self.columns)))
+        W[:, joints, columns] = values[:, which] * self._rows[joints]
+        return W
+
+    def stacked(self, motion: Samples) -> Array:
+        """(rows, columns): W of one motion above the rows already given; a new array."""
+        W = self.matrix(motion).reshape(-1, len(self.columns))
+        return W.copy() if self.given is None else np.vstack([W, self.given])
+
+    def grams(self, motion: Samples, candidates: int) -> Array:
+        """(B, columns, columns): W'W of B motions of equal length that follow each other, the given rows included."""
+        W = self.matrix(motion).reshape(candidates, -1, len(self.columns))
+        grams = np.matmul(W.transpose(0, 2, 1), W)
+        if self.given is not None:
+            grams += self.given.T @ self.given
+        return grams
+
+    def pull(self, motion: Samples, G: Array) -> Samples:
+        """Gradients with respect to q, dq, ddq (M, n) of a criterion whose gradient with respect to W is G (M, n, columns)."""
+        M, n, _ = G.shape
+        chi = np.zeros((M, n, self.engine.layout.size))
+        chi[:, :, list(self.columns)] = G * self._rows[:, None]
+        q, dq, ddq = (np.repeat(x, n, axis=0) for x in motion)
+        derivatives = self.engine.torque_derivatives(q, dq, ddq, chi.reshape(M * n, -1))
+        own = np.arange(n)
+        return Samples(*(d.reshape(M, n, n, n)[:, own, own].sum(axis=1) for d in derivatives))
+
+
+def stacked_factors(given: Sequence[Array], columns: int) -> Array | None:
+    """R factors of earlier logs as one: R with R'R the sum of their information."""
+    for R in given:
+        if np.ndim(R) != 2 or np.shape(R)[1] != columns:
+            raise InputError(f"a given factor has shape {np.shape(R)}; expected {columns} columns, the base parameters")
+    return np.asarray(np.linalg.qr(np.vstack(list(given)), mode="r")) if given else None

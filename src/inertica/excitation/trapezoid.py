@@ -1,0 +1,97 @@
+"""Via-point motion with trapezoidal acceleration, as industrial controllers run it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import PPoly
+
+from inertica.errors import InputError
+from inertica.excitation.trajectory import Array, Samples, Shaped, knots, matrix, quintic_step
+
+
+@dataclass(frozen=True, eq=False)
+class Trapezoid(Shaped):
+    """From point to point, stopping at each, with an acceleration that ramps, holds and ramps back, a cruise, and the reverse.
+
+    Args:
+        times: (K,) seconds of the points, the first at 0.
+        points: (K, n) positions; a design moves all but the first and the last.
+        ramp: share of a segment for each of its four acceleration ramps; 0.25 leaves no plateau.
+        cruise: share of a segment at constant speed.
+    """
+
+    times: Array
+    points: Array
+    ramp: float = 0.1
+    cruise: float = 0.2
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", matrix(self.points, "points"))
+        object.__setattr__(self, "times", knots(self.times, len(self.points)))
+        if not (0.0 < self.ramp <= 0.25 and self.cruise >= 0.0 and 4.0 * self.ramp + self.cruise <= 1.0 + 1e-12):
+            raise InputError("ramp should be in (0, 0.25] and cruise in [0, 1 - 4 ramp]")
+
+    @classmethod
+    def still(cls, duration: float, start: ArrayLike, points: int, ramp: float = 0.1, cruise: float = 0.2) -> Trapezoid:
+        """All points at one pose, evenly spaced."""
+        return cls(np.linspace(0.0, duration, points), np.tile(np.asarray(start, float), (points, 1)), ramp, cruise)
+
+    @property
+    def period(self) -> float:
+        return float(self.times[-1])
+
+    @property
+    def periodic(self) -> bool:
+        return False
+
+    @property
+    def parameters(self) -> Array:
+        return self.points
+
+    @cached_property
+    def free(self) -> Array:
+        return np.eye(len(self.points))[:, 1:-1]
+
+    @property
+    def resting(self) -> Array:
+        along = quintic_step(self.times[:, None] / self.period).q
+        return self.points[0] + along * (self.points[-1] - self.points[0])
+
+    @cached_property
+    def _profile(self) -> tuple[PPoly, PPoly, PPoly]:
+        """The way from 0 to 1 in unit time, by integrating the acceleration twice."""
+        hold = max(0.0, 0.5 * (1.0 - self.cruise - 4.0 * self.ramp))
+        lengths = np.array([self.ramp, hold, self.ramp, self.cruise, self.ramp, hold, self.ramp])
+        heights = np.array([0.0, 1.0, 1.0, 0.0, 0.0, -1.0, -1.0, 0.0])
+        keep = lengths > 0.0
+        first, last = heights[:-1][keep], heights[1:][keep]
+        x = np.concatenate([[0.0], np.cumsum(lengths[keep])])
+        x[-1] = 1.0
+        acceleration = PPoly(np.array([(last - first) / lengths[keep], first]), x)
+        way = acceleration.antiderivative(2)
+        scale = 1.0 / float(way(1.0))
+        way.c = way.c * scale
+        return way, way.derivative(1), way.derivative(2)
+
+    def basis(self, t: Array) -> Samples:
+        segment = np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, len(self.times) - 2)
+        length = np.diff(self.times)[segment]
+        x = np.clip((t - self.times[segment]) / length, 0.0, 1.0)
+        step, rate, rise = (p(x) for p in self._profile)
+        out = [np.zeros((len(t), len(self.times))) for _ in range(3)]
+        rows = np.arange(len(t))
+        for phi, value, start in zip(out, (step, rate / length, rise / length**2), (1.0, 0.0, 0.0), strict=True):
+            phi[rows, segment] = start - value
+            phi[rows, segment + 1] = value
+        return Samples(*out)
+
+    def with_parameters(self, parameters: Array) -> Self:
+        return replace(self, points=parameters)
+
+    def describe(self) -> str:
+        return f"trapezoidal acceleration through {len(self.times)} points, {self.period:g} s, {self.n} joints"

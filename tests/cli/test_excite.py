@@ -1,0 +1,48 @@
+"""`inertica excite`: a trajectory inside the limits, its files, bad input."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from inertica.cli.main import main
+from inertica.excitation import load_trajectory
+from inertica.robot.load import load
+
+
+def test_a_trajectory_inside_the_limits_is_written(tmp_path, capsys) -> None:
+    target, samples, ros = tmp_path / "t.yaml", tmp_path / "t.csv", tmp_path / "ros.yaml"
+    words = ["excite", "scara4", "-o", str(target), "--samples", str(samples), "--ros2", str(ros)]
+    assert main([*words, "--harmonics", "5", "--period", "4", "--seconds", "2", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["feasible"] and document["condition"] < 1e4
+    limits = load("scara4").robot.limits
+    q, dq, _ = load_trajectory(target)(np.linspace(0, 4, 4001))
+    assert np.all(q < np.array(limits.upper)) and np.all(q > np.array(limits.lower))
+    assert np.all(np.abs(dq) < np.array(limits.velocity))
+    assert samples.read_text().startswith("t,q1") and "joint_names" in ros.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--family", "splin"], "did you mean 'spline'"),
+        (["--criterion", "conditon"], "did you mean 'condition'"),
+        (["--period", "-1"], "positive number of seconds"),
+        (["--given", "nothing.csv"], "nothing.csv"),
+    ],
+)
+def test_bad_input_is_one_sentence(words: list[str], sentence: str, tmp_path, capsys) -> None:
+    assert main(["excite", "scara4", "-o", str(tmp_path / "t.yaml"), *words]) == 2
+    said = capsys.readouterr()
+    assert sentence in said.err and said.err.count("\n") == 1
+    assert not (tmp_path / "t.yaml").exists()
+
+
+def test_impossible_demands_are_a_failure_not_a_result(tmp_path, capsys) -> None:
+    words = ["excite", "tx40", "-o", str(tmp_path / "t.yaml"), "--floor", "5", "--seconds", "1", "--harmonics", "4"]
+    assert main(words) == 1
+    assert "no trajectory inside the limits" in capsys.readouterr().err
+    assert not (tmp_path / "t.yaml").exists()
