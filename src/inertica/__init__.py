@@ -2,6 +2,9 @@
 
 import inertica as ia
 
+result = ia.identify("card.yaml", ["run1.csv.gz"], validate=["run2.csv.gz"])
+result.save("result")
+
 robot = ia.load("tx40")                 # catalog name, URDF, MJCF, DH YAML or robot card
 base = ia.base_model(robot.layout)      # what any motion can reveal
 engine = ia.engine(base)                # compiled dynamics
@@ -17,24 +20,44 @@ if TYPE_CHECKING:
     from inertica.dynamics.laws import PD, PID
     from inertica.dynamics.simulate import Noise, Simulation
     from inertica.errors import FileError, InerticaError, InputError, ModelWarning
+    from inertica.estimators.base import Estimate, Problem
+    from inertica.excitation import catalog_trajectory, load_trajectory
+    from inertica.experiment import ControlLoop, Experiment, Sensors
     from inertica.identifiability.base import BaseModel, base_model, base_model_along
     from inertica.identifiability.compiled import engine
+    from inertica.logs.log import Log
+    from inertica.logs.motion import Motion
+    from inertica.logs.prepare import prepare
+    from inertica.logs.read import read_log
+    from inertica.logs.recipe import Recipe
     from inertica.robot.description import Description
     from inertica.robot.layout import Layout, Parameters
     from inertica.robot.load import catalog, load, save_model
     from inertica.robot.model import Joint, Limits, Robot
+    from inertica.workflow.identify import Settings, identify
+    from inertica.workflow.result import Result
 
 _HOME = {
     "inertica.dynamics.engine": ("Engine", "Reduction"),
     "inertica.dynamics.laws": ("PD", "PID"),
     "inertica.dynamics.simulate": ("Noise", "Simulation"),
     "inertica.errors": ("FileError", "InerticaError", "InputError", "ModelWarning"),
+    "inertica.estimators.base": ("Estimate", "Problem"),
+    "inertica.excitation": ("catalog_trajectory", "load_trajectory"),
+    "inertica.experiment": ("ControlLoop", "Experiment", "Sensors"),
     "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along"),
     "inertica.identifiability.compiled": ("engine",),
+    "inertica.logs.log": ("Log",),
+    "inertica.logs.motion": ("Motion",),
+    "inertica.logs.prepare": ("prepare",),
+    "inertica.logs.read": ("read_log",),
+    "inertica.logs.recipe": ("Recipe",),
     "inertica.robot.description": ("Description",),
     "inertica.robot.layout": ("Layout", "Parameters"),
     "inertica.robot.load": ("catalog", "load", "save_model"),
     "inertica.robot.model": ("Joint", "Limits", "Robot"),
+    "inertica.workflow.identify": ("Settings", "identify"),
+    "inertica.workflow.result": ("Result",),
 }
 _PLACE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -42,25 +65,40 @@ __all__ = [
     "PD",
     "PID",
     "BaseModel",
+    "ControlLoop",
     "Description",
     "Engine",
+    "Estimate",
+    "Experiment",
     "FileError",
     "InerticaError",
     "InputError",
     "Joint",
     "Layout",
     "Limits",
+    "Log",
     "ModelWarning",
+    "Motion",
     "Noise",
     "Parameters",
+    "Problem",
+    "Recipe",
     "Reduction",
+    "Result",
     "Robot",
+    "Sensors",
+    "Settings",
     "Simulation",
     "base_model",
     "base_model_along",
     "catalog",
+    "catalog_trajectory",
     "engine",
+    "identify",
     "load",
+    "load_trajectory",
+    "prepare",
+    "read_log",
     "save_model",
 ]
 

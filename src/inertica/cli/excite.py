@@ -164,13 +164,14 @@ def _document(description: Description, found: Design, files: list[str]) -> dict
         "evaluations": found.evaluations,
         "seconds": found.seconds,
         "stop": found.stop,
-        "extent": {"lower": q.min(axis=0), "upper": q.max(axis=0), "velocity": abs(dq).max(0), "acceleration": abs(ddq).max(0)},
+        "extent": {"lower": q.min(0), "upper": q.max(0), "velocity": abs(dq).max(0), "acceleration": abs(ddq).max(0)},
     }
 
 
 def _text(description: Description, found: Design, files: list[str]) -> Iterator[RenderableType]:
     yield f"{description.name}: {found.trajectory.describe()}"
-    yield f"{found.criterion} {found.value:.5g}, cond(W) {found.condition:.4g}, {found.evaluations} evaluations in {found.seconds:.1f} s"
+    effort = f"{found.evaluations} evaluations in {found.seconds:.1f} s"
+    yield f"{found.criterion} {found.value:.5g}, cond(W) {found.condition:.4g}, {effort}"
     q, dq, ddq = found.trajectory(np.linspace(0.0, found.trajectory.period, 2001))
     limits = description.robot.limits
     rows = [
