@@ -10,6 +10,7 @@ import argparse
 import importlib
 import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
@@ -85,7 +86,7 @@ def _dispatch(words: list[str]) -> int:
     module = importlib.import_module(f"inertica.cli.{name.replace('-', '_')}")
     parser = Parser(
         prog=f"inertica {name}",
-        description=module.__doc__,
+        description=_wrapped(module.__doc__ or ""),
         epilog=f"{_titled(module.EXAMPLES)}\n\n{_CODES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -125,6 +126,11 @@ def _top_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"inertica {__version__}")
     return parser
+
+
+def _wrapped(text: str) -> str:
+    """A docstring as help text: its paragraphs, each filled to a width that terminals have."""
+    return "\n\n".join(textwrap.fill(" ".join(part.split()), 96) for part in text.strip().split("\n\n"))
 
 
 def _titled(examples: str) -> str:
