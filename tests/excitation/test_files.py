@@ -12,9 +12,11 @@ import inertica as ia
 from excitation.families import KINDS, random_trajectory
 from inertica.errors import FileError, InputError
 from inertica.excitation import (
+    Condition,
     Sampled,
     above,
     catalog_trajectory,
+    evaluate,
     load_trajectory,
     read_trajectory,
     save_trajectory,
@@ -102,6 +104,9 @@ def test_shipped_trajectories_keep_every_limit(robot, kind):
     assert file.robot == robot and file.joints == description.robot.joint_names
     any_time = np.random.default_rng(0).uniform(0.0, file.trajectory.period, 20_000)
     assert violations(file.trajectory, constraints, any_time) == ()
+    base = ia.base_model(description.layout)
+    found = evaluate(file.trajectory, engine, base, Condition(), file.about["grid"])
+    assert found == pytest.approx(file.about["condition"], rel=1e-5) and found < 70.0
 
 
 def test_unknown_robot_is_named():

@@ -173,9 +173,10 @@ def _grid(trajectory: Trajectory | Shaped, grid: int | ArrayLike) -> Array:
 
 
 def _finer(t: Array, factor: int, family: Shaped) -> Array:
-    """A grid with every interval divided; that of a periodic motion goes on to the end of the period."""
+    """A grid with every interval divided, corners added; that of a periodic motion goes on to the end of the period."""
     ends = np.append(t, family.period) if family.periodic and t[-1] < family.period else t
-    return np.interp(np.arange((len(ends) - 1) * factor + 1) / factor, np.arange(len(ends)), ends)
+    even = np.interp(np.arange((len(ends) - 1) * factor + 1) / factor, np.arange(len(ends)), ends)
+    return np.union1d(even, family.corners)
 
 
 def _weight(rate: float | None, period: float, points: int) -> float:

@@ -62,11 +62,16 @@ class Spline(Shaped):
         along = quintic_step(self.times[:, None] / self.period).q
         return self.points[0] + along * (self.points[-1] - self.points[0])
 
+    @property
+    def corners(self) -> Array:
+        x = self.times
+        middles = [] if self.degree == 5 else [0.5 * (x[0] + x[1]), 0.5 * (x[-2] + x[-1])]
+        return np.unique(np.concatenate([x[1:-1], middles]))
+
     @cached_property
     def _splines(self) -> tuple[BSpline, BSpline, BSpline]:
         K, k, x = len(self.times), self.degree, self.times
-        inner = x[1:-1] if k == 5 else np.concatenate([[0.5 * (x[0] + x[1])], x[1:-1], [0.5 * (x[-2] + x[-1])]])
-        knot = np.concatenate([np.full(k + 1, x[0]), inner, np.full(k + 1, x[-1])])
+        knot = np.concatenate([np.full(k + 1, x[0]), self.corners, np.full(k + 1, x[-1])])
         rest = [(1, np.zeros(K)), (2, np.zeros(K))]
         spline = make_interp_spline(x, np.eye(K), k=k, t=knot, bc_type=(rest, rest))
         return spline, spline.derivative(1), spline.derivative(2)
@@ -128,6 +133,10 @@ class QuinticPoints(Shaped):
     @property
     def rests_at_ends(self) -> bool:
         return self.rest
+
+    @property
+    def corners(self) -> Array:
+        return self.times
 
     @cached_property
     def parameters(self) -> Array:

@@ -99,6 +99,11 @@ class Shaped(ABC):
         return True
 
     @property
+    def corners(self) -> Array:
+        """Times at which the acceleration is not smooth; its extremes may lie there."""
+        return np.zeros(0)
+
+    @property
     def n(self) -> int:
         return int(self.parameters.shape[1])
 

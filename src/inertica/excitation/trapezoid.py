@@ -78,6 +78,10 @@ class Trapezoid(Shaped):
         way.c = way.c * scale
         return way, way.derivative(1), way.derivative(2)
 
+    @property
+    def corners(self) -> Array:
+        return np.unique(self.times[:-1, None] + np.diff(self.times)[:, None] * self._profile[0].x)
+
     def basis(self, t: Array) -> Samples:
         segment = np.clip(np.searchsorted(self.times, t, side="right") - 1, 0, len(self.times) - 2)
         length = np.diff(self.times)[segment]
