@@ -18,6 +18,9 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 BLOCKS = 10
+FEWEST = 100
+"""Rows below which no delay is stated: tenths of the record would differ by chance."""
+
 STEPS = 60
 """Delays tried on either side."""
 
@@ -63,7 +66,7 @@ def scan(t: Array, use: Mask, W: Array, later: Callable[[Array], Array], reach: 
     A = W[rows]
     size = np.linalg.norm(A, axis=0)
     A = A[:, size > 1e-12 * size.max(initial=0.0)] / size[size > 1e-12 * size.max(initial=0.0)]
-    if len(A) < max(2 * A.shape[1], 4 * BLOCKS) or not A.shape[1]:
+    if len(A) < max(3 * A.shape[1], FEWEST) or not A.shape[1]:
         return UNTOLD
     delays = np.linspace(-reach, reach, 2 * STEPS + 1)
     Q = np.linalg.qr(A)[0]

@@ -31,6 +31,9 @@ SHOWN = 0.35
 LARGE_RESIDUAL, FOLLOWS = 0.1, 0.6
 """A residual above 10 % of the torque, 60 % of whose energy another joint's motion explains, looks like a coupling."""
 
+ROWS_PER_COLUMN = 3
+"""Fewer rows than this per column, and extra columns explain anything."""
+
 LABELS = ("determined", "weak", "negligible", "not determined")
 MOST_NAMED = 12
 
@@ -142,8 +145,10 @@ def couplings(fit: PlainFit, logs: Sequence[Observed]) -> Finding:
     for j in range(n):
         W = np.vstack([o.joints[j].W[o.use] for o in logs])
         y = np.concatenate([o.joints[j].y[o.use] for o in logs])
+        if len(y) < ROWS_PER_COLUMN * W.shape[1]:
+            continue
         for k in range(n):
-            if k == j or fit.residual[j] <= LARGE_RESIDUAL:
+            if k == j or fit.residual[j] <= LARGE_RESIDUAL or np.ptp(y) < 1e-6 * np.abs(y).max(initial=0.0):
                 continue
             extra = np.vstack([_joint_motion(o, j, k)[o.use] for o in logs])
             before, after = solve_with(W, y, extra)

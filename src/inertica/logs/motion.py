@@ -20,9 +20,9 @@ from inertica.logs.resample import interpolant
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-BORDER, STANDSTILL = "border", "standstill"
-UNSPOILED = (BORDER, STANDSTILL)
-"""Reasons for a mask that leave the values themselves right (a border is only right enough not to matter to its neighbours)."""
+BORDER, STANDSTILL, BRIDGED = "border", "standstill", "bridged"
+UNSPOILED = (BORDER, STANDSTILL, BRIDGED)
+"""Reasons for a mask that leave the values themselves right, or right enough not to matter to their neighbours."""
 
 
 @dataclass(frozen=True, eq=False)

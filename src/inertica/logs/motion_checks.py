@@ -26,7 +26,7 @@ REACH, REACH_SAMPLES = 0.06, 5.0
 
 CLEAR_DELAY, LEAST_DELAY, LEAST_GAIN, LEAST_LEVERAGE = 3.0, 0.25, 0.9, 0.6
 """A delay counts when it is 3 standard deviations and a quarter of a sample, takes 10 % off the residual, and parameters cannot
-imitate it."""
+imitate it; or when it takes half of the residual off, which no parameter did."""
 
 CLEAR_SIGN, LEAST_SHARE = 5.0, 0.2
 """A sign counts as wrong beyond 5 standard deviations, when what it rests on is a fifth of the torque or more."""
@@ -61,7 +61,7 @@ def velocity(o: Observed) -> Finding | None:
     smooth = m.decimator.filtered(m.recipe.filter.smoothed(recorded, clock.dt))
     own = o.reduced(m.dq)
     reach = max(REACH, REACH_SAMPLES * m.dt)
-    lags = [scan(o.t, o.use, own[:, [j]], CubicSpline(m.t, smooth[:, j]), reach) for j in range(m.n)]
+    lags = [scan(o.t, o.settled, own[:, [j]], CubicSpline(m.t, smooth[:, j]), reach) for j in range(m.n)]
     size = np.sum(own[o.use] ** 2, axis=0)
     there = smooth[o.rows][o.use]
     scale = np.sum(there * own[o.use], axis=0) / np.where(size > 0.0, size, 1.0)
@@ -89,14 +89,14 @@ def delays(bands: Sequence[Observed]) -> Finding:
     reach = max(REACH, REACH_SAMPLES * m.dt)
     found: list[Delay] = []
     for j in range(m.n):
-        each = [scan(o.t, o.use, o.joints[j].W, o.later(j), reach) for o in bands]
+        each = [scan(o.t, o.settled, o.joints[j].W, o.later(j), reach) for o in bands]
         found.append(combined(each[0], each[1:]))
     late = [j for j, d in enumerate(found) if _counts(d, m.dt)]
     numbers = {
         "delay": [d.value for d in found], "sd": [d.sd for d in found], "residual": [d.residual for d in found],
         "residual_ratio": [d.gain for d in found], "leverage": [d.leverage for d in found], "joints": [j + 1 for j in late],
     }  # fmt: skip
-    listed = ", ".join(f"{1e3 * d.value:.2g} ± {1e3 * d.sd:.1g}" if d.told else "?" for d in found)
+    listed = ", ".join(f"{1e3 * d.value:.2g} ± {1e3 * d.sd:.2g}" if d.told else "?" for d in found)
     if not late:
         return Finding("delay", "fine", f"no clear delay of torque ({listed} ms)", numbers=numbers)
     side = "later than" if all(found[j].value > 0 for j in late) else "shifted against"
@@ -107,7 +107,7 @@ def delays(bands: Sequence[Observed]) -> Finding:
 
 def _counts(d: Delay, dt: float) -> bool:
     clear = d.told and abs(d.value) > max(CLEAR_DELAY * d.sd, LEAST_DELAY * dt)
-    return clear and d.gain < LEAST_GAIN and d.leverage > LEAST_LEVERAGE
+    return clear and (d.gain < 0.5 or (d.gain < LEAST_GAIN and d.leverage > LEAST_LEVERAGE))
 
 
 def signs(o: Observed, engine: Engine, prior: Parameters) -> Finding:

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from inertica.dynamics.engine import Engine
 from inertica.identifiability.base import BaseModel
 from inertica.logs.bandwidth import bandwidth
+from inertica.logs.decimate import EDGE
 from inertica.logs.filters import Butterworth, Unfiltered, default_cutoff
 from inertica.logs.log import Log
 from inertica.logs.motion import Motion
@@ -32,6 +33,9 @@ FINEST = 0.13
 """Part of the sampling rate that the low-pass may reach: ratio 3, so that reading between samples does not act as a filter."""
 
 ROWS_PER_PARAMETER = 2.0
+
+SETTLED, MOST_UNSETTLED = 7.0, 0.12
+"""Periods of the cut-off after which the ends of a record are forgotten, and the part of it that this may cost at each end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +64,14 @@ class Observed:
     @property
     def t(self) -> Array:
         return self.motion.t[self.rows]
+
+    @cached_property
+    def settled(self) -> Mask:
+        """Rows that count and lie far from the ends, where a low-pass and a shift of time do not commute."""
+        t = self.t
+        cutoff = 0.5 * EDGE * self.motion.rate / self.motion.decimator.ratio
+        away = min(SETTLED / cutoff, MOST_UNSETTLED * float(t[-1] - t[0]))
+        return np.asarray(self.use & (t >= t[0] + away) & (t <= t[-1] - away))
 
     def later(self, joint: int) -> Callable[[Array], Array]:
         """The low-passed torque of a joint as a function of time."""
@@ -139,8 +151,11 @@ def plain_fit(logs: Sequence[Observed], base: BaseModel) -> PlainFit:
             blocks.append(np.asarray(np.linalg.qr(block, mode="r")))
         R = np.asarray(np.linalg.qr(np.vstack([w * block for w, block in zip(weights, blocks, strict=True)]), mode="r"))
         plain = np.asarray(np.linalg.qr(np.vstack(blocks), mode="r"))
-    beta, sd = _solved(R[:b, :b], R[:b, b])
-    effect = parts.max(axis=0) * (np.abs(beta) + 2.0 * np.where(np.isfinite(sd), sd, 1e300))
+    z = np.zeros(b)
+    z[: min(len(R), b)] = R[:b, b]
+    beta, sd = _solved(_square(R, b), z)
+    finite = np.isfinite(sd)
+    effect = np.where(finite, parts.max(axis=0) * (np.abs(beta) + 2.0 * np.where(finite, sd, 0.0)), np.inf)
     errors = tuple(_errors(o, beta) for o in logs)
     torque = [np.column_stack([rows.y for rows in o.joints]) for o in logs]
     left = np.array([np.sum(e[o.use] ** 2, axis=0) for e, o in zip(errors, logs, strict=True)]).sum(axis=0)
@@ -176,7 +191,7 @@ def _solved(R: Array, z: Array) -> tuple[Array, Array]:
     size = np.linalg.norm(R, axis=0)
     scale = np.where(size > 0.0, size, 1.0)
     U, s, Vt = np.linalg.svd(R / scale)
-    good = s > 1e-10 * s[0]
+    good = s > 1e-10 * max(float(s[0]), 1e-300)
     x = Vt.T[:, good] @ ((U.T[good] @ z) / s[good])
     variance = np.sum((Vt.T[:, good] / s[good]) ** 2, axis=1)
     lost = np.any(np.abs(Vt.T[:, ~good]) > 1e-6, axis=1) if not good.all() else np.zeros(len(s), bool)

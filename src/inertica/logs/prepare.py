@@ -11,7 +11,7 @@ from inertica.errors import InputError
 from inertica.logs.decimate import Decimator, widened
 from inertica.logs.filters import Filter, Fourier, Kinematics, noise_gains
 from inertica.logs.log import Log
-from inertica.logs.motion import BORDER, STANDSTILL, Motion
+from inertica.logs.motion import BORDER, BRIDGED, STANDSTILL, Motion
 from inertica.logs.noise import position_noise
 from inertica.logs.periods import Folded, Variances, detect_period
 from inertica.logs.recipe import Recipe
@@ -22,6 +22,9 @@ Mask = NDArray[np.bool_]
 
 MOST_BORDER = 0.05
 """A border that nobody states takes at most this part of the record at each end."""
+
+BRIDGE = 0.1
+"""Gaps up to this part of the filter's reach, a quarter of a period of its cut-off, are interpolated without harm to neighbours."""
 
 SLOW = 4.0
 """A joint rests when its velocity is below this many standard deviations of the velocity noise."""
@@ -184,17 +187,20 @@ class _Preparation:
         return chosen.kinematics(y, dt)
 
     def _widen(self) -> None:
-        """A wrong sample spoils what the filter makes of its neighbours."""
-        spoiled = np.any(list(self.masks.values()), axis=0) if self.masks else np.zeros(len(self.q), bool)
-        if not spoiled.any():
+        """A wrong sample spoils what the filter makes of its neighbours; gaps short against the filter are bridged well enough."""
+        missing = np.any(list(self.masks.values()), axis=0) if self.masks else np.zeros(len(self.q), bool)
+        if not missing.any():
             self.done["masks"] = "no sample of the log is masked"
             return
         reach = self.recipe.filter.reach(self.clock.dt)
-        near = widened(spoiled, reach) & ~spoiled
-        self.masks["near a masked sample"] = near
+        short = missing & ~long_runs(missing, int(BRIDGE * reach))
+        spoiled = missing & ~short
+        near = widened(spoiled, reach) & ~missing
+        self.masks = {reason: mask & spoiled for reason, mask in self.masks.items()}
+        self.masks |= {BRIDGED: short, "near a masked sample": near}
         self.done["masks"] = (
-            f"{int(spoiled.sum())} samples that are masked or missing in the log are masked, and {int(near.sum())} neighbours "
-            f"within {reach} samples, whose filtered values they spoil"
+            f"{int(missing.sum())} samples that are masked or missing in the log are masked, and {int(near.sum())} neighbours "
+            f"within {reach} samples of gaps longer than {int(BRIDGE * reach)} samples, whose filtered values they spoil"
         )
 
     def _border(self, count: int) -> int:
@@ -240,9 +246,19 @@ class _Preparation:
         return decimator
 
 
+def long_runs(mask: Mask, most: int) -> Mask:
+    """Those masked samples that lie in runs of more than `most`."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
+    out = np.zeros(len(mask), bool)
+    for start, stop in zip(edges[::2], edges[1::2], strict=True):
+        out[start:stop] = stop - start > most
+    return out
+
+
 def resting_threshold(q: Array, dq: Array, chosen: Filter, dt: float, part: float) -> Array:
     """(n,) velocities below which a joint rests: a part of its rms velocity, or what noise of the position makes of velocity."""
-    noise = position_noise(q) * noise_gains(chosen, dt)[1]
+    rounding = 1e3 * np.finfo(float).eps * np.abs(q).max(axis=0) / dt
+    noise = np.maximum(position_noise(q) * noise_gains(chosen, dt)[1], rounding)
     return np.asarray(np.maximum(part * np.sqrt(np.mean(dq**2, axis=0)), SLOW * noise))
 
 

@@ -13,12 +13,17 @@ from inertica.errors import InputError
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs import determined, motion_checks, signal_checks
 from inertica.logs.findings import Finding, Quality
+from inertica.logs.flips import flipped_joint
 from inertica.logs.log import Log
 from inertica.logs.plainfit import Observed, observed, plain_fit, suggested_cutoff
 from inertica.robot.description import Description
 
 SHORTEST = 200
 """Usable samples below which motion and torque are not looked at."""
+
+
+FEWEST_ROWS = 20
+"""Rows of the plain fit below which nothing is fitted."""
 
 
 def check(description: Description, logs: Sequence[Log]) -> Quality:
@@ -72,6 +77,10 @@ def _alone(engine: Engine, base: BaseModel, description: Description, log: Log) 
         return found, None
     cutoff = suggested_cutoff(log, base.rank)
     o, lower, upper = (observed(engine, log, base, description.prior, factor * cutoff) for factor in (1.0, 0.5, 2.0))
+    rows = int(np.count_nonzero(o.use))
+    if rows < FEWEST_ROWS:
+        text = f"masks, gaps and standstill leave {rows} samples at the motion's bandwidth, too few to hold torque against motion"
+        return [*found, Finding("length", "problem", text, "record longer, with fewer gaps", numbers={"rows": rows})], None
     found += [
         signal_checks.repeated_samples(log, o.motion),
         signal_checks.quantisation(log, o.motion),
@@ -81,7 +90,10 @@ def _alone(engine: Engine, base: BaseModel, description: Description, log: Log) 
     ]
     speed = motion_checks.velocity(o)
     found += [speed] if speed is not None else []
-    found += [motion_checks.signs(o, engine, description.prior), motion_checks.delays([o, lower, upper])]
+    signs = motion_checks.signs(o, engine, description.prior)
+    if signs.verdict == "fine":
+        signs = flipped_joint(engine, base, description.prior, log, cutoff) or signs
+    found += [signs, motion_checks.delays([o, lower, upper])]
     text = f"a low-pass of {cutoff:.3g} Hz for torque and regressor columns, {2 * cutoff:.3g} Hz for positions, suits this motion"
     found.append(Finding("bandwidth", "fine", text, numbers={"cutoff": cutoff}))
     return found, o

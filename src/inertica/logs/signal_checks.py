@@ -105,7 +105,10 @@ def repeated_samples(log: Log, motion: Motion) -> Finding:
     for symbol in ("q", "tau"):
         for j, column in enumerate(log.need(symbol).T):
             step = quantisation_step(column) or 0.0
-            same = (np.diff(column) == 0.0) & moving
+            if np.ptp(column[np.isfinite(column)]) == 0.0:
+                continue  # a dead channel, which has its own finding
+            at_end = (column == np.nanmax(column)) | (column == np.nanmin(column))  # so has a flat top
+            same = (np.diff(column) == 0.0) & moving & ~at_end[1:]
             if symbol == "q":  # only where the joint should have advanced by more than a step
                 speed = np.interp(log.t, motion.t, np.abs(motion.dq[:, j]))
                 same &= (speed[1:] * np.diff(log.t) > HELD_STEPS * step) & (speed[1:] > 0.2 * speed.max())

@@ -1,0 +1,131 @@
+"""Options and text that `identify`, `compare` and `predict` share."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from inertica.cli.console import table
+from inertica.errors import InputError
+from inertica.logs.log import Log
+from inertica.logs.read import read_log
+from inertica.report.tables import short_names
+from inertica.robot import friction
+from inertica.robot.description import Description
+from inertica.robot.load import load
+from inertica.validation.residuals import Residual
+from inertica.workflow.identify import Settings
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def add_inputs(parser: argparse.ArgumentParser) -> None:
+    """ROBOT LOG... [--validate LOG]..."""
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
+    parser.add_argument("logs", metavar="LOG", nargs="+", help="recorded motion; FILE@t0:t1 takes a slice; all enter one fit")
+    parser.add_argument(
+        "--validate", metavar="LOG", action="append", default=[], help="a log that is only predicted; may be given several times"
+    )
+
+
+def add_choices(parser: argparse.ArgumentParser) -> None:
+    """What is chosen by cross-validation unless it is stated."""
+    fixed = parser.add_argument_group("choices", "made by cross-validation on the logs unless they are stated here")
+    fixed.add_argument("--cutoff", metavar="HZ", type=_positive, help="of the filter of positions")
+    fixed.add_argument("--decimate", metavar="HZ", type=_positive, help="bandwidth to decimate to; follows the cut-off")
+    fixed.add_argument("--delay", metavar="S[,S..]", type=_numbers, help="of torque behind motion in s, one or one per joint")
+    fixed.add_argument("--friction", metavar="A,B", help=f"laws on every joint: {', '.join(friction.LAWS)}, or none")
+    fixed.add_argument("--velocity", choices=("recorded", "differences"), help="where velocity comes from")
+
+
+def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
+    """What the command line fixes."""
+    delay = arguments.delay[0] if arguments.delay and len(arguments.delay) == 1 else arguments.delay
+    laws = None if arguments.friction in (None, "auto") else _laws(arguments.friction)
+    return Settings(method, arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the command line names, read.
+
+    Args:
+        description: the robot.
+        logs: to fit.
+        validation: name as typed -> log.
+        seconds: what reading took.
+    """
+
+    description: Description
+    logs: tuple[Log, ...]
+    validation: Mapping[str, Log]
+    seconds: float
+
+    @property
+    def data_sets(self) -> Mapping[str, Sequence[Log]]:
+        """Data set -> its logs, `identification` first."""
+        return {"identification": self.logs} | {name: (log,) for name, log in self.validation.items()}
+
+
+def read_inputs(arguments: argparse.Namespace) -> Inputs:
+    start = time.perf_counter()
+    description = load(arguments.robot)
+    logs = tuple(read_log(name, description) for name in arguments.logs)
+    validation = {name: read_log(name, description) for name in arguments.validate}
+    return Inputs(description, logs, validation, time.perf_counter() - start)
+
+
+def residual_table(residuals: Mapping[str, Residual]) -> RenderableType:
+    """Relative residuals per data set and joint, in percent."""
+    joints = [str(j + 1) for j in range(len(next(iter(residuals.values())).raw.per_joint))]
+    rows = [
+        [name if kind == "raw" else "", kind, *(percent(x) for x in (relative.all, *relative.per_joint))]
+        for name, r in zip(short_names(list(residuals)), residuals.values(), strict=True)
+        for kind, relative in (("raw", r.raw), ("filtered", r.filtered))
+    ]
+    title = "residuals |measured - predicted| / |measured| in percent, over all joints and for each"
+    return table(title, ("data set", "", "all", *joints), rows, right=("all", *joints))
+
+
+def percent(value: float) -> str:
+    return f"{100.0 * value:.2f}" if math.isfinite(value) else "-"
+
+
+def _positive(word: str) -> float:
+    value = _number(word)
+    if not 0.0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"'{word}' should be a number of Hz greater than zero")
+    return value
+
+
+def _numbers(word: str) -> tuple[float, ...]:
+    values = tuple(_number(part) for part in word.split(","))
+    if not all(map(math.isfinite, values)):
+        raise argparse.ArgumentTypeError(f"'{word}' should be finite numbers of seconds")
+    return values
+
+
+def _number(word: str) -> float:
+    try:
+        return float(word)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{word}' is not a number") from None
+
+
+def _laws(words: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in words.split(",") if name.strip())
+    if not names:
+        raise InputError(f"--friction names no law; choose from {', '.join(friction.LAWS)}, or none")
+    if names == ("none",):
+        return ()
+    for name in names:
+        if friction.law(name, 0).memory:
+            raise InputError(
+                f"the friction law '{name}' is for simulation; identification needs laws that are linear in parameters"
+            )
+    return names

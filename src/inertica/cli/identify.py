@@ -1,0 +1,170 @@
+"""Finds the dynamic parameters of a robot from recorded motion, says which can be trusted, and
+writes them back into the model.  Filter, delay, friction laws and method are chosen by
+cross-validation on the logs themselves; any of them can be fixed.
+
+ROBOT is a built-in name, a DH YAML, a URDF, an MJCF or a robot card.  LOG is CSV (also gzipped),
+Parquet, NPZ, MAT, a ROS bag or MCAP: t, q1.., tau1.. in SI units; FILE@t0:t1 takes a slice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inertica.cli.console import Answer, number, progress_line, table
+from inertica.cli.fitting import add_choices, add_inputs, read_inputs, residual_table, settings
+from inertica.errors import InputError, ModelWarning
+from inertica.estimators.registry import METHODS, method
+from inertica.identifiability.labels import INTERVAL, LABELS
+from inertica.report.style import LABEL_COLOURS
+from inertica.report.verdict import BAD, DOUBTFUL, GOOD, verdict
+from inertica.workflow.identify import identify
+from inertica.workflow.result import Result
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+EXAMPLES = """\
+inertica identify card.yaml run1.csv.gz --validate run2.csv.gz -o result/
+inertica identify arm.urdf run1.csv run2.csv --method ols --cutoff 20 --friction viscous,coulomb
+inertica identify card.yaml run1.csv.gz@0:4 --validate run1.csv.gz@4:5 --json
+"""
+
+_VERDICT_STYLES = {GOOD: "bold green", DOUBTFUL: "bold yellow", BAD: "bold red"}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_inputs(parser)
+    parser.add_argument("--method", metavar="M", default="auto", help=f"auto (the default), or one of {', '.join(METHODS)}")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", type=Path,
+        help="write result.json, the identified model, parameters.csv and report.html",
+    )  # fmt: skip
+    add_choices(parser)
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    if arguments.method != "auto":
+        method(arguments.method)
+    chosen = settings(arguments, arguments.method)
+    if arguments.output is not None:
+        check_output(arguments.output)
+    files: tuple[str, ...] = ()
+    with progress_line() as say:
+        say("reading")
+        inputs = read_inputs(arguments)
+        result = identify(
+            inputs.description, inputs.logs, validate=tuple(inputs.validation.values()), settings=chosen, progress=say
+        )
+        result = renamed(result, {str(log.origin): name for name, log in inputs.validation.items()})
+        result = replace(result, time={**result.time, "read": inputs.seconds})
+        if arguments.output is not None:
+            from inertica.report.bundle import write_bundle
+
+            say("writing the report")
+            bundle = write_bundle(result, inputs.data_sets, arguments.output)
+            result, files = bundle.result, tuple(str(bundle.folder / name) for name in bundle.files)
+    view = View(result, files)
+    if arguments.json:
+        view.warn()
+    return Answer(view.document(), view.text)
+
+
+def check_output(folder: Path) -> None:
+    """Before any work: can a folder be there?"""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; give the name of a folder to write into")
+
+
+def renamed(result: Result, names: Mapping[str, str]) -> Result:
+    """Data sets under the names the user typed."""
+
+    def named(mapping: Mapping[str, object]) -> dict[str, object]:
+        return {names.get(key, key): value for key, value in mapping.items()}
+
+    return replace(result, residuals=named(result.residuals), logs=named(result.logs))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class View:
+    """A result as a document and as text."""
+
+    result: Result
+    files: Sequence[str] = ()
+
+    def document(self) -> dict[str, object]:
+        judged = verdict(self.result)
+        return self.result.document() | {
+            "verdict": {"level": judged.level, "sentence": judged.sentence},
+            "files": list(self.files),
+        }
+
+    def warn(self) -> None:
+        """The result's warnings on stderr, and so in the JSON document."""
+        for sentence in self.result.warnings:
+            warnings.warn(ModelWarning(sentence), stacklevel=2)
+
+    def text(self) -> Iterator[RenderableType]:
+        from rich.text import Text
+
+        result = self.result
+        yield Text(f"{result.description.name}: {result.estimate.base.rank} base parameters by {result.method}", "bold")
+        judged = verdict(result)
+        yield Text.assemble((f"{judged.headline}. ", _VERDICT_STYLES[judged.level]), judged.sentence, "\n")
+        yield table("choices", ("subject", "decision"), [[c.subject, c.sentence] for c in result.choices])
+        yield residual_table(result.residuals)
+        yield from self._base()
+        yield from self._standard()
+        yield f"time: {', '.join(f'{stage} {seconds:.2f} s' for stage, seconds in result.time.items())}"
+        if self.files:
+            yield f"written: {', '.join(self.files)}"
+        self.warn()
+
+    def _base(self) -> Iterator[RenderableType]:
+        e = self.result.estimate
+        rows = [
+            [name, number(value), number(INTERVAL * spread, 3), number(relative, 3), relation]
+            for name, value, spread, relative, relation in zip(
+                e.base.names, e.beta, e.std, e.relative_std, e.base.relations, strict=True
+            )
+        ]
+        columns = ("base", "value", "± 95 %", "std (%)", "relation")
+        title = f"base parameters; condition number {number(e.condition, 3)}"
+        yield table(title, columns, rows, right=columns[1:4])
+
+    def _standard(self) -> Iterator[RenderableType]:
+        result = self.result
+        rows: list[list[RenderableType]] = []
+        listed = zip(
+            result.parameters.layout.parameters,
+            result.parameters.values,
+            result.std,
+            result.description.prior.values,
+            strict=True,
+        )
+        for p, value, spread, prior in listed:
+            shown = (number(_tidy(value)), number(INTERVAL * spread, 3), number(_tidy(prior)))
+            rows.append([p.name, *shown, p.unit, marked(result.labels[p.name])])
+        words = list(result.labels.values())
+        counts = ", ".join(f"{words.count(word)} {word}" for word in LABELS if word in words)
+        columns = ("name", "value", "± 95 %", "prior", "unit", "trust")
+        yield table(f"standard parameters: {counts}", columns, rows, right=columns[1:4])
+
+
+def marked(label: str) -> Text:
+    """A trust label in its colours."""
+    from rich.style import Style
+    from rich.text import Text
+
+    fill, ink = LABEL_COLOURS[label]
+    return Text(f" {label} ", Style(color=ink, bgcolor=fill))
+
+
+def _tidy(value: float) -> float:
+    """Rounding of a zero is shown as zero."""
+    return 0.0 if abs(value) < 1e-12 else float(value)

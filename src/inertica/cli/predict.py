@@ -1,0 +1,86 @@
+"""Predicts the torques of another log with a saved result, and says how far they are from the
+measured ones.  RESULT is the folder that identify wrote, LOG any log of the same robot; without
+measured torque it is only predicted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.cli.console import Answer, number, progress, table
+from inertica.cli.fitting import residual_table
+from inertica.logs.log import Log
+from inertica.logs.read import read_log
+from inertica.workflow.folder import whole_file
+from inertica.workflow.result import Result
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+EXAMPLES = """\
+inertica predict result/ run3.csv.gz
+inertica predict result/ run3.csv.gz@2:10 -o predicted.csv --json
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("result", metavar="RESULT", help="folder of a result")
+    parser.add_argument("log", metavar="LOG", help="recorded motion; FILE@t0:t1 takes a slice")
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write t, predicted1.. and tau1.. as .csv or .csv.gz")
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    with progress("predicting"):
+        result = Result.load(arguments.result)
+        log = read_log(arguments.log, result.description)
+        measured = log.tau is not None
+        if not measured:  # preparation wants a torque; nothing is compared with this one
+            log = replace(log, signals={**log.signals, "tau": np.zeros((len(log), log.n))})
+        predicted = result.predict(log)
+        residuals = {arguments.log: result.validate(log)} if measured else {}
+    if arguments.output is not None:
+        write_csv(arguments.output, log, predicted, measured)
+    names = result.description.robot.joint_names
+    rms = np.sqrt(np.nanmean(predicted**2, axis=0))
+    peak = np.nanmax(np.abs(predicted), axis=0)
+
+    def text() -> Iterator[RenderableType]:
+        rows = [
+            [f"{j + 1} {name}", number(rms[j]), number(peak[j]), result.description.robot.joints[j].effort_unit]
+            for j, name in enumerate(names)
+        ]
+        title = f"torques of {result.description.name} ({result.method}) at {len(log)} samples of {arguments.log}"
+        yield table(title, ("joint", "rms", "largest", "unit"), rows, right=("rms", "largest"))
+        yield residual_table(residuals) if residuals else "the log has no measured torque to compare with"
+        if arguments.output is not None:
+            yield f"written: {arguments.output}"
+
+    document = {
+        "robot": result.description.name,
+        "method": result.method,
+        "samples": len(log),
+        "rms": rms,
+        "largest": peak,
+        "residual": {name: r.document() for name, r in residuals.items()},
+        "file": None if arguments.output is None else str(arguments.output),
+    }
+    return Answer(document, text)
+
+
+def write_csv(path: Path, log: Log, predicted: NDArray[np.float64], measured: bool) -> None:
+    """Predicted torques at the samples of a log, and the measured ones beside them."""
+    n = log.n
+    header = ["t", *(f"predicted{j + 1}" for j in range(n)), *(f"tau{j + 1}" for j in range(n) if measured)]
+    columns = [log.t, predicted, *([log.need("tau")] if measured else [])]
+    rows = np.column_stack(columns).tolist()
+    data = (",".join(header) + "\n" + "".join(",".join(map(repr, row)) + "\n" for row in rows)).encode("ascii")
+    with whole_file(path) as temporary:
+        temporary.write_bytes(gzip.compress(data, 6, mtime=0) if path.name.endswith(".gz") else data)
