@@ -32,6 +32,7 @@ from inertica.workflow.choice import Choice, Say
 from inertica.workflow.delay_choice import DelaySearch
 from inertica.workflow.filter_choice import FilterSearch, recipe_for
 from inertica.workflow.friction_choice import FrictionSearch, assumed_friction
+from inertica.workflow.inputs import check_logs
 from inertica.workflow.method_choice import MethodSearch
 from inertica.workflow.result import Result, validated
 
@@ -105,6 +106,7 @@ class _Identification:
             self.description = robot if isinstance(robot, Description) else load(robot)
             self.logs = [self._read(x) for x in logs]
             self.validation = {self._name(x): self._read(x) for x in validate}
+        check_logs(self.logs)
         for log in self.logs:
             self.warnings += [f"{log.origin}: {w}" for w in log.warnings]
 

@@ -1,0 +1,77 @@
+"""Blocked cross-validation from R factors against fits on explicit rows; figures of merit against their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from inertica.estimators.base import Problem
+from inertica.excitation import catalog_trajectory
+from inertica.experiment import Experiment, Sensors
+from inertica.identifiability.base import base_model
+from inertica.logs.filters import Butterworth
+from inertica.logs.prepare import prepare
+from inertica.logs.recipe import Recipe
+from inertica.robot.load import load
+from inertica.validation.blocks import Blocks
+from inertica.validation.residuals import Relative, Whiteness, residual
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    description = load("scara4")
+    experiment = Experiment.of(description, noise="standard", sensors=Sensors(rate=500))
+    logs = experiment.run(catalog_trajectory("scara4").trajectory, runs=2, seed=1, duration=4.0)
+    motions = tuple(prepare(log, Recipe(filter=Butterworth(cutoff=20.0))) for log in logs)
+    return Problem(base_model(description.layout), motions, description.prior)
+
+
+def test_scores_equal_fits_on_explicit_rows(problem: Problem) -> None:
+    blocks = Blocks(problem, folds=4)
+    assert len(blocks) == 4
+    score = blocks.evaluate()
+    kept = problem.base.kept
+    parts = []
+    for motion in problem.motions:
+        Y = problem.engine.regressor(motion.q, motion.dq, motion.ddq)[:, :, kept]
+        use = ~(motion.mask[:, None] | motion.resting)
+        for a, z in ((0, len(motion) // 2), (len(motion) // 2, len(motion))):
+            parts.append((Y[a:z], motion.tau[a:z], motion.tau_raw[a:z], use[a:z]))
+    for f in range(4):
+        rows, y = [], []
+        for k, (Y, tau, _, use) in enumerate(parts):
+            for j in range(4):
+                if k != f:
+                    rows.append(Y[use[:, j], j] * blocks.weights[j])
+                    y.append(tau[use[:, j], j] * blocks.weights[j])
+        beta = np.linalg.lstsq(np.vstack(rows), np.concatenate(y), rcond=None)[0]
+        Y, _, raw, _ = parts[f]
+        expected = np.sum((raw - Y @ beta) ** 2, axis=0)
+        assert np.allclose(score.squares[f], expected, rtol=1e-3)
+        assert np.allclose(score.sizes[f], np.sum(raw**2, axis=0), rtol=1e-9)
+
+
+def test_leaving_out_a_needed_parameter_costs(problem: Problem) -> None:
+    blocks = Blocks(problem)
+    active = np.array([name != "Fc3" for name in problem.base.names])
+    gain, error = blocks.evaluate().better_by(blocks.evaluate(active), joint=2)
+    assert gain > 0.5 and gain > 3 * error
+
+
+def test_relative_residuals_ignore_what_is_not_finite() -> None:
+    tau = np.array([[3.0, 1.0], [4.0, np.nan]])
+    found = Relative.of(tau, np.array([[0.0, 0.5], [0.0, 7.0]]))
+    assert found.per_joint == (1.0, 0.5)
+    assert found.all == pytest.approx(np.sqrt(25.25 / 26.0))
+    both = residual(tau, tau * 0.9, tau, tau)
+    assert both.raw.all == pytest.approx(0.1) and both.s_r == both.raw.all
+    assert both.s == pytest.approx(0.1 * np.sqrt(26.0) / 4)
+    assert both.d_tau == pytest.approx(0.1)
+
+
+def test_whiteness_tells_white_from_coloured() -> None:
+    rng = np.random.default_rng(0)
+    white = rng.normal(size=(4000, 2))
+    coloured = np.apply_along_axis(lambda x: np.convolve(x, np.ones(5), "same"), 0, white)
+    assert max(Whiteness.of(white).outside) < 0.25 and min(Whiteness.of(white).normal_p) > 1e-3
+    assert min(Whiteness.of(coloured).outside) > 0.15

@@ -1,0 +1,146 @@
+"""`identify` on simulated robots with known truth, and on real records."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inertica.dynamics.simulate import Noise
+from inertica.errors import InputError
+from inertica.excitation import catalog_trajectory
+from inertica.experiment import Experiment, Sensors
+from inertica.logs.log import Log
+from inertica.robot.load import load
+from inertica.workflow.identify import identify
+from inertica.workflow.result import Result
+
+
+def record(
+    name: str, kind: str = "identification", *, seed: int = 0, friction: str | None = None, noise: Noise | None = None, **sensors
+) -> Log:
+    description = load(name)
+    options = {"rate": 500.0} | sensors
+    experiment = Experiment.of(description, noise="standard", friction=friction, sensors=Sensors(**options))
+    if noise is not None:
+        experiment = replace(experiment, noise=noise)
+    return experiment.run(catalog_trajectory(name, kind).trajectory, seed=seed)[0]
+
+
+@pytest.fixture(scope="module")
+def simulated() -> Result:
+    return identify("scara4", [record("scara4")], validate=[record("scara4", "validation", seed=1)])
+
+
+def test_known_parameters_are_found_and_labelled(simulated: Result) -> None:
+    truth = load("scara4").prior
+    beta = simulated.estimate.base.beta(truth.on(simulated.parameters.layout).values)
+    z = (simulated.estimate.beta - beta) / simulated.estimate.std
+    assert np.abs(z).max() < 4.5 and np.median(np.abs(z)) < 1.5
+    sure = simulated.estimate.relative_std < 2.0
+    assert np.count_nonzero(sure) >= 4
+    assert np.abs(simulated.estimate.beta[sure] / beta[sure] - 1).max() < 0.05
+    labels = simulated.labels
+    assert labels["Fc1"] == labels["Fv3"] == "determined"
+    assert labels["XX1"] == "unidentifiable"
+    assert np.isinf(simulated.std[simulated.parameters.layout.index("XX1")])
+
+
+def test_it_predicts_a_motion_it_has_not_seen(simulated: Result) -> None:
+    (name,) = [n for n in simulated.residuals if n != "identification"]
+    assert simulated.residuals[name].filtered.all < 0.12
+    assert simulated.residuals[name].filtered.all < 0.5 * simulated.residuals[name].raw.all
+
+
+def test_standard_parameters_explain_what_the_base_parameters_do(simulated: Result) -> None:
+    base = simulated.estimate.base
+    assert np.allclose(base.beta(simulated.parameters.values), simulated.estimate.beta, rtol=1e-8, atol=1e-10)
+
+
+def test_every_choice_says_why(simulated: Result) -> None:
+    assert {c.subject for c in simulated.choices} >= {"filter", "delay", "method"}
+    for choice in simulated.choices:
+        assert len(choice.sentence) > 20
+
+
+def test_a_saved_result_predicts_the_same(simulated: Result, tmp_path) -> None:
+    simulated.save(tmp_path / "r")
+    again = Result.load(tmp_path / "r")
+    log = record("scara4", "validation", seed=5)
+    assert np.allclose(again.predict(log), simulated.predict(log), rtol=1e-9, atol=1e-9, equal_nan=True)
+    assert again.labels == dict(simulated.labels)
+    assert again.residuals["identification"].raw.all == pytest.approx(simulated.residuals["identification"].raw.all)
+    with pytest.raises(InputError, match="not the folder of a result"):
+        Result.load(tmp_path / "nothing")
+
+
+def test_without_validation_a_hold_out_is_reported() -> None:
+    result = identify("scara4", [record("scara4")], cutoff=20.0, delay=0.0, method="wls")
+    assert set(result.residuals) == {"identification", "hold-out"}
+    assert all(not c.automatic for c in result.choices if c.subject in ("filter", "delay", "method"))
+
+
+def test_delays_are_found_where_they_are() -> None:
+    late = record("scara4", noise=Noise(q=1e-6, tau=0.01), delay=[0.0, 0.02, 0.0, 0.01])
+    result = identify("scara4", [late], method="wls")
+    delays = np.array(result.recipe.delay)
+    assert delays[1] == pytest.approx(0.02, abs=0.003)
+    assert delays[3] == pytest.approx(0.01, abs=0.003)
+    assert delays[0] < 0.004 and delays[2] < 0.004
+
+
+def test_friction_that_is_not_there_is_not_chosen(tmp_path) -> None:
+    card = tmp_path / "card.yaml"
+    card.write_text("model: scara4\nfriction: auto\n")
+    viscous = identify(card, [record("scara4", friction="viscous")], cutoff=20.0, delay=0.0, method="wls")
+    assert not any(name.startswith("dFs") for name in viscous.parameters.layout.names)
+    found = viscous.parameters
+    for j in range(4):
+        name = f"Fc{j + 1}"
+        assert name not in found.layout.names or abs(found[name]) < 0.05 * load("scara4").prior[name]
+    both = identify(card, [record("scara4", friction="viscous_coulomb")], cutoff=20.0, delay=0.0, method="wls")
+    assert {"Fc1", "Fc2", "Fc3", "Fc4"} <= set(both.parameters.layout.names)
+
+
+def test_bad_input_is_one_sentence() -> None:
+    log = record("scara4")
+    with pytest.raises(InputError, match="has 4 joints, tx40 has 6"):
+        identify("tx40", [log])
+    with pytest.raises(InputError, match="unknown method 'wsl'"):
+        identify("scara4", [log], method="wsl")
+    with pytest.raises(InputError, match="at least one log"):
+        identify("scara4", [])
+    t = np.arange(4000) / 500.0
+    still = Log.from_arrays(t, {"q": np.zeros((4000, 4)), "tau": np.ones((4000, 4))})
+    with pytest.raises(InputError):
+        identify("scara4", [still])
+
+
+def test_a_joint_that_does_not_move_is_named() -> None:
+    log = record("scara4")
+    q, tau = log.need("q").copy(), log.need("tau").copy()
+    q[:, 3], tau[:, 3] = 0.1, 0.0
+    with pytest.raises(InputError, match="joint4 does not move"):
+        identify("scara4", [Log.from_arrays(log.t, {"q": q, "tau": tau}, log.joints)], cutoff=20.0, delay=0.0, method="wls")
+
+
+def test_real_six_joint_arm_with_coupled_wrist(real_data, tmp_path) -> None:
+    card = tmp_path / "card.yaml"
+    card.write_text(f"model: {real_data / 'tx40' / 'tx40.urdf'}\ncoupling: [{{motor: 6, joints: [5, 6]}}]\n")
+    log = real_data / "tx40" / "tx40_joint_public.csv.gz"
+    result = identify(card, [f"{log}@0:4.0"], validate=[f"{log}@4.0:5.2"])
+    assert result.residuals[f"{log}@4.0:5.2"].raw.all <= 0.169
+    assert 7.5 < result.parameters["Fv1"] < 9.0
+
+
+def test_real_arm_with_currents(real_data, tmp_path) -> None:
+    card, folder = tmp_path / "card.yaml", real_data / "ur10e"
+    gains = [11.976, 11.976, 9.839, 10.763, 10.763, 10.763]
+    card.write_text(f"model: {folder / 'ur10e.urdf'}\ntorque: {{from: current, gain: {gains}}}\n")
+    logs = [f"{folder}/ident_unloaded_a.csv.gz@6.756:37.388", f"{folder}/ident_unloaded_b.csv.gz@2.022:52.094"]
+    target = f"{folder}/valid_ptp.csv.gz@7.45:44.86"
+    result = identify(card, logs, validate=[target])
+    assert result.residuals[target].raw.all <= 0.056
+    delays = np.array(result.recipe.delay)
+    assert delays[3:].min() > 0.01  # the README: currents of joints 4 to 6 lag by about 25 ms
