@@ -1,234 +1,190 @@
-"""A tour without input: shows a built-in robot in short, then moves it under its own controller
-in simulation and says how well it tracks, with and without sensor noise, and how long it took.
+"""The whole way without input: a built-in robot follows an optimised trajectory under its own controller in simulation, the noisy
+log is checked and identified, methods are compared, and what was found is held against the truth that a simulation knows.
+
+With -o a folder with the log, the result and an HTML report is written.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.cli.console import Answer, number, progress, table
-from inertica.dynamics.engine import Engine
-from inertica.dynamics.laws import PD
-from inertica.dynamics.simulate import Noise, Simulation
-from inertica.errors import InerticaError, InputError
-from inertica.identifiability.base import BaseModel, base_model
-from inertica.identifiability.compiled import engine
+from inertica.cli.console import Answer, number, progress_line, table
+from inertica.errors import InputError
+from inertica.experiment import Experiment
 from inertica.robot.description import Description
 from inertica.robot.load import load
-from inertica.robot.model import Robot
+from inertica.workflow.choice import Say
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from inertica.identifiability.base import BaseModel
+    from inertica.logs.log import Log
+    from inertica.logs.quality import Quality
+    from inertica.workflow.compare import Comparison
 
 Array = NDArray[np.float64]
 
 EXAMPLES = """\
 inertica demo
-inertica demo --robot arm.yaml --json
+inertica demo -o demo/ --robot rv2sq
+inertica demo --robot scara4 --json
 """
 
 ROBOT = "tx40"
-DURATION = 10.0
-HARMONICS = 5
-SHARE = 0.7
-"""How much of the limits the reference uses."""
+METHODS = ("ols", "wls", "irls")
+SURE = 5.0
+"""Percent; base parameters with a smaller relative standard deviation are held against the truth."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--robot", metavar="ROBOT", default=ROBOT, help="built-in name or file with a pd loop (default: %(default)s)"
-    )
+    parser.add_argument("--robot", metavar="ROBOT", default=ROBOT, help="built-in robot (default: %(default)s)")
+    parser.add_argument("--noise", metavar="PRESET", help="noise preset of the robot; its first one by default")
+    parser.add_argument("--seed", type=int, default=0, help="of the noise (default 0)")
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="write log, result and report there")
 
 
 def run(arguments: argparse.Namespace) -> Answer:
-    robot = load(arguments.robot)
-    dt = 1.0 / _rate(robot)
-    seconds: dict[str, float] = {}
-    start = time.perf_counter()
-    with progress(f"finding the base parameters of {robot.name}"):
-        base = base_model(robot.layout)
-        compiled = engine(base)
-    seconds["model"] = time.perf_counter() - start
-    reference = multi_harmonic(robot.robot, robot.home, DURATION, dt)
-    preset, noise = _noise(robot)
-    runs: dict[str, Tracking] = {}
-    for name, disturbance in (("without_noise", None), ("with_noise", noise)):
-        if name == "with_noise" and disturbance is None:
-            continue
-        with progress(f"simulating {DURATION:g} s of {robot.name} {name.replace('_', ' ')}"):
-            runs[name] = _tracked(compiled, robot, reference, dt, disturbance)
-    seconds["compile"] = sum(r.compile_time for r in runs.values())
-    seconds["simulate"] = sum(r.time for r in runs.values())
-    tour = Tour(robot, base, dt, preset, runs, seconds)
-    return Answer(tour.document(), tour.text)
+    tour = Tour(load(arguments.robot))
+    with progress_line() as say:
+        tour.take(arguments.noise, arguments.seed, say)
+        files = tour.write(arguments.output) if arguments.output else ()
+    return Answer(tour.document() | {"files": list(files)}, lambda: tour.text(files))
 
 
-@dataclass(frozen=True)
-class Tracking:
-    """How far the simulated robot was from its reference: (n,) each, and what it cost in seconds."""
-
-    rms: Array
-    max: Array
-    compile_time: float
-    time: float
-
-    @property
-    def pace(self) -> float:
-        """Simulated seconds per second."""
-        return DURATION / self.time
-
-
-@dataclass(frozen=True)
 class Tour:
-    """What the demo found, as a document and as text."""
+    """What the demo does and found."""
 
-    robot: Description
     base: BaseModel
-    dt: float
-    preset: str | None
-    runs: Mapping[str, Tracking]
-    seconds: Mapping[str, float]
+    logs: tuple[Log, Log]
+    quality: Quality
+    found: Comparison
+    errors: dict[str, float]
+
+    def __init__(self, robot: Description) -> None:
+        self.robot = robot
+        self.preset: str | None = None
+        self.seconds: dict[str, float] = {}
+
+    def take(self, preset: str | None, seed: int, say: Say) -> None:
+        from inertica.excitation import catalog_trajectory
+        from inertica.identifiability.base import base_model
+        from inertica.logs.quality import check
+        from inertica.workflow.compare import compare
+        from inertica.workflow.identify import Settings
+
+        self.preset = preset or next(iter(self.robot.noise), None)
+        with self._timed("model"):
+            say(f"{self.robot.name}: base parameters")
+            self.base = base_model(self.robot.layout)
+        experiment = Experiment.of(self.robot, noise=self.preset)
+        with self._timed("simulate"):
+            say("simulating an identification and a validation run")
+            kinds = [catalog_trajectory(self.robot.name, kind).trajectory for kind in ("identification", "validation")]
+            first, second = (experiment.run(t, seed=seed, first_run=k)[0] for k, t in enumerate(kinds))
+            self.logs, self.control_rate = (first, second), experiment.loop.rate
+        with self._timed("check"):
+            say("checking the log")
+            self.quality = check(self.robot, [first])
+        with self._timed("identify"):
+            self.found = compare(self.robot, [first], METHODS, validate=[second], settings=Settings(), progress=say)
+        self.errors = self._errors()
+
+    def _errors(self) -> dict[str, float]:
+        """Relative error of base parameters the data determine well."""
+        estimate = self.found.reference.estimate
+        truth = estimate.base.beta(self.robot.prior.on(estimate.base.layout).values)
+        sure = (estimate.relative_std < SURE) & (truth != 0.0)
+        listed = zip(estimate.base.names, estimate.beta, truth, sure, strict=True)
+        return {name: float(found / true - 1.0) for name, found, true, good in listed if good}
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[stage] = time.perf_counter() - start
+
+    def write(self, folder: Path) -> tuple[str, ...]:
+        from inertica.report.report import write_report
+
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{folder} cannot be made: {error.strerror}") from None
+        names = []
+        for name, log in zip(("identification", "validation"), self.logs, strict=True):
+            log.save(folder / f"{name}.csv.gz")
+            names.append(str(folder / f"{name}.csv.gz"))
+        result = self.found.reference
+        result.save(folder / "result")
+        sets = dict(zip(result.residuals, [[self.logs[0]], [self.logs[1]]], strict=True))
+        with self._timed("report"):
+            write_report(result, sets, folder / "report.html")
+        return (*names, str(folder / "result"), str(folder / "report.html"))
+
+    def tracking(self) -> Array:
+        """(n,) rms distance between the reference and where the robot really was."""
+        log = self.logs[0]
+        return np.sqrt(np.mean((log.truth["q"] - log.need("qr")) ** 2, axis=0))
 
     def document(self) -> dict[str, object]:
+        result = self.found.reference
         return {
             "name": self.robot.name,
             "joints": self.robot.robot.n,
             "parameter_count": self.robot.layout.size,
             "base_count": self.base.rank,
-            "duration": DURATION,
-            "rate": 1.0 / self.dt,
             "noise": self.preset,
-            "tracking": {
-                name: {"rms": run.rms, "max": run.max, "time": run.time, "simulated_seconds_per_second": run.pace}
-                for name, run in self.runs.items()
+            "rate": self.control_rate,
+            "duration": self.logs[0].duration,
+            "tracking_rms": self.tracking(),
+            "check": self.quality.verdict,
+            "choices": {c.subject: c.value for c in result.choices},
+            "residual": {
+                name: r.document() for name, r in zip(("identification", "validation"), result.residuals.values(), strict=True)
             },
+            "methods": [
+                {"method": r.method, "failure": r.failure, "time": r.seconds, "raw": [x.raw.all for x in r.residuals.values()]}
+                for r in self.found.rows
+            ],
+            "base_errors": self.errors,
             "time": self.seconds,
         }
 
-    def text(self) -> Iterator[RenderableType]:
+    def text(self, files: tuple[str, ...]) -> Iterator[RenderableType]:
         from rich.text import Text
 
-        robot, runs = self.robot, self.runs
+        robot, result = self.robot, self.found.reference
         counts = f"{robot.robot.n} joints, {robot.layout.size} standard and {self.base.rank} base parameters"
         yield Text(f"{robot.name}: {counts}", "bold")
-        yield f"inertica show {robot.name} tells which they are and how they group.\n"
-        columns = [f"{what} {name.replace('_', ' ')}" for name in runs for what in ("rms", "max")]
+        error = ", ".join(number(1e3 * x, 3) for x in self.tracking())
+        noise = f"noise preset '{self.preset}'" if self.preset else "no noise"
+        yield f"simulated {self.logs[0].duration:.3g} s under its controller at {self.control_rate:g} Hz, {noise}"
+        yield f"tracking error, rms: {error} (1e-3 rad or m)\n"
+        yield f"check: {self.quality.verdict}; {self.quality.sentence}\n"
+        yield table("chosen by cross-validation", ("what", "why"), [[c.subject, c.sentence] for c in result.choices])
         rows = []
-        for j, joint in enumerate(robot.robot.joints):
-            values = [1e3 * float(getattr(run, what)[j]) for run in runs.values() for what in ("rms", "max")]
-            rows.append([joint.name, *(number(v, 3) for v in values), f"m{joint.unit}"])
-        title = f"tracking error over {DURATION:g} s at {1.0 / self.dt:g} Hz under the file's controller"
-        yield table(title, ("joint", *columns, "unit"), rows, right=columns)
-        if self.preset:
-            yield f"noise: preset '{self.preset}' of the file; the controller then sees differences of noisy positions\n"
-        times = [["base model", _seconds(self.seconds["model"])], ["simulation kernels", _seconds(self.seconds["compile"])]]
-        times += [
-            [
-                f"{DURATION:g} s {name.replace('_', ' ')}",
-                f"{_seconds(run.time)}, {number(run.pace, 3)} simulated seconds per second",
+        for row in self.found.rows:
+            scores = [f"{100 * r.raw.all:.2f} / {100 * r.filtered.all:.2f}" for r in row.residuals.values()] or [
+                row.failure or "",
+                "",
             ]
-            for name, run in runs.items()
-        ]
-        yield table("time (kernels are kept on disk, so the next start is faster)", ("what", "took"), times)
-
-
-def multi_harmonic(robot: Robot, home: tuple[float, ...], duration: float, dt: float, seed: int = 1) -> dict[str, Array]:
-    """A periodic reference within the limits that starts and ends at rest: q, dq, ddq, each (steps, n).
-
-        q_j(t) = c_j + sum_k a_jk sin(k w t) + b_jk (cos(k w t) - 1),   w = 2 pi / duration
-
-    with sum_k k a_jk = 0 and sum_k k^2 b_jk = 0, so that velocity and acceleration vanish at both ends.  Joints without limits
-    move about one radian (or 0.1 m) at most at 1 rad/s (0.1 m/s).
-    """
-    rng = np.random.default_rng(seed)
-    t = np.arange(round(duration / dt)) * dt
-    k = np.arange(1, HARMONICS + 1)
-    w = 2.0 * np.pi / duration
-    phase = np.outer(t, k * w)
-    sin, cos = np.sin(phase), np.cos(phase)
-    out = {name: np.empty((len(t), robot.n)) for name in ("q", "dq", "ddq")}
-    for j in range(robot.n):
-        a = _without(rng.normal(size=HARMONICS) / k, k)
-        b = _without(rng.normal(size=HARMONICS) / k, k**2)
-        shape = (
-            sin @ a + (cos - 1.0) @ b,
-            cos @ (k * w * a) - sin @ (k * w * b),
-            -(sin @ ((k * w) ** 2 * a)) - cos @ ((k * w) ** 2 * b),
-        )
-        centre, scale = _fitted(robot, j, home[j] if home else None, shape)
-        for name, signal, shift in zip(out, shape, (centre, 0.0, 0.0), strict=True):
-            out[name][:, j] = shift + scale * signal
-    return out
-
-
-def _without(values: Array, direction: NDArray[np.int64]) -> Array:
-    return values - direction * (values @ direction) / (direction @ direction)
-
-
-def _fitted(robot: Robot, j: int, home: float | None, shape: tuple[Array, Array, Array]) -> tuple[float, float]:
-    """Start and scale that put the shape into the limits of joint j: around home, or the middle where that is not allowed."""
-    limits, reach = robot.limits, 0.1 if robot.joints[j].prismatic else 1.0
-    q, dq, ddq = shape
-    middle = 0.5 * (q.min() + q.max())
-    half = 0.5 * (q.max() - q.min())
-    lower, upper = limits.lower[j], limits.upper[j]
-    centre = home if home is not None and lower < home < upper else _middle(lower, upper)
-    room = min(reach if not np.isfinite(x) else x for x in (upper - centre, centre - lower))
-    room, fast = min(room, np.pi), limits.velocity[j] if np.isfinite(limits.velocity[j]) else reach
-    scale = SHARE * min(room / half, fast / np.abs(dq).max(), limits.acceleration[j] / np.abs(ddq).max())
-    return float(centre - scale * middle), float(scale)
-
-
-def _middle(lower: float, upper: float) -> float:
-    if np.isfinite(lower) and np.isfinite(upper):
-        return 0.5 * (lower + upper)
-    return lower + 1.0 if np.isfinite(lower) else upper - 1.0 if np.isfinite(upper) else 0.0
-
-
-def _tracked(compiled: Engine, robot: Description, reference: Mapping[str, Array], dt: float, noise: Noise | None) -> Tracking:
-    loop = robot.loop or {}
-    gains = {key: loop[key] for key in PD.gains}
-    moments = [time.perf_counter()]
-    for steps in (2, len(reference["q"])):  # the first, short one brings the kernels
-        given = {name: signal[:steps] for name, signal in reference.items()}
-        result: Simulation = compiled.simulate(robot.prior, given, gains, dt, noise=noise)
-        moments.append(time.perf_counter())
-    if not result.stable.all():
-        raise InerticaError(
-            f"the simulation of {robot.name} did not stay finite; its gains do not fit its rate of {1.0 / dt:g} Hz"
-        )
-    error = reference["q"] - result.q[0]
-    rms, largest = np.sqrt(np.mean(error**2, axis=0)), np.abs(error).max(axis=0)
-    return Tracking(rms, largest, moments[1] - moments[0], moments[2] - moments[1])
-
-
-def _rate(robot: Description) -> float:
-    loop = robot.loop
-    if loop is None:
-        raise InputError(f"{robot.name} states no control loop; the demo needs one with law pd, rate, kp and kd")
-    if loop["law"] != "pd":
-        raise InputError(f"{robot.name} has a loop with the law '{loop['law']}'; the demo simulates pd")
-    missing = [key for key in ("rate", *PD.gains) if key not in loop]
-    if missing:
-        raise InputError(f"the loop of {robot.name} lacks '{missing[0]}', which the demo needs")
-    return float(loop["rate"])
-
-
-def _noise(robot: Description) -> tuple[str | None, Noise | None]:
-    """The preset `standard`, or the first; none when the file has none."""
-    if not robot.noise:
-        return None, None
-    name = "standard" if "standard" in robot.noise else next(iter(robot.noise))
-    preset: Mapping[str, Any] = robot.noise[name]
-    return name, Noise(q=preset.get("q", 0.0), tau=preset.get("tau", 0.0))
-
-
-def _seconds(value: float) -> str:
-    return f"{1e3 * value:.3g} ms" if value < 1.0 else f"{value:.3g} s"
+            rows.append([row.method, *scores, f"{1e3 * row.seconds:.0f} ms"])
+        columns = ("method", "identification", "validation", "fit")
+        yield table("torque residual in percent, raw / filtered", columns, rows, right=columns[1:])
+        if self.errors:
+            size = 100 * np.abs(list(self.errors.values()))
+            yield (
+                f"{len(self.errors)} base parameters have a relative standard deviation below {SURE:g} %: they are off the truth by "
+                f"{np.median(size):.2g} % (median), {size.max():.2g} % (worst)\n"
+            )
+        yield "time: " + ", ".join(f"{stage} {s:.2f} s" for stage, s in self.seconds.items())
+        yield f"wrote {', '.join(files)}" if files else "inertica demo -o DIR writes the log, the result and a report"

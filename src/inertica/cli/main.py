@@ -21,12 +21,14 @@ from inertica.errors import InerticaError, InputError, nearest
 
 COMMANDS = {
     "check": "quality of logs and what they can determine, before any fit",
+    "check-model": "whether the links and drives of a model can be real",
     "compare": "several methods side by side on the same logs",
     "demo": "a closed-loop simulation of a built-in robot; no input needed",
     "excite": "an optimal exciting trajectory inside the robot's limits",
     "export": "a saved result written into a copy of its model file",
     "identify": "dynamic parameters of a robot from recorded motion",
     "predict": "torques of a saved result on another log, with residuals",
+    "repair": "the nearest physically consistent model, written into a copy of the file",
     "robots": "the built-in robots",
     "simulate": "a closed-loop noisy experiment along a trajectory",
     "show": "geometry, limits, base parameters and identifiability of a robot",

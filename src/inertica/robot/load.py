@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 
@@ -46,25 +47,36 @@ def catalog_path(name: str) -> Path:
     return Path(str(resources.files("inertica.robot") / "catalog" / f"{name}.yaml"))
 
 
-def save_model(description: Description, parameters: Parameters, target: str | Path) -> None:
-    """Writes values into a copy of the model file the description came from."""
+def save_model(
+    description: Description, parameters: Parameters, target: str | Path, labels: Mapping[str, str] | None = None
+) -> tuple[str, ...]:
+    """Writes values into a copy of the model file the description came from.
+
+    Args:
+        description: whose source is copied.
+        parameters: what to write.
+        target: the file to write.
+        labels: parameter name -> trust label, written as comments into URDF and MJCF.
+
+    Returns:
+        Notes on what the format cannot hold.
+    """
     source = description.source
     if source.format == "dh":
         from inertica.robot.dhwrite import write_dh
 
         write_dh(source.path, target, parameters)
-        return
-    chain = {"root": source.root, "tip": source.tip, "joints": source.joints}
+        return ()
+    chain = {"root": source.root, "tip": source.tip, "joints": source.joints, "labels": labels}
     if source.format == "urdf":
         from inertica.robot.urdf import write_urdf
 
-        write_urdf(source.path, target, parameters, **chain)  # type: ignore[arg-type]
-    elif source.format == "mjcf":
+        return write_urdf(source.path, target, parameters, **chain)  # type: ignore[arg-type]
+    if source.format == "mjcf":
         from inertica.robot.mjcf import write_mjcf
 
-        write_mjcf(source.path, target, parameters, **chain)  # type: ignore[arg-type]
-    else:
-        raise InputError(f"values cannot be written into a model of format '{source.format}'; dh, urdf and mjcf can be written")
+        return write_mjcf(source.path, target, parameters, **chain)  # type: ignore[arg-type]
+    raise InputError(f"values cannot be written into a model of format '{source.format}'; dh, urdf and mjcf can be written")
 
 
 def kind_of(path: Path) -> str:

@@ -13,11 +13,13 @@ from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.registry import METHODS, method
 from inertica.estimators.standard import nearest_prior
 from inertica.identifiability.labels import DETERMINED, trust_labels
+from inertica.logs.log import Log
 from inertica.logs.motion import Motion
+from inertica.logs.read import read_log
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.validation.residuals import Residual
-from inertica.workflow.identify import LogLike, Settings, identify, joined
+from inertica.workflow.identify import HELD_OUT, LogLike, Settings, identify, joined
 from inertica.workflow.result import Result, validated
 
 REFERENCE = "wls"
@@ -72,7 +74,7 @@ def compare(
         description: the robot.
         logs: all enter one fit.
         methods: names; all that there are by default.
-        validate: further logs, only predicted; without any, a part of the logs is held out by the reference method alone.
+        validate: further logs, only predicted; without any, every method is fitted again without the last part of the logs.
         settings: what to fix; its method does not matter.
         progress: receives one line per step.
     """
@@ -90,41 +92,57 @@ def compare(
 def _rows(
     reference: Result, names: Sequence[str], logs: Sequence[LogLike], validate: Sequence[LogLike], say: Callable[[str], None]
 ) -> list[Row]:
-    from inertica.logs.read import read_log
+    def read(source: LogLike) -> Log:
+        return source if isinstance(source, Log) else read_log(source, reference.description)
 
-    def motion(source: LogLike) -> Motion:
-        return reference.motion(read_log(source, reference.description) if not hasattr(source, "signals") else source)  # type: ignore[arg-type]
-
-    motions = tuple(motion(log) for log in logs)
-    others = {name: motion(log) for name, log in zip(list(reference.residuals)[1:], validate, strict=False)}
-    problem = Problem(reference.estimate.base, motions, reference.description.prior)
+    fitted = [read(log) for log in logs]
+    data = _Data(
+        tuple(reference.motion(log) for log in fitted),
+        {name: reference.motion(read(log)) for name, log in zip(list(reference.residuals)[1:], validate, strict=False)},
+        () if validate else tuple((reference.motion(a), reference.motion(b)) for a, b in map(_cut, fitted)),
+    )
     out = []
     for name in names:
         say(f"fitting by {name}")
-        out.append(_row(reference, name, problem, others))
+        out.append(_row(reference, name, data))
     return out
 
 
-def _row(reference: Result, name: str, problem: Problem, others: Mapping[str, Motion]) -> Row:
+@dataclass(frozen=True)
+class _Data:
+    """Motions to fit, data set -> motion to predict, and (early, late) parts of what is fitted when there is none to predict."""
+
+    fitted: tuple[Motion, ...]
+    others: Mapping[str, Motion]
+    parts: tuple[tuple[Motion, Motion], ...]
+
+
+def _cut(log: Log) -> tuple[Log, Log]:
+    """A log without its last part, and that part."""
+    t = log.t[np.isfinite(log.t)]
+    border = float(t[0] + (1.0 - HELD_OUT) * (t[-1] - t[0]))
+    return log.sliced(t1=border), log.sliced(t0=border)
+
+
+def _row(reference: Result, name: str, data: _Data) -> Row:
     estimator, start = method(name), time.perf_counter()
+    problem = Problem(reference.estimate.base, data.fitted, reference.description.prior)
     try:
         problem.require(estimator)
         estimate = estimator.estimate(problem)
+        seconds = time.perf_counter() - start
+        early = tuple(first for first, _ in data.parts)
+        without = estimator.estimate(replace(problem, motions=early)) if early else None
     except (InerticaError, np.linalg.LinAlgError) as error:
         return Row(name, failure=str(error))
-    seconds = time.perf_counter() - start
-    parameters = _standard(reference, estimate)
-    result = replace(reference, estimate=estimate, parameters=parameters)
+    result = replace(reference, estimate=estimate, parameters=_standard(reference, estimate))
+    residuals = {"identification": _residual(result, data.fitted)} | {n: _residual(result, [m]) for n, m in data.others.items()}
+    if without is not None:
+        second = replace(reference, estimate=without, parameters=_standard(reference, without))
+        residuals["hold-out"] = _residual(second, [late for _, late in data.parts])
     labels = trust_labels(estimate.base, estimate.beta, estimate.std)
-    return Row(
-        name,
-        _residuals(result, problem.motions, others),
-        estimate.condition,
-        result.physically_consistent,
-        list(labels.values()).count(DETERMINED),
-        seconds,
-        estimate.iterations,
-    )
+    determined = list(labels.values()).count(DETERMINED)
+    return Row(name, residuals, estimate.condition, result.physically_consistent, determined, seconds, estimate.iterations)
 
 
 def _standard(reference: Result, estimate: Estimate) -> Parameters:
@@ -133,9 +151,8 @@ def _standard(reference: Result, estimate: Estimate) -> Parameters:
     return Parameters(estimate.base.layout, chi, prior.shapes, "identified")
 
 
-def _residuals(result: Result, motions: Sequence[Motion], others: Mapping[str, Motion]) -> dict[str, Residual]:
-    description, parameters, engine = result.description, result.parameters, result.estimate.base.engine
-    own = (
-        validated(description, parameters, motions[0], engine) if len(motions) == 1 else joined(description, parameters, motions)
-    )
-    return {"identification": own} | {n: validated(description, parameters, m, engine) for n, m in others.items()}
+def _residual(result: Result, motions: Sequence[Motion]) -> Residual:
+    description, parameters = result.description, result.parameters
+    if len(motions) > 1:
+        return joined(description, parameters, motions)
+    return validated(description, parameters, motions[0], result.estimate.base.engine)

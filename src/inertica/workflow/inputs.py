@@ -22,7 +22,9 @@ def check_logs(logs: Sequence[Log]) -> None:
             values = log.need(symbol)
             empty = np.flatnonzero(np.isfinite(values).sum(axis=0) < 3)
             if len(empty):
-                raise InputError(f"{log.origin}: the {words} of joint {empty[0] + 1} ({log.joints[empty[0]]}) has no usable values")
+                raise InputError(
+                    f"{log.origin}: the {words} of joint {empty[0] + 1} ({log.joints[empty[0]]}) has no usable values"
+                )
     still = [name for j, name in enumerate(logs[0].joints) if not joint_moves(logs, j)]
     if len(still) == logs[0].n:
         raise InputError(f"{_names(logs)}: no joint moves; identification needs a log of the robot in motion")

@@ -1,0 +1,58 @@
+"""Everything `identify` leaves behind, in one folder that appears whole or not at all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from inertica.errors import InerticaError
+from inertica.logs.log import Log
+from inertica.report.report import write_report
+from inertica.workflow.export import SUFFIX, export_model, write_parameters
+from inertica.workflow.folder import whole_folder
+from inertica.workflow.result import RESULT, Result
+
+MODEL, TABLE, REPORT = "identified", "parameters.csv", "report.html"
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What was written.
+
+    Args:
+        result: with the warnings and times that writing added.
+        folder: where.
+        files: names in the folder, result.json first.
+    """
+
+    result: Result
+    folder: Path
+    files: tuple[str, ...]
+
+
+def write_bundle(result: Result, logs: Mapping[str, Sequence[Log]], folder: str | Path) -> Bundle:
+    """Write `result.json` with its arrays and robot card, the identified model, `parameters.csv` and `report.html`.
+
+    A model that cannot be written, or that would not read back as it should, is left out, and a warning of the result says why.
+
+    Args:
+        result: what `identify` found.
+        logs: data set -> its logs, `identification` first.
+        folder: made when it is not there; files of an earlier result are replaced.
+    """
+    start = time.perf_counter()
+    with whole_folder(folder, RESULT, stale=(f"{MODEL}.*", "model.*", REPORT, TABLE)) as temporary:
+        format = result.description.source.format
+        try:
+            notes = export_model(result, temporary / f"{MODEL}{SUFFIX[format]}").notes
+        except InerticaError as error:
+            notes = (str(error),)
+        result = replace(result, warnings=(*result.warnings, *notes))
+        result.save(temporary)
+        write_parameters(result, temporary / TABLE)
+        write_report(result, logs, temporary / REPORT)
+        names = sorted((path.name for path in temporary.iterdir()), key=lambda name: (name != RESULT, name))
+    result = replace(result, time={**result.time, "write": time.perf_counter() - start})
+    return Bundle(result, Path(folder), tuple(names))

@@ -1,0 +1,84 @@
+"""What the report draws: measured and predicted torque of every log, residuals as fits see them, friction laws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.logs.log import Log
+from inertica.logs.motion import Motion
+from inertica.robot.layout import Parameters
+from inertica.robot.options import friction_terms
+from inertica.workflow.result import Result, predicted_torque
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """One log and what the model makes of it.
+
+    Args:
+        name: of the data set it belongs to.
+        source: the file.
+        motion: the log prepared.
+        predicted: (N, n) torque on the motion's clock.
+        smooth, smooth_predicted: (N, n) measured and predicted torque after the decimation filter.
+        q, dq, residual, friction: (M, n) decimated, samples that fits use only; friction is the model's own share.
+    """
+
+    name: str
+    source: str
+    motion: Motion
+    predicted: Array
+    smooth: Array
+    smooth_predicted: Array
+    q: Array
+    dq: Array
+    residual: Array
+    friction: Array
+
+    @property
+    def step(self) -> float:
+        """Seconds between decimated samples."""
+        return self.motion.dt * self.motion.decimator.ratio
+
+
+def records(result: Result, logs: Mapping[str, Sequence[Log]]) -> list[Record]:
+    """Every log of every data set."""
+    return [record(result, name, log) for name, several in logs.items() for log in several]
+
+
+def record(result: Result, name: str, log: Log) -> Record:
+    motion, engine = result.motion(log), result.estimate.base.engine
+    predicted = predicted_torque(result.parameters, motion, engine)
+    friction = predicted_torque(friction_only(result.parameters), motion, engine)
+    n, d = motion.n, motion.decimator
+    smooth = d.filtered(np.hstack([motion.tau_raw, predicted]))
+    rows = d.kept(len(motion))
+    use = ~d.mask(motion.mask, motion.spoiled)
+    slow_friction = d.decimate(friction)[use]
+    error = (smooth[:, :n] - smooth[:, n:])[rows][use]
+    return Record(
+        name, str(log.origin), motion, predicted, smooth[:, :n], smooth[:, n:],
+        motion.q[rows][use], motion.dq[rows][use], error, slow_friction,
+    )  # fmt: skip
+
+
+def friction_only(parameters: Parameters) -> Parameters:
+    """The same parameters with everything but the joints' own friction set to zero."""
+    kept = {p.name for term in friction_terms(parameters.layout.terms) for p in term.parameters}
+    mask = np.array([name in kept for name in parameters.layout.names])
+    return parameters.with_values(np.where(mask, parameters.values, 0.0))
+
+
+def friction_laws(result: Result, reach: Array) -> tuple[Array, Array]:
+    """(K, n) velocities up to `reach`, dense around zero, and the friction torque at them."""
+    share = np.linspace(-1.0, 1.0, 240) ** 3
+    dq = share[:, None] * reach
+    still = np.zeros_like(dq)
+    tau = result.estimate.base.engine.inverse_dynamics(still, dq, still, friction_only(result.parameters))
+    return dq, np.asarray(tau)

@@ -1,0 +1,200 @@
+"""The figures of the report, section by section."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.report import html
+from inertica.report.data import Record, friction_laws
+from inertica.report.figures import Panel, Series, bars, envelope, figure, key, thinned
+from inertica.robot.model import Joint
+from inertica.validation.residuals import Whiteness
+from inertica.workflow.choice import Choice
+from inertica.workflow.result import Result
+
+Array = NDArray[np.float64]
+
+MOST_POINTS = 500
+"""Points of a scatter plot."""
+
+BINS = 24
+
+_NUMERIC = re.compile(r"([\d.eE+-]+) (Hz|ms|s)(?:, (.*))?")
+_COLOURS = ("points", "law", "other", "filtered")
+
+
+def torque_figures(result: Result, record: Record) -> Sequence[str]:
+    """Per joint: measured, filtered and predicted torque over time, and the filtered residual below."""
+    t, joints, motion = record.motion.t, result.description.robot.joints, record.motion
+    figures = []
+    for j, joint in enumerate(joints):
+        drawn = [
+            ("measured", "thin", motion.tau_raw[:, j]),
+            ("filtered", "line", record.smooth[:, j]),
+            ("predicted", "line", record.smooth_predicted[:, j]),
+        ]
+        if motion.decimator.ratio == 1:  # nothing was filtered
+            drawn = [("measured", "line", motion.tau_raw[:, j]), ("predicted", "line", record.predicted[:, j])]
+        upper = Panel([Series(*envelope(t, y), colour, kind) for colour, kind, y in drawn], f"{_effort(joint)}")
+        error = record.smooth[:, j] - record.smooth_predicted[:, j]
+        lower = Panel([Series(*envelope(t, error), "residual", "line")], "residual", 55.0, zero=True)
+        figures.append(figure([upper, lower], "time (s)", f"joint {j + 1}, {joint.name}"))
+    names = {"measured": "measured", "filtered": "measured, filtered", "predicted": "predicted", "residual": "residual"}
+    if motion.decimator.ratio == 1:
+        names.pop("filtered")
+    return [key(list(names.items())), html.grid(figures)]
+
+
+def fit_sections(result: Result, fitted: Sequence[Record]) -> Sequence[str]:
+    """Residuals and friction of the identification data, joint by joint."""
+    if not fitted or not sum(len(r.residual) for r in fitted):
+        return [html.section("residuals", "Residuals", html.paragraph("No sample of the identification data is left to draw."))]
+    q, dq, error, friction = (np.concatenate([getattr(r, name) for r in fitted]) for name in ("q", "dq", "residual", "friction"))
+    return [
+        html.section("residuals", "Residuals", *_residuals(result, fitted, q, error)),
+        html.section("friction", "Friction", *_friction(result, dq, error + friction)),
+    ]
+
+
+def _residuals(result: Result, fitted: Sequence[Record], q: Array, error: Array) -> Sequence[str]:
+    joints = result.description.robot.joints
+    lags = max(1, min(60, len(error) // 5))
+    white = Whiteness.of(error, lags)
+    rows = [
+        [
+            f"{j + 1} {joint.name}",
+            html.number(float(error[:, j].std()), 3),
+            html.percent(white.outside[j]),
+            f"{white.normal_p[j]:.2g}",
+        ]
+        for j, joint in enumerate(joints)
+    ]
+    columns = ("joint", "standard deviation", "lags outside the band", "p of normality")
+    about = (
+        "Residuals of the identification data as the fit sees them: filtered and decimated. White residuals would stay inside the "
+        "grey band at 95 % of the lags; correlated ones mean that something of the robot is not in the model. The stated "
+        "standard deviations account for the correlation."
+    )
+    return [
+        html.paragraph(about),
+        html.table("How white and how normal the residuals are", columns, rows, right=columns[1:]),
+        "<h3>Autocorrelation</h3>" + html.grid(_correlations(joints, white, fitted[0].step, len(error))),
+        "<h3>Distribution</h3>" + key([("points", "residuals"), ("law", "normal distribution of the same spread")]),
+        html.grid(_histograms(joints, error)),
+        "<h3>Against position</h3>" + key([("points", "samples"), ("law", "mean over a stretch")]),
+        html.grid(_against_position(joints, q, error)),
+    ]
+
+
+def _correlations(joints: Sequence[Joint], white: Whiteness, step: float, count: int) -> Sequence[str]:
+    rho = white.autocorrelation
+    t = np.asarray(step * np.arange(rho.shape[1]), float)
+    band = 1.96 / np.sqrt(count)
+    out = []
+    for j, joint in enumerate(joints):
+        limits = [Series(t[[0, -1]], np.full(2, s * band), "measured", "thin") for s in (-1.0, 1.0)]
+        panel = Panel([*limits, Series(t, rho[j], "points", "line")], "correlation", 100.0, zero=True, y_range=(-1.0, 1.0))
+        out.append(figure([panel], "lag (s)", f"joint {j + 1}, {joint.name}"))
+    return out
+
+
+def _histograms(joints: Sequence[Joint], error: Array) -> Sequence[str]:
+    out = []
+    for j, joint in enumerate(joints):
+        e = error[:, j]
+        spread = float(e.std()) or 1.0
+        reach = 4.0 * spread
+        counts, edges = np.histogram(np.clip(e, -reach, reach), bins=33, range=(-reach, reach))
+        density = counts / (len(e) * (edges[1] - edges[0]))
+        x = np.linspace(-reach, reach, 121)
+        normal = np.exp(-0.5 * ((x - e.mean()) / spread) ** 2) / (spread * np.sqrt(2.0 * np.pi))
+        centres = (edges[1:] + edges[:-1]) / 2
+        series = [Series(centres, density, "points", "bars"), Series(x, normal, "law")]
+        panel = Panel(series, f"density (1/({joint.effort_unit}))", 100.0)
+        out.append(figure([panel], f"residual ({joint.effort_unit})", f"joint {j + 1}, {joint.name}", (-reach, reach)))
+    return out
+
+
+def _against_position(joints: Sequence[Joint], q: Array, error: Array) -> Sequence[str]:
+    take = thinned(len(q), MOST_POINTS)
+    out = []
+    for j, joint in enumerate(joints):
+        panel = Panel(
+            [Series(q[take, j], error[take, j], "points", "points"), Series(*_means(q[:, j], error[:, j]), "law")],
+            f"residual ({joint.effort_unit})",
+            110.0,
+            zero=True,
+        )
+        out.append(figure([panel], f"position ({joint.unit})", f"joint {j + 1}, {joint.name}"))
+    return out
+
+
+def _means(x: Array, y: Array) -> tuple[Array, Array]:
+    """Mean of y over stretches of x with equally many samples."""
+    order = np.array_split(np.argsort(x), min(BINS, max(1, len(x) // 5)))
+    return np.array([x[k].mean() for k in order]), np.array([y[k].mean() for k in order])
+
+
+def _friction(result: Result, dq: Array, torque: Array) -> Sequence[str]:
+    joints = result.description.robot.joints
+    grid, law = friction_laws(result, np.maximum(np.abs(dq).max(axis=0), 1e-6))
+    take = thinned(len(dq), MOST_POINTS)
+    figures = []
+    for j, joint in enumerate(joints):
+        series = [Series(dq[take, j], torque[take, j], "points", "points"), Series(grid[:, j], law[:, j], "law")]
+        panel = Panel(series, f"friction ({joint.effort_unit})", 130.0, zero=True)
+        figures.append(figure([panel], f"velocity ({joint.unit}/s)", f"joint {j + 1}, {joint.name}"))
+    about = (
+        "Measured torque less what the model says of everything but the joint's own friction, "
+        "and the friction law that was fitted."
+    )
+    return [html.paragraph(about), key([("points", "measured less rigid body"), ("law", "fitted law")]), html.grid(figures)]
+
+
+def choice_figures(result: Result) -> Sequence[str]:
+    """Scores in cross-validation: curves where candidates are numbers, bars where they are names."""
+    out: list[str] = []
+    for choice in result.choices:
+        if len(choice.scores) < 2:
+            continue
+        figures = [_scores(choice, group, scores) for group, scores in _groups(choice.scores).items()]
+        inside = html.grid(figures)
+        out.append(html.details(f"{choice.subject}: scores of all candidates", inside, opened=len(figures) == 1))
+    return out
+
+
+def _groups(scores: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """`joint 1: none` -> group `joint 1`."""
+    out: dict[str, dict[str, float]] = {}
+    for name, value in scores.items():
+        group, _, rest = name.rpartition(": ")
+        out.setdefault(group, {})[rest] = value
+    return out
+
+
+def _scores(choice: Choice, group: str, scores: Mapping[str, float]) -> str:
+    parsed = [_NUMERIC.fullmatch(name) for name in scores]
+    caption = f"{choice.subject}{f', {group}' if group else ''}: relative error of raw torque on data left out"
+    if not all(parsed):
+        best = min(scores, key=lambda name: scores[name])
+        return bars(list(scores.items()), best, f"{caption}; the lowest in the other colour")
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for match, value in zip(parsed, scores.values(), strict=True):
+        assert match is not None
+        curves.setdefault(match[3] or "", []).append((float(match[1]), 100.0 * value))
+    unit = next(match[2] for match in parsed if match is not None)
+    series, names = [], []
+    for colour, (name, points) in zip(_COLOURS, curves.items(), strict=False):
+        x, y = np.array(sorted(points)).T
+        series += [Series(x, y, colour, "line"), Series(x, y, colour, "marks")]
+        names.append((colour, name))
+    drawn = figure([Panel(series, "error (%)", 110.0)], f"candidate ({unit})", caption)
+    return drawn if len(names) < 2 else html.Raw(f"<div>{key(names)}{drawn}</div>")
+
+
+def _effort(joint: Joint) -> str:
+    return f"{'force' if joint.prismatic else 'torque'} ({joint.effort_unit})"

@@ -1,0 +1,115 @@
+"""HTML text: escaped, with tables that screen readers can follow; no scripts, nothing from the network."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from inertica.report.style import CSS, LABEL_COLOURS
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="{generator}">
+<title>{title}</title>
+<style>{css}</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+
+
+class Raw(str):
+    """Text that is HTML already."""
+
+
+def text(value: object) -> str:
+    """A value as HTML: escaped unless it is HTML already."""
+    return str(value) if isinstance(value, Raw) else escape(str(value))
+
+
+def page(title: str, parts: Iterable[str], generator: str) -> str:
+    """A whole document."""
+    return PAGE.format(title=escape(title), generator=escape(generator), css=CSS, body="\n".join(parts))
+
+
+def paragraph(words: object, kind: str = "") -> Raw:
+    return Raw(f'<p class="{kind}">{text(words)}</p>' if kind else f"<p>{text(words)}</p>")
+
+
+def section(identity: str, title: str, *parts: str) -> Raw:
+    inside = "\n".join(parts)
+    return Raw(f'<section id="{identity}">\n<h2>{escape(title)}</h2>\n{inside}\n</section>')
+
+
+def listed(items: Iterable[object], kind: str = "") -> Raw:
+    entries = "".join(f"<li>{text(item)}</li>" for item in items)
+    return Raw(f'<ul class="{kind}">{entries}</ul>' if kind else f"<ul>{entries}</ul>")
+
+
+def grid(figures: Iterable[str], kind: str = "grid") -> Raw:
+    """Things side by side, as many as the screen is wide."""
+    return Raw(f'<div class="{kind}">{"".join(figures)}</div>')
+
+
+def details(summary: str, *parts: str, opened: bool = False) -> Raw:
+    inside = "\n".join(parts)
+    state = ' open=""' if opened else ""
+    return Raw(f"<details{state}><summary>{escape(summary)}</summary>\n{inside}\n</details>")
+
+
+def facts(pairs: Iterable[tuple[str, object]]) -> Raw:
+    """Numbers that matter, each with its name."""
+    entries = "".join(f"<div><dt>{escape(name)}</dt><dd>{text(value)}</dd></div>" for name, value in pairs)
+    return Raw(f'<dl class="facts">{entries}</dl>')
+
+
+def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()) -> Raw:
+    """A table whose first column names its rows; columns named in `right` hold numbers."""
+    kinds = [' class="n"' if name in right else "" for name in columns]
+    head = "".join(f'<th scope="col"{kind}>{escape(name)}</th>' for name, kind in zip(columns, kinds, strict=True))
+    body = "".join(_row(row, kinds) for row in rows)
+    inside = (
+        f"<table><caption><span>{escape(caption)}</span></caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+    return Raw(f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}">{inside}</div>')
+
+
+def _row(row: Sequence[object], kinds: Sequence[str]) -> str:
+    first = f'<th scope="row">{text(row[0])}</th>'
+    rest = "".join(f"<td{kind}>{text(value)}</td>" for value, kind in zip(row[1:], kinds[1:], strict=True))
+    return f"<tr>{first}{rest}</tr>"
+
+
+def label(word: str, shown: str | None = None) -> Raw:
+    """A trust label in its colour."""
+    fill, ink = LABEL_COLOURS[word]
+    border = "#999999" if fill == "#ffffff" else fill
+    return Raw(
+        f'<span class="label" style="background:{fill};color:{ink};border-color:{border}">'
+        f"{escape(word if shown is None else shown)}</span>"
+    )
+
+
+def unit(words: str) -> Raw:
+    """A unit with raised exponents."""
+    raised = re.sub(r"\^(\d+)", r"<sup>\1</sup>", escape(words))
+    return Raw(f'<span class="unit">{raised}</span>')
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A short number; a dash where there is none."""
+    if not math.isfinite(value):
+        return "–"
+    return f"{value:.0f}" if 10**digits <= abs(value) < 1e6 else f"{value + 0.0:.{digits}g}"
+
+
+def percent(value: float) -> str:
+    """A ratio in percent."""
+    return f"{100.0 * value:.2f} %" if math.isfinite(value) else "–"

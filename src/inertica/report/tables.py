@@ -1,0 +1,147 @@
+"""The tables of the report: residuals, parameters with their labels, provenance."""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from inertica import __version__
+from inertica.identifiability.labels import INTERVAL, LABELS
+from inertica.report import html
+from inertica.report.data import Record
+from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS, LABEL_WORDS
+from inertica.robot.inertia import NAMES
+from inertica.workflow.result import Result
+
+PACKAGES = ("numpy", "scipy", "numba")
+
+
+def residual_table(result: Result) -> str:
+    """|tau - tau_hat| / |tau| per data set and joint."""
+    joints = [str(j + 1) for j in range(result.description.robot.n)]
+    rows = []
+    for name, r in zip(short_names(list(result.residuals)), result.residuals.values(), strict=True):
+        for kind, relative in (("raw", r.raw), ("filtered", r.filtered)):
+            rows.append([name, kind, html.percent(relative.all), *(html.percent(x) for x in relative.per_joint)])
+        rows.append([name, "mean per sample", html.percent(r.d_tau), *("" for _ in joints)])
+    columns = ("data set", "of", "all joints", *(f"joint {j}" for j in joints))
+    caption = (
+        "Residuals |measured - predicted| / |measured|; raw: every finite sample as recorded; filtered: both low-passed; "
+        "mean per sample: of the same ratio, sample by sample"
+    )
+    return html.table(caption, columns, rows, right=columns[2:])
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Data sets without their folders, as long as that tells them apart."""
+    short = [name.replace("\\", "/").rsplit("/", 1)[-1] for name in names]
+    return short if len(set(short)) == len(short) else list(names)
+
+
+def choices_list(result: Result) -> str:
+    """Every decision with its reason."""
+    return html.table(
+        "What was decided before the fit, and why", ("subject", "decision"), [[c.subject, c.sentence] for c in result.choices]
+    )
+
+
+def standard_tables(result: Result) -> list[str]:
+    """Standard parameters with labels, intervals and prior values, joint by joint."""
+    layout = result.parameters.layout
+    joints = result.description.robot.joints
+    groups: dict[str, list[list[object]]] = {}
+    for k, p in enumerate(layout.parameters):
+        title = f"link {p.joint + 1}: {joints[p.joint].link}" if p.joint is not None else "several joints"
+        groups.setdefault(title, []).append(_standard_row(result, k))
+    columns = ("name", "value", "± 95 %", "prior", "unit", "trust")
+    right = ("value", "± 95 %", "prior")
+    tables = [html.table(title, columns, rows, right) for title, rows in groups.items()]
+    key = html.listed(
+        html.Raw(f"{html.label(word)} {html.text(LABEL_WORDS[word])}") for word in LABELS if word in result.labels.values()
+    )
+    return [key, html.details("All standard parameters", html.grid(tables, "grid wide"), opened=True)]
+
+
+def _standard_row(result: Result, k: int) -> list[object]:
+    p = result.parameters.layout.parameters[k]
+    values = (result.parameters.values[k], INTERVAL * result.std[k], result.description.prior.values[k])
+    value, interval, prior = (html.number(_tidy(float(v))) for v in values)
+    return [p.name, value, interval, prior, html.unit(p.unit), html.label(result.labels[p.name])]
+
+
+def _tidy(value: float) -> float:
+    """Rounding of a zero is shown as zero."""
+    return 0.0 if abs(value) < 1e-12 else value
+
+
+def base_table(result: Result) -> str:
+    """Base parameters with what they consist of."""
+    e = result.estimate
+    rows = [
+        [name, html.number(value), html.number(INTERVAL * spread), html.number(relative, 3), relation]
+        for name, value, spread, relative, relation in zip(
+            e.base.names, e.beta, e.std, e.relative_std, e.base.relations, strict=True
+        )
+    ]
+    columns = ("name", "value", "± 95 %", "std (%)", "relation")
+    caption = "Base parameters: the combinations that torque depends on; standard deviations account for correlated residuals"
+    return html.table(caption, columns, rows, right=columns[1:4])
+
+
+def trust_map(result: Result) -> str:
+    """Links as rows, kinds of parameters as columns, each cell coloured and lettered by its trust label."""
+    layout = result.parameters.layout
+    rows: list[dict[str, str]] = [{} for _ in layout.robot.joints]
+    extra = []
+    for p in layout.parameters:
+        numbered = re.fullmatch(r"(.*?\D)(\d+)", p.name)
+        if p.joint is not None and numbered and int(numbered[2]) == p.joint + 1:
+            rows[p.joint][numbered[1]] = p.name
+        else:
+            extra.append(p.name)
+    kinds = list(dict.fromkeys([*NAMES, *(kind for row in rows for kind in row)]))
+    head = "".join(f'<th scope="col">{html.text(kind)}</th>' for kind in kinds)
+    body = "".join(
+        f'<tr><th scope="row">{j + 1} {html.text(layout.robot.joints[j].link)}</th>'
+        + "".join(_cell(result, row.get(kind)) for kind in kinds)
+        + "</tr>"
+        for j, row in enumerate(rows)
+    )
+    more = "".join(f" {html.text(name)} {html.label(result.labels[name])}" for name in extra)
+    used = [word for word in LABELS if word in result.labels.values()]
+    key = "".join(f"{html.label(word, LABEL_LETTERS[word])}{html.text(word)}" for word in used)
+    caption = "Trust map: links as rows, kinds of parameters as columns"
+    table = f'<table class="map"><caption>{caption}</caption><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>'
+    region = f'<div class="scroll" tabindex="0" role="region" aria-label="{caption}">{table}</div>'
+    return f'{region}<p class="key">{key}</p>' + (f"<p>Other terms:{more}</p>" if more else "")
+
+
+def _cell(result: Result, name: str | None) -> str:
+    if name is None:
+        return "<td></td>"
+    word = result.labels[name]
+    fill, ink = LABEL_COLOURS[word]
+    return f'<td style="background:{fill};color:{ink}" title="{html.text(name)}: {word}">{LABEL_LETTERS[word]}</td>'
+
+
+def provenance(result: Result, drawn: Sequence[Record]) -> str:
+    """Versions, files, what was done to the logs, times."""
+    source = result.description.source
+    versions = [f"inertica {__version__}", f"Python {platform.python_version()}", *(f"{p} {version(p)}" for p in PACKAGES)]
+    rows: list[list[object]] = [
+        ["robot", f"{result.description.name}, {source.path}" + (f", card {source.card}" if source.card else "")],
+        *[list[object]([name, origin]) for name, origin in result.logs.items()],
+        ["method", f"{result.method}; {result.estimate.stop_reason}"],
+        ["residual standard deviations", ", ".join(html.number(float(s), 3) for s in result.estimate.sigma)],
+        ["versions", ", ".join(versions)],
+        ["time", ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.time.items())],
+    ]
+    parts = [html.table("Where everything came from", ("what", "is"), rows)]
+    for record in drawn:
+        motion = record.motion
+        sentences = [*record.motion.log.notes, *motion.done.values()]
+        count = f"{len(motion)} samples, {motion.used} used by fits, {motion.t[-1] - motion.t[0]:.4g} s at {motion.rate:.6g} Hz"
+        parts.append(html.details(f"What was done to {record.source}", html.paragraph(count), html.listed(sentences)))
+    return "\n".join(parts)

@@ -1,0 +1,155 @@
+"""The report: one valid file with everything in it, for eyes and for screen readers; and the verdict."""
+
+import html as escapes
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from lxml import etree, html
+
+import pair
+from inertica.errors import InerticaError
+from inertica.report import bundle as bundle_module
+from inertica.report.bundle import write_bundle
+from inertica.report.data import friction_laws, record
+from inertica.report.report import CONTENTS, report, write_report
+from inertica.report.tables import short_names
+from inertica.report.verdict import verdict
+from inertica.validation.residuals import Relative, Residual
+from inertica.workflow.choice import Choice
+from inertica.workflow.result import Result
+
+
+@pytest.fixture(scope="module")
+def text():
+    return report(pair.identified(), pair.logs())
+
+
+def test_it_is_valid_and_needs_nothing_else(text):
+    """As XML the page must parse too: every tag closed, every attribute quoted, every & escaped."""
+    assert text.startswith("<!DOCTYPE html>") and len(text) < 3_000_000
+    etree.fromstring(text[text.index("<body>") : text.index("</html>")])
+    ids = html.fromstring(text).xpath("//@id")
+    assert len(ids) == len(set(ids))
+    assert not re.search(r"https?://|<script|<link|<img|@import|url\(", text)
+
+
+def test_every_section_figure_and_table_is_named(text):
+    tree = html.fromstring(text)
+    ids = {e.get("id") for e in tree.iter("section")}
+    assert set(CONTENTS) == ids == {a.get("href")[1:] for a in tree.xpath("//nav/a")}
+    assert all(t.find("caption") is not None for t in tree.iter("table"))
+    assert all(th.get("scope") in ("col", "row") for th in tree.iter("th"))
+    drawings = tree.xpath("//figure/svg")
+    assert all(svg.get("role") == "img" and svg.get("aria-label") for svg in drawings)
+    assert len(drawings) == 2 * 2 + 2 * 3 + 2  # torque of two logs; correlation, histogram, position; friction; two joints
+
+
+def test_parameters_with_labels_and_prior_are_there(text):
+    result, tree = pair.identified(), html.fromstring(text)
+    rows = {tr.findtext("th"): [td.text_content() for td in tr.iter("td")] for tr in tree.xpath("//details//tbody/tr")}
+    for p in result.parameters.layout.parameters:
+        assert rows[p.name][-1] == result.labels[p.name]
+    assert float(rows["Fv1"][0]) == pytest.approx(result.parameters["Fv1"], rel=1e-3)
+    shown = tree.get_element_by_id("base").text_content()
+    assert all(escapes.unescape(relation) in shown for relation in result.estimate.base.relations)
+
+
+def test_names_from_files_cannot_break_the_page():
+    result = pair.identified()
+    nasty = "run<script>alert(1)</script>&.csv"
+    named = replace(
+        result,
+        residuals={"identification": result.residuals["identification"], nasty: result.residuals["identification"]},
+        warnings=(f"about {nasty}",),
+        logs={"identification": nasty},
+    )
+    text = report(named, {"identification": pair.logs()["identification"], nasty: pair.logs()["identification"]})
+    assert "<script" not in text and "run&lt;script&gt;" in text
+    etree.fromstring(text[text.index("<body>") : text.index("</html>")])
+
+
+def test_scores_become_curves_and_bars():
+    scores = {"10 Hz, differences": 0.2, "20 Hz, differences": 0.1, "10 Hz, recorded": 0.3}
+    laws = {"joint 1: none": 0.9, "joint 1: viscous": 0.2, "joint 2: none": 0.8, "joint 2: viscous": 0.3}
+    choices = (Choice("filter", "20 Hz", "20 Hz it is", True, scores), Choice("friction", "viscous", "v", True, laws))
+    tree = html.fromstring(report(replace(pair.identified(), choices=choices), pair.logs()))
+    inside = tree.get_element_by_id("choices")
+    assert len(inside.xpath(".//figure")) == 3 and "20 Hz it is" in inside.text_content()
+    assert "candidate (Hz)" in inside.text_content() and "recorded" in inside.text_content()
+
+
+def test_friction_points_scatter_about_the_law():
+    """Points less the law are the residual, so that the picture shows what the fit saw."""
+    result, log = pair.identified(), pair.logs()["identification"][0]
+    drawn = record(result, "identification", log)
+    dq, law = friction_laws(result, np.abs(drawn.dq).max(axis=0))
+    for j in range(2):
+        expected = result.parameters[f"Fv{j + 1}"] * dq[:, j] + result.parameters[f"Fc{j + 1}"] * np.sign(dq[:, j])
+        assert law[:, j] == pytest.approx(expected, abs=1e-9)
+    assert drawn.residual.std() < 0.1 and len(drawn.friction) == len(drawn.residual) == len(drawn.q)
+
+
+def judged(own, other, filtered, name="run2.csv"):
+    def figures(raw, low):
+        return Residual(Relative((raw,), raw), Relative((low,), low), 0.0, raw, 10)
+
+    sets = {"identification": figures(own, own / 2)} | ({name: figures(other, filtered)} if other is not None else {})
+    return verdict(replace(pair.identified(), residuals=sets))
+
+
+def test_verdicts():
+    assert judged(0.15, 0.16, 0.07).level == "good"
+    assert judged(0.15, 0.16, 0.3).level == "doubtful"
+    carried = judged(0.1, 0.35, 0.15)
+    assert carried.level == "doubtful" and "carry" in carried.headline
+    assert judged(0.1, 1.2, 1.0).level == "bad" and "same robot" in judged(0.1, 1.2, 1.0).sentence
+    assert judged(0.1, float("nan"), float("nan")).level == "bad"
+    assert "left out" in judged(0.15, 0.16, 0.07, "hold-out").sentence
+    assert judged(0.1, None, None).headline == "Not validated"
+
+
+def test_a_weak_joint_does_not_hide_behind_strong_ones():
+    raw, low = Relative((0.05, 0.6), 0.06), Relative((0.04, 0.41), 0.05)
+    figures = Residual(raw, low, 0.0, 0.1, 10)
+    said = verdict(replace(pair.identified(), residuals={"identification": figures, "run2.csv": figures}))
+    assert said.level == "good" and "joint 2 41 %" in said.sentence and "joint 1" not in said.sentence
+
+
+def test_short_names_only_where_they_tell_apart():
+    assert short_names(["identification", "/a/b/run.csv@1:2"]) == ["identification", "run.csv@1:2"]
+    assert short_names(["/a/run.csv", "/b/run.csv"]) == ["/a/run.csv", "/b/run.csv"]
+
+
+def test_a_bundle_loads_again(tmp_path):
+    made = write_bundle(pair.identified(), pair.logs(), tmp_path / "out")
+    names = {p.name for p in (tmp_path / "out").iterdir()}
+    assert names == set(made.files) >= {"result.json", "result.npz", "identified.urdf", "parameters.csv", "report.html"}
+    again = Result.load(tmp_path / "out")
+    assert np.array_equal(again.parameters.values, pair.identified().parameters.values)
+    assert again.warnings == made.result.warnings and made.result.time["write"] > 0.0
+
+
+def test_a_model_that_cannot_be_written_is_a_warning(tmp_path):
+    broken = replace(pair.identified(), parameters=pair.identified().parameters.replaced({"M2": -1.0}))
+    (tmp_path / "identified.urdf").write_text("of an earlier run")
+    made = write_bundle(broken, pair.logs(), tmp_path)
+    assert "identified.urdf" not in {p.name for p in tmp_path.iterdir()} and (tmp_path / "report.html").exists()
+    assert any("mass found for lower" in w for w in made.result.warnings)
+    assert any("mass found for lower" in w for w in Result.load(tmp_path).warnings)
+
+
+def test_a_failure_in_the_middle_leaves_no_half_result(tmp_path, monkeypatch):
+    def stop(*_):
+        raise InerticaError("the disk is full")
+
+    monkeypatch.setattr(bundle_module, "write_report", stop)
+    with pytest.raises(InerticaError, match="disk"):
+        write_bundle(pair.identified(), pair.logs(), tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_file_is_written(tmp_path, text):
+    path = write_report(pair.identified(), pair.logs(), tmp_path / "report.html")
+    assert path.read_text(encoding="utf-8") == text
