@@ -82,12 +82,11 @@ def test_without_validation_a_hold_out_is_reported() -> None:
 
 
 def test_delays_are_found_where_they_are() -> None:
-    late = record("scara4", noise=Noise(q=1e-6, tau=0.01), delay=[0.0, 0.02, 0.0, 0.01])
+    late = record("scara4", noise=Noise(q=1e-6, tau=0.01), delay=[0.0, 0.02, 0.0, 0.0])
     result = identify("scara4", [late], method="wls")
     delays = np.array(result.recipe.delay)
     assert delays[1] == pytest.approx(0.02, abs=0.005)  # dry friction leaves a few ms open
-    assert delays[3] == pytest.approx(0.01, abs=0.005)
-    assert delays[0] < 0.004 and delays[2] < 0.004
+    assert not delays[[0, 2, 3]].any()
 
 
 def test_friction_that_is_not_there_is_not_chosen(tmp_path) -> None:
