@@ -14,7 +14,7 @@ from inertica.experiment import Experiment, Sensors
 from inertica.logs.log import Log
 from inertica.robot.load import load
 from inertica.workflow.identify import identify
-from inertica.workflow.result import Result
+from inertica.workflow.result import Result, held_direction
 
 
 def record(
@@ -100,6 +100,18 @@ def test_friction_that_is_not_there_is_not_chosen(tmp_path) -> None:
         assert name not in found.layout.names or abs(found[name]) < 0.05 * load("scara4").prior[name]
     both = identify(card, [record("scara4", friction="viscous_coulomb")], cutoff=20.0, delay=0.0, method="wls")
     assert {"Fc1", "Fc2", "Fc3", "Fc4"} <= set(both.parameters.layout.names)
+
+
+def test_friction_at_rest_stays_on_the_side_of_the_last_motion(simulated: Result) -> None:
+    log = record("scara4", noise=Noise(q=1e-6, tau=0.01))
+    motion = simulated.motion(log)
+    resting = np.zeros_like(motion.resting)
+    resting[:200, 0] = resting[1000:1100, 0] = True
+    motion = replace(motion, resting=resting)
+    held = held_direction(motion)
+    assert not held[:200, 0].any()
+    assert np.all(np.sign(held[1000:1100, 0]) == np.sign(motion.dq[999, 0])) and np.abs(held[1000:1100, 0]).max() < 1e-6
+    assert np.array_equal(held[:, 1:], motion.dq[:, 1:])
 
 
 def test_bad_input_is_one_sentence() -> None:

@@ -40,14 +40,13 @@ class DelaySearch:
     def run(self) -> tuple[Recipe, Choice]:
         proposed, spread = self._proposed()
         taken = self._confirmed(proposed) if proposed.any() else proposed
-        scores = {f"joint {j + 1}: {1e3 * proposed[j]:.1f} ms": float(1e3 * spread[j]) for j in np.flatnonzero(proposed)}
         listed = ", ".join(f"joint {j + 1} {1e3 * taken[j]:.1f} ± {1e3 * spread[j]:.1f} ms" for j in np.flatnonzero(taken))
         sentence = (
             f"torque is recorded later than motion: {listed}; taking that out lowers the error on data left out"
             if listed
             else "no delay between torque and motion stands out and lowers the error on data left out"
         )
-        return replace(self.recipe, delay=tuple(taken.tolist())), Choice("delay", listed or "none", sentence, True, scores)
+        return replace(self.recipe, delay=tuple(taken.tolist())), Choice("delay", listed or "none", sentence)
 
     def _proposed(self) -> tuple[Array, Array]:
         """(n,) delays that are clear in at least half of the logs, averaged over those, and their standard deviations."""

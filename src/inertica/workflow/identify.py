@@ -57,6 +57,8 @@ class Settings:
         delay: of the torque in s, a number or one per joint.
         friction: names of laws on all joints.
         velocity: differences or recorded.
+        references: what the controller followed, for methods that simulate it; the logs' own columns when not given.
+        estimate_gains: let methods that simulate the controller estimate its gains, too.
     """
 
     method: str = "auto"
@@ -65,6 +67,8 @@ class Settings:
     delay: float | tuple[float, ...] | None = None
     friction: tuple[str, ...] | None = None
     velocity: str | None = None
+    references: tuple[Trajectory, ...] = ()
+    estimate_gains: bool = False
 
 
 def identify(
@@ -106,25 +110,27 @@ class _Identification:
             self.description = robot if isinstance(robot, Description) else load(robot)
             self.logs = [self._read(x) for x in logs]
             self.validation = {self._name(x): self._read(x) for x in validate}
-        check_logs(self.logs)
+        if not self.torque_only:
+            check_logs(self.logs)
         for log in self.logs:
             self.warnings += [f"{log.origin}: {w}" for w in log.warnings]
 
     def run(self) -> Result:
         with self._stage("choose"):
-            recipe = self._preprocessing()
-            motions = [prepare(log, recipe) for log in self.logs]
+            recipe = self._without_position() if self.torque_only else self._preprocessing()
+            motions = [self._prepared(log, recipe) for log in self.logs]
             self._check_motion(motions)
             description = self._friction(motions)
         base = base_model(description.layout)
         self.warnings += base.warnings
-        problem = Problem(base, tuple(motions), description.prior)
+        problem = self._problem(base, motions, description)
         with self._stage("choose"):
             estimator = self._method(problem)
         with self._stage("fit"):
             estimate = estimator.estimate(problem)
         self.warnings += estimate.warnings
         parameters = self._standard(estimate, description)
+        motions = replayed(problem, estimate.beta) if self.torque_only else motions
         with self._stage("validate"):
             residuals = self._residuals(description, parameters, estimate, motions, estimator)
         result = self._result(description, estimate, parameters, recipe, residuals)
@@ -147,9 +153,35 @@ class _Identification:
         log = source if isinstance(source, Log) else read_log(source, self.description)
         if log.n != self.description.robot.n:
             raise InputError(f"{log.origin} has {log.n} joints, {self.description.name} has {self.description.robot.n}")
-        for symbol in ("q", "tau"):
+        for symbol in ("tau",) if self._simulates and "q" not in log.signals else ("q", "tau"):
             log.need(symbol)
         return log
+
+    @property
+    def _simulates(self) -> bool:
+        """Whether the method asked for simulates the loop and does without a measured motion."""
+        return self.settings.method != "auto" and Need.MOTION not in method(self.settings.method).needs
+
+    @property
+    def torque_only(self) -> bool:
+        return any("q" not in log.signals for log in self.logs)
+
+    def _without_position(self) -> Recipe:
+        """Nothing is filtered, since there is nothing to filter."""
+        self._fixed("filter", "none: no position was recorded, and the simulated motion needs no filter")
+        return Recipe(filter=Unfiltered(), decimate=self.settings.decimate, delay=self.settings.delay or 0.0)
+
+    def _prepared(self, log: Log, recipe: Recipe) -> Motion:
+        if "q" in log.signals:
+            return prepare(log, recipe)
+        given = self.settings.references
+        return torque_only(log, recipe, given[min(self.logs.index(log), len(given) - 1)] if given else None)
+
+    def _problem(self, base: BaseModel, motions: Sequence[Motion], description: Description) -> Problem:
+        """With the control loop when the method asked for simulates it."""
+        needs = frozenset() if self.settings.method == "auto" else method(self.settings.method).needs
+        loop = ControlLoop.of(description) if Need.LOOP in needs else None
+        return Problem(base, tuple(motions), description.prior, loop, references=self.settings.references)
 
     def _name(self, source: LogLike) -> str:
         return str(source.origin) if isinstance(source, Log) else str(source)
@@ -188,6 +220,10 @@ class _Identification:
 
     def _friction(self, motions: list[Motion]) -> Description:
         description = self._with_fixed_friction()
+        if self.torque_only and not description.friction_stated:
+            description = assumed_friction(description)
+            self._fixed("friction", "viscous and coulomb, assumed since no position was recorded")
+            return description
         if description.friction_stated:
             self._fixed("friction", "as the card or the command states")
             return description
@@ -198,7 +234,12 @@ class _Identification:
     def _method(self, problem: Problem) -> Estimator:
         if self.settings.method != "auto":
             self._fixed("method", self.settings.method)
-            return method(self.settings.method)
+            estimator = method(self.settings.method)
+            if self.settings.estimate_gains:
+                if not hasattr(estimator, "estimate_gains"):
+                    raise InputError(f"method '{estimator.name}' does not simulate the controller, so it cannot estimate its gains")
+                estimator = replace(estimator, estimate_gains=True)  # type: ignore[type-var]
+            return estimator
         self.say("method: comparing on data left out")
         estimator, choice = MethodSearch(problem).run()
         self.choices.append(choice)
@@ -217,7 +258,7 @@ class _Identification:
         for name, log in self.validation.items():
             recipe = motions[0].recipe if log.dq is not None else replace(motions[0].recipe, velocity="differences")
             out[name] = validated(description, parameters, prepare(log, replace(recipe, rate=None)), engine)
-        if not self.validation:
+        if not self.validation and not self.torque_only:
             out["hold-out"] = self._hold_out(description, estimate, motions, estimator)
         return out
 
@@ -231,7 +272,7 @@ class _Identification:
             recipe = replace(motion.recipe, rate=None)
             early.append(prepare(log.sliced(t1=border), recipe))
             late.append(prepare(log.sliced(t0=border), recipe))
-        without = estimator.estimate(Problem(estimate.base, tuple(early), description.prior))
+        without = estimator.estimate(self._problem(estimate.base, early, description))
         parameters = self._standard(without, description)
         if len(late) == 1:
             return validated(description, parameters, late[0], estimate.base.engine)

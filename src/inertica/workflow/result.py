@@ -31,6 +31,9 @@ from inertica.workflow.choice import Choice
 
 Array = NDArray[np.float64]
 
+NEXT_TO_NOTHING = 1e-9
+"""rad/s; has a sign, and no effect otherwise."""
+
 RESULT, ARRAYS, CARD = "result.json", "result.npz", "robot.yaml"
 
 
@@ -183,11 +186,27 @@ class Result:
 
 
 def predicted_torque(parameters: Parameters, motion: Motion, engine: Any = None) -> Array:
-    """(N, n) torques of a motion on its own clock."""
+    """(N, n) torques of a motion on its own clock.
+
+    A joint that rests has no direction of motion, the sign of its velocity is noise.  Friction then stays on the side of the
+    last motion, as far as it can be told; before the first motion it counts as zero.
+    """
     from inertica.dynamics.engine import Engine
 
     used = engine or Engine(parameters.layout)
-    return np.asarray(used.inverse_dynamics(motion.q, motion.dq, motion.ddq, parameters))
+    return np.asarray(used.inverse_dynamics(motion.q, held_direction(motion), motion.ddq, parameters))
+
+
+def held_direction(motion: Motion) -> Array:
+    """(N, n) velocities, those of resting joints replaced by next to nothing in the direction of their last motion."""
+    out = np.array(motion.dq)
+    samples = np.arange(len(motion))
+    for j in range(motion.n):
+        rests = motion.resting[:, j]
+        last = np.maximum.accumulate(np.where(rests, -1, samples))
+        direction = np.where(last >= 0, np.sign(motion.dq[last, j]), 0.0)
+        out[rests, j] = NEXT_TO_NOTHING * direction[rests]
+    return out
 
 
 def validated(description: Description, parameters: Parameters, motion: Motion, engine: Any = None) -> Residual:
