@@ -106,11 +106,12 @@ def test_friction_at_rest_stays_on_the_side_of_the_last_motion(simulated: Result
     log = record("scara4", noise=Noise(q=1e-6, tau=0.01))
     motion = simulated.motion(log)
     resting = np.zeros_like(motion.resting)
-    resting[:200, 0] = resting[1000:1100, 0] = True
+    resting[:200, 0] = resting[1000:1200, 0] = resting[1500:1520, 0] = True
     motion = replace(motion, resting=resting)
     held = held_direction(motion)
     assert not held[:200, 0].any()
-    assert np.all(np.sign(held[1000:1100, 0]) == np.sign(motion.dq[999, 0])) and np.abs(held[1000:1100, 0]).max() < 1e-6
+    assert np.all(np.sign(held[1000:1200, 0]) == np.sign(motion.dq[999, 0])) and np.abs(held[1000:1200, 0]).max() < 1e-6
+    assert np.array_equal(held[1500:1520], motion.dq[1500:1520])
     assert np.array_equal(held[:, 1:], motion.dq[:, 1:])
 
 

@@ -12,11 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.estimators.base import Estimate, Estimator, Problem
+from inertica.estimators.base import Estimate, Estimator, Need, Problem
+from inertica.estimators.loop_simulation import replayed
 from inertica.estimators.registry import METHODS, method
 from inertica.estimators.standard import nearest_prior, standard_covariance
-from inertica.identifiability.base import base_model
+from inertica.estimators.torque_only import torque_only
+from inertica.excitation.trajectory import Trajectory
+from inertica.experiment.loop import ControlLoop
+from inertica.identifiability.base import BaseModel, base_model
 from inertica.identifiability.labels import trust_labels
+from inertica.logs.filters import Unfiltered
 from inertica.logs.log import Log
 from inertica.logs.motion import Motion
 from inertica.logs.prepare import prepare
@@ -237,7 +242,9 @@ class _Identification:
             estimator = method(self.settings.method)
             if self.settings.estimate_gains:
                 if not hasattr(estimator, "estimate_gains"):
-                    raise InputError(f"method '{estimator.name}' does not simulate the controller, so it cannot estimate its gains")
+                    raise InputError(
+                        f"method '{estimator.name}' does not simulate the controller, so it cannot estimate its gains"
+                    )
                 estimator = replace(estimator, estimate_gains=True)  # type: ignore[type-var]
             return estimator
         self.say("method: comparing on data left out")
@@ -292,7 +299,8 @@ class _Identification:
             )
         if negative := result.negative():
             self.warnings.append(f"negative where only positive values are possible: {', '.join(negative)}")
-        still = [j + 1 for j in range(self.description.robot.n) if all(np.ptp(log.need("q")[:, j]) < 1e-3 for log in self.logs)]
+        moved = [log.signals["q"] for log in self.logs if "q" in log.signals]
+        still = [j + 1 for j in range(self.description.robot.n) if moved and all(np.ptp(q[:, j]) < 1e-3 for q in moved)]
         if still:
             self.warnings.append(
                 f"joint {', '.join(map(str, still))} does not move in the logs; its friction and inertia are not determined"

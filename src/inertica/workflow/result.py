@@ -34,6 +34,9 @@ Array = NDArray[np.float64]
 NEXT_TO_NOTHING = 1e-9
 """rad/s; has a sign, and no effect otherwise."""
 
+STOP = 0.25
+"""s; a joint that rests longer has stopped."""
+
 RESULT, ARRAYS, CARD = "result.json", "result.npz", "robot.yaml"
 
 
@@ -198,14 +201,22 @@ def predicted_torque(parameters: Parameters, motion: Motion, engine: Any = None)
 
 
 def held_direction(motion: Motion) -> Array:
-    """(N, n) velocities, those of resting joints replaced by next to nothing in the direction of their last motion."""
+    """(N, n) velocities, those of joints at a stop replaced by next to nothing in the direction of their last motion.
+
+    Rest shorter than a stop is a reversal on its way; there the velocity itself says more.
+    """
     out = np.array(motion.dq)
     samples = np.arange(len(motion))
+    shortest = STOP * motion.rate
     for j in range(motion.n):
         rests = motion.resting[:, j]
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], rests, [False]]).astype(int)))
+        stops = np.zeros(len(motion), bool)
+        for a, z in zip(edges[::2], edges[1::2], strict=True):
+            stops[a:z] = z - a > shortest
         last = np.maximum.accumulate(np.where(rests, -1, samples))
         direction = np.where(last >= 0, np.sign(motion.dq[last, j]), 0.0)
-        out[rests, j] = NEXT_TO_NOTHING * direction[rests]
+        out[stops, j] = NEXT_TO_NOTHING * direction[stops]
     return out
 
 
