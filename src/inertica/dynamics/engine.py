@@ -177,6 +177,12 @@ class Engine:
         by_joint = np.swapaxes(out, 1, 2)
         return by_joint[:, :, :n], by_joint[:, :, n : 2 * n], by_joint[:, :, 2 * n :]
 
+    def regressor_rates(self, motion: Sequence[ArrayLike], rates: Sequence[ArrayLike], shapes: ArrayLike | None = None) -> Array:
+        """(N, E): how fast `regressor_entries` change when (q, dq, ddq) move at the given rates; sharp signs count as constant."""
+        names = ("q", "dq", "ddq")
+        given = self._motion(**dict(zip((*names, *(f"{name}_rate" for name in names)), (*motion, *rates), strict=True)))
+        return self._evaluate(self._regressor_tangent, {**given, "shapes": self._shapes(shapes)})
+
     def factors(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, tau: ArrayLike, columns: Sequence[int] | None = None,
         shapes: ArrayLike | None = None, weights: ArrayLike | None = None,
@@ -225,6 +231,16 @@ class Engine:
             return differentiate([x["q"][0].graph.symbol(t) for t in tau], seeds)
 
         return self._kernel("tangent", rates, "q dq ddq chi shapes q_rate dq_rate ddq_rate")
+
+    @cached_property
+    def _regressor_tangent(self) -> BatchKernel:
+        def rates(x: Mapping[str, list[Symbol]]) -> list[Symbol]:
+            graph = x["q"][0].graph
+            Y = self.equations.regressor(x["q"], x["dq"], x["ddq"], x["shapes"])
+            seeds = {s: r for name in ("q", "dq", "ddq") for s, r in zip(x[name], x[f"{name}_rate"], strict=True)}
+            return differentiate([graph.symbol(Y[i][k]) for i, k in self.entries], seeds)
+
+        return self._kernel("regressor_tangent", rates, "q dq ddq shapes q_rate dq_rate ddq_rate")
 
     @cached_property
     def _regressor(self) -> tuple[BatchKernel, list[tuple[int, int]]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
+from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.identifiability.base import BaseModel
 from inertica.logs.motion import Motion
@@ -34,7 +35,7 @@ class Need(Enum):
 
 @dataclass(frozen=True)
 class NoiseLevels:
-    """Standard deviations of what was measured, per joint; velocity and acceleration as they are after filtering.
+    """Standard deviations of what was measured, per joint, as estimators see it: after filtering and decimation.
 
     Args:
         q, dq, ddq, tau: (n,) each.
@@ -58,6 +59,8 @@ class Problem:
         prior: CAD or reference values; fixed parameters take theirs from here.
         loop: control law, for methods that simulate it.
         noise: for methods that weigh errors of the motion against errors of the torque.
+        references: what the controller followed, one trajectory for all motions or one for each, on the clocks of their logs;
+            the reference columns of the logs when not given.
     """
 
     base: BaseModel
@@ -65,9 +68,17 @@ class Problem:
     prior: Parameters | None = None
     loop: ControlLoop | None = None
     noise: NoiseLevels | None = None
+    references: tuple[Trajectory, ...] = ()
 
     def __post_init__(self) -> None:
         n = self.base.layout.robot.n
+        if len(self.references) not in (0, 1, len(self.motions)):
+            raise InputError(
+                f"{len(self.references)} reference trajectories for {len(self.motions)} logs; state one, or one each"
+            )
+        for trajectory in self.references:
+            if trajectory.n != n:
+                raise InputError(f"the reference moves {trajectory.n} joints, {self.base.layout.robot.name} has {n}")
         for motion in self.motions:
             if motion.q.shape[1] != n:
                 raise InputError(f"{motion.log.origin} has {motion.q.shape[1]} joints, {self.base.layout.robot.name} has {n}")
@@ -95,7 +106,9 @@ class Problem:
 
     def has(self, need: Need) -> bool:
         match need:
-            case Need.MOTION | Need.TORQUE:
+            case Need.MOTION:
+                return bool(self.motions) and all("q" in m.log.signals for m in self.motions)
+            case Need.TORQUE:
                 return bool(self.motions)
             case Need.LOOP:
                 return self.loop is not None
@@ -104,7 +117,7 @@ class Problem:
             case Need.NOISE:
                 return self.noise is not None
             case Need.REFERENCE:
-                return all("qr" in m.log.signals for m in self.motions)
+                return bool(self.references) or all("qr" in m.log.signals for m in self.motions)
 
     def require(self, method: Estimator) -> None:
         """Refuse a method whose needs are not met, naming the first one."""
@@ -137,6 +150,7 @@ class Estimate:
         stop_reason: why it ended.
         settings: options that shaped the numbers, for the record.
         warnings: one sentence each.
+        chi_covariance: (P, P) of chi, prior and data together, when the method yields it.
     """
 
     method: str
@@ -155,6 +169,7 @@ class Estimate:
     stop_reason: str = "direct solution"
     settings: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    chi_covariance: Array | None = None
 
     @property
     def std(self) -> Array:

@@ -1,22 +1,32 @@
 """Covariances of weighted least squares: the textbook formula, and one that survives coloured residuals.
 
-Filtering and decimation make residuals of neighbouring samples alike; the textbook formula then promises too much.  With the scores
-g_k = sum_j w_j^2 W_jk' r_jk of sample k and A = (R'R)^-1,
+Filtering and decimation make residuals of neighbouring samples alike; the textbook formula then promises too much.  With A =
+(R'R)^-1 and the rows W_jk and residuals r_jk of joint j at sample k, both divided by the joint's sigma,
 
-    C = A S A,   S = sum_{|l| < L} k(l / L) sum_k g_k g_{k+l}',
+    C = A S A,   S = sum_j sum_l gamma_j(l) sum_k W_jk' W_j,k+l,
 
-a heteroscedasticity- and autocorrelation-consistent estimate (Newey and West) with the Parzen kernel and a bandwidth taken from
-the residuals' own correlation time.
+gamma_j the autocovariance of the joint's residuals, cut off where it is lost in its own noise (flat-top window of Politis): all
+samples help to estimate it, so it holds for short records, too.  It takes the residuals' size to be the same throughout and the
+joints to be independent.  A heteroscedasticity- and autocorrelation-consistent estimate (Newey and West) does not,
+
+    S = sum_{|l| < L} k(l / L) sum_k g_k g_{k+l}',   g_k = sum_j W_jk' r_jk,   k the Parzen kernel,
+
+but is noisy and too small when few independent samples are left.  So the first is taken, and a parameter's standard deviation is
+raised to that of the second where that one is larger.  Both are corrected for the freedom that the fit takes from the residuals,
+counted in independent samples.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
-from threadpoolctl import threadpool_limits
 
-from inertica.estimators.observe import System
+from inertica.estimators.observe import Rows, System
+from inertica.estimators.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -24,24 +34,42 @@ MOST_LAGS = 4096
 FINE = 24
 """Steps into which a bandwidth is divided."""
 
+QUIET = 5
+"""Autocorrelations in a row that must be lost in noise before a correlation counts as over."""
+
 
 def hac(system: System, beta: Array, spread: Array, joint_weights: Array) -> Array:
     """(b, b) covariance of beta with serially correlated residuals.
 
     Args:
-        system: the rows.
+        system: the rows; weights on single rows count as those of an M-estimator (row factor squared times residual is the score).
         beta: the estimate.
         spread: (R'R)^-1 of the weighted problem.
         joint_weights: (n,) 1 / sigma_j as used in the fit.
     """
     b = len(beta)
-    S, rows_used = np.zeros((b, b)), 0.0
-    with threadpool_limits(1):
-        for scores, residual in _records(system, beta, joint_weights):
-            rows_used += len(scores)
-            S += long_run(scores, bandwidth(residual))
-        correction = rows_used / max(rows_used - b / system.n, 1.0)  # residuals are smaller than errors
-        return correction * spread @ S @ spread
+    with one_thread():
+        records = _residuals(system, beta, joint_weights)
+        colours = [_colours(r, use, b) for r, use in records]
+        lags = [bandwidth(r) for r, _ in records]
+        freedom = [_freedom(r, use, b) for r, use in records]
+        stationary, robust = np.zeros((b, b)), np.zeros((b, b))
+        for rows, first in _with_start(system):
+            r, use = (x[first : first + len(rows.y)] for x in records[rows.motion])
+            scores = np.zeros((len(r), b))
+            for j, (W, columns) in enumerate(zip(rows.W, system.columns, strict=True)):
+                scaled = W * (joint_weights[j] * use[:, j])[:, None]
+                stationary[np.ix_(columns, columns)] += colours[rows.motion][j].between(scaled)
+                scores[:, columns] += scaled * r[:, j, None]
+            robust += freedom[rows.motion] * long_run(scores, lags[rows.motion])
+        return _larger(spread @ stationary @ spread, spread @ robust @ spread)
+
+
+def score_covariance(scores: Array, residual: Array, parameters: int) -> Array:
+    """(b, b) S of scores (m, b) that a method worked out itself; `residual` (m, n), zero where masked, tells their correlation."""
+    freedom = _freedom(residual, residual != 0.0, parameters)
+    with one_thread():
+        return freedom * long_run(scores, bandwidth(residual))
 
 
 def long_run(scores: Array, lags: int) -> Array:
@@ -60,16 +88,78 @@ def long_run(scores: Array, lags: int) -> Array:
     return S
 
 
-def _records(system: System, beta: Array, joint_weights: Array) -> list[tuple[Array, Array]]:
-    """Per motion the scores (m, b) and weighted residuals (m, n), masked samples as zeros."""
-    gathered: dict[int, list[tuple[Array, Array]]] = {}
+@dataclass(frozen=True, eq=False)
+class Colour:
+    """Autocovariance of one joint's residuals at lags 0, 1, ..., windowed."""
+
+    gamma: Array
+
+    def between(self, W: Array) -> Array:
+        """(k, k) sum_l gamma(l) sum_k W_k' W_{k+l} of rows W (m, k)."""
+        lags = min(len(self.gamma), len(W))
+        if lags == 1:
+            return self.gamma[0] * (W.T @ W)
+        size = next_fast_len(len(W) + lags, real=True)
+        around = np.zeros(size)
+        around[:lags] = self.gamma[:lags]
+        around[size - lags + 1 :] = self.gamma[1:lags][::-1]
+        power = np.maximum(rfft(around).real, 0.0)  # a window with sharp edges may dip below zero
+        power[1 : (size + 1) // 2] *= 2.0  # frequencies that have a negative partner
+        V = rfft(np.ascontiguousarray(W.T), size, axis=1) * np.sqrt(power / size)
+        return np.asarray(V.real @ V.real.T + V.imag @ V.imag.T)
+
+
+def _colours(residual: Array, use: NDArray[np.bool_], parameters: int) -> list[Colour]:
+    """Colour of each joint's residuals, corrected for the freedom the fit has taken."""
+    out = []
+    for r, there in zip(residual.T, use.T, strict=True):
+        gamma = autocovariance(r, there)
+        lags = correlated_lags(gamma / gamma[0] if gamma[0] > 0.0 else gamma, int(np.count_nonzero(there)))
+        window = np.clip(2.0 - np.arange(2 * lags) / max(lags, 1), 0.0, 1.0) if lags else np.ones(1)
+        gamma = gamma[: len(window)] * window[: len(gamma)]
+        time = max(1.0, float(2.0 * gamma.sum() / gamma[0] - 1.0)) if gamma[0] > 0.0 else 1.0
+        out.append(Colour(_left(np.count_nonzero(there) / time, parameters / residual.shape[1]) * gamma))
+    return out
+
+
+def _freedom(residual: Array, use: NDArray[np.bool_], parameters: int) -> float:
+    """By how much the squares of errors exceed those of residuals, on average over the joints."""
+    count = np.count_nonzero(use, axis=0).mean()
+    return _left(count / float(np.mean([correlation_time(r[:, None]) for r in residual.T])), parameters / residual.shape[1])
+
+
+def _left(samples: float, lost: float) -> float:
+    return samples / max(samples - lost, 0.25 * samples, 1e-300)
+
+
+def _larger(C: Array, robust: Array) -> Array:
+    """C, its standard deviations raised to those of `robust` where these are larger; correlations are kept."""
+    own, other = np.diag(C), np.diag(robust)
+    factor = np.sqrt(np.maximum(1.0, np.divide(other, own, out=np.ones(len(own)), where=own > 0.0)))
+    return np.asarray(factor[:, None] * C * factor)
+
+
+def _residuals(system: System, beta: Array, joint_weights: Array) -> list[tuple[Array, NDArray[np.bool_]]]:
+    """Per motion the scaled residuals (m, n), zero where masked, and which rows take part."""
+    gathered: dict[int, list[tuple[Array, NDArray[np.bool_]]]] = {}
+    first: dict[int, int] = {}
     for rows, residual in system.residuals(beta):
-        weighted = residual * joint_weights * rows.use[:, None]
-        scores = np.zeros((len(weighted), len(beta)))
-        for j, (W, columns) in enumerate(zip(rows.W, system.columns, strict=True)):
-            scores[:, columns] += W * (weighted[:, j] * joint_weights[j])[:, None]
-        gathered.setdefault(rows.motion, []).append((scores, weighted))
-    return [(np.concatenate([s for s, _ in parts]), np.concatenate([r for _, r in parts])) for parts in gathered.values()]
+        start = first.get(rows.motion, 0)
+        first[rows.motion] = start + len(residual)
+        weighted = residual * joint_weights * rows.use
+        if system.weights is not None:
+            weighted = weighted * system.weights[rows.motion][start : start + len(residual)] ** 2
+        gathered.setdefault(rows.motion, []).append((weighted, rows.use))
+    return [(np.concatenate([r for r, _ in parts]), np.concatenate([u for _, u in parts])) for parts in gathered.values()]
+
+
+def _with_start(system: System) -> Iterator[tuple[Rows, int]]:
+    """Blocks of rows, each with the number of its first row within its motion."""
+    first: dict[int, int] = {}
+    for rows in system.rows():
+        start = first.get(rows.motion, 0)
+        first[rows.motion] = start + len(rows.y)
+        yield rows, start
 
 
 def bandwidth(residual: Array) -> int:
@@ -89,6 +179,25 @@ def correlation_time(residual: Array) -> float:
         last = 2 * int(ends[0]) if len(ends) else 2 * len(pairs)
         worst = max(worst, 1.0 + 2.0 * float(rho[1 : 1 + last].sum()))
     return worst
+
+
+def correlated_lags(rho: Array, samples: int) -> int:
+    """The last lag at which an autocorrelation of so many samples is more than noise; 0 for white noise (Politis' rule)."""
+    noise = 2.0 * np.sqrt(np.log10(max(samples, 10)) / max(samples, 10))
+    loud = np.flatnonzero(np.abs(rho[1 : MOST_LAGS + 1]) >= noise) + 1
+    previous = np.concatenate([[0], loud])
+    gaps = np.flatnonzero(np.diff(np.append(previous, len(rho) + QUIET)) > QUIET)
+    return int(min(previous[gaps[0]], MOST_LAGS // 2))
+
+
+def autocovariance(r: Array, use: NDArray[np.bool_]) -> Array:
+    """Mean of r_k r_{k+l} at lags 0, 1, ... up to half the record, over pairs of which both take part; r is zero elsewhere."""
+    N = len(r)
+    size = next_fast_len(2 * N, real=True)
+    lags = max(1, min(N // 2, MOST_LAGS))
+    product = irfft(np.abs(rfft(r, size)) ** 2, size)[:lags]
+    pairs = irfft(np.abs(rfft(use.astype(float), size)) ** 2, size)[:lags]
+    return np.asarray(product / np.maximum(np.rint(pairs), 1.0))
 
 
 def autocorrelation(r: Array, lags: int | None = None) -> Array:

@@ -18,6 +18,9 @@ from inertica.estimators.solve import LinearSolve, Unconstrained
 
 Array = NDArray[np.float64]
 
+ROUNDING = 1e-13
+"""Columns of a joint below this share of its largest are zero by structure, left over from cancellation."""
+
 MEASURED: frozenset[Need] = frozenset({Need.MOTION, Need.TORQUE})
 
 
@@ -86,17 +89,16 @@ def weighted_fit(
         start: `time.perf_counter()` when the method began.
     """
     start = time.perf_counter() if start is None else start
-    if np.any(system.counts() < 2):
-        raise InputError("no samples are left to fit after masking; the log is all standstill, or masked as unusable")
+    check_counts(system)
     weights = np.ones(system.n) if sigma is None else 1.0 / sigma
     solution = solve(system.stacked(weights), problem)
     found = residual_sigmas(system, solution.beta)
     if sigma is None:  # unweighted rows with their own variances: A (sum sigma_j^2 W_j'W_j) A
-        G = sum(s**2 * _gram(f, len(solution.beta)) for s, f in zip(found, system.factors, strict=True))
-        plain = solution.spread @ np.asarray(G) @ solution.spread
+        G = sum(s**2 * gram(f, len(solution.beta)) for s, f in zip(found, system.factors, strict=True))
+        plain = solution.sensitivity @ np.asarray(G) @ solution.sensitivity
     else:
         plain = solution.spread
-    covariance = hac(system, solution.beta, solution.spread, weights) if use_hac else plain
+    covariance = hac(system, solution.beta, solution.sensitivity, weights) if use_hac else plain
     return Estimate(
         method=name,
         base=problem.base,
@@ -110,6 +112,12 @@ def weighted_fit(
         seconds=time.perf_counter() - start,
         warnings=solution.warnings,
     )
+
+
+def check_counts(system: System) -> None:
+    """Refuse data of which masks leave nothing."""
+    if np.any(system.counts() < 2):
+        raise InputError("no samples are left to fit after masking; the log is all standstill, or masked as unusable")
 
 
 def joint_sigmas(system: System) -> Array:
@@ -136,14 +144,15 @@ def residual_sigmas(system: System, beta: Array) -> Array:
 def _own_residual(factor: JointFactor) -> tuple[float, int]:
     """Residual norm of a joint fitted alone, and the rank of its columns; some are dependent within one joint."""
     scale = np.linalg.norm(factor.R, axis=0)
-    scale[scale == 0.0] = 1.0
+    scale[scale <= ROUNDING * scale.max(initial=0.0)] = np.inf  # a column of rounding errors would fit noise
     U, s, _ = np.linalg.svd(factor.R / scale)
     rank = int(np.count_nonzero(s > 1e-9 * s[0])) if len(s) and s[0] > 0.0 else 0
     outside = (U.T @ factor.z)[rank:]
     return float(np.hypot(np.linalg.norm(outside), factor.rest)), rank
 
 
-def _gram(factor: JointFactor, size: int) -> Array:
+def gram(factor: JointFactor, size: int) -> Array:
+    """(b, b) W_j'W_j of one joint."""
     out = np.zeros((size, size))
     out[np.ix_(factor.columns, factor.columns)] = factor.R.T @ factor.R
     return out

@@ -12,11 +12,11 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
 
 from inertica.dynamics.tsqr import JointFactor
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
+from inertica.estimators.threads import one_thread
 from inertica.logs.motion import Motion
 from inertica.logs.observe import decimated_mask
 
@@ -37,7 +37,7 @@ class Rows:
         motion: which of the problem's motions.
         W: per joint (m, k_j), columns as in `System.columns[j]`.
         y: (m, n) torque less what fixed parameters explain.
-        use: (m,) False for masked samples.
+        use: (m, n) False for masked samples, and for a joint that rests (the sign of its velocity means nothing then).
     """
 
     motion: int
@@ -70,7 +70,7 @@ class System:
         self.n = self.base.layout.robot.n
         place = {int(k): i for i, k in enumerate(self.base.kept)}
         entries = [(joint, k, e) for e, (joint, k) in enumerate(problem.engine.entries)]
-        self._entries = [[e for joint, k, e in entries if joint == j and k in place] for j in range(self.n)]
+        self.entries = [[e for joint, k, e in entries if joint == j and k in place] for j in range(self.n)]
         self.columns = [
             np.array([place[k] for joint, k, _ in entries if joint == j and k in place], np.intp) for j in range(self.n)
         ]
@@ -85,8 +85,8 @@ class System:
     def rows(self) -> Iterator[Rows]:
         """Blocks of rows, unweighted, in the order of time."""
         if self._kept_rows is None and self._size() <= KEEP_BYTES:
-            self._kept_rows = list(self._build())
-        yield from self._build() if self._kept_rows is None else self._kept_rows
+            self._kept_rows = list(self.build())
+        yield from self.build() if self._kept_rows is None else self._kept_rows
 
     def counts(self) -> Array:
         """(n,) rows that take part, per joint."""
@@ -108,7 +108,7 @@ class System:
             block[:, -1] = factor.z
             blocks.append(weight * block)
             rest += (weight * factor.rest) ** 2
-        with threadpool_limits(1):
+        with one_thread():
             R = np.asarray(np.linalg.qr(np.vstack(blocks), mode="r"))
         return Stacked(R[:b, :b], R[:b, b], float(np.hypot(np.sqrt(rest), R[b, b])))
 
@@ -121,25 +121,28 @@ class System:
         samples = sum(-(-len(m.t) // m.decimator.ratio) for m in self.problem.motions)
         return 8 * samples * (sum(len(c) for c in self.columns) + self.n)
 
-    def _build(self) -> Iterator[Rows]:
+    def build(self) -> Iterator[Rows]:
+        """The same, always built anew and not kept."""
         for number, motion in enumerate(self.problem.motions):
             if motion.decimator.ratio == 1:
                 for first in range(0, len(motion.t), BLOCK):
                     where = slice(first, first + BLOCK)
-                    W, y = self._block(motion, where)
-                    yield Rows(number, W, y, ~motion.mask[where])
+                    W, y = self.block(motion, where)
+                    yield Rows(number, W, y, ~(motion.mask[where, None] | motion.resting[where]))
             else:
-                W, y = self._block(motion, slice(None))
+                W, y = self.block(motion, slice(None))
                 decimate = motion.decimator.decimate
-                yield Rows(number, tuple(decimate(w) for w in W), decimate(y), ~decimated_mask(motion))
+                masked = decimated_mask(motion)[:, None] | motion.resting[motion.decimator.kept(len(motion))]
+                yield Rows(number, tuple(decimate(w) for w in W), decimate(y), ~masked)
 
-    def _block(self, motion: Motion, where: slice) -> tuple[tuple[Array, ...], Array]:
+    def block(self, motion: Motion, where: slice) -> tuple[tuple[Array, ...], Array]:
+        """Rows of every joint and torque at the full rate, of some samples of a motion."""
         engine, tau = self.problem.engine, np.array(motion.tau[where])
         shapes = None if self.problem.prior is None else self.problem.prior.shapes
-        W = [np.empty((len(tau), len(e))) for e in self._entries]
+        W = [np.empty((len(tau), len(e))) for e in self.entries]
         values = self.problem.fixed_values
         for part, entries in engine.regressor_chunks(motion.q[where], motion.dq[where], motion.ddq[where], shapes):
-            for j, chosen in enumerate(self._entries):
+            for j, chosen in enumerate(self.entries):
                 W[j][part] = entries[chosen].T
             for joint, k, e in self._known:
                 tau[part, joint] -= values[k] * entries[e]
@@ -151,12 +154,12 @@ class System:
         R = [np.zeros((0, len(c) + 1)) for c in self.columns]
         counts = np.zeros(self.n)
         used: dict[int, int] = {}
-        with threadpool_limits(1):
+        with one_thread():
             for rows in self.rows():
                 first = used.get(rows.motion, 0)
                 used[rows.motion] = first + len(rows.use)
                 for j, W in enumerate(rows.W):
-                    weight = rows.use.astype(float)
+                    weight = rows.use[:, j].astype(float)
                     if self.weights is not None:
                         weight = weight * self.weights[rows.motion][first : first + len(weight), j]
                     taking = weight != 0.0

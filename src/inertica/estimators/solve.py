@@ -7,10 +7,10 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from inertica.estimators.base import Problem
 from inertica.estimators.observe import Stacked
+from inertica.estimators.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -29,6 +29,7 @@ class Solution:
         unresolved: (b, k) directions (in scaled columns) the data say nothing about.
         chi: (P,) when the strategy yields standard parameters.
         warnings: one sentence each.
+        bread: (b, b) change of beta per change of R'z; the same as `spread` unless something besides the data acts on beta.
     """
 
     beta: Array
@@ -37,6 +38,12 @@ class Solution:
     unresolved: Array
     chi: Array | None = None
     warnings: tuple[str, ...] = ()
+    bread: Array | None = None
+
+    @property
+    def sensitivity(self) -> Array:
+        """`bread`, or `spread` where they are the same."""
+        return self.spread if self.bread is None else self.bread
 
 
 class LinearSolve(Protocol):
@@ -57,13 +64,13 @@ class Unconstrained:
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
         scale = np.linalg.norm(system.R, axis=0)
         scale[scale == 0.0] = 1.0
-        with threadpool_limits(1):
+        with one_thread():
             U, s, Vt = np.linalg.svd(system.R / scale)
         known = s > self.resolved * s[0] if s[0] > 0.0 else np.zeros(len(s), bool)
         before = np.zeros(len(s)) if problem.prior is None else problem.prior_beta
         step = Vt[known].T @ ((U.T @ (system.z - system.R @ before))[known] / s[known])
         half = Vt[known].T / s[known] / scale[:, None]
-        warnings = ()
+        warnings: tuple[str, ...] = ()
         if not known.all():
             count = int(np.count_nonzero(~known))
             warnings = (
@@ -87,10 +94,11 @@ class Ridge:
         scale = np.linalg.norm(system.R, axis=0)
         scale[scale == 0.0] = 1.0
         before = np.zeros(len(scale)) if problem.prior is None else problem.prior_beta
-        with threadpool_limits(1):
+        with one_thread():
             U, s, Vt = np.linalg.svd(system.R / scale)
         damped = s / (s**2 + self.strength)
         step = Vt.T @ (damped * (U.T @ (system.z - system.R @ before)))
         half = Vt.T * damped / scale[:, None]
+        bread = (Vt.T / (s**2 + self.strength)) @ Vt / np.outer(scale, scale)
         condition = float(s[0] / s[-1]) if s[-1] > 0.0 else np.inf
-        return Solution(before + step / scale, half @ half.T, condition, np.zeros((len(scale), 0)))
+        return Solution(before + step / scale, half @ half.T, condition, np.zeros((len(scale), 0)), bread=bread)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from threadpoolctl import threadpool_limits
 
+from inertica.estimators.threads import one_thread
 from inertica.identifiability.base import BaseModel
 from inertica.robot.layout import Parameters
 
@@ -43,5 +43,5 @@ def parameter_scales(prior: Parameters) -> Array:
 
 def _gain(base: BaseModel, prior: Parameters) -> Array:
     scale = parameter_scales(prior)
-    with threadpool_limits(1):
+    with one_thread():
         return scale[:, None] * np.linalg.pinv(base.T * scale, rcond=1e-10)

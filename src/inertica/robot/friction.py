@@ -57,6 +57,25 @@ class Coulomb(_OnJoint):
 
 
 @dataclass(frozen=True)
+class SmoothCoulomb(_OnJoint):
+    """tau = Fc tanh(dq / vc): Coulomb friction whose width around standstill is a shape, for separable least squares to find."""
+
+    vc: float = 0.02
+    rank = 2
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (self._parameter("Fc", "coulomb", "N m", 0.0),)
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        return (self._shape("vc", "rad/s", self.vc),)
+
+    def columns(self, x: State) -> list[Column]:
+        return [{self.at: tanh(x.dq[self.at] / self._shape_value(x, "vc"))}]
+
+
+@dataclass(frozen=True)
 class Offset(_OnJoint):
     """tau = off: a constant torque, for instance the offset of a current sensor or the mean of unequal Coulomb friction."""
 
@@ -196,6 +215,7 @@ class LoadDependent(_OnJoint):
 LAWS: dict[str, type[_OnJoint]] = {
     "viscous": Viscous,
     "coulomb": Coulomb,
+    "smooth": SmoothCoulomb,
     "offset": Offset,
     "directional": DirectionalCoulomb,
     "stribeck": Stribeck,

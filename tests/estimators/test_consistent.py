@@ -1,0 +1,167 @@
+"""Consistent solves inside methods: feasibility, exactness, what they gain, and what they say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from estimators.simulated import SIGMA, exact_motion, noisy, robot
+
+from inertica.errors import InputError
+from inertica.estimators.base import Problem
+from inertica.estimators.bayes import block_factors
+from inertica.estimators.consistent import Consistent, cross_validated
+from inertica.estimators.least_squares import Ols, Wls, joint_sigmas
+from inertica.estimators.observe import System
+from inertica.estimators.registry import METHODS, method
+from inertica.physical.constraints import PHYSICAL, MassBounds
+from inertica.physical.priors import Entropic, Euclidean, Pullback
+from inertica.robot import inertia
+from inertica.robot.layout import Layout
+
+PC = [name for name in METHODS if name.startswith("pc-") and "iv" not in name and "didim" not in name]
+
+
+def problem_of(level: float, seed: int = 0, name: str = "tx40", off: float = 0.2) -> Problem:
+    """Torque noise of `level` times the usual, a prior that is off."""
+    description, base = robot(name)
+    motion = exact_motion(description.prior, duration=5.0, seed=seed)
+    n = description.robot.n
+    motion = noisy(motion, level * SIGMA[:n] * np.random.default_rng(seed).normal(size=motion.tau.shape))
+    return Problem(base, (motion,), description.prior.with_values(description.prior.values * (1 + off)))
+
+
+def consistent(layout: Layout, chi: np.ndarray) -> bool:
+    bodies = all(inertia.physically_consistent(chi[w]) for _, w in layout.bodies)
+    return bodies and all(v >= p.lower for p, v in zip(layout.parameters, chi, strict=True) if p.kind in ("viscous", "armature"))
+
+
+@pytest.mark.parametrize("name", PC)
+def test_every_variant_returns_real_robots_and_its_own_name(name: str) -> None:
+    problem = problem_of(4.0)
+    found = method(name).estimate(problem)
+    assert found.method == name
+    assert found.chi is not None and consistent(problem.base.layout, found.chi)
+    assert np.allclose(problem.base.beta(found.chi), found.beta, rtol=1e-10, atol=1e-12)
+    assert np.isfinite(found.std).all() and (found.std >= 0).all()
+
+
+def test_plain_least_squares_leaves_the_feasible_set_here() -> None:
+    from inertica.estimators.standard import nearest_prior
+
+    problem = problem_of(4.0)
+    chi = nearest_prior(problem.base, Wls().estimate(problem).beta, problem.prior)
+    assert not consistent(problem.base.layout, chi)
+
+
+@pytest.mark.parametrize("name", [n for n in PC if n != "pc-ridge"])
+def test_exact_data_give_the_truth_whatever_the_prior(name: str) -> None:
+    problem = problem_of(0.0, off=0.5)
+    beta = problem.base.beta(robot("tx40")[0].prior.values)
+    found = method(name).estimate(problem)
+    assert np.abs(found.beta - beta).max() < 1e-6 * np.abs(beta).max()
+
+
+def test_constraints_do_not_hurt_and_mostly_help() -> None:
+    errors = []
+    truth = robot("tx40")[0].prior.values
+    for seed in range(6):
+        problem = problem_of(4.0, seed)
+        beta = problem.base.beta(truth)
+        plain, held = Wls(hac=False).estimate(problem), Wls(solve=Consistent(), hac=False).estimate(problem)
+        sd = np.sqrt(np.diag(plain.plain_covariance))
+        errors.append([np.linalg.norm((e.beta - beta) / sd) for e in (plain, held)])
+    assert np.mean(errors, axis=0)[1] < np.mean(errors, axis=0)[0]
+
+
+def test_a_fit_inside_the_set_is_the_plain_one() -> None:
+    problem = replace(problem_of(0.02), prior=robot("tx40")[0].prior)
+    plain, held = Wls().estimate(problem), Wls(solve=Consistent()).estimate(problem)
+    assert held.warnings == ()
+    assert np.abs((held.beta - plain.beta) / plain.std).max() < 0.02
+    assert held.std == pytest.approx(plain.std, rel=0.02)
+
+
+def test_active_constraints_are_named_with_their_price() -> None:
+    found = Wls(solve=Consistent()).estimate(problem_of(4.0))
+    (said,) = [w for w in found.warnings if "held back" in w]
+    assert "a body that can exist" in said and "its residual rises by" in said
+
+
+def test_active_constraints_shrink_the_standard_deviations() -> None:
+    problem = problem_of(4.0)
+    plain, held = Wls(hac=False).estimate(problem), Wls(solve=Consistent(), hac=False).estimate(problem)
+    assert (held.std <= plain.std * (1 + 1e-6)).all()
+    assert (held.std < 0.9 * plain.std).any()
+
+
+def test_rows_need_not_have_unit_variance() -> None:
+    """The pull is weighed against the noise of the rows, so scaling all rows changes nothing."""
+    problem = problem_of(2.0)
+    stacked = System(problem).stacked()
+    solve = Consistent(prior=Euclidean(1.0))
+    one = solve(stacked, problem)
+    other = solve(replace(stacked, R=1e-3 * stacked.R, z=1e-3 * stacked.z, rest=1e-3 * stacked.rest), problem)
+    assert np.allclose(one.beta, other.beta, rtol=1e-5, atol=1e-6)
+
+
+def test_solvers_agree_and_wrong_pairs_are_refused() -> None:
+    problem = problem_of(4.0, name="scara4")
+    first, second, third = (
+        Ols(solve=Consistent(prior=Pullback(0.1), solver=s)).estimate(problem) for s in ("cone", "newton", "cholesky")
+    )
+    scale = np.maximum(np.abs(first.beta), 1e-3)
+    assert np.abs((second.beta - first.beta) / scale).max() < 1e-3
+    assert np.abs((third.beta - first.beta) / scale).max() < 1e-3
+    with pytest.raises(InputError, match="takes quadratic priors only"):
+        Ols(solve=Consistent(prior=Entropic(), solver="cone")).estimate(problem)
+
+
+def test_user_constraints_reach_the_fit() -> None:
+    problem = problem_of(1.0)
+    solve = Consistent(constraints=(*PHYSICAL, MassBounds({2: (9.0, 9.5)})))
+    found = Wls(solve=solve).estimate(problem)
+    assert 9.0 - 1e-6 <= found.chi[problem.base.layout.index("M2")] <= 9.5 + 1e-6
+
+
+def test_strength_by_cross_validation() -> None:
+    problem = problem_of(4.0, off=0.02)  # a good prior and poor data: a strong pull predicts best
+    system = System(problem)
+    blocks = block_factors(system, 4, 1.0 / joint_sigmas(system))
+    chosen, scores = cross_validated(Consistent(prior=Euclidean()), blocks, problem, (1e-2, 1.0, 1e2))
+    assert set(scores) == {1e-2, 1.0, 1e2}
+    assert chosen.prior.strength == min(scores, key=scores.get) >= 1.0
+
+
+def test_coupled_drives_hold_the_motors_share() -> None:
+    import inertica as ia
+    from inertica.identifiability.base import base_model
+    from inertica.robot.drives import Coupling
+
+    description = ia.load("tx40")
+    description = description.with_terms((*description.layout.terms, Coupling(5, (4, 5))))
+    values = description.prior.replaced({"Iam6": 0.02, "Fvm6": 0.05, "Fcm6": 0.1, "Ia6": 0.021, "Ia5": 0.05})
+    motion = exact_motion(values, duration=5.0)
+    motion = noisy(motion, 4.0 * SIGMA * np.random.default_rng(3).normal(size=motion.tau.shape))
+    found = Wls(solve=Consistent()).estimate(Problem(base_model(description.layout), (motion,), values))
+    got = values.with_values(found.chi)
+    assert got["Ia6"] >= got["Iam6"] >= 0 and got["Ia5"] >= got["Iam6"]
+    assert got["Fv6"] >= got["Fvm6"] >= 0 and got["Fv5"] >= got["Fvm6"]
+
+
+def test_real_record_price_and_validation(real_data, tmp_path) -> None:
+    from inertica.workflow.identify import identify
+
+    card = tmp_path / "card.yaml"
+    card.write_text(f"model: {real_data / 'tx40' / 'tx40.urdf'}\ncoupling: [{{motor: 6, joints: [5, 6]}}]\n")
+    log = real_data / "tx40" / "tx40_joint_public.csv.gz"
+    fixed = {"cutoff": 40.0, "delay": 0.0, "friction": ("viscous", "coulomb", "offset"), "velocity": "differences"}
+    raw = {}
+    for name in ("wls", "pc-wls"):
+        result = identify(card, [f"{log}@0:4.0"], validate=[f"{log}@4.0:5.2"], method=name, **fixed)
+        raw[name] = [r.raw.all for r in result.residuals.values()]
+    assert result.physically_consistent
+    assert raw["pc-wls"][0] < 1.02 * raw["wls"][0]
+    assert raw["pc-wls"][1] <= raw["wls"][1]
+    assert raw["pc-wls"][1] <= 0.167

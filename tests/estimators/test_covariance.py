@@ -1,0 +1,131 @@
+"""Intervals: how often they hold the truth, with white and with filtered, decimated errors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.linalg import toeplitz
+
+from estimators.simulated import SIGMA, exact_motion, repeated, robot
+from inertica.estimators.base import Problem
+from inertica.estimators.covariance import Colour, autocovariance, correlated_lags, correlation_time
+from inertica.estimators.least_squares import Ols, Wls
+from inertica.logs.filters import Butterworth
+
+RUNS = 400
+
+
+def white(shape, rng):
+    return SIGMA[: shape[1]] * rng.normal(size=shape)
+
+
+def coloured(motion, cutoff):
+    low_pass = Butterworth(cutoff=cutoff)
+    return lambda rng: low_pass.smoothed(white(motion.tau.shape, rng), motion.dt)
+
+
+def covered(problem, method, error, runs=RUNS):
+    """Share of 95 % intervals that hold the truth: (b,) with serial correlation, and pooled by the plain formula."""
+    beta, std, plain = repeated(problem, method, error, runs)
+    miss = np.abs(beta - problem.prior_beta)
+    return (miss <= 1.96 * std).mean(axis=0), float((miss <= 1.96 * plain).mean())
+
+
+def check_single(share, runs=RUNS):
+    low, high = stats.binom.interval(0.999, runs, 0.95)
+    assert share.min() >= low / runs and share.max() <= high / runs
+
+
+@pytest.mark.parametrize("method", [Ols(), Wls()])
+def test_white_noise_small_robot(method):
+    description, base = robot("scara2")
+    problem = Problem(base, (exact_motion(description.prior, duration=5.0),), description.prior)
+    share, plain = covered(problem, method, lambda rng: white(problem.motions[0].tau.shape, rng))
+    assert 0.93 <= share.mean() <= 0.97
+    assert 0.93 <= plain <= 0.97
+    check_single(share)
+
+
+def test_filtered_and_decimated_small_robot():
+    description, base = robot("scara2")
+    motion = exact_motion(description.prior, rate=500.0, duration=6.0, ratio=5)
+    problem = Problem(base, (motion,), description.prior)
+    share, plain = covered(problem, Wls(), coloured(motion, 20.0))
+    assert 0.90 <= share.mean() <= 0.98
+    assert plain < 0.85, "the plain formula should promise too much here, or the test shows nothing"
+    check_single(share)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [Ols(), Wls()])
+def test_white_noise_six_joints(method):
+    description, base = robot("tx40")
+    problem = Problem(base, (exact_motion(description.prior),), description.prior)
+    share, _ = covered(problem, method, lambda rng: white(problem.motions[0].tau.shape, rng))
+    assert 0.93 <= share.mean() <= 0.97
+    check_single(share)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cutoff", [20.0, 5.0])
+def test_filtered_and_decimated_six_joints(cutoff):
+    description, base = robot("tx40")
+    motion = exact_motion(description.prior, rate=500.0, ratio=5)
+    problem = Problem(base, (motion,), description.prior)
+    share, plain = covered(problem, Wls(), coloured(motion, cutoff))
+    assert 0.90 <= share.mean() <= 0.98
+    assert plain < 0.85
+    check_single(share)
+
+
+def test_errors_that_grow_with_velocity_are_noticed():
+    """The stationary estimate alone takes the errors for equally large throughout."""
+    description, base = robot("scara2")
+    motion = exact_motion(description.prior, duration=5.0)
+    problem = Problem(base, (motion,), description.prior)
+    size = (motion.dq / motion.dq.std(axis=0)) ** 2
+    share, plain = covered(problem, Wls(), lambda rng: size * rng.normal(size=size.shape), runs=200)
+    assert plain < share.mean()
+    assert 0.90 <= share.mean() <= 0.98
+
+
+def test_colour_between_rows_is_the_toeplitz_product():
+    rng = np.random.default_rng(0)
+    W, gamma = rng.normal(size=(200, 4)), np.array([1.0, 0.6, 0.25, 0.05])
+    full = toeplitz(np.concatenate([gamma, np.zeros(196)]))
+    np.testing.assert_allclose(Colour(gamma).between(W), W.T @ full @ W, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(Colour(gamma[:1]).between(W), W.T @ W)
+
+
+def test_autocovariance_counts_only_pairs_in_use():
+    rng = np.random.default_rng(1)
+    use = rng.random(300) < 0.7
+    r = rng.normal(size=300) * use
+    found = autocovariance(r, use)
+    for lag in (0, 1, 7):
+        pairs = use[lag:] & use[: len(use) - lag]
+        assert found[lag] == pytest.approx((r[lag:] * r[: len(r) - lag]).sum() / pairs.sum())
+
+
+def test_correlation_ends_where_it_ends():
+    rng = np.random.default_rng(2)
+    e = rng.normal(size=20000)
+    assert correlated_lags(autocovariance(e, np.ones(len(e), bool)), len(e)) == 0
+    average = np.convolve(e, np.ones(4) / 2.0, "valid")  # variance 1, correlated over three lags
+    assert correlated_lags(autocovariance(average, np.ones(len(average), bool)), len(average)) == 3
+    assert correlation_time(average[:, None]) == pytest.approx(4.0, rel=0.15)
+
+
+def test_samples_seen_twice_do_not_count_twice():
+    """Holding every sample once more halves the plain variance; the one that knows of the correlation stays."""
+    description, base = robot("scara2")
+    motion = exact_motion(description.prior, rate=100.0, duration=20.0)
+    rng = np.random.default_rng(4)
+    error = np.repeat(rng.normal(size=(len(motion) // 4 + 1, 2)), 4, axis=0)[: len(motion)]
+    problem = Problem(base, (replace(motion, tau=motion.tau + error),), description.prior)
+    found = Wls().estimate(problem)
+    ratio = found.std / np.sqrt(np.diag(found.plain_covariance))
+    assert np.median(ratio) == pytest.approx(2.0, rel=0.25)
