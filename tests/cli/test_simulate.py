@@ -32,7 +32,7 @@ def test_a_log_is_written_that_reads_back(tmp_path, capsys) -> None:
 def test_several_runs_get_numbers_and_text_names_them(tmp_path, capsys) -> None:
     assert main(["simulate", "scara4", "-o", str(tmp_path / "run.npz"), "--runs", "2", "--duration", "0.5"]) == 0
     assert (tmp_path / "run_1.npz").exists() and (tmp_path / "run_2.npz").exists()
-    assert "run_1.npz" in capsys.readouterr().out
+    assert "run_1.npz" in capsys.readouterr().out.replace("\n", "")
 
 
 @pytest.mark.parametrize(

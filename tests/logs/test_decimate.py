@@ -54,7 +54,7 @@ def test_the_filter_is_matlabs() -> None:
 
 
 def test_the_order_is_lowered_when_the_polynomials_lose_their_digits() -> None:
-    orders = [Decimator(ratio).design[0] for ratio in (2, 4, 10, 20, 50, 200)]
+    orders = [Decimator(ratio).design.order for ratio in (2, 4, 10, 20, 50, 200)]
     assert orders[:3] == [8, 8, 8] and orders == sorted(orders, reverse=True) and 1 <= orders[-1] < 8
     slow = np.sin(2 * np.pi * np.arange(20000) / 5000)[:, None]
     for ratio in (20, 100):
