@@ -39,8 +39,11 @@ def best_of(jobs: dict[str, Callable[[], object]], repeats: int) -> dict[str, fl
     return best
 
 
-def arguments(description: str) -> argparse.Namespace:
+def arguments(description: str, more: Callable[[argparse.ArgumentParser], object] | None = None) -> argparse.Namespace:
+    """The options all scripts share, and those that `more` adds."""
     parser = argparse.ArgumentParser(description=description)
+    if more is not None:
+        more(parser)
     parser.add_argument("--json", action="store_true", help="a list of {name, ours, peer, unit, ratio, of} on stdout")
     parser.add_argument("--repeats", type=int, default=5, help="each job runs this often, the shortest time counts (default 5)")
     return parser.parse_args()

@@ -1,8 +1,9 @@
-"""Checks whether a model can be real: link by link mass, centre of mass, principal moments, triangle inequality, Sylvester minors,
-Cholesky tolerance and pseudo-inertia margin; signs of drives and friction; and the inertia matrix of the whole robot over
-sampled configurations.
+"""Checks whether a model can be real: link by link mass, centre of mass, principal moments,
+triangle inequality, Sylvester minors, Cholesky tolerance and pseudo-inertia margin; signs of
+drives and friction; and the inertia matrix of the whole robot over sampled configurations.
 
-FILE is a built-in name, a DH YAML, a URDF, an MJCF or a robot card.  The exit code is 0 whatever the verdict, unless --strict.
+FILE is a built-in name, a DH YAML, a URDF, an MJCF or a robot card.  The exit code is 0 whatever
+the verdict, unless --strict.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="model file or built-in name")
     parser.add_argument("--strict", action="store_true", help="exit with code 1 when the model is not consistent")
     parser.add_argument(
-        "--configurations", type=int, default=CONFIGURATIONS, metavar="N", help=f"for the inertia matrix (default {CONFIGURATIONS})"
+        "--configurations",
+        type=int,
+        default=CONFIGURATIONS,
+        metavar="N",
+        help=f"for the inertia matrix (default {CONFIGURATIONS})",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the configurations (default 0)")
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from inertica.cli.console import table
 from inertica.errors import InputError
+from inertica.excitation.files import load_trajectory
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
 from inertica.report.tables import short_names
@@ -43,11 +44,25 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
     fixed.add_argument("--velocity", choices=("recorded", "differences"), help="where velocity comes from")
 
 
+def add_loop(parser: argparse.ArgumentParser) -> None:
+    """For methods that simulate the controller."""
+    loop = parser.add_argument_group(
+        "controller", "for methods that simulate it (iv, didim, clie, cloe, ...); its law and gains are in the card, under loop:"
+    )
+    loop.add_argument(
+        "--reference", metavar="TRAJ", action="append", default=[],
+        help="trajectory the controller followed, one for all logs or one for each; columns qr1.. of the logs by default",
+    )  # fmt: skip
+    loop.add_argument("--estimate-gains", action="store_true", help="estimate a factor on each joint's gains, too")
+
+
 def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
     """What the command line fixes."""
     delay = arguments.delay[0] if arguments.delay and len(arguments.delay) == 1 else arguments.delay
     laws = None if arguments.friction in (None, "auto") else _laws(arguments.friction)
-    return Settings(method, arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity)
+    references = tuple(load_trajectory(name) for name in getattr(arguments, "reference", ()))
+    gains = getattr(arguments, "estimate_gains", False)
+    return Settings(method, arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity, references, gains)
 
 
 @dataclass(frozen=True)

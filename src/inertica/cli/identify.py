@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, number, progress_line, table
-from inertica.cli.fitting import add_choices, add_inputs, read_inputs, residual_table, settings
+from inertica.cli.fitting import add_choices, add_inputs, add_loop, read_inputs, residual_table, settings
 from inertica.errors import InputError, ModelWarning
 from inertica.estimators.registry import METHODS, method
 from inertica.identifiability.labels import INTERVAL, LABELS
@@ -46,6 +46,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="write result.json, the identified model, parameters.csv and report.html",
     )  # fmt: skip
     add_choices(parser)
+    add_loop(parser)
 
 
 def run(arguments: argparse.Namespace) -> Answer:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from inertica.dynamics import lanes as lane_code
 from inertica.dynamics import native
 from inertica.dynamics.equations import Equations
-from inertica.dynamics.rows import LANES, Rows, aligned
+from inertica.dynamics.rows import LANES, Rows, aligned, fill, scatter
 from inertica.dynamics.simulate import Simulation, simulate
 from inertica.dynamics.trace import Graph, Symbol, differentiate
 from inertica.dynamics.tsqr import Factoriser, Factors
@@ -325,9 +325,7 @@ class _Piece:
     """A kernel with its own work array and the inputs it reads from."""
 
     def __init__(self, kernel: BatchKernel, inputs: Mapping[str, Array]) -> None:
-        from inertica.dynamics import loops  # Numba is slow to import
-
-        self.kernel, self.loops, rows = kernel, loops, kernel.rows
+        self.kernel, rows = kernel, kernel.rows
         self.work = aligned(rows.count * rows.stride)
         self.address = self.work.ctypes.data
         for name, values in inputs.items():
@@ -343,7 +341,7 @@ class _Piece:
         """Samples into rows; returns how many lanes that fills."""
         padded = -(-count // LANES) * LANES
         for offset, values in self.varying:
-            self.loops.fill(self.work, offset, self.kernel.rows.stride, padded, values, first, count)
+            fill(self.work, offset, self.kernel.rows.stride, padded, values[first : first + count])
         return padded
 
     def call(self, first: int, count: int) -> None:
@@ -368,7 +366,7 @@ def _run_piece(
             for name, value in direction.items():
                 piece.set(name, value)
             kernel.call(piece.address, padded)
-            piece.loops.scatter(piece.work, first_out, stride, out, columns + d * kernel.outputs, a, count)
+            scatter(piece.work, first_out, stride, out[a : a + count], columns + d * kernel.outputs)
 
 
 def _lower(n: int) -> list[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""Compiled loops that need no knowledge of a robot: lanes from arrays and back, and the time loop of the simulation.
+"""Compiled loops that need no knowledge of a robot: lanes into wide arrays, and the time loop of the simulation.
 
 These are plain Numba functions, compiled once per installation.  The robot enters as the addresses of its generated kernels.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import numba as nb
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -46,23 +45,13 @@ def _call_step(typing: Any, address: Any, work: Any, count: Any, step: Any, tabl
 
 
 @nb.njit(**_OPTIONS)
-def fill(work: Any, offset: int, stride: int, padded: int, values: Any, first: int, count: int) -> None:
-    """Rows of lanes from samples first .. first + count of an (N, k) array; the last sample fills up to `padded`."""
-    for j in range(values.shape[1]):
-        at = offset + j * stride
-        for i in range(count):
-            work[at + i] = values[first + i, j]
-        for i in range(count, padded):
-            work[at + i] = work[at + count - 1]
-
-
-@nb.njit(**_OPTIONS)
-def scatter(work: Any, offset: int, stride: int, out: Any, columns: Any, first: int, count: int) -> None:
-    """Samples first .. first + count of an (N, k) array from rows of lanes, row j into column columns[j]."""
+def scatter(work: Any, offset: int, stride: int, out: Any, columns: Any) -> None:
+    """An array (count, k) from rows of lanes, row j into column columns[j]."""
+    count = out.shape[0]
     blocks = count // 8
     for b in range(blocks):  # eight samples at a time: every cache line of the rows is read once
         at = offset + 8 * b
-        row = first + 8 * b
+        row = 8 * b
         for j in range(columns.shape[0]):
             k = columns[j]
             for i in range(8):
@@ -70,7 +59,7 @@ def scatter(work: Any, offset: int, stride: int, out: Any, columns: Any, first: 
             at += stride
     for i in range(8 * blocks, count):
         for j in range(columns.shape[0]):
-            out[first + i, columns[j]] = work[offset + j * stride + i]
+            out[i, columns[j]] = work[offset + j * stride + i]
 
 
 @nb.njit(**_OPTIONS)
@@ -127,10 +116,3 @@ def time_loop(
 def first_measurement(measure: int, work: Any, lanes: int, reference: Any) -> None:
     """Call the measuring kernel for step 0."""
     _call_step(measure, work, lanes, 0, reference, 0)
-
-
-def warm_up() -> None:
-    """Load (or on a new installation compile) the loops, so that timings of the first real call are honest."""
-    work = np.zeros(16)
-    fill(work, 0, 8, 8, np.zeros((1, 1)), 0, 1)
-    scatter(work, 0, 8, np.zeros((1, 1)), np.zeros(1, np.int64), 0, 1)

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 LANES = 8
 """Samples or simulations side by side in one vector."""
 
+FEW = 16
+"""Columns up to which NumPy transposes about as quickly as a compiled loop, whose compiler takes long to import."""
+
 
 @dataclass
 class Rows:
@@ -41,3 +44,21 @@ def aligned(size: int) -> NDArray[np.float64]:
     block = np.zeros(size + 8)
     first = (-block.ctypes.data % 64) // 8
     return block[first : first + size]
+
+
+def fill(work: NDArray[np.float64], offset: int, stride: int, padded: int, values: NDArray[np.float64]) -> None:
+    """Rows of lanes from an array (count, k); the last sample fills up to `padded`."""
+    count, k = values.shape
+    rows = work[offset : offset + k * stride].reshape(k, stride)
+    rows[:, :count] = values.T
+    rows[:, count:padded] = rows[:, count - 1 : count]
+
+
+def scatter(work: NDArray[np.float64], offset: int, stride: int, out: NDArray[np.float64], columns: NDArray[np.int64]) -> None:
+    """An array (count, ...) from rows of lanes, row j into column columns[j]."""
+    if len(columns) <= FEW:
+        out[:, columns] = work[offset : offset + len(columns) * stride].reshape(-1, stride)[:, : len(out)].T
+        return
+    from inertica.dynamics import loops
+
+    loops.scatter(work, offset, stride, out, columns)

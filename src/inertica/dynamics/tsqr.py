@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from inertica.dynamics import native
 from inertica.dynamics.lanes import Lanes, function, write_program
-from inertica.dynamics.rows import LANES, Rows, aligned
+from inertica.dynamics.rows import LANES, Rows, aligned, fill
 from inertica.dynamics.trace import Graph
 from inertica.errors import InputError
 
@@ -146,8 +146,6 @@ class Factoriser:
             shapes: values of the nonlinear parameters.
             weights: (N,) or (N, n) factors on the rows; 0 leaves a sample out.
         """
-        from inertica.dynamics import loops
-
         motion = self.engine._motion(q=q, dq=dq, ddq=ddq, tau=tau)
         N, n = motion["q"].shape
         scale = None if weights is None else np.broadcast_to(np.asarray(weights, float).reshape(N, -1), (N, n))
@@ -160,7 +158,7 @@ class Factoriser:
                 count = min(self.chunk, N - first)
                 padded = -(-count // LANES) * LANES
                 for name, values in motion.items():
-                    loops.fill(work, self.rows.offset((name, 0)), self.rows.stride, padded, values, first, count)
+                    fill(work, self.rows.offset((name, 0)), self.rows.stride, padded, values[first : first + count])
                 self._kernel(work.ctypes.data, padded)
                 for j, panel in enumerate(panels):
                     _absorb(panel, count, None if scale is None else scale[first : first + count, j])

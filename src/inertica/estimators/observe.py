@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 BLOCK = 8192
 """Samples whose rows are built at a time when a record is not decimated."""
 
-KEEP_BYTES = 400_000_000
+KEEP_BYTES = 200_000_000
 """Rows of a problem up to this size stay in memory."""
 
 
@@ -130,10 +130,13 @@ class System:
                     W, y = self.block(motion, where)
                     yield Rows(number, W, y, ~(motion.mask[where, None] | motion.resting[where]))
             else:
-                W, y = self.block(motion, slice(None))
-                decimate = motion.decimator.decimate
+                decimate, done = motion.decimator.decimate, 0
                 masked = decimated_mask(motion)[:, None] | motion.resting[motion.decimator.kept(len(motion))]
-                yield Rows(number, tuple(decimate(w) for w in W), decimate(y), ~masked)
+                for where, remaining in motion.decimator.pieces(len(motion)):
+                    W, y = self.block(motion, where)
+                    use = ~masked[done : done + len(remaining)]
+                    done += len(remaining)
+                    yield Rows(number, tuple(decimate(w, remaining) for w in W), decimate(y, remaining), use)
 
     def block(self, motion: Motion, where: slice) -> tuple[tuple[Array, ...], Array]:
         """Rows of every joint and torque at the full rate, of some samples of a motion."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import signal
 
 from inertica.errors import InputError
+from inertica.logs.lowpass import LowPass, chebyshev, filtered, zero_phase
 
 Array = NDArray[np.float64]
 
@@ -23,8 +24,8 @@ ORDER, RIPPLE, EDGE = 8, 0.05, 0.8
 INACCURATE = 1e-6
 """dB by which the gain at the cut-off may miss the ripple, MATLAB's criterion for a design that has lost its digits."""
 
-BLOCK = 1 << 21
-"""Values filtered at a time."""
+PIECE = 1 << 16
+"""Samples of a long record whose columns are built and decimated at a time, or as many as the filter remembers."""
 
 
 def decimation_ratio(rate: float, frequency: float, rounding: Literal["round", "floor"] = "round") -> int:
@@ -74,9 +75,9 @@ class Decimator:
         """For a record sampled at `rate`, down to a bandwidth of about `frequency`; both in Hz."""
         return cls(decimation_ratio(rate, frequency), keep)
 
-    @property
-    def design(self) -> tuple[int, Array]:
-        """The order in use and the filter as second-order sections.
+    @cached_property
+    def design(self) -> LowPass:
+        """One pass of the filter, with the order in use.
 
         MATLAB lowers the order until the gain at the cut-off is right in the polynomial form; sections would stay accurate, but
         the same filter as the papers' is wanted.
@@ -84,7 +85,7 @@ class Decimator:
         edge, order = EDGE / self.ratio, self.order
         while order > 1 and _gain_error(order, self.ripple, edge) > INACCURATE:
             order -= 1
-        return order, np.asarray(signal.cheby1(order, self.ripple, edge, output="sos"))
+        return chebyshev(order, self.ripple, edge)
 
     def kept(self, samples: int) -> NDArray[np.intp]:
         """Which samples of a record remain."""
@@ -95,33 +96,51 @@ class Decimator:
         """(N, k) low-passed at the full rate."""
         if self.ratio == 1:
             return np.asarray(columns, float)
-        return np.concatenate([part for _, part in self._blocks(columns)], axis=1)
+        values = np.asarray(columns, float)
+        return filtered(*self._checked(values), values)
 
-    def decimate(self, columns: Array) -> Array:
-        """(N, k) -> (M, k): every column low-passed and thinned out in the same way."""
+    def pieces(self, samples: int) -> Iterator[tuple[slice, NDArray[np.intp]]]:
+        """Stretches of a long record to decimate one after the other: which samples, and which of those remain.
+
+        Stretches overlap by what the filter remembers, so that together they give what the whole record would.
+        """
+        rows = self.kept(samples)
+        halo = self.design.memory if self.ratio > 1 else 0
+        size = max(PIECE, 2 * halo)
+        edges = range(0, samples, size) if samples > size + 2 * halo else (0,)
+        for start in edges:
+            stop = start + size if len(edges) > 1 else samples
+            first, last = max(0, start - halo), min(samples, stop + halo)
+            inside = rows[(rows >= start) & (rows < stop)]
+            if len(inside):
+                yield slice(first, last), inside - first
+
+    def decimate(self, columns: Array, remaining: NDArray[np.intp] | None = None) -> Array:
+        """(N, k) -> (M, k): every column low-passed and thinned out in the same way.
+
+        Args:
+            columns: of a record, or of one of its `pieces`.
+            remaining: samples that remain of a piece.
+        """
         values = np.asarray(columns, float)
         if values.ndim != 2:
             raise InputError(f"columns to decimate have the shape (N, k), not {values.shape}")
         if self.ratio == 1:
-            return values
-        rows = self.kept(len(values))
+            return values if remaining is None else values[remaining]
+        rows = self.kept(len(values)) if remaining is None else remaining
         out = np.empty((len(rows), values.shape[1]))
-        for where, part in self._blocks(values):
+        for where, part in zero_phase(*self._checked(values), values):
             out[:, where] = part[rows]
         return out
 
-    def _blocks(self, values: Array) -> Iterator[tuple[slice, Array]]:
-        order, sos = self.design
-        pad = 3 * order  # MATLAB's filtfilt continues the record that far by point reflection
+    def _checked(self, values: Array) -> tuple[LowPass, int]:
+        design = self.design
+        pad = 3 * design.order  # MATLAB's filtfilt continues the record that far by point reflection
         if len(values) <= pad:
             raise InputError(f"decimation needs more than {pad} samples; this record has {len(values)}")
         if not np.isfinite(values).all():
             raise InputError("columns to decimate have values that are not finite, which would spread over all samples")
-        width = max(1, BLOCK // len(values))
-        for first in range(0, values.shape[1], width):
-            where = slice(first, first + width)
-            rows = np.ascontiguousarray(values[:, where].T)  # time last: the filter runs along contiguous memory
-            yield where, signal.sosfiltfilt(sos, rows, axis=1, padlen=pad).T
+        return design, pad
 
     def mask(self, mask: NDArray[np.bool_], spoiled: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
         """(M,) masks of the decimated samples: their own, and those of wrong samples within two kept ones on either side.
@@ -140,7 +159,7 @@ class Decimator:
             return "no decimation"
         return (
             f"torque and regressor columns are decimated together by {self.ratio} to {rate / self.ratio:.4g} Hz (Chebyshev I of "
-            f"order {self.design[0]}, {self.ripple:g} dB, cut-off {EDGE * rate / 2.0 / self.ratio:.4g} Hz, forward and backward, "
+            f"order {self.design.order}, {self.ripple:g} dB, cut-off {EDGE * rate / 2.0 / self.ratio:.4g} Hz, forward and backward, "
             f"the {self.keep} sample kept)"
         )
 
@@ -154,7 +173,7 @@ def widened(mask: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
 
 def _gain_error(order: int, ripple: float, edge: float) -> float:
     """dB by which the polynomial form misses -ripple at the edge of its pass band."""
-    b, a = signal.cheby1(order, ripple, edge)
+    b, a = chebyshev(order, ripple, edge).polynomials
     z = np.exp(-1j * np.pi * edge * np.arange(order + 1))
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = 20.0 * np.log10(np.abs(b @ z / (a @ z)))

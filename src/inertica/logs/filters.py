@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import interpolate, signal
 
 from inertica.errors import InputError
+from inertica.logs.lowpass import butterworth, filtered
 
 Array = NDArray[np.float64]
 
@@ -106,13 +106,13 @@ class Butterworth(Filter):
         return Kinematics(y, dq, differentiated(dq, dt))
 
     def smoothed(self, y: Array, dt: float) -> Array:
-        sos = signal.butter(self.order, 2.0 * self._cutoff(dt) * dt, output="sos")
+        design = butterworth(self.order, 2.0 * self._cutoff(dt) * dt)
         pad = 3 * self.order
         if len(y) <= pad:
             raise InputError(f"a filter of order {self.order} needs more than {pad} samples; this record has {len(y)}")
         # the ends are continued by point reflection far enough for the filter to settle before the record begins
         pad = min(len(y) - 1, max(pad, self.reach(dt)))
-        return np.asarray(signal.sosfiltfilt(sos, y, axis=0, padlen=pad))
+        return filtered(design, pad, y)
 
     def _cutoff(self, dt: float) -> float:
         return _below_nyquist(default_cutoff(1.0 / dt) if self.cutoff is None else self.cutoff, dt)
@@ -154,6 +154,8 @@ class Equiripple(Filter):
         return Kinematics(y, dq, differentiated(dq, dt))
 
     def smoothed(self, y: Array, dt: float) -> Array:
+        from scipy import signal
+
         taps = self.taps(dt)
         ahead = (len(taps) - 1) // 2 if self.compensated else 0
         # the first value is taken to have been there for ever, the last one to stay
@@ -163,6 +165,8 @@ class Equiripple(Filter):
 
     def taps(self, dt: float) -> Array:
         """Coefficients: the shortest odd number of taps that keeps ripple and attenuation."""
+        from scipy import signal
+
         rate = 1.0 / dt
         if not 0.0 < self.passes < self.stops < rate / 2.0:
             raise InputError(
@@ -248,6 +252,8 @@ class SavitzkyGolay(Filter):
         count = self._count(dt)
         if count > len(q):
             raise InputError(f"a Savitzky-Golay window of {count} samples does not fit a record of {len(q)}; shorten it")
+        from scipy import signal
+
         return Kinematics(*(np.asarray(signal.savgol_filter(q, count, self.degree, deriv=d, delta=dt, axis=0)) for d in range(3)))
 
     def _count(self, dt: float) -> int:
@@ -280,6 +286,8 @@ class SmoothingSpline(Filter):
     cutoff: float | None = None
 
     def kinematics(self, q: Array, dt: float) -> Kinematics:
+        from scipy import interpolate
+
         k = np.arange(len(q), dtype=float)  # unit spacing keeps the equations well scaled
         if len(q) < 5:
             raise InputError(f"a smoothing spline needs five samples or more; this record has {len(q)}")

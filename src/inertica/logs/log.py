@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -204,6 +205,13 @@ class Log:
         """Mean sampling rate of the usable samples in Hz."""
         usable = int(np.count_nonzero(~self.mask))
         return (usable - 1) / self.duration if self.duration > 0.0 else float("nan")
+
+    @cached_property
+    def position_noise(self) -> Array:
+        """(n,) standard deviation of the noise of the recorded positions, see `inertica.logs.noise`."""
+        from inertica.logs.noise import position_noise
+
+        return position_noise(self.need("q")[~self.mask])
 
     def sliced(self, t0: float = -np.inf, t1: float = np.inf) -> Log:
         """The samples whose t lies in [t0, t1]; ends beyond 1e8 s are seconds since 1970 when the clock counts from there."""

@@ -134,10 +134,12 @@ class Motion:
         for j in range(self.n):
             at = t[finite] - delays[j]
             at = x[0] + np.mod(at - x[0], span) if own else np.clip(at, x[0], x[-1])
-            column = interpolant(x, y[:, j], self.recipe.interpolation)(at)
             nearest = np.clip(np.rint((at - x[0]) / self.dt).astype(int), 0, len(x) - 1)
             on = np.abs(at - x[nearest]) < 1e-6 * self.dt
-            out[finite, j] = np.where(on, y[nearest, j], column)
+            column = y[nearest, j]
+            if not on.all():
+                column = np.where(on, column, interpolant(x, y[:, j], self.recipe.interpolation)(at))
+            out[finite, j] = column
         return out
 
     def decimated(self) -> Motion:

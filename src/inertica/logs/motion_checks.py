@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 
 from inertica.dynamics.engine import Engine
 from inertica.logs.delay import Delay, combined, scan
@@ -53,6 +52,8 @@ def standstill(o: Observed) -> Finding:
 def velocity(o: Observed) -> Finding | None:
     """Recorded velocity against the derivative of the recorded position."""
     log, m = o.log, o.motion
+    from scipy.interpolate import CubicSpline
+
     if log.dq is None or not np.isfinite(log.dq).any(axis=0).all():
         return None
     use = ~log.mask & np.isfinite(log.t)

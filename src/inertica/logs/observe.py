@@ -83,8 +83,13 @@ def joint_rows(
     for joint in range(engine.n):
         entries = [(e, k) for e, (i, k) in enumerate(engine.entries) if i == joint and k in wanted]
         which = [e for e, _ in entries]
-        W = np.empty((len(motion), len(entries)))
-        for where, values in engine.regressor_chunks(motion.q, motion.dq, motion.ddq, shapes):
-            W[where] = values[which].T
-        y = motion.decimator.decimate(motion.tau[:, [joint]])[:, 0]
-        yield joint, tuple(k for _, k in entries), motion.decimator.decimate(W), y
+        parts = []
+        for piece, remaining in motion.decimator.pieces(len(motion)):
+            q, dq, ddq, tau = (x[piece] for x in (motion.q, motion.dq, motion.ddq, motion.tau))
+            W = np.empty((len(q), len(entries) + 1))
+            for where, values in engine.regressor_chunks(q, dq, ddq, shapes):
+                W[where, :-1] = values[which].T
+            W[:, -1] = tau[:, joint]
+            parts.append(motion.decimator.decimate(W, remaining))
+        rows = np.concatenate(parts)
+        yield joint, tuple(k for _, k in entries), rows[:, :-1], rows[:, -1]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import signal
 
 from inertica.errors import InputError
 
@@ -49,6 +48,8 @@ def detect_period(q: Array, dt: float) -> float | None:
 
     Similarity at lag k is 2 sum x(t) x(t+k) / sum (x(t)^2 + x(t+k)^2), summed over joints scaled to equal size.
     """
+    from scipy import signal
+
     x = q - q.mean(axis=0)
     size = x.std(axis=0)
     x = x[:, size > 0.0] / size[size > 0.0]

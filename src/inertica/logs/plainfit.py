@@ -11,7 +11,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 from threadpoolctl import threadpool_limits
 
 from inertica.dynamics.engine import Engine
@@ -75,6 +74,8 @@ class Observed:
 
     def later(self, joint: int) -> Callable[[Array], Array]:
         """The low-passed torque of a joint as a function of time."""
+        from scipy.interpolate import CubicSpline
+
         smooth = self.motion.decimator.filtered(self.motion.tau[:, [joint]])[:, 0]
         return CubicSpline(self.motion.t, smooth)
 

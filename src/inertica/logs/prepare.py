@@ -223,7 +223,9 @@ class _Preparation:
         if self.recipe.standstill is None:
             self.done[STANDSTILL] = "standstill was not looked for"
             return np.zeros(moved.dq.shape, bool)
-        threshold = resting_threshold(self.q, moved.dq, self.recipe.filter, self.clock.dt, self.recipe.standstill)
+        threshold = resting_threshold(
+            self.q, moved.dq, self.recipe.filter, self.clock.dt, self.recipe.standstill, self._position_noise()
+        )
         resting = np.abs(moved.dq) <= threshold
         still = np.all(resting, axis=1)
         if still.any():
@@ -233,6 +235,11 @@ class _Preparation:
             f"{_listed(threshold)} are masked: the sign of their velocity is noise"
         )
         return resting
+
+    def _position_noise(self) -> Array:
+        """Of the positions before the filter; samples as recorded need looking at only once, however often they are prepared."""
+        as_recorded = self.clock.exact and len(self.q) == np.count_nonzero(self.use) and not self.spoiled.any()
+        return self.log.position_noise if as_recorded and not self.recipe.average else position_noise(self.q)
 
     def _decimator(self) -> Decimator:
         recipe, rate = self.recipe, self.clock.rate
@@ -255,10 +262,10 @@ def long_runs(mask: Mask, most: int) -> Mask:
     return out
 
 
-def resting_threshold(q: Array, dq: Array, chosen: Filter, dt: float, part: float) -> Array:
+def resting_threshold(q: Array, dq: Array, chosen: Filter, dt: float, part: float, sd: Array) -> Array:
     """(n,) velocities below which a joint rests: a part of its rms velocity, or what noise of the position makes of velocity."""
     rounding = 1e3 * np.finfo(float).eps * np.abs(q).max(axis=0) / dt
-    noise = np.maximum(position_noise(q) * noise_gains(chosen, dt)[1], rounding)
+    noise = np.maximum(sd * noise_gains(chosen, dt)[1], rounding)
     return np.asarray(np.maximum(part * np.sqrt(np.mean(dq**2, axis=0)), SLOW * noise))
 
 

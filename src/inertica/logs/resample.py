@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import interpolate
 
 from inertica.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.interpolate import BSpline, PPoly
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -119,6 +121,9 @@ def on_clock(
         if np.count_nonzero(good) < 3:
             raise InputError(f"joint {j + 1} has fewer than three usable samples of a signal")
         known, at = t[good], x + shift[j]
+        if clock.exact and shift[j] == 0.0 and len(known) == clock.count:  # nothing to fill in
+            out[:, j] = column[good]
+            continue
         missing |= _far(known, at, clock.dt) | (at < known[0] - EXACT * clock.dt) | (at > known[-1] + EXACT * clock.dt)
         out[:, j] = interpolant(known, column[good], how)(np.clip(at, known[0], known[-1]))
         if clock.exact and shift[j] == 0.0:  # the recorded numbers themselves, not what rounding makes of them
@@ -126,8 +131,10 @@ def on_clock(
     return out, missing
 
 
-def interpolant(t: Array, y: Array, how: Interpolation) -> interpolate.PPoly | interpolate.BSpline:
+def interpolant(t: Array, y: Array, how: Interpolation) -> PPoly | BSpline:
     """A curve through the samples."""
+    from scipy import interpolate
+
     if how == "cubic":
         return interpolate.CubicSpline(t, y, bc_type="natural" if len(t) < 4 else "not-a-knot")
     if how == "makima":

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Problem
-from inertica.identifiability.base import base_model
+from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.log import Log
 from inertica.logs.motion_checks import delays
 from inertica.logs.plainfit import observed, suggested_cutoff
@@ -30,11 +30,14 @@ class DelaySearch:
         logs: to fit.
         recipe: with the filter that was chosen.
         say: progress.
+        base: of the description, when it is known already.
     """
 
-    def __init__(self, description: Description, logs: Sequence[Log], recipe: Recipe, say: Say) -> None:
+    def __init__(
+        self, description: Description, logs: Sequence[Log], recipe: Recipe, say: Say, base: BaseModel | None = None
+    ) -> None:
         self.description, self.logs, self.recipe, self.say = description, logs, recipe, say
-        self.base = base_model(description.layout)
+        self.base = base or base_model(description.layout)
         self.n = description.robot.n
 
     def run(self) -> tuple[Recipe, Choice]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from inertica.estimators.base import Problem
-from inertica.identifiability.base import base_model
+from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.filters import Butterworth
 from inertica.logs.log import Log
 from inertica.logs.prepare import prepare
@@ -44,6 +44,7 @@ class FilterSearch:
         recipe: everything that is not searched.
         say: progress.
         velocities: sources of velocity to compare; those the logs offer by default.
+        base: of the description, when it is known already.
     """
 
     description: Description
@@ -51,9 +52,10 @@ class FilterSearch:
     recipe: Recipe
     say: Say
     velocities: Sequence[Velocity] | None = None
+    base: BaseModel | None = None
 
     def __post_init__(self) -> None:
-        self.base = base_model(self.description.layout)
+        self._base = self.base or base_model(self.description.layout)
         self.rate = min(log.rate for log in self.logs)
         self._tried: dict[tuple[float, Velocity], Score] = {}
 
@@ -63,7 +65,7 @@ class FilterSearch:
             self.say(f"filter: trying {cutoff:g} Hz, velocity from {velocity}")
             chosen = recipe_for(cutoff, self.rate, replace(self.recipe, velocity=velocity))
             motions = tuple(prepare(log, chosen) for log in self.logs)
-            self._tried[key] = Blocks(Problem(self.base, motions, self.description.prior)).evaluate()
+            self._tried[key] = Blocks(Problem(self._base, motions, self.description.prior)).evaluate()
         return self._tried[key].all
 
     def run(self) -> tuple[Recipe, Choice]:

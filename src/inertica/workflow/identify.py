@@ -16,6 +16,7 @@ from inertica.estimators.base import Estimate, Estimator, Need, Problem
 from inertica.estimators.loop_simulation import replayed
 from inertica.estimators.registry import METHODS, method
 from inertica.estimators.standard import nearest_prior, standard_covariance
+from inertica.estimators.threads import one_thread
 from inertica.estimators.torque_only import torque_only
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
@@ -96,7 +97,8 @@ def identify(
         fixed: fields of `Settings` by name, instead of `settings`.
     """
     chosen = settings or Settings(**fixed)  # type: ignore[arg-type]
-    return _Identification(robot, logs, validate, chosen, progress or (lambda _: None)).run()
+    with one_thread():  # factorisations are small throughout; a second BLAS thread would only get in their way
+        return _Identification(robot, logs, validate, chosen, progress or (lambda _: None)).run()
 
 
 class _Identification:
@@ -105,6 +107,7 @@ class _Identification:
     ) -> None:
         self.settings, self.say = settings, say
         self.time: dict[str, float] = {}
+        self._last_base: BaseModel | None = None
         self.choices: list[Choice] = []
         self.warnings: list[str] = []
         if settings.method != "auto" and settings.method not in METHODS:
@@ -126,7 +129,7 @@ class _Identification:
             motions = [self._prepared(log, recipe) for log in self.logs]
             self._check_motion(motions)
             description = self._friction(motions)
-        base = base_model(description.layout)
+        base = self._base(description)
         self.warnings += base.warnings
         problem = self._problem(base, motions, description)
         with self._stage("choose"):
@@ -200,18 +203,24 @@ class _Identification:
             recipe = recipe_for(s.cutoff, rate, recipe)
             self._fixed("filter", f"Butterworth of order 4 at {s.cutoff:g} Hz")
         else:
-            velocities = (s.velocity,) if s.velocity else None
-            recipe, choice = FilterSearch(assumed, self.logs, recipe, self.say, velocities).run()  # type: ignore[arg-type]
+            velocities, base = (s.velocity,) if s.velocity else None, self._base(assumed)
+            recipe, choice = FilterSearch(assumed, self.logs, recipe, self.say, velocities, base).run()  # type: ignore[arg-type]
             self.choices.append(choice)
         if s.decimate is not None:
             recipe = replace(recipe, decimate=s.decimate, ratio=None)
         return self._delay(assumed, recipe)
 
+    def _base(self, description: Description) -> BaseModel:
+        """Base parameters of a layout; the last ones are kept, since tracing their kernels takes a while."""
+        if self._last_base is None or self._last_base.layout != description.layout:
+            self._last_base = base_model(description.layout)
+        return self._last_base
+
     def _delay(self, assumed: Description, recipe: Recipe) -> Recipe:
         if self.settings.delay is not None:
             self._fixed("delay", str(self.settings.delay))
             return replace(recipe, delay=self.settings.delay)
-        recipe, choice = DelaySearch(assumed, self.logs, recipe, self.say).run()
+        recipe, choice = DelaySearch(assumed, self.logs, recipe, self.say, self._base(assumed)).run()
         self.choices.append(choice)
         return recipe
 

@@ -1,0 +1,224 @@
+"""What the iterative closed-loop methods share: simulate, survive instability, re-tune, compare the loop, assemble the estimate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.estimators.base import Estimate, Need, Problem
+from inertica.estimators.iteration import Stop, Watch
+from inertica.estimators.loop_check import GainFit, fit_gains, torque_gains
+from inertica.estimators.loop_simulation import LoopSimulator, Replay
+from inertica.estimators.observe import System
+from inertica.estimators.solve import Solution
+from inertica.estimators.start import Start
+
+Array = NDArray[np.float64]
+
+HALVINGS = 7
+"""How often a step that makes the simulated loop unstable is halved, all in one batch."""
+
+RUNAWAY = 3.0
+"""Two residuals in a row above the best one by this factor: the iteration diverges."""
+
+SIMULATED: frozenset[Need] = frozenset({Need.TORQUE, Need.LOOP, Need.REFERENCE})
+
+
+class Options(Protocol):
+    """Fields that closed-loop methods have in common."""
+
+    @property
+    def start(self) -> Start: ...
+    @property
+    def stop(self) -> Stop: ...
+    @property
+    def integrator(self) -> str: ...
+    @property
+    def retune(self) -> bool: ...
+    @property
+    def tuned_for(self) -> tuple[float, ...] | None: ...
+    @property
+    def estimate_gains(self) -> bool: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One accepted linear solve: its solution, the rows it was fitted to, and the joint weights."""
+
+    solution: Solution
+    system: System
+    sigma: Array
+
+
+class ClosedLoop:
+    """One run of a method.
+
+    Args:
+        method: its options.
+        problem: what is identified.
+        rng: for random starts.
+    """
+
+    def __init__(self, method: Options, problem: Problem, rng: np.random.Generator | None) -> None:
+        self.begun = time.perf_counter()
+        self.method = method
+        self.simulator = LoopSimulator(problem, method.integrator)
+        self.start = method.start(problem, rng)
+        self.tuned_for = self._tuned_for(problem)
+        self.simulator.settle(self.tuned_for)
+        self.problem = self.simulator.problem
+        self.gains: dict[str, Array] = {}
+        self.fits: list[GainFit] = []
+        self.notes: list[str] = []
+
+    def _tuned_for(self, problem: Problem) -> Array:
+        """(n,) inertias the stated gains belong to: stated, or those of the prior, or of the start."""
+        if self.method.tuned_for is not None:
+            return np.array(self.method.tuned_for, float)
+        known = self.simulator.inertia(problem.prior_beta if problem.prior is not None else self.start)
+        return np.where(known > 0.0, known, 1.0)
+
+    def current_gains(self, beta: Array) -> dict[str, Array]:
+        """Gains of the simulated loop at this estimate: the estimated or stated ones, re-tuned if so asked."""
+        if not self.method.retune:
+            return self.gains
+        return self.simulator.retuned(beta, self.tuned_for) | self.gains
+
+    def simulate(self, beta: Array, last: Array | None = None) -> tuple[list[Replay], Array] | None:
+        """Replays at beta, or as far towards it from `last` as the loop stays stable, and where that is; None when nowhere."""
+        replays, stable = self.simulator(beta, self.current_gains(beta))
+        if stable[0]:
+            return replays, beta
+        if last is None:
+            return None
+        ways = last + 0.5 ** np.arange(1, HALVINGS + 1)[:, None] * (beta - last)
+        lanes: dict[str, Array] = {}
+        if self.method.retune:
+            each = [self.current_gains(way) for way in ways]
+            lanes = {name: np.array([g[name] for g in each]) for name in each[0]}
+        replays, stable = self.simulator(ways, lanes or self.gains)
+        if not stable.any():
+            return None
+        k = int(np.argmax(stable))
+        k = k + 1 if k + 1 < HALVINGS and stable[k + 1] else k  # once more, to be clear of the edge where the loop rings
+        self.notes.append(
+            f"the loop simulated with an estimate was unstable; the step was halved {k + 1} times, to where it is stable"
+        )
+        return [Replay(*(x[k : k + 1] for x in (r.q, r.dq, r.ddq, r.tau))) for r in replays], ways[k]
+
+    def simulated(self, replays: list[Replay]) -> Problem:
+        """The problem with simulated motions in the place of measured ones."""
+        motions = tuple(r.motion(m) for m, r in zip(self.problem.motions, replays, strict=True))
+        return replace(self.problem, motions=motions)
+
+    def update_gains(self, beta: Array) -> None:
+        """One step of the gains, where the log determines them."""
+        if not self.method.estimate_gains:
+            return
+        fit = fit_gains(self.simulator, self.problem, beta, self.current_gains(beta))
+        if fit is None:
+            return
+        self.fits.append(fit)
+        factor = np.where(fit.known, fit.scale, 1.0)
+        for name in torque_gains(self.simulator):
+            self.gains[name] = factor * np.asarray(self.gains.get(name, self.simulator.loop.gains[name]))
+
+    def settled_gains(self) -> bool:
+        """Whether the last step of the gains was small, or there was none."""
+        if not self.fits:
+            return True
+        last = self.fits[-1]
+        return bool(np.all(np.abs(last.scale[last.known] - 1.0) < self.method.stop.step))
+
+    def check(self, beta: Array) -> tuple[str, ...]:
+        """Warnings about the control law, and about gains that could not be told."""
+        fit = fit_gains(self.simulator, self.problem, beta, self.current_gains(beta))
+        if fit is None:
+            return self._gain_warnings()
+        self.fits.append(fit)
+        return (*self._gain_warnings(), *fit.warnings())
+
+    def _gain_warnings(self) -> tuple[str, ...]:
+        if not self.method.estimate_gains:
+            return ()
+        out = []
+        if self.fits and not self.fits[-1].known.all():
+            lost = ", ".join(str(j + 1) for j, there in enumerate(self.fits[-1].known) if not there)
+            out.append(
+                f"the gains of joint {lost} are not separately identifiable from this log; there the stated ones were kept"
+            )
+        if any("i" in m.log.signals for m in self.problem.motions):
+            out.append(
+                "torques come from currents: a common factor of all drive gains scales torques, gains and parameters alike and cannot "
+                "be told from this log; a known payload settles it (inertica drive-gains)"
+            )
+        return tuple(out)
+
+    def settings(self) -> dict[str, object]:
+        out: dict[str, object] = {"integrator": self.method.integrator, "retune": self.method.retune}
+        if self.gains:
+            out["gains"] = {name: tuple(float(x) for x in values) for name, values in self.gains.items()}
+        if self.fits:
+            last = self.fits[-1]
+            out["loop_scale"] = tuple(float(x) for x in last.scale)
+            out["loop_scale_std"] = tuple(float(x) for x in last.std)
+            out["torque_ratio"] = tuple(float(x) for x in last.torque)
+            out["unexplained_tracking"] = tuple(float(x) for x in last.unexplained)
+        return out
+
+    def failed_start(self, name: str) -> Estimate:
+        """The start itself, marked as unknown throughout: the loop simulated with it is unstable."""
+        b = self.problem.base.rank
+        reason = "the loop simulated with the starting values is unstable; check its gains and rate, or start from other values"
+        return Estimate(
+            name, self.problem.base, self.start, np.zeros((b, b)), np.zeros((b, b)), np.zeros(self.simulator.n), np.inf, np.eye(b),
+            iterations=0, simulations=self.simulator.simulations, seconds=time.perf_counter() - self.begun,
+            stop_reason=reason, settings=self.settings(), warnings=(f"nothing was identified: {reason}",),
+        )  # fmt: skip
+
+    def estimate(
+        self, name: str, watch: Watch, step: Step, plain: Array, covariance: Array, more: Mapping[str, tuple[float, ...]]
+    ) -> Estimate:
+        """The outcome, with the comparison of the control law."""
+        beta = step.solution.beta
+        warnings = [*step.solution.warnings, *dict.fromkeys(self.notes), *self.check(beta)]
+        if not watch.converged:
+            warnings.append(f"{name}: {watch.reason}")
+        return Estimate(
+            method=name,
+            base=self.problem.base,
+            beta=beta,
+            covariance=covariance,
+            plain_covariance=plain,
+            sigma=step.sigma,
+            condition=step.solution.condition,
+            unresolved=step.solution.unresolved,
+            chi=step.solution.chi,
+            iterations=watch.iterations,
+            simulations=self.simulator.simulations,
+            seconds=time.perf_counter() - self.begun,
+            history=watch.history(self.problem.base.names) | dict(more),
+            stop_reason=watch.reason,
+            settings=self.settings(),
+            warnings=tuple(warnings),
+        )
+
+
+def diverges(watch: Watch) -> bool:
+    """Whether the last two residuals are far above the best one."""
+    r = watch.residuals
+    return len(r) > 3 and min(r[-2:]) > RUNAWAY * min(r)
+
+
+def residual_norm(system: System, beta: Array) -> tuple[float, Array]:
+    """Norm of y - W beta over all joints, and relative to the torque joint by joint."""
+    parts, sizes = np.zeros(system.n), np.zeros(system.n)
+    for j, factor in enumerate(system.factors):
+        misfit = factor.z - factor.R @ beta[list(factor.columns)]
+        parts[j], sizes[j] = np.hypot(np.linalg.norm(misfit), factor.rest), np.hypot(np.linalg.norm(factor.z), factor.rest)
+    return float(np.linalg.norm(parts)), parts / np.maximum(sizes, 1e-300)

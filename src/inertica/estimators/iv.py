@@ -1,0 +1,222 @@
+"""IDIM-IV: instrumental variables from a simulation of the control loop (survey, section 4.1; Janot, Vandanjon, Gautier).
+
+The regressor W of the measured motion is noisy and correlated with the residual, which biases least squares.  The regressor Z of the
+motion simulated with the current estimate has no noise but the same shape,
+
+    beta = (Z' Sigma^-1 W)^-1 Z' Sigma^-1 y,    Z = W(q_s, dq_s, ddq_s)    (survey, eqs. 32-34),
+
+so it selects from every row what the motion explains.  Needs what DIDIM needs, and the measured position; no filter has to be
+tuned.  A wrong control law makes the instruments weaker rather than the answer wrong.  Fails at position noise so high that W holds
+little else.
+
+Instruments remove what noise does to W, not what differences and filters do to the motion itself, which at low sampling rates is
+more.  That part is known, too: it is what the same filter does to the simulated positions, W(F q_s) - W(q_s, dq_s, ddq_s), and it is
+taken out of W.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from threadpoolctl import threadpool_limits
+
+from inertica.estimators.base import Estimate, Need, Problem
+from inertica.estimators.closed_loop import SIMULATED, ClosedLoop, Step, diverges
+from inertica.estimators.covariance import hac
+from inertica.estimators.iteration import Stop, Watch
+from inertica.estimators.least_squares import check_counts, joint_sigmas
+from inertica.estimators.loop_simulation import Replay
+from inertica.estimators.observe import Rows, Stacked, System
+from inertica.estimators.solve import LinearSolve, Unconstrained
+from inertica.estimators.start import FromPrior, Start
+
+Array = NDArray[np.float64]
+
+FAST = 500.0
+"""Sampling rate in Hz from which differences of positions are good enough as they are."""
+
+DEPENDENT = 1e-10
+"""Squared singular values of unit columns below this share of the largest are not trusted to products of columns."""
+
+
+@dataclass(frozen=True)
+class Iv:
+    """Closed-loop instruments for the measured regressor.
+
+    Solved as min |R beta - z| with R = L^-1 Z' Sigma^-1 W, z = L^-1 Z' Sigma^-1 y, L L' = Z' Sigma^-1 Z: without constraints that is
+    the equation above, with constraints the nearest point in the metric of the instruments; (R'R)^-1 is its covariance (eq. 35, to
+    which it tends as the noise in W vanishes).
+
+    Args:
+        solve: how each linear problem is solved; a consistent strategy makes this PC-IV.
+        start: first estimate.
+        stop: relative change of residual norm and of parameters below 2.5 %, at most 10 iterations.
+        retune: keep bandwidth and damping of the simulated loop by updating its gains each iteration (DIDIM paper, eq. 59).
+        tuned_for: inertia per joint that the stated gains were tuned for; that of the prior when not given.
+        estimate_gains: estimate the gains of the loop, too.
+        undistort: take the distortion by differences and filter out of W; by default for motions sampled below 500 Hz.
+        integrator: euler, rk2 or rk4, one step per control period.
+        hac: covariance that accounts for serial correlation of the residuals.
+    """
+
+    solve: LinearSolve = field(default_factory=Unconstrained)
+    start: Start = field(default_factory=FromPrior)
+    stop: Stop = field(default_factory=Stop)
+    retune: bool = False
+    tuned_for: tuple[float, ...] | None = None
+    estimate_gains: bool = False
+    undistort: bool | None = None
+    integrator: str = "rk4"
+    hac: bool = True
+
+    name: ClassVar[str] = "iv"
+    needs: ClassVar[frozenset[Need]] = SIMULATED | {Need.MOTION}
+
+    def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
+        problem.require(self)
+        run = ClosedLoop(self, problem, rng)
+        begun = run.simulate(run.start)
+        return run.failed_start(self.name) if begun is None else self._iterate(run, begun[0])
+
+    def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:
+        measured = System(run.problem)
+        check_counts(measured)
+        sigma = joint_sigmas(measured)
+        slow = min(m.rate for m in run.problem.motions) < FAST
+        distorted = slow if self.undistort is None else self.undistort
+        watch: Watch | None = None
+        at = run.start  # what the replays were simulated with
+        kept: tuple[Step, Instrumented] | None = None
+        while True:
+            simulated = System(run.simulated(replays))
+            seen = _undistorted(measured, simulated, run.problem, replays) if distorted else measured
+            pair = Instrumented(seen, simulated)
+            if watch is None:
+                watch = self.stop.watch(run.start, float(np.linalg.norm(pair.residuals(run.start))))
+            solution = self.solve(pair.stacked(1.0 / sigma), run.problem)
+            found = pair.residuals(solution.beta)
+            watch.record(solution.beta, float(np.linalg.norm(found)), np.sqrt(np.maximum(np.diag(solution.spread), 0.0)))
+            if kept is None or watch.best() == watch.iterations:
+                kept = Step(solution, seen, sigma), pair
+            sigma = np.maximum(found / np.sqrt(np.maximum(measured.counts(), 1.0)), 1e-9 * sigma.max())
+            run.update_gains(solution.beta)
+            if watch.converged and not run.settled_gains() and watch.iterations < self.stop.limit:
+                watch.reason = ""
+            if diverges(watch):
+                watch.halt("diverged: the residual grows; the best estimate was kept")
+            if watch.done:
+                break
+            following = run.simulate(solution.beta, at)
+            if following is None:
+                watch.halt(
+                    "the loop simulated with the last estimate is unstable, however small the step; that estimate was kept"
+                )
+                break
+            replays, at = following
+        step, pair = kept
+        plain = step.solution.spread
+        covariance = pair.covariance(step) if self.hac else plain
+        return run.estimate(self.name, watch, step, plain, covariance, {})
+
+
+def _undistorted(measured: System, simulated: System, problem: Problem, replays: list[Replay]) -> System:
+    """The measured rows less what the filter of each motion does to the simulated one."""
+    motions = []
+    for motion, replay in zip(problem.motions, replays, strict=True):
+        if motion.recipe.average or motion.recipe.velocity != "differences":
+            motions.append(replay.motion(motion))
+            continue
+        moved = motion.recipe.filter.kinematics(replay.q[0], motion.dt)
+        motions.append(replace(motion, q=np.array(moved.q), dq=np.array(moved.dq), ddq=np.array(moved.ddq)))
+    filtered = System(replace(problem, motions=tuple(motions)))
+    rows = [
+        Rows(w.motion, tuple(a - f + z for a, f, z in zip(w.W, g.W, s.W, strict=True)), w.y, w.use)
+        for w, g, s in zip(measured.rows(), filtered.rows(), simulated.rows(), strict=True)
+    ]
+    return System(problem, None, rows)
+
+
+class Instrumented:
+    """Rows of the measured motion beside those of the simulated one, reduced joint by joint to Z'Z, Z'W and Z'y.
+
+    Args:
+        measured: W and y.
+        simulated: Z, of the same samples.
+    """
+
+    def __init__(self, measured: System, simulated: System) -> None:
+        self.measured, self.simulated = measured, simulated
+        self.columns, self.b = measured.columns, measured.base.rank
+        self.products = [np.zeros((len(c), 2 * len(c) + 1)) for c in self.columns]
+        with threadpool_limits(1):
+            for w, z in self._rows():
+                for j, total in enumerate(self.products):
+                    Z = z.W[j] * w.use[:, j, None]
+                    total += Z.T @ np.column_stack([z.W[j], w.W[j], w.y[:, j]])
+
+    def _rows(self) -> Iterator[tuple[Rows, Rows]]:
+        return zip(self.measured.rows(), self.simulated.rows(), strict=True)
+
+    def residuals(self, beta: Array) -> Array:
+        """(n,) norms of y - W beta."""
+        square = np.zeros(len(self.columns))
+        for rows, r in self.measured.residuals(beta):
+            square += np.sum(np.where(rows.use, r, 0.0) ** 2, axis=0)
+        return np.sqrt(square)
+
+    def stacked(self, weights: Array) -> Stacked:
+        """R and z of the weighted problem; `rest` is what rows of unit variance leave, since instruments do not see it."""
+        _, R, z = self.factors(weights)
+        return Stacked(R, z, float(np.sqrt(max(self.measured.counts().sum() - self.b, 1.0))))
+
+    def factors(self, weights: Array) -> tuple[Array, Array, Array]:
+        """L', L^-1 Z'W and L^-1 Z'y with L L' = Z'Z, rows weighted; by products of columns unless these are nearly dependent."""
+        b = self.b
+        G = np.zeros((b, 2 * b + 1))
+        for product, columns, weight in zip(self.products, self.columns, weights, strict=True):
+            k = len(columns)
+            G[np.ix_(columns, columns)] += weight**2 * product[:, :k]
+            G[np.ix_(columns, b + columns)] += weight**2 * product[:, k : 2 * k]
+            G[columns, 2 * b] += weight**2 * product[:, 2 * k]
+        scale = np.sqrt(np.maximum(np.diag(G[:, :b]), 1e-300))
+        with threadpool_limits(1):
+            values = np.linalg.eigvalsh(G[:, :b] / np.outer(scale, scale))
+            if values[0] < DEPENDENT * values[-1]:
+                return self._orthogonal(weights)
+            L = np.linalg.cholesky(G[:, :b] / np.outer(scale, scale)) * scale[:, None]
+            rest = solve_triangular(L, G[:, b:], lower=True)
+        return L.T, rest[:, :b], rest[:, b]
+
+    def _orthogonal(self, weights: Array) -> tuple[Array, Array, Array]:
+        """The same from a QR factorisation of all rows, which keeps the digits that products lose."""
+        b = self.b
+        R = np.zeros((0, 2 * b + 1))
+        for w, z in self._rows():
+            for j, columns in enumerate(self.columns):
+                use = w.use[:, j]
+                new = np.zeros((np.count_nonzero(use), 2 * b + 1))
+                new[:, columns], new[:, b + columns], new[:, 2 * b] = z.W[j][use], w.W[j][use], w.y[use, j]
+                R = np.asarray(np.linalg.qr(np.vstack([R, weights[j] * new]), mode="r"))
+        whole = np.zeros((2 * b + 1, 2 * b + 1))
+        whole[: len(R)] = R
+        return whole[:b, :b], whole[:b, b : 2 * b], whole[:b, 2 * b]
+
+    def covariance(self, step: Step) -> Array:
+        """(b, b) of beta with serially correlated residuals: scores are Z' r, r the residual of the measured rows."""
+        beta, weights = step.solution.beta, 1.0 / step.sigma
+        rows = []
+        for (w, r), z in zip(self.measured.residuals(beta), self.simulated.rows(), strict=True):
+            explained = np.column_stack([Z @ beta[c] for Z, c in zip(z.W, self.columns, strict=True)])
+            rows.append(Rows(w.motion, z.W, r + explained, w.use))
+        system = System(self.measured.problem, None, rows)
+        Lt, R, _ = self.factors(weights)
+        with threadpool_limits(1):
+            inner = np.linalg.pinv(Lt)
+            C = hac(system, beta, inner @ inner.T, weights)
+            G = step.solution.sensitivity @ R.T @ Lt
+        return np.asarray(G @ C @ G.T)

@@ -1,0 +1,1 @@
+"""What is physically possible: pseudo-inertia, matrix inequalities, priors, conic and log-det solvers, checks and repair."""

@@ -1,0 +1,193 @@
+"""Whether a model can be real: link by link, drive by drive, and its inertia matrix over sampled configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from inertica.dynamics.engine import Engine
+from inertica.identifiability.states import random_states
+from inertica.physical.constraints import Shares, slack
+from inertica.physical.scales import Reference
+from inertica.robot import inertia
+from inertica.robot.layout import Parameters
+
+Array = NDArray[np.float64]
+
+CONFIGURATIONS = 1000
+"""At which the inertia matrix of the whole robot is looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinkCheck:
+    """One body.
+
+    Args:
+        name: of the link or payload.
+        mass: kg.
+        com: (3,) centre of mass in m, NaN without mass.
+        eigenvalues: (3,) principal moments about the centre of mass in kg m^2, ascending.
+        triangle: sum of the two smaller principal moments less the largest; negative for mass that would have to be negative.
+        minors: (3,) leading minors of the CoM inertia (Sylvester); all positive for a positive definite one.
+        cholesky_tolerance: the least negative pivot allowed in the Cholesky factorisation of the CoM inertia, as a positive number; 0
+            for a positive definite one (consistent-parameters paper, Table III).
+        margin: smallest eigenvalue of the pseudo-inertia in units of the body's size; positive for a body that can exist.
+        empty: no mass and no inertia at all, as frames in model files have; nothing is wrong with it.
+    """
+
+    name: str
+    mass: float
+    com: Array
+    eigenvalues: Array
+    triangle: float
+    minors: Array
+    cholesky_tolerance: float
+    margin: float
+    empty: bool
+
+    @property
+    def consistent(self) -> bool:
+        return self.empty or self.margin > 0.0
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, in a few words; empty when nothing is."""
+        if self.consistent:
+            return ""
+        if self.mass <= 0.0:
+            return "mass is not positive"
+        if self.eigenvalues[0] <= 0.0:
+            return "inertia about the centre of mass is not positive definite"
+        if self.triangle <= 0.0:
+            return "principal moments break the triangle inequality"
+        return "pseudo-inertia is not positive definite"
+
+
+@dataclass(frozen=True, eq=False)
+class ModelCheck:
+    """A whole model.
+
+    Args:
+        robot: its name.
+        links: every body.
+        negative: drive and friction parameters on the wrong side of their sign, and broken shares of coupled drives.
+        inertia_matrix: smallest eigenvalue of the joint-space inertia matrix over the configurations, kg m^2.
+        worst: (n,) configuration where it is smallest.
+        configurations: how many were looked at.
+    """
+
+    robot: str
+    links: tuple[LinkCheck, ...]
+    negative: tuple[str, ...]
+    inertia_matrix: float
+    worst: Array
+    configurations: int
+
+    @property
+    def consistent(self) -> bool:
+        return all(link.consistent for link in self.links) and not self.negative and self.inertia_matrix > 0.0
+
+    @property
+    def sentence(self) -> str:
+        if self.consistent:
+            return f"{self.robot} is physically consistent"
+        bad = [link.name for link in self.links if not link.consistent]
+        parts = [f"no real body has the parameters of {', '.join(bad)}"] if bad else []
+        parts += [f"wrong sign: {', '.join(self.negative)}"] if self.negative else []
+        parts += ["the inertia matrix is not positive definite everywhere"] if self.inertia_matrix <= 0.0 else []
+        return f"{self.robot} is not physically consistent: {'; '.join(parts)}"
+
+    def document(self) -> Mapping[str, Any]:
+        """As plain data for JSON."""
+        return {
+            "robot": self.robot,
+            "consistent": self.consistent,
+            "sentence": self.sentence,
+            "links": [
+                {
+                    "name": link.name,
+                    "consistent": link.consistent,
+                    "problem": link.problem,
+                    "mass": link.mass,
+                    "com": link.com,
+                    "eigenvalues": link.eigenvalues,
+                    "triangle": link.triangle,
+                    "minors": link.minors,
+                    "cholesky_tolerance": link.cholesky_tolerance,
+                    "margin": link.margin,
+                    "empty": link.empty,
+                }
+                for link in self.links
+            ],
+            "negative": list(self.negative),
+            "inertia_matrix": {
+                "smallest_eigenvalue": self.inertia_matrix,
+                "configuration": self.worst,
+                "configurations": self.configurations,
+            },
+        }
+
+
+def check_model(parameters: Parameters, configurations: int = CONFIGURATIONS, seed: int = 0) -> ModelCheck:
+    """Checks values of a model.
+
+    Args:
+        parameters: of the robot, with its layout.
+        configurations: at which the inertia matrix is evaluated, random within the joint limits.
+        seed: of these.
+    """
+    layout = parameters.layout
+    reference = Reference.of(layout, parameters.values)
+    links = tuple(
+        check_link(_title(reference, i), parameters.values[where], size.pseudo)
+        for i, (_, where, size) in enumerate(reference.bodies)
+    )
+    q = random_states(layout, configurations, seed=seed).q
+    M = np.asarray(Engine(layout).mass_matrix(q, parameters.values, parameters.shapes))
+    smallest = np.linalg.eigvalsh(M)[:, 0]
+    worst = int(np.argmin(smallest))
+    return ModelCheck(layout.robot.name, links, negative_names(parameters), float(smallest[worst]), q[worst], len(q))
+
+
+def check_link(name: str, ten: ArrayLike, root: Array | None = None) -> LinkCheck:
+    """Checks ten parameters; `root` is C of `scales.Size`, by which the margin is measured."""
+    p = np.asarray(ten, float)
+    body = inertia.to_com(p)
+    eigenvalues = np.asarray(np.linalg.eigvalsh(body.inertia), float)
+    minors = np.array([np.linalg.det(body.inertia[:k, :k]) for k in (1, 2, 3)])
+    C = np.eye(4) if root is None else root
+    margin = float(np.linalg.eigvalsh(C @ inertia.pseudo_inertia(p) @ C)[0])
+    com = body.com if body.mass else np.full(3, np.nan)
+    triangle = float(eigenvalues[0] + eigenvalues[1] - eigenvalues[2])
+    return LinkCheck(name, body.mass, com, eigenvalues, triangle, minors, _pivot_tolerance(body.inertia), margin, not np.any(p))
+
+
+def negative_names(parameters: Parameters, tolerance: float = 1e-12) -> tuple[str, ...]:
+    """Drive and friction parameters with a wrong sign, and shares of coupled drives that exceed the whole."""
+    listed = zip(parameters.layout.parameters, parameters.values, strict=True)
+    kinds = ("inertia", "first_moment", "mass")
+    out = [p.name for p, value in listed if p.kind not in kinds and value < p.lower - tolerance]
+    shares = Shares(margin=0.0).blocks(Reference.of(parameters.layout, parameters.values))
+    return (*out, *(block.name for block in shares if slack(block, parameters.values) < -tolerance))
+
+
+def _title(reference: Reference, i: int) -> str:
+    body = reference.bodies[i][0]
+    own = reference.layout.robot.joints[body.link].link
+    return own if reference.label(body).startswith("link") else f"{reference.label(body)} on {own}"
+
+
+def _pivot_tolerance(matrix: Array) -> float:
+    """By how much pivots of the Cholesky factorisation fall below zero."""
+    A, worst = np.array(matrix, float), 0.0
+    for k in range(len(A)):
+        pivot = A[k, k]
+        worst = min(worst, float(pivot))
+        if pivot == 0.0:
+            continue
+        A[k + 1 :, k + 1 :] -= np.outer(A[k + 1 :, k], A[k, k + 1 :]) / pivot
+    return -worst if worst < 0.0 else 0.0

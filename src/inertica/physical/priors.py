@@ -1,0 +1,292 @@
+"""Priors: how far parameters are from those known before, and how much that costs.
+
+Each prior adds strength * noise * d(chi, chi_0)^2 to the squares of the data.  The noise variance of a row makes the strength free of
+units: with d in units of the parameters' own sizes, strength 1 weighs a change of a parameter by its own size like one residual
+of one standard deviation, so the prior has a relative standard deviation of 1 / sqrt(strength).
+
+Euclidean, observability-weighted and pullback distances are quadratic.  With J the pseudo-inertia of a body and J_0 its prior,
+
+    pullback    d^2 = tr((J_0^-1 (J - J_0))^2)                         the metric of the cone, held constant at the prior
+    entropic    d^2 = 2 (tr(J_0^-1 J) - log det(J_0^-1 J) - 4)         log-det (Bregman) divergence, convex
+    riemannian  d^2 = |log(J_0^-1/2 J J_0^-1/2)|_F^2                   affine-invariant distance, geodesically convex
+
+(Lee, Wensing and Park 2020; survey, eq. 66 with the corrected d(chi, chi_0)).  The last three agree to second order around the
+prior.  Sign-constrained drives and friction count as 1x1 pseudo-inertias in the last two; other parameters as in the Euclidean
+one.  A parameter whose prior is exactly zero is one of which nothing is known (friction in most model files): its size is what
+would explain all the torque there is, so that it is hardly pulled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.errors import InputError
+from inertica.physical.fit import Fit
+from inertica.physical.pseudo import PSEUDO, pseudo_inertias
+from inertica.physical.scales import Reference
+from inertica.physical.threads import single_thread
+
+Array = NDArray[np.float64]
+
+TINY = 1e-2
+"""Strength of the default pull: a prior standard deviation of ten times the parameters' sizes, which only decides where data are
+silent."""
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """|W (chi - centre)|^2, W (k, P)."""
+
+    W: Array
+    centre: Array
+
+    def value(self, chi: Array) -> float:
+        miss = self.W @ (chi - self.centre)
+        return float(miss @ miss)
+
+    def gradient(self, chi: Array) -> Array:
+        return np.asarray(2.0 * self.W.T @ (self.W @ (chi - self.centre)))
+
+    def hessian(self, chi: Array) -> Array:
+        return self._hessian
+
+    @cached_property
+    def _hessian(self) -> Array:
+        return np.asarray(2.0 * self.W.T @ self.W)
+
+
+class Penalty(Protocol):
+    """A prior's cost as a smooth function of chi; infinite outside its domain."""
+
+    def value(self, chi: Array) -> float: ...
+
+    def gradient(self, chi: Array) -> Array: ...
+
+    def hessian(self, chi: Array) -> Array:
+        """Second derivative, or a positive semidefinite stand-in for it."""
+        ...
+
+
+class Prior(Protocol):
+    """A distance with a strength."""
+
+    @property
+    def strength(self) -> float: ...
+
+    def penalty(self, reference: Reference, fit: Fit) -> Penalty: ...
+
+
+@dataclass(frozen=True)
+class Euclidean:
+    """Squared changes, each parameter measured by its own size."""
+
+    strength: float = TINY
+
+    def penalty(self, reference: Reference, fit: Fit) -> Quadratic:
+        return Quadratic(_weight(self.strength, fit) * np.diag(1.0 / believed_sizes(reference, fit)), reference.values)
+
+
+@dataclass(frozen=True)
+class Observability:
+    """Squared changes weighed by how little the data say about them.
+
+    With the singular values s of the scaled observation matrix in units of the noise, direction by direction the weight is
+    1 / (1 + s^2 / strength): silent directions feel the full pull, well-determined ones hardly any.
+    """
+
+    strength: float = 1.0
+
+    def penalty(self, reference: Reference, fit: Fit) -> Quadratic:
+        size = believed_sizes(reference, fit)
+        with single_thread():
+            _, s, Vt = np.linalg.svd(fit.A * size)
+        told = np.zeros(len(Vt))
+        told[: len(s)] = s**2 / max(fit.noise, 1e-300)
+        share = np.sqrt(1.0 / (1.0 + told / self.strength))
+        return Quadratic(_weight(self.strength, fit) * (share[:, None] * Vt) / size, reference.values)
+
+
+@dataclass(frozen=True)
+class BaseRidge:
+    """strength |D (beta - beta_0)|^2 with D the column norms of R, as in `ridge`, and a tiny Euclidean pull where beta is silent.
+
+    Unlike the others its strength is relative to the data, not to their noise.
+    """
+
+    strength: float = 1e-4
+
+    def penalty(self, reference: Reference, fit: Fit) -> Quadratic:
+        norms = np.linalg.norm(fit.R, axis=0)
+        ridge = np.sqrt(self.strength) * norms[:, None] * fit.T
+        return Quadratic(np.vstack([ridge, Euclidean().penalty(reference, fit).W]), reference.values)
+
+
+@dataclass(frozen=True)
+class Pullback:
+    """Riemannian metric of the pseudo-inertia cone held at the prior: quadratic, and the same in every frame and unit."""
+
+    strength: float = 1.0
+
+    def penalty(self, reference: Reference, fit: Fit) -> Quadratic:
+        W = np.diag(1.0 / believed_sizes(reference, fit))
+        for (_, where, _), root in zip(reference.bodies, _inverse_roots(reference), strict=True):
+            W[where, where] = _congruent(root)
+        return Quadratic(_weight(self.strength, fit) * W, reference.values)
+
+
+@dataclass(frozen=True)
+class Entropic:
+    """Log-det divergence from the prior; its solutions lie strictly inside the cone."""
+
+    strength: float = 1.0
+
+    def penalty(self, reference: Reference, fit: Fit) -> Penalty:
+        return ConePenalty(reference, believed_sizes(reference, fit), self.strength * fit.noise, riemannian=False)
+
+
+@dataclass(frozen=True)
+class Riemannian:
+    """Affine-invariant distance to the prior on the cone of pseudo-inertias.
+
+    Not convex in chi (only along geodesics): a Gauss-Newton method finds a local minimum from the prior.
+    """
+
+    strength: float = 1.0
+
+    def penalty(self, reference: Reference, fit: Fit) -> Penalty:
+        return ConePenalty(reference, believed_sizes(reference, fit), self.strength * fit.noise, riemannian=True)
+
+
+class ConePenalty:
+    """The entropic or Riemannian distance of all bodies and sign-constrained scalars, times a factor.
+
+    With K = C J C', C J_0 C' = I, both are functions of K alone, and their derivatives are needed in svec coordinates of K only:
+    everything is done for all bodies at once.
+    """
+
+    def __init__(self, reference: Reference, sizes: Array, factor: float, *, riemannian: bool) -> None:
+        self.factor, self.riemannian = factor, riemannian
+        self.size = reference.layout.size
+        self.where = np.array([w.start for _, w, _ in reference.bodies], int)[:, None] + np.arange(10)
+        roots = np.array(_inverse_roots(reference)).reshape(-1, 4, 4)
+        self.maps = np.einsum("iab,kbc,idc->ikad", roots, PSEUDO, roots)  # (bodies, 10, 4, 4)
+        scalars, other = _scalar_split(reference)
+        self.scalars, self.other = scalars, other
+        self.scalar_prior = reference.values[scalars]
+        self.other_scale, self.other_prior = sizes[other], reference.values[other]
+
+    def scaled(self, chi: Array) -> Array:
+        """(bodies, 4, 4) pseudo-inertias in the coordinates in which the prior is the identity."""
+        return np.asarray(np.einsum("ik,ikab->iab", chi[self.where], self.maps))
+
+    def inside(self, chi: Array) -> bool:
+        return bool(np.all(chi[self.scalars] > 0.0) and (not len(self.where) or np.linalg.eigvalsh(self.scaled(chi)).min() > 0.0))
+
+    def value(self, chi: Array) -> float:
+        d = (chi[self.other] - self.other_prior) / self.other_scale
+        ratio = chi[self.scalars] / self.scalar_prior
+        if np.any(ratio <= 0.0):
+            return np.inf
+        e = np.asarray(np.linalg.eigvalsh(self.scaled(chi)), float)
+        if e.size and e.min() <= 0.0:
+            return np.inf
+        return self.factor * (float(d @ d) + float(np.sum(self._distance(ratio))) + float(np.sum(self._distance(e))))
+
+    def gradient(self, chi: Array) -> Array:
+        out = np.zeros(self.size)
+        out[self.other] = 2.0 * (chi[self.other] - self.other_prior) / self.other_scale**2
+        ratio = chi[self.scalars] / self.scalar_prior
+        out[self.scalars] = self._first(ratio) / self.scalar_prior
+        e, U = np.linalg.eigh(self.scaled(chi))
+        slope = np.einsum("iab,ib,icb->iac", U, self._first(e), U)
+        out[self.where] = np.einsum("iab,ikab->ik", slope, self.maps)
+        return self.factor * out
+
+    def hessian(self, chi: Array) -> Array:
+        """Exact for the entropic distance; for the other as far as it is convex (eigenvalues below e), Gauss-Newton beyond.
+
+        With h the distance as a function of one eigenvalue, d^2 tr h(K)[H, H] = sum_ab h'[e_a, e_b] H_ab^2 in the eigenbasis,
+        h'[., .] the divided difference of h'.
+        """
+        H = np.zeros((self.size, self.size))
+        H[self.other, self.other] = 2.0 / self.other_scale**2
+        ratio = chi[self.scalars] / self.scalar_prior
+        H[self.scalars, self.scalars] = self._curvature(ratio, ratio) / self.scalar_prior**2
+        e, U = np.linalg.eigh(self.scaled(chi))
+        turned = np.einsum("iba,ikbc,icd->ikad", U, self.maps, U, optimize=True)
+        weighted = (turned * np.sqrt(self._curvature(e[:, :, None], e[:, None, :]))[:, None]).reshape(*turned.shape[:2], -1)
+        blocks = weighted @ weighted.transpose(0, 2, 1)
+        for where, block in zip(self.where, blocks, strict=True):
+            H[where[0] : where[-1] + 1, where[0] : where[-1] + 1] = block
+        return self.factor * H
+
+    def _distance(self, e: Array) -> Array:
+        return np.log(e) ** 2 if self.riemannian else 2.0 * (e - np.log(e) - 1.0)
+
+    def _first(self, e: Array) -> Array:
+        return 2.0 * np.log(e) / e if self.riemannian else 2.0 * (1.0 - 1.0 / e)
+
+    def _curvature(self, a: Array, b: Array) -> Array:
+        """Divided differences of the first derivative."""
+        if not self.riemannian:
+            return np.asarray(2.0 / (a * b))
+        near = np.abs(a - b) <= 1e-5 * np.maximum(a, b)
+        middle, gap = 0.5 * (a + b), np.where(near, 1.0, a - b)
+        exact = np.where(near, 2.0 * (1.0 - np.log(middle)) / middle**2, (self._first(a) - self._first(b)) / gap)
+        gauss_newton = np.where(near, 1.0 / middle, (np.log(a) - np.log(b)) / gap) ** 2
+        return np.maximum(exact, 0.2 * gauss_newton)
+
+
+def chosen_strength(strengths: Sequence[float], score: Callable[[float], float]) -> tuple[float, dict[float, float]]:
+    """The strength with the lowest score (an error on data left out, say), and all scores; the stronger one of equals."""
+    scores = {strength: score(strength) for strength in strengths}
+    return min(sorted(scores, reverse=True), key=lambda s: scores[s]), scores
+
+
+def believed_sizes(reference: Reference, fit: Fit) -> Array:
+    """(P,) by how much a parameter may well differ from its prior: its scale, or more where nothing is known of it."""
+    effect = np.linalg.norm(fit.A, axis=0)
+    everything = np.linalg.norm(fit.z) / np.where(effect > 0.0, effect, np.inf)
+    unknown = reference.values == 0.0
+    for _, where, _ in reference.bodies:
+        unknown[where] = not np.any(reference.values[where])  # a zero among others is knowledge: a symmetric link
+    return np.where(unknown, np.maximum(reference.scale, everything), reference.scale)
+
+
+def _weight(strength: float, fit: Fit) -> float:
+    return float(np.sqrt(strength * fit.noise))
+
+
+def _scalar_split(reference: Reference) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Indices of sign-constrained scalars with a positive prior, and of the other parameters that are no body's."""
+    body = np.zeros(reference.layout.size, bool)
+    for _, where, _ in reference.bodies:
+        body[where] = True
+    signed = np.array([p.lower == 0.0 for p in reference.layout.parameters]) & ~body & (reference.values > 0.0)
+    return np.flatnonzero(signed), np.flatnonzero(~signed & ~body)
+
+
+def _inverse_roots(reference: Reference) -> list[Array]:
+    """C with C J_0 C' = I of every body's prior."""
+    out = []
+    for body, where, _ in reference.bodies:
+        J0 = pseudo_inertias(reference.values[where])
+        try:
+            out.append(np.linalg.inv(np.linalg.cholesky(J0)))
+        except np.linalg.LinAlgError:
+            problem = f"the prior of {reference.label(body)} is not that of a real body, so distances from it are not defined"
+            raise InputError(f"{problem}; use a euclidean prior, or repair the model first") from None
+    return out
+
+
+def _congruent(root: Array) -> Array:
+    """(10, 10) w with |w ten|^2 = tr((J_0^-1 J)^2) for C = root."""
+    from inertica.physical.pseudo import svec
+
+    return svec(root @ PSEUDO @ root.T).T

@@ -1,0 +1,113 @@
+"""`Reference`: what the size of every parameter is measured against, so that margins, pulls and solvers are free of units.
+
+A body has a reference mass m and length l, taken from its prior when that is sensible: M is measured in m, first moments in m l,
+inertias in m l^2.  In these units the pseudo-inertia of the prior body is of order one.  Other parameters are measured in their
+own prior size, or in what is typical of their kind when the prior says (nearly) nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from inertica.robot import inertia
+from inertica.robot.layout import Layout
+from inertica.robot.terms import RigidBody
+
+Array = NDArray[np.float64]
+
+TYPICAL_MASS, TYPICAL_LENGTH = 1.0, 0.1
+LENGTHS = (0.02, 1.0)
+"""m; reference lengths are kept within these."""
+
+_TYPICAL = {"armature": 0.01, "viscous": 0.1, "coulomb": 0.5, "offset": 0.5}
+_TYPICAL_OTHER = 0.1
+_SMALLEST = 0.1
+"""Of what is typical, as the least scale: priors of zero must not forbid everything else."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """Reference mass in kg and length in m of one body."""
+
+    mass: float
+    length: float
+
+    @property
+    def scale(self) -> Array:
+        """(10,) sizes of the ten parameters."""
+        m, l = self.mass, self.length
+        return np.array([m * l**2] * 6 + [m * l] * 3 + [m])
+
+    @property
+    def pseudo(self) -> Array:
+        """(4, 4) C with C J C' free of units."""
+        return np.diag([1.0 / self.length] * 3 + [1.0]) / np.sqrt(self.mass)
+
+    @property
+    def spatial(self) -> Array:
+        """(6, 6) the same for the spatial inertia."""
+        return np.diag([1.0 / self.length] * 3 + [1.0] * 3) / np.sqrt(self.mass)
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Prior values with the scale of every parameter.
+
+    Args:
+        layout: the parameters.
+        values: (P,) prior; zeros when nothing is known.
+    """
+
+    layout: Layout
+    values: Array
+
+    @classmethod
+    def of(cls, layout: Layout, values: ArrayLike | None = None) -> Reference:
+        return cls(layout, np.zeros(layout.size) if values is None else np.array(values, float))
+
+    @cached_property
+    def free(self) -> NDArray[np.bool_]:
+        """(P,) which parameters are unknown."""
+        return np.array([not p.fixed for p in self.layout.parameters])
+
+    @cached_property
+    def sizes(self) -> tuple[Size, ...]:
+        """Of every body, in the order of `layout.bodies`."""
+        masses = [float(self.values[where][9]) for _, where in self.layout.bodies]
+        heaviest = max(masses, default=0.0)
+        return tuple(_size(self.values[where], heaviest) for _, where in self.layout.bodies)
+
+    @cached_property
+    def scale(self) -> Array:
+        """(P,) size of every parameter."""
+        out = np.empty(self.layout.size)
+        for k, p in enumerate(self.layout.parameters):
+            out[k] = max(abs(self.values[k]), _SMALLEST * _TYPICAL.get(p.kind, _TYPICAL_OTHER))
+        for (_, where), size in zip(self.layout.bodies, self.sizes, strict=True):
+            out[where] = size.scale
+        return out
+
+    @cached_property
+    def bodies(self) -> tuple[tuple[RigidBody, slice, Size], ...]:
+        """Every body with its slice and size."""
+        return tuple((b, w, s) for (b, w), s in zip(self.layout.bodies, self.sizes, strict=True))
+
+    def label(self, body: RigidBody) -> str:
+        """How a body is named to people."""
+        if body.suffix == str(body.link + 1):
+            return f"link {body.suffix}"
+        return f"payload {body.suffix}"
+
+
+def _size(ten: Array, heaviest: float) -> Size:
+    """Of a body's prior; typical values where the prior is empty or impossible."""
+    mass = float(ten[9])
+    if mass <= 1e-3 * heaviest or mass <= 0.0:
+        return Size(max(heaviest, 0.0) or TYPICAL_MASS, TYPICAL_LENGTH)
+    spread = 0.5 * np.trace(inertia.matrix(ten)) / mass / 3.0
+    length = float(np.sqrt(spread)) if spread > 0.0 else TYPICAL_LENGTH
+    return Size(mass, float(np.clip(length, *LENGTHS)))

@@ -1,0 +1,1 @@
+"""Published studies repeated in simulation, their printed numbers beside ours."""

@@ -1,0 +1,179 @@
+"""The cone solver against cvxpy, against exact data, and on every kind of constraint."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from inertica.physical.cone import Accuracy, InfeasibleError, Program, SolveError
+from inertica.physical.conflict import smallest_conflict
+from inertica.physical.constraints import (
+    PHYSICAL,
+    Bounds,
+    Equal,
+    MassBounds,
+    PositiveInertia,
+    PositiveMass,
+    RealBody,
+    Signs,
+    TotalMass,
+    slack,
+    symmetric,
+)
+from inertica.physical.priors import Euclidean, Observability, Pullback
+from inertica.physical.regions import (
+    Box,
+    CentreInBox,
+    CentreInEllipsoid,
+    Ellipsoid,
+    MassInEllipsoid,
+    MassInHull,
+)
+from inertica.robot import inertia
+from physical.problems import NOISES, ROBOTS, Case, case, cvxpy_objective
+
+TIGHT = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+PRIORS = (Euclidean(), Pullback(0.3), Euclidean(1.0), Observability(1.0))
+
+
+def agree(problem: Case, prior, constraints=PHYSICAL) -> None:
+    program = Program(problem.reference, constraints)
+    penalty = prior.penalty(problem.reference, problem.fit)
+    ours = program.solve(problem.fit, penalty)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # cvxpy says when Clarabel stops short of 1e-10
+        theirs, _ = cvxpy_objective(program, problem.fit, penalty, **TIGHT)
+    assert ours.objective == pytest.approx(theirs, rel=1e-7)
+    assert min(slack(b, ours.chi) for b in program.blocks) > -1e-8
+
+
+def listed(count: int, first: int = 0) -> list[tuple[str, float, int]]:
+    return [(ROBOTS[k % len(ROBOTS)], NOISES[k // len(ROBOTS) % len(NOISES)], k) for k in range(first, first + count)]
+
+
+@pytest.mark.parametrize(("name", "noise", "seed"), listed(25))
+def test_objective_agrees_with_cvxpy(name: str, noise: float, seed: int) -> None:
+    agree(case(name, noise, seed), PRIORS[seed % len(PRIORS)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "noise", "seed"), listed(185, 25))
+def test_objective_agrees_with_cvxpy_at_length(name: str, noise: float, seed: int) -> None:
+    agree(case(name, noise, seed), PRIORS[seed % len(PRIORS)])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_kinds_of_constraints_together_agree_with_cvxpy(seed: int) -> None:
+    problem = case("tx40", 0.5, 100 + seed)
+    true = [inertia.to_com(problem.truth[w]) for _, w in problem.description.layout.bodies]
+    near = Ellipsoid.of_axes(true[2].com, [0.05, 0.05, 0.08])
+    wide = Ellipsoid.of_axes(true[3].com, [0.3, 0.2, 0.4])
+    corners = true[1].com + 0.3 * (np.stack(np.meshgrid([-1, 1], [-1, 1], [-1, 1]), -1).reshape(-1, 3))
+    constraints = (
+        *PHYSICAL,
+        PositiveInertia(links=(1, 2)),
+        PositiveMass(),
+        MassBounds({4: (3.0, 4.0), 5: (0.9, 1.1)}),
+        TotalMass(22.0, 22.5),
+        CentreInBox({1: Box(true[0].com - 0.05, true[0].com + 0.05)}),
+        CentreInEllipsoid({3: near}),
+        MassInEllipsoid({4: wide}),
+        MassInHull({2: corners}),
+        Equal({"Fv5": 1.0, "Fv6": -1.0}),
+        Bounds({"Ia1": (0.1, 0.5)}),
+        *symmetric(6, "xz"),
+    )
+    agree(problem, Euclidean(), constraints)
+
+
+@pytest.mark.parametrize("name", [r for r in ROBOTS if r != "scara2"])
+@pytest.mark.parametrize("seed", range(3))
+def test_exact_data_give_the_truth_from_any_prior(name: str, seed: int) -> None:
+    problem = case(name, 0.0, seed)
+    program = Program(problem.reference)
+    found = program.solve(problem.fit, Euclidean().penalty(problem.reference, problem.fit))
+    beta = problem.base.beta(problem.truth)
+    assert np.abs(problem.base.beta(found.chi) - beta).max() < 1e-9 * np.abs(beta).max()
+    assert min(slack(b, found.chi) for b in program.blocks) > -1e-9
+
+
+def test_an_unconstrained_minimum_that_is_feasible_is_returned_as_it_is() -> None:
+    problem = case("tx40", 0.5, 0)
+    penalty = Euclidean(1e6).penalty(problem.reference, problem.fit)
+    found = Program(problem.reference).solve(problem.fit, penalty)
+    assert found.status == "unconstrained minimum" and found.active == ()
+    plain = np.linalg.lstsq(np.vstack([problem.fit.A, penalty.W]), np.r_[problem.fit.z, penalty.W @ penalty.centre], rcond=None)[
+        0
+    ]
+    assert np.allclose(found.chi, plain, rtol=1e-8, atol=1e-10)
+
+
+def test_margin_is_kept() -> None:
+    problem = case("tx40", 0.5, 3)
+    for margin in (1e-5, 1e-3, 1e-2):
+        program = Program(problem.reference, (RealBody(margin), Signs()))
+        found = program.solve(problem.fit, Euclidean().penalty(problem.reference, problem.fit))
+        sizes = problem.reference.sizes
+        smallest = [
+            np.linalg.eigvalsh(s.pseudo @ inertia.pseudo_inertia(found.chi[w]) @ s.pseudo)[0]
+            for (_, w), s in zip(problem.description.layout.bodies, sizes, strict=True)
+        ]
+        assert min(smallest) == pytest.approx(margin, rel=1e-3)
+        assert found.active
+
+
+def test_fixed_parameters_keep_their_values() -> None:
+    from dataclasses import replace
+
+    from inertica.physical.scales import Reference
+
+    problem = case("tx40", 0.5, 4)
+    layout = replace(problem.description.layout, fixed=frozenset({"M3", "Fv1", "MZ4"}))
+    reference = Reference.of(layout, problem.reference.values)
+    found = Program(reference).solve(problem.fit, Euclidean().penalty(reference, problem.fit))
+    for name in layout.fixed:
+        assert found.chi[layout.index(name)] == reference.values[layout.index(name)]
+
+
+def test_a_solver_that_does_not_get_there_is_an_error() -> None:
+    problem = case("tx40", 0.5, 5)
+    program = Program(problem.reference, accuracy=Accuracy(steps=3))
+    with pytest.raises(SolveError, match=r"tx40: Clarabel ended with 'MaxIterations'"):
+        program.solve(problem.fit, Euclidean().penalty(problem.reference, problem.fit))
+
+
+def test_conflicts_are_named_by_a_smallest_group() -> None:
+    problem = case("tx40", 0.1, 6)
+    box = CentreInBox({2: Box(np.array([-1.0, -1.0, -1.0]), np.array([0.2, 1.0, 1.0]))})
+    constraints = (
+        *PHYSICAL,
+        MassBounds({2: (5.0, 6.0), 3: (4.0, 9.0)}),
+        Bounds({"MX2": (2.0, np.inf)}),
+        TotalMass(1.0, 99.0),
+        box,
+    )
+    program = Program(problem.reference, constraints)
+    with pytest.raises(InfeasibleError) as error:
+        program.solve(problem.fit, Euclidean().penalty(problem.reference, problem.fit))
+    said = "link 2: mass at most 6 kg; MX2 at least 2; link 2: centre of mass in its box; drop"
+    assert f"tx40: these constraints exclude each other: {said}" in str(error.value)
+
+
+def test_a_total_mass_conflicts_with_all_that_have_mass() -> None:
+    problem = case("scara2", 0.1, 6)
+    program = Program(problem.reference, (*PHYSICAL, MassBounds({1: (5.0, 6.0)}), TotalMass(0.0, 4.0)))
+    names = {b.name for b in smallest_conflict(program)}
+    assert names == {"link 1: mass at least 5 kg", "total mass at most 4 kg", "link 2: a body that can exist"}
+
+
+def test_bounds_that_no_body_meets_are_named_with_the_body() -> None:
+    problem = case("tx40", 0.1, 7)
+    program = Program(problem.reference, (*PHYSICAL, Bounds({"XX3": (0.5, 1.0), "YY3": (-1.0, 0.1), "ZZ3": (-1.0, 0.1)})))
+    names = {b.name for b in smallest_conflict(program)}
+    assert names == {"link 3: a body that can exist", "XX3 at least 0.5", "YY3 at most 0.1", "ZZ3 at most 0.1"}
+
+
+def test_a_feasible_set_has_no_conflict() -> None:
+    assert smallest_conflict(Program(case("scara4", 0.1, 8).reference)) == []

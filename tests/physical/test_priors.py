@@ -1,0 +1,187 @@
+"""Priors: derivatives against differences, agreement near the prior, invariance, and Newton's method against the cone solver."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from inertica.errors import InputError
+from inertica.physical.cone import Program
+from inertica.physical.constraints import PHYSICAL, Equal, MassBounds, TotalMass, slack
+from inertica.physical.logdet import Barrier, newton_solve
+from inertica.physical.priors import BaseRidge, Entropic, Euclidean, Observability, Pullback, Riemannian, chosen_strength
+from inertica.physical.scales import Reference
+from inertica.robot import inertia
+from physical.problems import Case, case
+
+ALL = (Euclidean(0.3), Observability(0.3), BaseRidge(), Pullback(0.3), Entropic(0.3), Riemannian(0.3))
+
+
+def off_prior(problem: Case, amount: float, seed: int = 0) -> np.ndarray:
+    """Consistent parameters at a distance from the reference's values."""
+    rng = np.random.default_rng(seed)
+    chi = problem.reference.values * (1.0 + amount * rng.uniform(-1, 1, len(problem.reference.values)))
+    for _, where, _ in problem.reference.bodies:
+        C = np.eye(4) + amount * rng.normal(size=(4, 4)) * 0.3
+        chi[where] = inertia.from_pseudo_inertia(C @ inertia.pseudo_inertia(problem.reference.values[where]) @ C.T)
+    return chi
+
+
+@pytest.mark.parametrize("prior", ALL, ids=lambda p: type(p).__name__)
+def test_gradient_and_hessian_agree_with_differences(prior) -> None:
+    problem = case("scara4", 0.3, 0)
+    penalty = prior.penalty(problem.reference, problem.fit)
+    chi, scale = off_prior(problem, 0.2), problem.reference.scale
+    g, H = penalty.gradient(chi) * scale, penalty.hessian(chi) * np.outer(scale, scale)
+    h = 1e-5
+    steps = h * np.diag(scale)
+    slope = np.array([(penalty.value(chi + s) - penalty.value(chi - s)) / (2 * h) for s in steps])
+    assert np.abs(slope - g).max() < 1e-6 * np.abs(g).max()
+    bend = np.array([(penalty.gradient(chi + s) - penalty.gradient(chi - s)) * scale / (2 * h) for s in steps])
+    if isinstance(
+        prior, Riemannian
+    ):  # exact where it is convex: some way from the prior it is not, and something positive stands in
+        assert np.linalg.eigvalsh(H)[0] > -1e-9 * np.abs(H).max()
+        chi = off_prior(problem, 0.02)
+        H = penalty.hessian(chi) * np.outer(scale, scale)
+        bend = np.array([(penalty.gradient(chi + s) - penalty.gradient(chi - s)) * scale / (2 * h) for s in steps])
+    assert np.abs(bend - H).max() < 1e-5 * np.abs(H).max()
+
+
+def test_distances_on_the_cone_agree_to_second_order() -> None:
+    problem = case("tx40", 0.3, 1)
+    amounts = (1e-2, 1e-3)
+    for other in (Entropic(1.0), Riemannian(1.0)):
+        gaps = []
+        for amount in amounts:
+            chi = off_prior(problem, amount)
+            for k, p in enumerate(problem.description.layout.parameters):
+                if p.kind in ("armature", "viscous", "coulomb"):
+                    chi[k] = problem.reference.values[k]
+            flat = Pullback(1.0).penalty(problem.reference, problem.fit).value(chi)
+            gaps.append(abs(other.penalty(problem.reference, problem.fit).value(chi) / flat - 1.0))
+        assert gaps[1] < 0.2 * gaps[0] and gaps[1] < 1e-2
+
+
+def test_cone_distances_do_not_depend_on_the_frame() -> None:
+    problem = case("tx40", 0.3, 2)
+    rng = np.random.default_rng(0)
+    Q, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    Q *= np.sign(np.linalg.det(Q))
+    chi = off_prior(problem, 0.2)
+    moved_chi, moved_prior = np.array(chi), np.array(problem.reference.values)
+    for _, where, _ in problem.reference.bodies:
+        position = rng.normal(size=3)
+        moved_chi[where] = inertia.change_frame(chi[where], Q, position)
+        moved_prior[where] = inertia.change_frame(problem.reference.values[where], Q, position)
+    moved = Reference.of(problem.description.layout, moved_prior)
+    for prior in (Pullback(1.0), Entropic(1.0), Riemannian(1.0)):
+        here = prior.penalty(problem.reference, problem.fit).value(chi)
+        there = prior.penalty(moved, problem.fit).value(moved_chi)
+        assert there == pytest.approx(here, rel=1e-6)
+
+
+def test_a_prior_that_is_no_body_has_no_distance() -> None:
+    problem = case("tx40", 0.3, 3)
+    values = np.array(problem.reference.values)
+    values[problem.description.layout.index("M2")] = -1.0
+    reference = Reference.of(problem.description.layout, values)
+    with pytest.raises(InputError, match=r"prior of link 2 is not that of a real body.*repair"):
+        Entropic().penalty(reference, problem.fit)
+
+
+def test_unknown_friction_is_not_pulled_to_zero() -> None:
+    problem = case("tx40", 0.01, 4)
+    values = np.array(problem.reference.values)
+    names = [p.name for p in problem.description.layout.parameters if p.kind in ("viscous", "coulomb", "armature")]
+    index = [problem.description.layout.index(n) for n in names]
+    values[index] = 0.0
+    reference = Reference.of(problem.description.layout, values)
+    found = Program(reference).solve(problem.fit, Euclidean().penalty(reference, problem.fit))
+    loose = Program(reference).solve(problem.fit, Euclidean(1e-6).penalty(reference, problem.fit))
+    sd = np.sqrt(np.diag(np.linalg.inv(problem.fit.R.T @ problem.fit.R)))
+    assert np.abs((problem.base.beta(found.chi) - problem.base.beta(loose.chi)) / sd).max() < 0.2
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("prior", [Euclidean(), Pullback(0.3)], ids=["euclidean", "pullback"])
+def test_barrier_method_agrees_with_the_cone_solver(prior, seed: int) -> None:
+    problem = case(("tx40", "jaco2", "rv2sq", "scara4")[seed], (0.1, 0.5)[seed % 2], 20 + seed)
+    extra = (TotalMass(1.0, 100.0), MassBounds({1: (0.1, 50.0)}), Equal({"Fv1": 1.0, "Fv2": -1.0})) if seed != 1 else ()
+    program = Program(problem.reference, (*PHYSICAL, *extra))
+    penalty = prior.penalty(problem.reference, problem.fit)
+    cone, newton = program.solve(problem.fit, penalty), newton_solve(program, problem.fit, penalty)
+    assert newton.objective == pytest.approx(cone.objective, rel=1e-7)
+    assert min(slack(b, newton.chi) for b in program.blocks) > -1e-8
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("prior", [Entropic(0.1), Entropic(10.0), Riemannian(1.0)], ids=["entropic", "strong", "riemannian"])
+def test_newton_finds_a_stationary_point_inside(prior, seed: int) -> None:
+    problem = case(("tx40", "jaco2", "rv2sq", "scara4", "panda7", "tx40_coupled")[seed], (0.0, 0.1, 0.5)[seed % 3], 40 + seed)
+    program = Program(problem.reference)
+    penalty = prior.penalty(problem.reference, problem.fit)
+    found = newton_solve(program, problem.fit, penalty)
+    assert min(slack(b, found.chi) for b in program.blocks) > 0.0
+    S = problem.reference.scale
+    slope = 2.0 * problem.fit.A.T @ (problem.fit.A @ found.chi - problem.fit.z) + penalty.gradient(found.chi)
+    H = 2.0 * problem.fit.A.T @ problem.fit.A + penalty.hessian(found.chi)
+    step = np.linalg.lstsq(H * np.outer(S, S), slope * S, rcond=None)[0]
+    if seed % 3:  # exact data leave slopes of rounding size times 1e18
+        assert slope * S @ step < 1e-7 * found.objective
+    worse = [program.chi((found.chi / S)[program.free] + 1e-3 * d) for d in np.random.default_rng(seed).normal(size=(20, len(S)))]
+    assert min(problem.fit.squares(c) + penalty.value(c) for c in worse) > found.objective
+
+
+def test_constraints_of_the_entropic_fit_are_kept_when_they_bind() -> None:
+    problem = case("tx40", 0.5, 60)
+    program = Program(problem.reference, (*PHYSICAL, MassBounds({2: (0.0, 3.0)}), TotalMass(20.0, 20.0)))
+    penalty = Entropic(0.1).penalty(problem.reference, problem.fit)
+    found = newton_solve(program, problem.fit, penalty)
+    assert {"link 2: mass at most 3 kg", "total mass 20 kg"} <= {b.name for b in found.active}
+    assert min(slack(b, found.chi) for b in program.blocks) > -1e-8
+
+
+def test_the_log_det_solver_agrees_with_cvxpy() -> None:
+    import cvxpy as cp
+
+    problem = case("scara4", 0.5, 61)
+    reference, fit = problem.reference, problem.fit
+    penalty = Entropic(0.5).penalty(reference, fit)
+    found = newton_solve(Program(reference), fit, penalty)
+    x = cp.Variable(len(reference.scale))
+    chi = cp.multiply(reference.scale, x)
+    cost = []
+    for where, maps in zip(penalty.where, penalty.maps, strict=True):
+        K = sum(chi[int(k)] * m for k, m in zip(where, maps, strict=True))
+        cost.append(2.0 * (cp.trace(K) - cp.log_det(K) - 4.0))
+    ratio = cp.multiply(1.0 / penalty.scalar_prior, chi[penalty.scalars])
+    cost.append(2.0 * cp.sum(ratio - cp.log(ratio) - 1.0))
+    cost.append(cp.sum_squares(cp.multiply(1.0 / penalty.other_scale, chi[penalty.other] - penalty.other_prior)))
+    objective = cp.sum_squares(fit.A @ chi - fit.z) + penalty.factor * sum(cost)
+    cp.Problem(cp.Minimize(objective)).solve(solver=cp.CLARABEL)
+    theirs = reference.scale * x.value
+    assert found.objective == pytest.approx(fit.squares(theirs) + penalty.value(theirs), rel=1e-7)
+
+
+def test_barrier_derivatives_agree_with_differences() -> None:
+    from inertica.physical.regions import CentreInEllipsoid, Ellipsoid
+
+    problem = case("scara4", 0.3, 62)
+    com = inertia.to_com(problem.reference.values[problem.description.layout.link(1)]).com
+    extra = CentreInEllipsoid({2: Ellipsoid.of_axes(com, [0.2, 0.3, 0.4])})
+    program = Program(problem.reference, (*PHYSICAL, extra))
+    barrier = Barrier(list(program.blocks), program)
+    x = problem.reference.values / problem.reference.scale
+    g, H = barrier.derivatives(x)
+    h = 1e-6
+    slope = np.array([(barrier.value(x + h * e) - barrier.value(x - h * e)) / (2 * h) for e in np.eye(len(x))])
+    bend = np.array([(barrier.derivatives(x + h * e)[0] - barrier.derivatives(x - h * e)[0]) / (2 * h) for e in np.eye(len(x))])
+    assert np.abs(slope - g).max() < 1e-6 * np.abs(g).max()
+    assert np.abs(bend - H).max() < 1e-5 * np.abs(H).max()
+
+
+def test_the_strength_with_the_lowest_score_is_chosen() -> None:
+    best, scores = chosen_strength((0.1, 1.0, 10.0), lambda s: abs(np.log10(s) - 0.2))
+    assert best == 1.0 and set(scores) == {0.1, 1.0, 10.0}
+    assert chosen_strength((0.1, 1.0), lambda s: 0.0)[0] == 1.0

@@ -1,0 +1,52 @@
+"""The control loop found from a log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from estimators.closed import experiment_log, robot
+from inertica.errors import InputError
+from inertica.experiment import ControlLoop
+from inertica.workflow.fit_loop import fit_loop
+
+
+def test_pd_gains() -> None:
+    description, _ = robot("tx40")
+    fit = fit_loop(description, [experiment_log("tx40", "low_position")], rate=5000.0)
+    stated = ControlLoop.of(description).gains
+    assert fit.law == "pd" and not fit.warnings
+    np.testing.assert_allclose(fit.loop.gains["kp"], stated["kp"], rtol=0.01)
+    np.testing.assert_allclose(fit.loop.gains["kd"], stated["kd"], rtol=0.2)
+    assert all(10.0 < j.wn < 1000.0 and 0.05 < j.zeta < 2.0 for j in fit.joints)
+
+
+def test_cascade_is_told_from_pd() -> None:
+    description, _ = robot("scara2")
+    fit = fit_loop(description, [experiment_log("scara2", "standard")], rate=200.0)
+    stated = ControlLoop.of(description).gains
+    assert fit.law == "cascade" and fit.residuals["cascade"] < 0.7 * fit.residuals["pd"]
+    np.testing.assert_allclose(fit.loop.gains["kp"][0], stated["kp"][0], rtol=0.1)
+    np.testing.assert_allclose([fit.joints[0].wn, fit.joints[0].zeta], [50.0, 1.0], rtol=0.15)
+
+
+def test_without_torque() -> None:
+    description, _ = robot("tx40")
+    log = experiment_log("tx40", "low_position")
+    bare = replace(log, signals={k: v for k, v in log.signals.items() if k != "tau"})
+    fit = fit_loop(description, [bare], rate=5000.0)
+    with_torque = fit_loop(description, [log], rate=5000.0)
+    assert fit.law == "pd" and fit.source == "prior model" and any("rest on the prior" in w for w in fit.warnings)
+    np.testing.assert_allclose([j.wn for j in fit.joints], [j.wn for j in with_torque.joints], rtol=0.1)
+
+
+def test_reference_is_needed() -> None:
+    description, _ = robot("tx40")
+    log = experiment_log("tx40", "low_position", duration=2.0)
+    bare = replace(log, signals={k: v for k, v in log.signals.items() if k != "qr"})
+    with pytest.raises(InputError, match="qr"):
+        fit_loop(description, [bare])
+    with pytest.raises(InputError, match="unknown law"):
+        fit_loop(description, [log], law="pid")
