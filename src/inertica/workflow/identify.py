@@ -28,6 +28,7 @@ from inertica.logs.motion import Motion
 from inertica.logs.prepare import prepare
 from inertica.logs.read import read_log
 from inertica.logs.recipe import Recipe
+from inertica.physical.cone import SolveError
 from inertica.robot.description import Description
 from inertica.robot.friction import law
 from inertica.robot.layout import Parameters
@@ -39,7 +40,7 @@ from inertica.workflow.delay_choice import DelaySearch
 from inertica.workflow.filter_choice import FilterSearch, recipe_for
 from inertica.workflow.friction_choice import FrictionSearch, assumed_friction
 from inertica.workflow.inputs import check_logs
-from inertica.workflow.method_choice import MethodSearch
+from inertica.workflow.method_choice import CONSISTENT, MethodSearch
 from inertica.workflow.result import Result, validated
 
 Array = NDArray[np.float64]
@@ -135,7 +136,7 @@ class _Identification:
         with self._stage("choose"):
             estimator = self._method(problem)
         with self._stage("fit"):
-            estimate = estimator.estimate(problem)
+            estimator, estimate = self._estimated(estimator, problem)
         self.warnings += estimate.warnings
         parameters = self._standard(estimate, description)
         motions = replayed(problem, estimate.beta) if self.torque_only else motions
@@ -260,6 +261,19 @@ class _Identification:
         estimator, choice = MethodSearch(problem).run()
         self.choices.append(choice)
         return estimator
+
+    def _estimated(self, estimator: Estimator, problem: Problem) -> tuple[Estimator, Estimate]:
+        """The estimate; a consistent method that was chosen automatically and fails gives way to the plain one, and says so."""
+        try:
+            return estimator, estimator.estimate(problem)
+        except SolveError as error:
+            if self.settings.method != "auto":
+                raise
+            plain = method(estimator.name.removeprefix(CONSISTENT))
+            sentence = f"{plain.name}: {estimator.name} failed ({error})"
+            self.choices[-1] = Choice("method", plain.name, sentence)
+            self.warnings.append(f"the links may be impossible ones: {estimator.name} failed ({error})")
+            return plain, plain.estimate(problem)
 
     def _standard(self, estimate: Estimate, description: Description) -> Parameters:
         chi = estimate.chi if estimate.chi is not None else nearest_prior(estimate.base, estimate.beta, description.prior)

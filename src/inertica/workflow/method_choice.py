@@ -1,4 +1,4 @@
-"""Which estimator: weighted least squares, unless outliers make a robust one predict better."""
+"""Which estimator: weighted least squares, unless outliers make a robust one predict better; links that could exist in either case."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from numpy.typing import NDArray
 from inertica.estimators.base import Estimator, Problem
 from inertica.estimators.least_squares import joint_sigmas
 from inertica.estimators.observe import System
-from inertica.estimators.registry import METHODS, method
+from inertica.estimators.registry import method
 from inertica.logs.motion import Motion
 from inertica.workflow.choice import WORTH, Choice
 
 Array = NDArray[np.float64]
 
 PLAIN, ROBUST = "wls", "irls"
+
+CONSISTENT = "pc-"
+"""What the names of methods begin with whose links could exist."""
+
+WHY = "joints are weighed by their noise, and every link is one that could exist"
 
 OUTLIER = 5.0
 """Robust standard deviations beyond which a residual counts as an outlier."""
@@ -36,16 +41,16 @@ class MethodSearch:
     def run(self) -> tuple[Estimator, Choice]:
         share = self.outliers()
         count = f"{100 * share:.2g} % of the residuals lie beyond {OUTLIER:g} robust standard deviations"
-        if share <= MANY or ROBUST not in METHODS:
-            sentence = f"{PLAIN}: {count}, too few to ask for a robust method; joints are weighed by their noise"
-            return method(PLAIN), Choice("method", PLAIN, sentence)
+        if share <= MANY:
+            sentence = f"{CONSISTENT + PLAIN}: {count}, too few to ask for a robust method; {WHY}"
+            return method(CONSISTENT + PLAIN), Choice("method", CONSISTENT + PLAIN, sentence)
         scores = {name: self.score(method(name)) for name in (PLAIN, ROBUST)}
         name = ROBUST if scores[ROBUST] < scores[PLAIN] * (1.0 - WORTH / 2) else PLAIN
         sentence = (
-            f"{name}: {count}; on data left out {PLAIN} predicts raw torque with {100 * scores[PLAIN]:.2f} % residual, "
-            f"{ROBUST} with {100 * scores[ROBUST]:.2f} %"
+            f"{CONSISTENT + name}: {count}; on data left out {PLAIN} predicts raw torque with {100 * scores[PLAIN]:.2f} % residual, "
+            f"{ROBUST} with {100 * scores[ROBUST]:.2f} %; {WHY}"
         )
-        return method(name), Choice("method", name, sentence, True, scores)
+        return method(CONSISTENT + name), Choice("method", CONSISTENT + name, sentence, True, scores)
 
     def outliers(self) -> float:
         """Share of outliers in the residuals of a plain fit, largest over the joints."""
