@@ -30,7 +30,7 @@ def record(
 
 @pytest.fixture(scope="module")
 def simulated() -> Result:
-    return identify("scara4", [record("scara4")], validate=[record("scara4", "validation", seed=1)])
+    return identify("scara4", [record("scara4")], validate=[record("scara4", "validation", seed=1)], method="wls")
 
 
 def test_known_parameters_are_found_and_labelled(simulated: Result) -> None:
@@ -56,6 +56,13 @@ def test_it_predicts_a_motion_it_has_not_seen(simulated: Result) -> None:
 def test_standard_parameters_explain_what_the_base_parameters_do(simulated: Result) -> None:
     base = simulated.estimate.base
     assert np.allclose(base.beta(simulated.parameters.values), simulated.estimate.beta, rtol=1e-8, atol=1e-10)
+
+
+def test_by_default_every_link_could_exist() -> None:
+    result = identify("scara4", [record("scara4")], cutoff=20.0, delay=0.0)
+    assert result.method.startswith("pc-") and result.physically_consistent
+    (choice,) = [c for c in result.choices if c.subject == "method"]
+    assert "could exist" in choice.sentence
 
 
 def test_every_choice_says_why(simulated: Result) -> None:

@@ -141,28 +141,25 @@ class Blocks:
 
     def _fit_factors(self) -> tuple[list[list[JointFactor]], Array]:
         system = System(self.problem)
-        parts: dict[tuple[int, int], list[list[Array]]] = {}
-        length = [sum(len(r.use) for r in system.rows() if r.motion == m) for m in range(len(self.problem.motions))]
+        length = [len(m.decimator.kept(len(m))) for m in self.problem.motions]
+        keys = [(m, k) for m, share in enumerate(self._shares) for k in range(share)]
+        R = {key: [np.zeros((0, len(c) + 1)) for c in system.columns] for key in keys}
+        counts = {key: np.zeros(self.n) for key in keys}
         seen = [0] * len(length)
-        for rows in system.rows():
-            at = seen[rows.motion] + np.arange(len(rows.use))
-            seen[rows.motion] += len(rows.use)
-            block = at * self._shares[rows.motion] // max(length[rows.motion], 1)
-            for k in np.unique(block):
-                here = block == k
-                slot = parts.setdefault((rows.motion, int(k)), [[] for _ in range(self.n)])
-                for j, W in enumerate(rows.W):
-                    take = here & rows.use[:, j]
-                    slot[j].append(np.column_stack([W[take], rows.y[take, j]]))
-        out, counts = [], []
         with threadpool_limits(1):
-            for key in sorted(parts):
-                stacks = [np.vstack(p) for p in parts[key]]
-                counts.append([len(s) for s in stacks])
-                out.append(
-                    [_factor(s, tuple(int(c) for c in columns)) for s, columns in zip(stacks, system.columns, strict=True)]
-                )
-        total = np.array(counts, float)
+            for rows in system.rows():
+                at = seen[rows.motion] + np.arange(len(rows.use))
+                seen[rows.motion] += len(rows.use)
+                block = at * self._shares[rows.motion] // max(length[rows.motion], 1)
+                for k in np.unique(block):
+                    key = rows.motion, int(k)
+                    for j, W in enumerate(rows.W):
+                        take = (block == k) & rows.use[:, j]
+                        counts[key][j] += np.count_nonzero(take)
+                        new = np.column_stack([W[take], rows.y[take, j]])
+                        R[key][j] = np.asarray(np.linalg.qr(np.vstack([R[key][j], new]), mode="r"))
+        out = [[_factor(r, tuple(int(i) for i in c)) for r, c in zip(R[key], system.columns, strict=True)] for key in keys]
+        total = np.array([counts[key] for key in keys])
         if len(out) < 2 or np.any(total.sum(axis=0) < SMALLEST_FOLD):
             raise InputError(
                 "there are too few usable samples for cross-validation; use longer logs, or fix the choices yourself"
@@ -187,12 +184,10 @@ class Blocks:
         return out
 
 
-def _factor(stack: Array, columns: tuple[int, ...]) -> JointFactor:
+def _factor(R: Array, columns: tuple[int, ...]) -> JointFactor:
     k = len(columns)
     full = np.zeros((k + 1, k + 1))
-    if len(stack):
-        R = np.asarray(np.linalg.qr(stack, mode="r"))
-        full[: len(R)] = R
+    full[: len(R)] = R
     return JointFactor(columns, full[:k, :k], full[:k, k], abs(float(full[k, k])))
 
 

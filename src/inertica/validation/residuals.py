@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from inertica.estimators.covariance import autocorrelation
 
@@ -44,6 +43,7 @@ class Residual:
         s: sqrt(SSE) / N of the raw residual, N the number of values (Jaco2 paper).
         d_tau: mean over samples of |tau_k - tau_hat_k| / |tau_k| (survey).
         samples: number of samples.
+        d_q: mean over samples of |q_k - q_sim,k| / |q_k| with the loop simulated (survey); None when the loop is not known.
     """
 
     raw: Relative
@@ -51,6 +51,7 @@ class Residual:
     s: float
     d_tau: float
     samples: int
+    d_q: float | None = None
 
     @property
     def s_r(self) -> float:
@@ -59,7 +60,8 @@ class Residual:
 
     def document(self) -> dict[str, object]:
         raw, filtered = self.raw.document(), self.filtered.document()
-        return {"raw": raw, "filtered": filtered, "s": self.s, "s_r": self.s_r, "d_tau": self.d_tau, "samples": self.samples}
+        figures: dict[str, object] = {"s": self.s, "s_r": self.s_r, "d_tau": self.d_tau, "d_q": self.d_q, "samples": self.samples}
+        return {"raw": raw, "filtered": filtered, **figures}
 
 
 def residual(tau: Array, predicted: Array, tau_filtered: Array, predicted_filtered: Array) -> Residual:
@@ -97,4 +99,14 @@ class Whiteness:
         band = 1.96 / np.sqrt(len(error))
         outside = tuple(float(x) for x in np.mean(np.abs(rho[:, 1:]) > band, axis=1))
         scaled = (error - error.mean(axis=0)) / np.maximum(error.std(axis=0), 1e-300)
-        return cls(rho, outside, tuple(float(stats.kstest(r, "norm").pvalue) for r in scaled.T))
+        return cls(rho, outside, tuple(_normal_p(r) for r in scaled.T))
+
+
+def _normal_p(scaled: Array) -> float:
+    """p-value of the Kolmogorov-Smirnov test against the standard normal distribution, by its limit for many samples."""
+    from scipy.special import kolmogorov, ndtr
+
+    N = len(scaled)
+    F = ndtr(np.sort(scaled))
+    distance = max(float(np.max(np.arange(1, N + 1) / N - F)), float(np.max(F - np.arange(N) / N)))
+    return float(kolmogorov(np.sqrt(N) * distance))

@@ -34,6 +34,7 @@ from inertica.robot.friction import law
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.options import friction_terms
+from inertica.validation.closed_loop import position_error
 from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice, Say
 from inertica.workflow.delay_choice import DelaySearch
@@ -288,6 +289,9 @@ class _Identification:
         for name, log in self.validation.items():
             recipe = motions[0].recipe if log.dq is not None else replace(motions[0].recipe, velocity="differences")
             out[name] = validated(description, parameters, prepare(log, replace(recipe, rate=None)), engine)
+            out[name] = replace(out[name], d_q=position_error(description, parameters, log))
+        if len(self.logs) == 1:
+            out["identification"] = replace(out["identification"], d_q=position_error(description, parameters, self.logs[0]))
         if not self.validation and not self.torque_only:
             out["hold-out"] = self._hold_out(description, estimate, motions, estimator)
         return out

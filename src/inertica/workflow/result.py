@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -286,11 +285,5 @@ def _residual(document: Mapping[str, Any]) -> Residual:
         values = tuple(math.nan if x is None else float(x) for x in part["per_joint"])
         return Relative(values, math.nan if part["all"] is None else float(part["all"]))
 
-    return Residual(
-        relative(document["raw"]), relative(document["filtered"]), document["s"], document["d_tau"], document["samples"]
-    )
-
-
-def file_name(text: str) -> str:
-    """A data set's name that is safe as a file name."""
-    return re.sub(r"[^\w.@:+-]+", "_", text)
+    raw, filtered = relative(document["raw"]), relative(document["filtered"])
+    return Residual(raw, filtered, document["s"], document["d_tau"], document["samples"], document.get("d_q"))

@@ -1,0 +1,48 @@
+"""d_q of the survey: how far a closed-loop simulation with the identified parameters stays from the recorded motion."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.dynamics.engine import Engine
+from inertica.excitation.sampled import Sampled
+from inertica.experiment.experiment import Experiment
+from inertica.experiment.loop import ControlLoop
+from inertica.logs.log import Log
+from inertica.robot.description import Description
+from inertica.robot.layout import Parameters
+
+Array = NDArray[np.float64]
+
+
+def position_error(description: Description, parameters: Parameters, log: Log) -> float | None:
+    """Mean over samples of |q_k - q_sim,k| / |q_k|; None when the loop is not stated or the log has no reference.
+
+    The loop runs without noise along the log's own reference; an unstable simulation gives infinity.
+    """
+    if description.loop is None or "qr" not in log.signals:
+        return None
+    use = ~log.mask & np.isfinite(log.need("qr")).all(axis=1) & np.isfinite(log.need("q")).all(axis=1)
+    t, qr, q = log.t[use], log.need("qr")[use], log.need("q")[use]
+    if len(t) < 4:
+        return None
+    loop = ControlLoop.of(description)
+    reference = Experiment(description, loop, parameters).reference(Sampled(t - t[0], qr, interpolation="quintic"))
+    steps = np.clip(np.rint((t - t[0]) * loop.rate).astype(np.int64), 0, len(reference["q"]) - 1)
+    keep, place = np.unique(steps, return_inverse=True)
+    run = Engine(parameters.layout).simulate(
+        parameters.values,
+        reference,
+        loop.all_gains,
+        loop.dt,
+        law=loop.compiled_law,
+        shapes=parameters.shapes,
+        keep=keep,
+        start=(q[0], reference["dq"][0]),
+    )
+    if not run.stable.all():
+        return float("inf")
+    size = np.linalg.norm(q, axis=1)
+    moved = size > 0.0
+    return float(np.mean(np.linalg.norm(q - run.q[0][place], axis=1)[moved] / size[moved]))
