@@ -189,7 +189,7 @@ def _fitted(law: str, parts: Sequence[_Signals], j: int) -> tuple[Array, Array, 
         spread = np.linalg.pinv((P / scale).T @ (P / scale)) / np.outer(scale, scale)
     variance = float(r @ r) / max(len(r) - 3, 1) * correlation_time(r[:, None])
     std = np.sqrt(np.maximum(np.diag(spread) * variance, 0.0))
-    return solution[:2], std[:2], float(np.linalg.norm(r) / max(np.linalg.norm(y), 1e-300))
+    return solution[:2], std[:2], float(np.linalg.norm(r)) / max(float(np.linalg.norm(y)), 1e-300)
 
 
 def _joint(law: str, name: str, values: Array, std: Array, residual: float, J: float) -> JointLoop:

@@ -63,6 +63,9 @@ class _Candidate:
 class FrictionSearch:
     """Friction model joint by joint, the simplest that predicts nearly as well as the best.
 
+    Candidates: none, viscous, + Coulomb, + offset, + Stribeck.  Coulomb friction that depends on the direction is among them: for a
+    joint that moves, Fcp and Fcn are Coulomb friction (Fcp + Fcn) / 2 and an offset (Fcp - Fcn) / 2.
+
     Args:
         description: the robot; its friction terms are replaced.
         motions: prepared.
