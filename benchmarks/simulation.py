@@ -3,8 +3,8 @@
     python benchmarks/simulation.py [--json]
 
 10 s at 5 kHz, six joints, RK4, PD control, friction; ours with position and torque noise, recorded every 5th step.  The peers are
-timed over a part and scaled: the Pinocchio loop does the same without noise, MuJoCo's rollout steps the same tree with its own RK4, joint
-damping and dry friction, open loop (it has no PD law inside), without noise.
+timed over a part and scaled: the Pinocchio loop does the same without noise, MuJoCo's rollout steps the same tree with its own RK4,
+open loop (it has no PD law inside), without friction and noise.
 """
 
 from __future__ import annotations
