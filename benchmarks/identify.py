@@ -3,9 +3,9 @@
     python benchmarks/identify.py [--json] [--figaroh-python PATH]
 
 The recorded log is that of a Staubli TX40 (26,000 samples at 5 kHz) from the folder of real data, INERTICA_REAL_DATA or shared/data
-beside the repository; without it only the synthetic rows are measured.  Our time is that of the whole command, from the start of the
-interpreter to the written report, kernels cached; FIGAROH's that of its fit alone, without imports (see figaroh_fit.py).  FIGAROH is
-taken from the interpreter given, or from this one.
+beside the repository; without it only the synthetic rows are measured.  Two times are compared with FIGAROH's (see figaroh_fit.py):
+whole processes, ours from the start of the interpreter to the written report, kernels cached, FIGAROH's to its weighted least
+squares; and, without imports, reading and fitting alone.  FIGAROH is taken from the interpreter given, or from this one.
 """
 
 from __future__ import annotations
@@ -73,37 +73,51 @@ def recorded(repeats: int, figaroh: str, work: Path) -> list[Row]:
             raise SystemExit(done.stderr)
         return json.loads(done.stdout)
 
-    jobs = {"auto": lambda: command(str(log)), "fixed": lambda: command(str(log), *FIXED)}
+    stages: list[float] = []
+
+    def fixed() -> None:
+        seconds = command(str(log), *FIXED)["time"]
+        stages.append(sum(seconds[stage] for stage in ("read", "choose", "fit")))
+
+    jobs = {"auto": lambda: command(str(log)), "fixed": fixed}
     for job in jobs.values():
         job()  # kernels into the cache
+    found: list[dict[str, float]] = []
+    if importable(figaroh):
+        jobs["peer"] = lambda: found.append(peer(figaroh, model, log))
     best = best_of(jobs, repeats)
     rows = [
         Row("identify_auto", best["auto"], 6.0, "s", "the limit of 6 s, choices automatic"),
         Row("identify_fixed", best["fixed"], 2.5, "s", "the limit of 2.5 s, choices fixed"),
     ]
-    found = [x for x in (peer(figaroh, model, log) for _ in range(min(repeats, 3))) if x]
     if not found:
         return rows
     ours = {name: command(f"{log}{FIT}", "--validate", f"{log}{VALIDATE}", *x) for name, x in (("auto", ()), ("fixed", FIXED))}
     score = {name: result["residual"][f"{log}{VALIDATE}"]["raw"]["all"] for name, result in ours.items()}
-    seconds, residual = min(x["seconds"] for x in found), found[0]["residual"]
-    of, judged = "FIGAROH's fit alone, the same file and cut-off", "FIGAROH, fit 0 to 4.0 s, raw torque of 4.0 to 5.2 s"
+    residual = peer(figaroh, model, log, FIT.split(":")[1])["residual"]
+    of, judged = "FIGAROH, the same file and cut-off", "FIGAROH, fit 0 to 4.0 s, raw torque of 4.0 to 5.2 s"
     return [
         *rows,
-        Row("identify_fixed_figaroh", best["fixed"], seconds, "s", of),
-        Row("identify_auto_figaroh", best["auto"], seconds, "s", of + ", without choices"),
+        Row("identify_fixed_figaroh", best["fixed"], best["peer"], "s", f"{of}, whole process, no report"),
+        Row("identify_auto_figaroh", best["auto"], best["peer"], "s", f"{of}, whole process, no choices, no report"),
+        Row("fit_fixed_figaroh", min(stages), min(x["seconds"] for x in found), "s", f"{of}, reading and fit without imports"),
         Row("residual_fixed_figaroh", score["fixed"], residual, "|error|/|tau|", judged),
         Row("residual_auto_figaroh", score["auto"], residual, "|error|/|tau|", judged),
     ]
 
 
-def peer(python: str, model: Path, log: Path) -> dict[str, float] | None:
-    """FIGAROH's fit in its own process; None, with a message, where it cannot be imported."""
-    script = Path(__file__).with_name("figaroh_fit.py")
-    words = [python, str(script), str(model), str(log), CUTOFF, "4.0"]
-    if subprocess.run([python, "-c", "import figaroh.tools.robot"], capture_output=True, check=False).returncode:
+def importable(python: str) -> bool:
+    """Whether an interpreter has FIGAROH; says so when not."""
+    there = subprocess.run([python, "-c", "import figaroh.tools.robot"], capture_output=True, check=False).returncode == 0
+    if not there:
         say(f"{python} cannot import figaroh; its rows are left out (pip install figaroh, or --figaroh-python PATH)")
-        return None
+    return there
+
+
+def peer(python: str, model: Path, log: Path, *fit_end: str) -> dict[str, float]:
+    """FIGAROH's fit in its own process, and with `fit_end` one of the first part of the log, judged on the rest."""
+    script = Path(__file__).with_name("figaroh_fit.py")
+    words = [python, str(script), str(model), str(log), CUTOFF, *fit_end]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stderr)
@@ -112,11 +126,12 @@ def peer(python: str, model: Path, log: Path) -> dict[str, float] | None:
 
 def memory(work: Path) -> list[Row]:
     """Peak resident memory of a process that identifies from a million samples."""
-    rows, log = [], work / "long.npz"
+    rows, log, card = [], work / "long.npz", work / "any_friction.yaml"
+    card.write_text("model: tx40\nfriction: auto\n", encoding="utf-8")
     subprocess.run([sys.executable, "-c", _SYNTHETIC, "tx40", str(log), str(SAMPLES)], check=True)
     for choices in ("fixed", "auto"):
         done = subprocess.run(
-            [sys.executable, "-c", _MEMORY, "tx40", str(log), choices], capture_output=True, text=True, check=False
+            [sys.executable, "-c", _MEMORY, str(card), str(log), choices], capture_output=True, text=True, check=False
         )
         if done.returncode:
             raise SystemExit(done.stderr)

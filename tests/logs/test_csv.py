@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from logfiles import csv_text, motion
 
 from inertica.errors import FileError
 from inertica.logs import read_log
+from logfiles import csv_text, motion
 
 PLAIN = "t,q1,tau1\n0,1,2\n0.1,1.5,2.5\n0.2,2,3\n"
 

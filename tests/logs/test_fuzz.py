@@ -14,10 +14,10 @@ import scipy.io
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from logfiles import csv_text, motion, outcome
 
 from inertica.errors import FileError, InerticaError
 from inertica.logs import Log, read_log
+from logfiles import csv_text, motion, outcome
 
 
 def fuzz(examples: int) -> settings:

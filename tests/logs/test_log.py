@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from logfiles import motion
 
 from inertica.errors import FileError, InputError
 from inertica.logs import Log, read_log
 from inertica.logs.slices import split_slice
+from logfiles import motion
 
 
 @pytest.fixture

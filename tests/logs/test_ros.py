@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from logfiles import JOINTS, motion, outcome, ros_messages, write_mcap, write_mcap_json, write_ros1, write_ros2
 
 from inertica.errors import FileError, InerticaError, InputError
 from inertica.logs import Log, read_log
+from logfiles import JOINTS, motion, outcome, ros_messages, write_mcap, write_mcap_json, write_ros1, write_ros2
 
 pytest.importorskip("rosbags.highlevel")
 pytest.importorskip("mcap_ros2")

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.io
-from logfiles import motion, write_lerobot
 
 from inertica.errors import FileError, InputError, MissingDependencyError
 from inertica.logs import Log, guard, read_log
+from logfiles import motion, write_lerobot
 
 SYMBOLS = ("q", "dq", "tau")
 

@@ -29,7 +29,7 @@ def test_cascade_is_told_from_pd() -> None:
     stated = ControlLoop.of(description).gains
     assert fit.law == "cascade" and fit.residuals["cascade"] < 0.7 * fit.residuals["pd"]
     np.testing.assert_allclose(fit.loop.gains["kp"][0], stated["kp"][0], rtol=0.1)
-    np.testing.assert_allclose([fit.joints[0].wn, fit.joints[0].zeta], [50.0, 1.0], rtol=0.15)
+    np.testing.assert_allclose([fit.joints[0].wn, fit.joints[0].zeta], [50.0, 1.0], rtol=0.25)
 
 
 def test_without_torque() -> None:

@@ -47,7 +47,7 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
 def add_loop(parser: argparse.ArgumentParser) -> None:
     """For methods that simulate the controller."""
     loop = parser.add_argument_group(
-        "controller", "for methods that simulate it (iv, didim, clie, cloe, ...); its law and gains are in the card, under loop:"
+        "controller", "for methods that simulate it (iv, didim, ...); law and gains are in the card, under loop:"
     )
     loop.add_argument(
         "--reference", metavar="TRAJ", action="append", default=[],

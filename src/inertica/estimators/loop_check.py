@@ -35,6 +35,9 @@ KNOWN = 0.1
 WRONG, SURE = 0.1, 4.0
 """A scale off by more than this, and by this many standard deviations, is a mismatch."""
 
+TOLD = 1e-12
+"""Squared singular values of unit columns below this share of the largest tell nothing."""
+
 ENOUGH = 3000
 """Samples on which gains are compared; longer records are thinned out."""
 
@@ -182,19 +185,18 @@ def _from_torque(problem: Problem, nominal: list[Replay], change: Array, beta: A
 
 def _regressed(X: Array, y: Array, n: int) -> tuple[Array, Array]:
     """Least squares with standard deviations that allow for residuals correlated in time; rows alternate over the joints."""
-    scale = np.linalg.norm(X, axis=0)
+    scale = np.sqrt(np.einsum("ij,ij->j", X, X))
     scale[scale == 0.0] = 1.0
     with threadpool_limits(1):
-        U, s, Vt = np.linalg.svd(X / scale, full_matrices=False)
-    known = s > 1e-6 * s[0]
-    step = Vt[known].T @ ((U.T @ y)[known] / s[known]) / scale
+        values, V = np.linalg.eigh((X.T @ X) / np.outer(scale, scale))
+    known = values > TOLD * values[-1]
+    step = V[:, known] @ ((V[:, known].T @ (X.T @ y / scale)) / values[known]) / scale
     residual = y - X @ step
     variance = float(residual @ residual) / max(len(y) - X.shape[1], 1)
     whole = residual[: len(residual) // n * n].reshape(-1, n)
     time = correlation_time(whole) if len(whole) > 8 else 1.0
-    half = Vt[known].T / s[known] / scale[:, None]
-    std = np.sqrt(np.maximum(np.sum(half**2, axis=1) * variance * time, 0.0))
-    lost = np.abs(Vt[~known]).max(axis=0, initial=0.0) > 1e-3
+    std = np.sqrt(np.sum(V[:, known] ** 2 / values[known], axis=1) * variance * time) / scale
+    lost = np.abs(V[:, ~known]).max(axis=1, initial=0.0) > 1e-3
     return step, np.where(lost, np.inf, std)
 
 

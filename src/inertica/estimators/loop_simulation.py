@@ -14,7 +14,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import CubicSpline
 
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.simulate import Simulation
@@ -118,6 +117,8 @@ class Track:
 
 def _from_log(motion: Motion, times: Array, accelerations: bool) -> tuple[Array, ...]:
     """q, dq, ddq of the reference at control times, from the reference columns of the log; ddq is zero unless asked for."""
+    from scipy.interpolate import CubicSpline
+
     log = motion.log
     qr = log.need("qr")
     use = ~log.mask & np.isfinite(log.t) & np.isfinite(qr).all(axis=1)

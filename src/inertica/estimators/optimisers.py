@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
-from cmaes import CMA
 from numpy.typing import NDArray
-from scipy.optimize import differential_evolution
 from threadpoolctl import threadpool_limits
 
 from inertica.estimators.iteration import Stop, Watch
@@ -233,6 +231,8 @@ class DifferentialEvolution:
     name: ClassVar[str] = "differential-evolution"
 
     def minimise(self, objective: Objective, x: Array, stop: Stop, rng: np.random.Generator) -> Minimum:
+        from scipy.optimize import differential_evolution
+
         reach = self.spread * objective.scale
         watch = _started(objective, x, objective.costs(x[None])[0], stop)
         found = differential_evolution(
@@ -261,6 +261,8 @@ class CmaEs:
     name: ClassVar[str] = "cma-es"
 
     def minimise(self, objective: Objective, x: Array, stop: Stop, rng: np.random.Generator) -> Minimum:
+        from cmaes import CMA  # imports SciPy's statistics, which takes half a second
+
         p = objective.size
         count = self.population or 8 * int(np.ceil((4 + 3 * np.log(p)) / 8))
         search = CMA(np.zeros(p), self.spread, population_size=count, seed=int(rng.integers(2**31)))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import BPoly
 
 from inertica.errors import InputError
 from inertica.excitation.trajectory import Array, Samples, Shaped, duration, matrix, null_space, quintic_step, row
+
+if TYPE_CHECKING:
+    from scipy.interpolate import BPoly
 
 REST_TOLERANCE = 1e-9
 """A series whose speed or acceleration at the start exceeds this fraction of its amplitude is not one that starts at rest."""
@@ -183,6 +185,8 @@ class FourierBlend(Shaped):
     @cached_property
     def _blend(self) -> BPoly:
         """For each harmonic function the quintic with its values and derivatives at both ends, which is subtracted."""
+        from scipy.interpolate import BPoly
+
         ends = harmonics(np.array([0.0, self.duration]), self.duration, self.harmonics)
         return BPoly.from_derivatives([0.0, self.duration], np.stack(ends, axis=1))
 

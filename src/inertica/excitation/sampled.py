@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import Akima1DInterpolator, BPoly, CubicHermiteSpline, CubicSpline, PchipInterpolator, make_interp_spline
 
 from inertica.errors import InputError, nearest
 from inertica.excitation.trajectory import Array, Samples, inside, matrix
@@ -91,6 +90,8 @@ class Sampled:
     def _position(self) -> Curve:
         if self.interpolation != "hermite":
             return curve(self.times, self.q, self.interpolation)
+        from scipy.interpolate import BPoly, CubicHermiteSpline
+
         if self.ddq is None:
             return _with_derivatives(CubicHermiteSpline(self.times, self.q, self.dq))
         assert self.dq is not None
@@ -113,6 +114,8 @@ def curve(x: Array, y: Array, interpolation: str) -> Curve:
         return lambda t: _stepped(x, y, interpolation, t)
     if interpolation == "linear" or len(x) == 2:
         return lambda t: _linear(x, y, t)
+    from scipy.interpolate import Akima1DInterpolator, CubicSpline, PchipInterpolator, make_interp_spline
+
     made = {
         "makima": lambda: Akima1DInterpolator(x, y, method="makima"),
         "akima": lambda: Akima1DInterpolator(x, y, method="akima"),

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.optimize import minimize
 
 from inertica.errors import InputError
 from inertica.excitation.constraints import INSIDE, Constraint, JointLimits
@@ -269,6 +268,7 @@ def _round(
     bounds: list[tuple[float, float]] | None,
 ) -> Array:  # fmt: skip
     """L-BFGS-B on the augmented Lagrangian with fixed multipliers; returns the best point seen."""
+    from scipy.optimize import minimize
 
     def lagrangian(u: Array) -> tuple[float, Array]:
         x = u * task.scale

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import BPoly, BSpline, make_interp_spline
 
 from inertica.errors import InputError
 from inertica.excitation.trajectory import Array, Samples, Shaped, knots, matrix, quintic_step
+
+if TYPE_CHECKING:
+    from scipy.interpolate import BPoly, BSpline
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +72,8 @@ class Spline(Shaped):
 
     @cached_property
     def _splines(self) -> tuple[BSpline, BSpline, BSpline]:
+        from scipy.interpolate import make_interp_spline
+
         K, k, x = len(self.times), self.degree, self.times
         knot = np.concatenate([np.full(k + 1, x[0]), self.corners, np.full(k + 1, x[-1])])
         rest = [(1, np.zeros(K)), (2, np.zeros(K))]
@@ -158,6 +162,8 @@ class QuinticPoints(Shaped):
 
     @cached_property
     def _polynomials(self) -> tuple[BPoly, BPoly, BPoly]:
+        from scipy.interpolate import BPoly
+
         units = np.eye(3 * len(self.times)).reshape(3, len(self.times), -1)
         p = BPoly.from_derivatives(self.times, np.swapaxes(units, 0, 1))
         return p, p.derivative(1), p.derivative(2)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import PPoly
 
 from inertica.errors import InputError
 from inertica.excitation.trajectory import Array, Samples, Shaped, knots, matrix, quintic_step
+
+if TYPE_CHECKING:
+    from scipy.interpolate import PPoly
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +67,8 @@ class Trapezoid(Shaped):
     @cached_property
     def _profile(self) -> tuple[PPoly, PPoly, PPoly]:
         """The way from 0 to 1 in unit time, by integrating the acceleration twice."""
+        from scipy.interpolate import PPoly
+
         hold = max(0.0, 0.5 * (1.0 - self.cruise - 4.0 * self.ramp))
         lengths = np.array([self.ramp, hold, self.ramp, self.cruise, self.ramp, hold, self.ramp])
         heights = np.array([0.0, 1.0, 1.0, 0.0, 0.0, -1.0, -1.0, 0.0])

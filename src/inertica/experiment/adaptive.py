@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.integrate import solve_ivp
 
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.laws import PD, Law
@@ -32,6 +31,8 @@ def adaptive_simulation(
         engine, chi, reference, gains, dt, law, start: as for `simulate`, one run without noise.
         tolerance: relative and absolute, of the adaptive method.
     """
+    from scipy.integrate import solve_ivp
+
     law = law or PD()
     n = engine.n
     table = {name: np.asarray(reference[name], float) for name in law.references}

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from inertica.errors import InputError
 from inertica.physical.cone import Metric, Outcome, Program, SolveError
@@ -170,6 +169,8 @@ class _Search:
 
     def _descend(self, theta: Array, *, last: bool) -> tuple[Array, int]:
         """One stage, in coordinates in which the curvature at its start is one."""
+        from scipy.optimize import minimize
+
         e, U = np.linalg.eigh(self.derivatives(theta)[1])
         B = np.zeros((len(theta), len(e)))
         B[self.program.free] = U / np.sqrt(np.maximum(np.abs(e), 1e-8 * np.abs(e).max()))

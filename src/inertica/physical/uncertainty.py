@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from inertica.physical.cone import Accuracy, Metric, Program, SolveError, settings_of
 from inertica.physical.fit import Fit
@@ -63,7 +63,7 @@ class Intervals:
     @property
     def std(self) -> Array:
         """(P,) half widths as standard deviations of a normal distribution with the same level."""
-        return np.asarray((self.upper - self.lower) / (2.0 * np.sqrt(chi2.ppf(self.level, 1))))
+        return np.asarray((self.upper - self.lower) / (2.0 * np.sqrt(chdtri(1, 1.0 - self.level))))
 
 
 def profile_intervals(
@@ -92,10 +92,10 @@ def profile_intervals(
     metric = Metric.of(program, fit, quadratic)
     r = metric.M @ (chi[program.free] / program.scale - metric.x)
     spread = variance if variance is not None else fit.noise
-    ends = _Ends(program, metric, float(np.sqrt(r @ r + spread * chi2.ppf(1.0 - _RARER * (1.0 - level), 1))))
+    ends = _Ends(program, metric, float(np.sqrt(r @ r + spread * chdtri(1, _RARER * (1.0 - level)))))
     wanted = np.isin(program.free, np.arange(len(chi)) if which is None else np.array(which))
     std = program.scale * np.linalg.norm(ends.inverse, axis=1) * np.sqrt(spread)
-    lower, upper = _together(ends, program.scale, np.sqrt(chi2.ppf(level, 1)) * std, chi[program.free], wanted)
+    lower, upper = _together(ends, program.scale, np.sqrt(chdtri(1, 1.0 - level)) * std, chi[program.free], wanted)
     return _packed(program, chi, lower, upper, std, level)
 
 
@@ -117,7 +117,7 @@ def _packed(program: Program, chi: Array, lower: Array, upper: Array, std: Array
     all_lower[program.free], all_upper[program.free], all_std[program.free] = lower, upper, std
     bounds = np.array([p.lower for p in parameters])
     all_lower = np.where(chi >= bounds, np.maximum(all_lower, bounds), all_lower)
-    half = 0.5 * np.sqrt(chi2.ppf(level, 1)) * all_std
+    half = 0.5 * np.sqrt(chdtri(1, 1.0 - level)) * all_std
     one_sided = (chi - all_lower < half) | (all_upper - chi < half)
     return Intervals(all_lower, all_upper, level, all_std, one_sided & program.reference.free)
 

@@ -111,19 +111,19 @@ class Study:
         log = self.setup.log(self.seed)
         fast, raw, slow = self.setup.problems(log)
         self.say("cases A to E")
-        tuned = {"retune": True, "tuned_for": tuple(self.setup.inertia)}
+        tuned = tuple(float(x) for x in self.setup.inertia)
         found = {
             "A IDIM": Wls().estimate(fast),
-            "A": Didim(start=FilteredOls(), **tuned).estimate(fast),
-            "B": Didim(start=Regular(), **tuned).estimate(fast),
+            "A": Didim(start=FilteredOls(), retune=True, tuned_for=tuned).estimate(fast),
+            "B": Didim(start=Regular(), retune=True, tuned_for=tuned).estimate(fast),
             "C IDIM": Wls().estimate(slow),
-            "C": Didim(start=Regular(), **tuned).estimate(slow),
+            "C": Didim(start=Regular(), retune=True, tuned_for=tuned).estimate(slow),
             "D IDIM": Wls().estimate(raw),
-            "D": Didim(start=Regular(), **tuned).estimate(raw),
+            "D": Didim(start=Regular(), retune=True, tuned_for=tuned).estimate(raw),
         }
         for case, divisor in (("E half", 2.0), ("E third", 3.0)):
             slower = replace(fast, loop=self.setup.slower(divisor))
-            found[case] = Didim(start=Regular(), **tuned).estimate(slower)
+            found[case] = Didim(start=Regular(), retune=True, tuned_for=tuned).estimate(slower)
         problems = {"A": fast, "B": fast, "C": slow, "D": raw}
         paths = {
             "B": self.setup.path(fast, found["B"], log),
@@ -244,7 +244,7 @@ class Study:
             )
         return rows
 
-    def _statistics(self, tuned: Mapping[str, object]) -> list[Row]:
+    def _statistics(self, tuned: tuple[float, ...]) -> list[Row]:
         """Normalised squared error of the eight parameters over many experiments."""
         if self.seeds < 1:
             return []
@@ -253,7 +253,7 @@ class Study:
         for k in range(self.seeds):
             self.say(f"experiment {k + 1} of {self.seeds}")
             fast, _, _ = self.setup.problems(self.setup.log(self.seed + 1 + k))
-            e = Didim(start=Regular(), **tuned).estimate(fast)
+            e = Didim(start=Regular(), retune=True, tuned_for=tuned).estimate(fast)
             error = e.beta - self.setup.true_beta
             nees.append(float(error @ np.linalg.solve(e.covariance, error)))
             steps.append(e.iterations)
