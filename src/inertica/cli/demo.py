@@ -40,7 +40,7 @@ inertica demo --robot scara4 --json
 """
 
 ROBOT = "tx40"
-METHODS = ("ols", "wls", "irls")
+METHODS = ("ols", "wls", "irls", "pc-wls", "didim")
 SURE = 5.0
 """Percent; base parameters with a smaller relative standard deviation are held against the truth."""
 
@@ -169,7 +169,8 @@ class Tour:
         noise = f"noise preset '{self.preset}'" if self.preset else "no noise"
         yield f"simulated {self.logs[0].duration:.3g} s under its controller at {self.control_rate:g} Hz, {noise}"
         yield f"tracking error, rms: {error} (1e-3 rad or m)\n"
-        yield f"check: {self.quality.verdict}; {self.quality.sentence}\n"
+        said = "" if self.quality.sentence == self.quality.verdict else f"; {self.quality.sentence}"
+        yield f"check of the log: {self.quality.verdict}{said}\n"
         yield table("chosen by cross-validation", ("what", "why"), [[c.subject, c.sentence] for c in result.choices])
         rows = []
         for row in self.found.rows:

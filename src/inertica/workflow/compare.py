@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from inertica.errors import InerticaError, InputError
-from inertica.estimators.base import Estimate, Problem
+from inertica.estimators.base import Estimate, Need, Problem
 from inertica.estimators.registry import METHODS, method
 from inertica.estimators.standard import nearest_prior
+from inertica.experiment.loop import ControlLoop
 from inertica.identifiability.labels import DETERMINED, trust_labels
 from inertica.logs.log import Log
 from inertica.logs.motion import Motion
@@ -126,7 +127,9 @@ def _cut(log: Log) -> tuple[Log, Log]:
 
 def _row(reference: Result, name: str, data: _Data) -> Row:
     estimator, start = method(name), time.perf_counter()
-    problem = Problem(reference.estimate.base, data.fitted, reference.description.prior)
+    description = reference.description
+    loop = ControlLoop.of(description) if description.loop is not None and Need.LOOP in estimator.needs else None
+    problem = Problem(reference.estimate.base, data.fitted, description.prior, loop)
     try:
         problem.require(estimator)
         estimate = estimator.estimate(problem)
