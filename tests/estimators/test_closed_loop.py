@@ -267,14 +267,17 @@ def test_hundred_runs(kind: type) -> None:
 
 @pytest.mark.slow
 def test_gap_to_least_squares_grows_with_noise() -> None:
-    """Decimated to 100 Hz; without that the third row drowns every method."""
+    """Errors of the estimate averaged over runs, the survey's own figure, at 100 Hz decimation.
+
+    The error of a single run does not show it at the third row, where the variance of every method is larger than any bias.
+    """
     gaps = []
     for noise in (LOW, "standard", "high_position"):
-        apart = []
-        for run in range(6):
-            p = problem("tx40", [experiment_log("tx40", noise, run)], decimate=100.0)
-            ols = mean_error("tx40", Ols(hac=False).estimate(p).beta)
-            didim = Didim(start=Random(0.15), hac=False).estimate(p, np.random.default_rng(run))
-            apart.append(ols - mean_error("tx40", didim.beta))
-        gaps.append(np.mean(apart))
+        found: dict[str, list[np.ndarray]] = {"ols": [], "didim": []}
+        for run in range(12):
+            p = problem("tx40", [experiment_log.__wrapped__("tx40", noise, run)], decimate=100.0)
+            found["ols"].append(Ols(hac=False).estimate(p).beta)
+            found["didim"].append(Didim(start=Random(0.15), hac=False).estimate(p, np.random.default_rng(run)).beta)
+        ols, didim = (mean_error("tx40", np.mean(found[name], axis=0)) for name in ("ols", "didim"))
+        gaps.append(ols - didim)
     assert 0.0 < gaps[0] < gaps[1] < gaps[2]

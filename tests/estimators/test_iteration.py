@@ -37,7 +37,7 @@ def test_zeros_and_noise_do_not_count() -> None:
     watch.record(np.array([1.0, -2e-4]), 10.0, np.array([1e-3, 1e-3]))  # a true zero
     assert watch.converged
     watch = Stop().watch(np.array([1.0, 1.0]), 10.0)
-    watch.record(np.array([1.0, 1.03]), 10.0, np.array([1e-3, 0.08]))  # moved by less than its standard deviation
+    watch.record(np.array([1.0, 1.03]), 10.0, np.array([1e-3, 0.08]))  # moved by less than two standard deviations
     assert watch.converged
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.tsqr import JointFactor
 from inertica.estimators.base import Estimate, Need, Problem
 from inertica.estimators.iteration import Stop, Watch
 from inertica.estimators.loop_check import GainFit, fit_gains, torque_gains
@@ -207,6 +209,25 @@ class ClosedLoop:
             settings=self.settings(),
             warnings=tuple(warnings),
         )
+
+
+class SimulatedSystem(System):
+    """Rows of simulated motions; their R factors come straight from the compiled kernels where no decimation is in between."""
+
+    @cached_property
+    def _passed(self) -> tuple[tuple[JointFactor, ...], Array]:
+        (motion, *others), plain = self.problem.motions, self.weights is None and not self._known
+        if others or motion.decimator.ratio > 1 or not plain:
+            passed: tuple[tuple[JointFactor, ...], Array] = System._passed.func(self)  # type: ignore[attr-defined]
+            return passed
+        weights = motion.weights(resting=True)
+        place = {int(k): i for i, k in enumerate(self.base.kept)}
+        shapes = None if self.problem.prior is None else self.problem.prior.shapes
+        found = self.problem.engine.factors(
+            motion.q, motion.dq, motion.ddq, motion.tau, tuple(place), shapes=shapes, weights=weights
+        )
+        factors = tuple(replace(f, columns=tuple(place[c] for c in f.columns)) for f in found.joints)
+        return factors, np.count_nonzero(weights, axis=0).astype(float)
 
 
 def diverges(watch: Watch) -> bool:

@@ -19,12 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimate, Need, Problem
-from inertica.estimators.closed_loop import SIMULATED, ClosedLoop, Step, diverges, residual_norm
+from inertica.estimators.closed_loop import SIMULATED, ClosedLoop, SimulatedSystem, Step, diverges, residual_norm
 from inertica.estimators.covariance import hac
 from inertica.estimators.iteration import Stop, Watch
 from inertica.estimators.least_squares import check_counts, joint_sigmas
 from inertica.estimators.loop_simulation import Replay
-from inertica.estimators.observe import System
 from inertica.estimators.solve import LinearSolve, Unconstrained
 from inertica.estimators.start import FromPrior, Start
 
@@ -70,7 +69,7 @@ class Didim:
         steps: list[Step | None] = []
         errors: list[Array] = []
         while True:
-            system = System(run.simulated(replays))
+            system = SimulatedSystem(run.simulated(replays))
             if watch is None:
                 check_counts(system)
                 size, error = residual_norm(system, run.start)

@@ -20,8 +20,8 @@ class Stop:
 
     Both must fall below their limits, as in the DIDIM paper; `either` is what the survey's toolbox does.  Both papers print crit1
     without the absolute value, and then every decrease would end the iteration.  crit2 is taken over parameters whose relative
-    standard deviation is below `settled`: a true zero never settles in relative terms.  Nor does a change count that is smaller
-    than a parameter's standard deviation.
+    standard deviation is below `settled`: a true zero never settles in relative terms.  Nor does a change count that
+    stays within two standard deviations, the interval that the papers print.
 
     Args:
         residual: limit of crit1.
@@ -37,7 +37,7 @@ class Stop:
     limit: int = 10
     rule: Literal["both", "either"] = "both"
     settled: float = 0.10
-    within: float = 1.0
+    within: float = 2.0
 
     def watch(self, beta: Array, residual: float) -> Watch:
         """A watch that has seen the start and its residual."""

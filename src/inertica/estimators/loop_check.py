@@ -110,7 +110,7 @@ def fit_gains(simulator: LoopSimulator, problem: Problem, beta: Array, gains: di
 
     Args:
         simulator: of the loop.
-        problem: the same problem, with its transients masked.
+        problem: the same problem, with its transients cut off.
         beta: parameters to simulate with.
         gains: name -> (n,), around which to look; the loop's own where not given.
     """
@@ -123,7 +123,8 @@ def fit_gains(simulator: LoopSimulator, problem: Problem, beta: Array, gains: di
     measured = problem.has(Need.MOTION)
     nominal: list[Replay] = []
     answers: list[Array] = []
-    coarse = simulator.coarser() if measured else simulator  # torques show friction reversals, which need the better integrator
+    coarse = simulator.coarser(ENOUGH) if measured else simulator  # torques show reversals, which need every sample
+    problem = coarse.problem
     for _, replays, stable in coarse.batches(np.tile(beta, (n + 1, 1)), lanes | others):
         if not stable.all():
             return None
@@ -150,7 +151,6 @@ def _torque_ratio(problem: Problem, nominal: list[Replay]) -> Array:
 def _from_position(problem: Problem, nominal: list[Replay], change: Array) -> tuple[Array, Array]:
     """Logarithms of the scales and their standard deviations."""
     use = ~np.concatenate([m.mask for m in problem.motions])
-    use[np.arange(len(use)) % max(1, len(use) // ENOUGH) != 0] = False
     error = np.concatenate([m.q - r.q[0] for m, r in zip(problem.motions, nominal, strict=True)])
     n = error.shape[1]
     noise = np.maximum(error[use].std(axis=0), 1e-300)

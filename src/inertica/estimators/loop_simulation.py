@@ -100,9 +100,8 @@ class Track:
         share = np.zeros(len(at)) if exact else at - left
         return cls({"q": q, "dq": dq, "ddq": ddq}, keep, np.searchsorted(keep, left), np.searchsorted(keep, right), share)
 
-    def without_first(self, count: int) -> Track:
-        """Less the first samples of the log; the simulation still begins where the log does."""
-        rows = slice(count, None)
+    def at(self, rows: slice) -> Track:
+        """At some samples of the log; the simulation still begins where the log does."""
         used = np.unique(np.concatenate([self.before[rows], self.after[rows]]))
         before, after = np.searchsorted(used, self.before[rows]), np.searchsorted(used, self.after[rows])
         return Track(self.reference, self.keep[used], before, after, self.share[rows])
@@ -154,10 +153,14 @@ class LoopSimulator:
     def n(self) -> int:
         return self.problem.base.layout.robot.n
 
-    def coarser(self) -> LoopSimulator:
-        """The same loop with half the work per step, for comparisons that do not need the last digits."""
+    def coarser(self, samples: int) -> LoopSimulator:
+        """The same loop with half the work per step and logs thinned to about so many samples, for comparisons that need no more."""
         other = copy.copy(self)
         other.integrator = "rk2" if self.integrator == "rk4" else self.integrator
+        rows = [slice(None, None, max(1, len(m) // samples)) for m in self.problem.motions]
+        other.tracks = [track.at(r) for track, r in zip(self.tracks, rows, strict=True)]
+        motions = tuple(_at(m, r) for m, r in zip(self.problem.motions, rows, strict=True))
+        other.problem = replace(self.problem, motions=motions)
         return other
 
     def chi(self, betas: ArrayLike) -> Array:
@@ -267,7 +270,7 @@ class LoopSimulator:
             end = start + min(seconds, LONGEST * (motion.t[-1] - start))
             first = 0 if motion.recipe.average else int(np.searchsorted(motion.t, end))
             motions.append(_without_first(motion, first))
-            self.tracks[k] = self.tracks[k].without_first(first)
+            self.tracks[k] = self.tracks[k].at(slice(first, None))
         self.problem = replace(self.problem, motions=tuple(motions))
 
 
@@ -275,11 +278,15 @@ def _without_first(motion: Motion, count: int) -> Motion:
     """The motion less its first samples, with a border where decimation now begins."""
     if count == 0:
         return motion
-    rest = slice(count, None)
-    masks = {reason: mask[rest] for reason, mask in motion.masks.items()}
+    rest = _at(motion, slice(count, None))
     edge = 2 * motion.decimator.ratio if motion.decimator.ratio > 1 else 0
-    masks[TRANSIENT] = np.arange(len(motion) - count) < edge
-    arrays = {name: getattr(motion, name)[rest].copy() for name in ("t", "q", "dq", "ddq", "tau", "tau_raw", "resting")}
+    return replace(rest, masks={**rest.masks, TRANSIENT: np.arange(len(rest)) < edge})
+
+
+def _at(motion: Motion, rows: slice) -> Motion:
+    """Some samples of a motion."""
+    masks = {reason: mask[rows] for reason, mask in motion.masks.items()}
+    arrays = {name: getattr(motion, name)[rows].copy() for name in ("t", "q", "dq", "ddq", "tau", "tau_raw", "resting")}
     return replace(motion, masks=masks, **arrays)
 
 
