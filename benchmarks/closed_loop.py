@@ -23,7 +23,7 @@ import mujoco
 import numpy as np
 from bench import Row, best_of, say, show
 from mujoco import rollout
-from simulation import PEER_STEPS, pinocchio_rk4
+from simulation import PEER_STEPS, mujoco_body, pinocchio_rk4
 
 import inertica as ia
 from dynamics import ROBOT, STEPS, pinocchio_model
@@ -41,7 +41,6 @@ from inertica.logs.filters import Unfiltered
 from inertica.logs.log import Log
 from inertica.logs.prepare import prepare
 from inertica.logs.recipe import Recipe
-from inertica.robot import inertia
 
 RATE, SECONDS, NOISE = 1000.0, 10.0, 0.05
 
@@ -115,14 +114,7 @@ def mujoco_spec(robot: ia.Robot, chi: ia.Parameters, kp: np.ndarray, kd: np.ndar
     spec.compiler.degree = False
     bodies: list[mujoco.MjsBody] = []
     for j, joint in enumerate(robot.joints):
-        parent = spec.worldbody if joint.parent < 0 else bodies[joint.parent]
-        quaternion = np.empty(4)
-        mujoco.mju_mat2Quat(quaternion, np.array(joint.rotation).ravel())
-        body = parent.add_body(name=joint.link, pos=joint.position, quat=quaternion)
-        com = inertia.to_com(chi.link(j))
-        I = com.inertia
-        body.mass, body.ipos, body.explicitinertial = com.mass, com.com, True
-        body.fullinertia = [I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]]
+        body = mujoco_body(spec.worldbody if joint.parent < 0 else bodies[joint.parent], joint, chi.link(j))
         drive = {"armature": chi[f"Ia{j + 1}"], "damping": [chi[f"Fv{j + 1}"], 0.0, 0.0], "frictionloss": chi[f"Fc{j + 1}"]}
         hinge = body.add_joint(name=joint.name, type=mujoco.mjtJoint.mjJNT_HINGE, axis=joint.axis)
         _set_drive(hinge, drive)

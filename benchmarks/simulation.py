@@ -50,6 +50,18 @@ def pinocchio_rk4(model: pin.Model, chi: ia.Parameters, table: dict[str, np.ndar
         q, dq = q + DT / 6 * (dq + 2 * v2 + 2 * v3 + v4), dq + DT / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
 
 
+def mujoco_body(parent: mujoco.MjsBody, joint: ia.Joint, ten: np.ndarray) -> mujoco.MjsBody:
+    """A link as a MuJoCo body, its joint still to be added."""
+    quaternion = np.empty(4)
+    mujoco.mju_mat2Quat(quaternion, np.array(joint.rotation).ravel())
+    body = parent.add_body(name=joint.link, pos=joint.position, quat=quaternion)
+    com = inertia.to_com(ten)
+    I = com.inertia
+    body.mass, body.ipos, body.explicitinertial = com.mass, com.com, True
+    body.fullinertia = [I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]]
+    return body
+
+
 def mujoco_model(robot: ia.Robot, chi: ia.Parameters) -> mujoco.MjModel:
     spec = mujoco.MjSpec()
     spec.option.timestep = DT
@@ -57,14 +69,7 @@ def mujoco_model(robot: ia.Robot, chi: ia.Parameters) -> mujoco.MjModel:
     spec.compiler.degree = False
     bodies: list[mujoco.MjsBody] = []
     for j, joint in enumerate(robot.joints):
-        parent = spec.worldbody if joint.parent < 0 else bodies[joint.parent]
-        quaternion = np.empty(4)
-        mujoco.mju_mat2Quat(quaternion, np.array(joint.rotation).ravel())
-        body = parent.add_body(name=joint.link, pos=joint.position, quat=quaternion)
-        com = inertia.to_com(chi.link(j))
-        I = com.inertia
-        body.mass, body.ipos, body.explicitinertial = com.mass, com.com, True
-        body.fullinertia = [I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]]
+        body = mujoco_body(spec.worldbody if joint.parent < 0 else bodies[joint.parent], joint, chi.link(j))
         body.add_joint(name=joint.name, type=mujoco.mjtJoint.mjJNT_HINGE, axis=joint.axis, armature=chi[f"Ia{j + 1}"])
         bodies.append(body)
     return spec.compile()
