@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inertica.errors import InputError
-from inertica.excitation.trajectory import Array, Samples, Shaped, knots, matrix, quintic_step
+from inertica.excitation.trajectory import Array, Samples, Shaped, ThroughPoints, knots, matrix, quintic_step
 
 if TYPE_CHECKING:
     from scipy.interpolate import BPoly, BSpline
 
 
 @dataclass(frozen=True, eq=False)
-class Spline(Shaped):
+class Spline(ThroughPoints):
     """The spline of degree 3 or 5 through points, at rest (velocity and acceleration zero) at both ends.
 
     A cubic spline has two conditions too few for that; it gets one more knot in the middle of its first and last segment.
@@ -42,27 +42,6 @@ class Spline(Shaped):
     def still(cls, duration: float, start: ArrayLike, points: int, degree: int = 5) -> Spline:
         """All points at one pose, evenly spaced."""
         return cls(np.linspace(0.0, duration, points), np.tile(np.asarray(start, float), (points, 1)), degree)
-
-    @property
-    def period(self) -> float:
-        return float(self.times[-1])
-
-    @property
-    def periodic(self) -> bool:
-        return False
-
-    @property
-    def parameters(self) -> Array:
-        return self.points
-
-    @cached_property
-    def free(self) -> Array:
-        return np.eye(len(self.points))[:, 1:-1]
-
-    @property
-    def resting(self) -> Array:
-        along = quintic_step(self.times[:, None] / self.period).q
-        return self.points[0] + along * (self.points[-1] - self.points[0])
 
     @property
     def corners(self) -> Array:

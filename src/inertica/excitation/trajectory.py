@@ -137,6 +137,34 @@ class Shaped(ABC):
         return Samples(q, dq, ddq)
 
 
+class ThroughPoints(Shaped):
+    """A motion through points (M, n) at given times (M,), of which the first and the last are fixed."""
+
+    times: Array
+    points: Array
+
+    @property
+    def period(self) -> float:
+        return float(self.times[-1])
+
+    @property
+    def periodic(self) -> bool:
+        return False
+
+    @property
+    def parameters(self) -> Array:
+        return self.points
+
+    @cached_property
+    def free(self) -> Array:
+        return np.eye(len(self.points))[:, 1:-1]
+
+    @property
+    def resting(self) -> Array:
+        along = quintic_step(self.times[:, None] / self.period).q
+        return self.points[0] + along * (self.points[-1] - self.points[0])
+
+
 def inside(t: ArrayLike, period: float, periodic: bool) -> tuple[Array, NDArray[np.bool_]]:
     """Times brought into [0, period], and which of them lie where the robot rests before or after the motion."""
     times = np.atleast_1d(np.asarray(t, float)).ravel()

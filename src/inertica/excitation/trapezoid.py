@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inertica.errors import InputError
-from inertica.excitation.trajectory import Array, Samples, Shaped, knots, matrix, quintic_step
+from inertica.excitation.trajectory import Array, Samples, ThroughPoints, knots, matrix
 
 if TYPE_CHECKING:
     from scipy.interpolate import PPoly
 
 
 @dataclass(frozen=True, eq=False)
-class Trapezoid(Shaped):
+class Trapezoid(ThroughPoints):
     """From point to point, stopping at each, with an acceleration that ramps, holds and ramps back, a cruise, and the reverse.
 
     Args:
@@ -42,27 +42,6 @@ class Trapezoid(Shaped):
     def still(cls, duration: float, start: ArrayLike, points: int, ramp: float = 0.1, cruise: float = 0.2) -> Trapezoid:
         """All points at one pose, evenly spaced."""
         return cls(np.linspace(0.0, duration, points), np.tile(np.asarray(start, float), (points, 1)), ramp, cruise)
-
-    @property
-    def period(self) -> float:
-        return float(self.times[-1])
-
-    @property
-    def periodic(self) -> bool:
-        return False
-
-    @property
-    def parameters(self) -> Array:
-        return self.points
-
-    @cached_property
-    def free(self) -> Array:
-        return np.eye(len(self.points))[:, 1:-1]
-
-    @property
-    def resting(self) -> Array:
-        along = quintic_step(self.times[:, None] / self.period).q
-        return self.points[0] + along * (self.points[-1] - self.points[0])
 
     @cached_property
     def _profile(self) -> tuple[PPoly, PPoly, PPoly]:
