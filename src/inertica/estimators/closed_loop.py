@@ -113,6 +113,20 @@ class ClosedLoop:
         )
         return [Replay(*(x[k : k + 1] for x in (r.q, r.dq, r.ddq, r.tau))) for r in replays], ways[k]
 
+    def follow(self, watch: Watch, stop: Stop, beta: Array, last: Array) -> tuple[list[Replay], Array] | None:
+        """After an iteration: update the gains, see whether to go on, and replay the loop at beta; None when it ends here."""
+        self.update_gains(beta)
+        if watch.converged and not self.settled_gains() and watch.iterations < stop.limit:
+            watch.reason = ""
+        if diverges(watch):
+            watch.halt("diverged: the residual grows; the best estimate was kept")
+        if watch.done:
+            return None
+        following = self.simulate(beta, last)
+        if following is None:
+            watch.halt("the loop simulated with the last estimate is unstable, however small the step; that estimate was kept")
+        return following
+
     def simulated(self, replays: list[Replay]) -> Problem:
         """The problem with simulated motions in the place of measured ones."""
         motions = tuple(r.motion(m) for m, r in zip(self.problem.motions, replays, strict=True))

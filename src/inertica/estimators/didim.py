@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimate, Need, Problem
-from inertica.estimators.closed_loop import SIMULATED, ClosedLoop, SimulatedSystem, Step, diverges, residual_norm
+from inertica.estimators.closed_loop import SIMULATED, ClosedLoop, SimulatedSystem, Step, residual_norm
 from inertica.estimators.covariance import hac
 from inertica.estimators.iteration import Stop, Watch
 from inertica.estimators.least_squares import check_counts, joint_sigmas
@@ -81,18 +81,8 @@ class Didim:
             steps.append(Step(solution, system, sigma))
             errors.append(error)
             steps[:-2] = [s if k + 1 == watch.best() else None for k, s in enumerate(steps[:-2])]
-            run.update_gains(solution.beta)
-            if watch.converged and not run.settled_gains() and watch.iterations < self.stop.limit:
-                watch.reason = ""
-            if diverges(watch):
-                watch.halt("diverged: the residual grows; the best estimate was kept")
-            if watch.done:
-                break
-            following = run.simulate(solution.beta, at)
+            following = run.follow(watch, self.stop, solution.beta, at)
             if following is None:
-                watch.halt(
-                    "the loop simulated with the last estimate is unstable, however small the step; that estimate was kept"
-                )
                 break
             replays, at = following
         return self._result(run, watch, steps, errors)

@@ -26,7 +26,7 @@ from scipy.linalg import solve_triangular
 from threadpoolctl import threadpool_limits
 
 from inertica.estimators.base import Estimate, Need, Problem
-from inertica.estimators.closed_loop import SIMULATED, ClosedLoop, Step, diverges
+from inertica.estimators.closed_loop import SIMULATED, ClosedLoop, Step
 from inertica.estimators.covariance import hac
 from inertica.estimators.iteration import Stop, Watch
 from inertica.estimators.least_squares import check_counts, joint_sigmas
@@ -104,18 +104,8 @@ class Iv:
             if kept is None or watch.best() == watch.iterations:
                 kept = Step(solution, seen, sigma), pair
             sigma = np.maximum(found / np.sqrt(np.maximum(measured.counts(), 1.0)), 1e-9 * sigma.max())
-            run.update_gains(solution.beta)
-            if watch.converged and not run.settled_gains() and watch.iterations < self.stop.limit:
-                watch.reason = ""
-            if diverges(watch):
-                watch.halt("diverged: the residual grows; the best estimate was kept")
-            if watch.done:
-                break
-            following = run.simulate(solution.beta, at)
+            following = run.follow(watch, self.stop, solution.beta, at)
             if following is None:
-                watch.halt(
-                    "the loop simulated with the last estimate is unstable, however small the step; that estimate was kept"
-                )
                 break
             replays, at = following
         step, pair = kept

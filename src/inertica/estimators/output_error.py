@@ -12,6 +12,7 @@ prior or from DIDIM.
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
@@ -49,7 +50,7 @@ RETRIES = 3
 
 
 @dataclass(frozen=True)
-class _OutputMethod:
+class _OutputMethod(ABC):
     """Options shared by the methods; see the subclasses."""
 
     optimiser: Optimiser = field(default_factory=LevenbergMarquardt)
@@ -78,8 +79,9 @@ class _OutputMethod:
         found = self.optimiser.minimise(fit, fit.first, self.stop, draw)
         return fit.estimate(found)
 
+    @abstractmethod
     def output(self) -> Output:
-        raise NotImplementedError
+        """What is compared with the record."""
 
     def simulator(self, run: ClosedLoop) -> LoopSimulator:
         return run.simulator
