@@ -11,7 +11,7 @@ from threadpoolctl import ThreadpoolController
 
 @cache
 def _controller() -> ThreadpoolController:
-    """Looking for the libraries takes a millisecond, longer than many a factorisation here."""
+    """Looking for the libraries takes milliseconds, longer than many a factorisation here, so it is done once."""
     return ThreadpoolController()
 
 

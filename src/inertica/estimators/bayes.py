@@ -18,8 +18,8 @@ from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import Ridge as RidgeSolve
 from inertica.estimators.solve import Unconstrained
 from inertica.estimators.standard import parameter_scales
-from inertica.estimators.threads import one_thread
 from inertica.robot.layout import Parameters
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 

@@ -27,9 +27,9 @@ from inertica.physical.fit import Fit
 from inertica.physical.logdet import newton_solve
 from inertica.physical.priors import Euclidean, Penalty, Prior, Quadratic, chosen_strength
 from inertica.physical.scales import Reference
-from inertica.physical.threads import single_thread
 from inertica.physical.uncertainty import Intervals, profile_intervals
 from inertica.robot.layout import Parameters
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -148,7 +148,7 @@ def named(name: str, kind: type, **options: Any) -> Callable[[], Estimator]:
 
 def _joined(parts: Sequence[Stacked]) -> Stacked:
     b = parts[0].R.shape[1]
-    with single_thread():
+    with one_thread():
         R = np.asarray(np.linalg.qr(np.vstack([np.column_stack([s.R, s.z]) for s in parts]), mode="r"))
     square = np.zeros((b + 1, b + 1))
     square[: len(R)] = R[: b + 1]
@@ -170,7 +170,7 @@ def _solution(program: Program, fit: Fit, penalty: Penalty, outcome: Outcome, sy
     bread = T @ answer.inverse @ T.T
     scale = np.linalg.norm(system.R, axis=0)
     scale[scale == 0.0] = 1.0
-    with single_thread():
+    with one_thread():
         U, s, Vt = np.linalg.svd(system.R / scale)
     known = s > RESOLVED * s[0] if s[0] > 0.0 else np.zeros(len(s), bool)
     condition = float(s[known][0] / s[known][-1]) if known.any() else np.inf

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
 from inertica.estimators.observe import Rows, System
-from inertica.estimators.threads import one_thread
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 

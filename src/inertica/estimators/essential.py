@@ -14,7 +14,7 @@ from inertica.estimators.covariance import hac
 from inertica.estimators.least_squares import MEASURED, check_counts, joint_sigmas, residual_sigmas
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import Unconstrained
-from inertica.estimators.threads import one_thread
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from inertica.estimators.covariance import hac, score_covariance
 from inertica.estimators.least_squares import MEASURED, check_counts, gram, joint_sigmas
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import LinearSolve, Solution, Unconstrained
-from inertica.estimators.threads import one_thread
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from inertica.estimators.least_squares import MEASURED, Wls
 from inertica.estimators.noise import noise_of
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import LinearSolve, Solution, Unconstrained
-from inertica.estimators.threads import one_thread
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 

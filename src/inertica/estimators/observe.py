@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 from inertica.dynamics.tsqr import JointFactor
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
-from inertica.estimators.threads import one_thread
 from inertica.logs.motion import Motion
 from inertica.logs.observe import decimated_mask
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 

@@ -17,11 +17,11 @@ from inertica.estimators.base import Estimate, Estimator, Need, Problem
 from inertica.estimators.covariance import score_covariance
 from inertica.estimators.least_squares import MEASURED, Wls, joint_sigmas
 from inertica.estimators.observe import Rows, System
-from inertica.estimators.threads import one_thread
 from inertica.logs.motion import Motion
 from inertica.logs.observe import decimated_mask
 from inertica.logs.resample import interpolant
 from inertica.robot.layout import Parameters
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from inertica.estimators.base import Problem
 from inertica.estimators.observe import Stacked
-from inertica.estimators.threads import one_thread
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 

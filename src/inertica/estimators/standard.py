@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from inertica.estimators.threads import one_thread
 from inertica.identifiability.base import BaseModel
 from inertica.robot.layout import Parameters
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 

@@ -15,9 +15,9 @@ from inertica.estimators.essential import Dropped, Essential
 from inertica.estimators.least_squares import MEASURED, check_counts, joint_sigmas, residual_sigmas
 from inertica.estimators.observe import System
 from inertica.estimators.solve import RESOLVED
-from inertica.estimators.threads import one_thread
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from inertica.estimators.least_squares import MEASURED, check_counts, joint_sigm
 from inertica.estimators.noise import motion_noise, noise_of, position_noise_before_filter
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import RESOLVED
-from inertica.estimators.threads import one_thread
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 

@@ -22,7 +22,7 @@ from inertica.physical.constraints import Block
 from inertica.physical.fit import Fit
 from inertica.physical.priors import Penalty, Quadratic
 from inertica.physical.pseudo import smat, svec
-from inertica.physical.threads import single_thread
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class Response:
 def response(program: Program, fit: Fit, penalty: Penalty, chi: Array) -> Response:
     """The response at a solution."""
     quadratic = penalty if isinstance(penalty, Quadratic) else _local(penalty, chi)
-    with single_thread():
+    with one_thread():
         metric = Metric.of(program, fit, quadratic)
         normals = active_normals(program, chi)
         N = _null_space(normals, len(program.scale))

@@ -24,7 +24,7 @@ from inertica.physical.fit import Fit
 from inertica.physical.priors import Quadratic
 from inertica.physical.pseudo import PSEUDO, smat, svec
 from inertica.physical.scales import Reference
-from inertica.physical.threads import single_thread
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -140,7 +140,7 @@ def cholesky_solve(program: Program, fit: Fit, penalty: Quadratic, start: Array 
         InputError: a constraint that the chart does not keep is broken.
     """
     search = _Search(program, Metric.of(program, fit, penalty), Chart(program.reference, log=False))
-    with single_thread():
+    with one_thread():
         chi, iterations = search.run(program.reference.values if start is None else start)
     broken = [b.name for b in program.blocks if slack(b, chi) < -1e-9]
     if broken:

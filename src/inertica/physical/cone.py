@@ -27,7 +27,7 @@ from inertica.physical.fit import Fit
 from inertica.physical.priors import Quadratic
 from inertica.physical.pseudo import side
 from inertica.physical.scales import Reference
-from inertica.physical.threads import single_thread
+from inertica.threads import one_thread
 
 __all__ = ["Accuracy", "InfeasibleError", "Metric", "Outcome", "Program", "SolveError"]
 
@@ -95,7 +95,7 @@ class Metric:
         stacked = np.vstack([fit.A[:, free], penalty.W[:, free]]) * scale
         known = np.where(program.reference.free, 0.0, program.reference.values)
         right = np.concatenate([fit.z - fit.A @ known, penalty.W @ (penalty.centre - known)])
-        with single_thread():
+        with one_thread():
             R = np.asarray(np.linalg.qr(np.column_stack([stacked, right]), mode="r"))
         k = len(scale)
         M = np.zeros((k, k + 1))

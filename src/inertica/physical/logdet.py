@@ -23,7 +23,7 @@ from inertica.physical.fit import Fit
 from inertica.physical.interior import deepest
 from inertica.physical.priors import Euclidean, Penalty
 from inertica.physical.pseudo import side, smat
-from inertica.physical.threads import single_thread
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -132,7 +132,7 @@ def newton_solve(program: Program, fit: Fit, penalty: Penalty, accuracy: NewtonA
         SolveError: Newton's method did not reach its accuracy.
         InfeasibleError: the constraints contradict each other.
     """
-    with single_thread():
+    with one_thread():
         return _Newton(program, fit, penalty, accuracy or NewtonAccuracy()).run()
 
 

@@ -30,7 +30,7 @@ from inertica.errors import InputError
 from inertica.physical.fit import Fit
 from inertica.physical.pseudo import PSEUDO, pseudo_inertias
 from inertica.physical.scales import Reference
-from inertica.physical.threads import single_thread
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -104,7 +104,7 @@ class Observability:
 
     def penalty(self, reference: Reference, fit: Fit) -> Quadratic:
         size = believed_sizes(reference, fit)
-        with single_thread():
+        with one_thread():
             _, s, Vt = np.linalg.svd(fit.A * size)
         told = np.zeros(len(Vt))
         told[: len(s)] = s**2 / max(fit.noise, 1e-300)

@@ -16,7 +16,6 @@ from inertica.estimators.base import Estimate, Estimator, Need, Problem
 from inertica.estimators.loop_simulation import replayed
 from inertica.estimators.registry import METHODS, method
 from inertica.estimators.standard import nearest_prior, standard_covariance
-from inertica.estimators.threads import one_thread
 from inertica.estimators.torque_only import torque_only
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
@@ -34,6 +33,7 @@ from inertica.robot.friction import law
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.options import friction_terms
+from inertica.threads import one_thread
 from inertica.validation.closed_loop import position_error
 from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice, Say
