@@ -1,7 +1,8 @@
 """Repeats a published study in simulation and puts its printed numbers beside ours.
 
-PAPER is didim: section VI of the DIDIM paper (good start, regular start, 0.5 Hz sampling, no filtering, half and a third of the
-bandwidth).  A verdict says whether a number agrees with what the source lets one expect; `reported` has no pass mark.
+{studies}
+
+A verdict says whether a number agrees with what the source lets one expect; `reported` has no pass mark.
 """
 
 from __future__ import annotations
@@ -13,73 +14,78 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, number, progress_line, table
-from inertica.errors import InputError, nearest
+from inertica.errors import InputError
+from inertica.reproduce.rows import Options, Row
+from inertica.reproduce.studies import STUDIES, check, reproduce
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from inertica.reproduce.rows import Row
+    from inertica.reproduce.rows import Reproduction
+
+__doc__ = __doc__.format(studies="\n\n".join(f"{name}: {about}." for name, about in STUDIES.items()))
 
 EXAMPLES = """\
 inertica reproduce didim
 inertica reproduce didim --seeds 100 --json
-inertica reproduce didim --figures figures/
+inertica reproduce jaco2 --figures figures/
+inertica reproduce consistent --record tx40.csv
 """
-
-PAPERS = ("didim",)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paper", metavar="PAPER", help=f"which study: {', '.join(PAPERS)}")
+    parser.add_argument("paper", metavar="PAPER", help=f"which study: {', '.join(STUDIES)}")
     parser.add_argument("--figures", metavar="DIR", type=Path, help="draw figures like the paper's into this folder")
+    parser.add_argument("--record", metavar="LOG", help="a log of the real robot, for studies that have one (consistent)")
     parser.add_argument("--seeds", type=int, default=20, help="experiments for the error statistics (default 20)")
     parser.add_argument("--seed", type=int, default=0, help="of the noise (default 0)")
 
 
 def run(arguments: argparse.Namespace) -> Answer:
-    if arguments.paper not in PAPERS:
-        raise InputError(f"there is no study '{arguments.paper}'; {nearest(arguments.paper, PAPERS)}")
+    check(arguments.paper)
     if arguments.seeds < 0 or arguments.seed < 0:
         raise InputError("--seeds and --seed should not be negative")
-    from inertica.reproduce.didim import Study
-
     start = time.perf_counter()
     files: tuple[Path, ...] = ()
     with progress_line() as say:
-        study = Study(arguments.seeds, arguments.seed, say)
-        outcome = study.run()
-        if arguments.figures is not None:
-            from inertica.reproduce.didim_figures import write_figures
-
+        found = reproduce(arguments.paper, Options(arguments.seeds, arguments.seed, arguments.record, say))
+        if arguments.figures is not None and found.draw is not None:
             say("drawing")
-            files = write_figures(study, outcome, arguments.figures)
+            files = found.draw(arguments.figures)
     seconds = time.perf_counter() - start
     document = {
         "paper": arguments.paper,
-        "about": outcome.about,
-        "rows": [row.document() for row in outcome.rows],
+        "about": found.about,
+        "rows": [row.document() for row in found.rows],
+        "sheets": [sheet.document() for sheet in found.sheets],
         "files": [str(f) for f in files],
         "seconds": seconds,
     }
-    return Answer(document, lambda: _text(outcome.rows, outcome.about, files, seconds))
+    return Answer(document, lambda: _text(found, files, seconds))
 
 
-def _text(rows: tuple[Row, ...], about: tuple[str, ...], files: tuple[Path, ...], seconds: float) -> Iterator[RenderableType]:
-    yield from about
+def _text(found: Reproduction, files: tuple[Path, ...], seconds: float) -> Iterator[RenderableType]:
+    yield from found.about
     yield ""
-    cases = list(dict.fromkeys(row.case for row in rows))
+    for sheet in found.sheets:
+        yield table(sheet.title, sheet.columns, [list(row) for row in sheet.rows], right=sheet.columns[1:])
+    yield from _verdicts(found.rows)
+    differing = [row.quantity for row in found.rows if row.verdict.startswith("differs")]
+    said = f": {'; '.join(differing)}" if differing else ""
+    yield f"{len(found.rows)} comparisons in {seconds:.1f} s; {len(differing)} differ{said}"
+    if files:
+        yield f"figures: {', '.join(str(f) for f in files)}"
+
+
+def _verdicts(rows: tuple[Row, ...]) -> Iterator[RenderableType]:
     columns = ("quantity", "published", "ours", "verdict")
-    for case in cases:
+    for case in dict.fromkeys(row.case for row in rows):
         shown = [
             [row.quantity.split(":", 1)[1].strip(), _shown(row.published), _shown(row.ours), row.verdict]
             for row in rows
             if row.case == case
         ]
         yield table(case, columns, shown, right=("published", "ours"))
-    differing = [row.quantity for row in rows if row.verdict.startswith("differs")]
-    yield f"{len(rows)} numbers in {seconds:.1f} s; {len(differing)} differ" + (f": {'; '.join(differing)}" if differing else "")
-    if files:
-        yield f"figures: {', '.join(str(f) for f in files)}"
 
 
 def _shown(value: float | str | None) -> str:

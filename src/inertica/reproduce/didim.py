@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from inertica.logs.log import Log
 from inertica.logs.motion import Motion
 from inertica.logs.prepare import prepare
 from inertica.logs.recipe import Recipe
-from inertica.reproduce.rows import REPORTED, Row, judged
+from inertica.reproduce.rows import REPORTED, Options, Reproduction, Row, judged
 from inertica.robot.description import Description
 from inertica.robot.load import load
 
@@ -57,6 +58,19 @@ LARGE = ("ZZ1R", "Fc1", "ZZ2R", "LMX2", "Fc2")
 
 FAILS = 0.10
 """Relative error of an inertial parameter from which an identification has failed."""
+
+
+def reproduce(options: Options) -> Reproduction:
+    """The study as the command line shows it."""
+    study = Study(options.seeds, options.seed, options.say)
+    outcome = study.run()
+
+    def draw(folder: Path) -> tuple[Path, ...]:
+        from inertica.reproduce.didim_figures import write_figures
+
+        return write_figures(study, outcome, folder)
+
+    return Reproduction(outcome.rows, outcome.about, draw=draw)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,10 @@
-"""`Row`: one printed number beside ours, with a verdict."""
+"""What a study gives: `Row`s (one printed number beside ours, with a verdict), `Sheet`s in the layout of the source, figures."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 AGREES, DIFFERS, REPORTED = "agrees", "differs", "reported"
 
@@ -34,3 +36,55 @@ class Row:
 def judged(good: bool, remark: str = "") -> str:
     word = AGREES if good else DIFFERS
     return f"{word}: {remark}" if remark else word
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table in the layout of the source.
+
+    Args:
+        title: what it repeats.
+        columns: their headings; the first names the row.
+        rows: cells as text, one per column.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def document(self) -> dict[str, object]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user can ask of a study.
+
+    Args:
+        seeds: experiments over which statistics are taken.
+        seed: of the first one.
+        record: a recorded log of the real robot, for studies that have one.
+        say: where progress goes.
+    """
+
+    seeds: int = 20
+    seed: int = 0
+    record: str | None = None
+    say: Callable[[str], None] = field(default=lambda _: None, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """What a study found.
+
+    Args:
+        rows: comparisons with a verdict each.
+        about: how the experiment was set up, one sentence each.
+        sheets: tables in the layout of the source.
+        draw: writes figures into a folder and returns their paths.
+    """
+
+    rows: tuple[Row, ...]
+    about: tuple[str, ...]
+    sheets: tuple[Sheet, ...] = ()
+    draw: Callable[[Path], tuple[Path, ...]] | None = None
