@@ -14,7 +14,7 @@ from inertica.dynamics.simulate import INTEGRATORS, Noise, Simulation
 from inertica.errors import InerticaError, InputError, nearest
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
-from inertica.experiment.sensors import Sensors, quantised, with_outliers
+from inertica.experiment.sensors import Sensors, played, quantised, with_outliers
 from inertica.experiment.truth import true_parameters
 from inertica.identifiability.base import base_model
 from inertica.identifiability.compiled import engine as base_engine
@@ -172,6 +172,11 @@ class Experiment:
         rows = np.searchsorted(recorded, taken)
         late = np.searchsorted(recorded, np.maximum(taken[:, None] - sensors.lags(n, self.loop.rate), 0))
         tau = np.take_along_axis(run.tau_measured[i], late, axis=0)
+        if sensors.hysteresis:  # of the sensor, so before its noise
+            felt = np.take_along_axis(run.tau[i], late, axis=0)
+            tau = tau - felt + played(felt, sensors.hysteresis * np.ptp(felt, axis=0))
+        if np.any(sensors.torque_offset):
+            tau = tau + np.asarray(sensors.torque_offset, float)
         if sensors.outliers:
             tau = with_outliers(tau, sensors.outliers, sensors.outlier_size, rng)
         signals = {"q": quantised(run.q_measured[i][rows], sensors.position_step)}

@@ -23,6 +23,8 @@ class Sensors:
         torque_step: quantisation of torques or currents.
         current: record the current tau / drive gain instead of the torque.
         delay: seconds by which the recorded torque lags the motion, a number or one per joint.
+        hysteresis: of the torque sensor, the gap between rising and falling torque as a share of the record's torque range.
+        torque_offset: added to the torque, a number or one per joint.
         velocity: standard deviation of a recorded velocity; None records no velocity.
         jitter: standard deviation of the sampling instants in s.
         dropped: share of samples that are missing.
@@ -35,6 +37,8 @@ class Sensors:
     torque_step: ArrayLike = 0.0
     current: bool = False
     delay: ArrayLike = 0.0
+    hysteresis: float = 0.0
+    torque_offset: ArrayLike = 0.0
     velocity: float | None = None
     jitter: float = 0.0
     dropped: float = 0.0
@@ -42,9 +46,9 @@ class Sensors:
     outlier_size: float = 10.0
 
     def __post_init__(self) -> None:
-        for name in ("dropped", "outliers"):
+        for name in ("dropped", "outliers", "hysteresis"):
             if not 0.0 <= getattr(self, name) < 1.0:
-                raise InputError(f"'{name}' is a share of samples, from 0 to below 1, not {getattr(self, name):g}")
+                raise InputError(f"'{name}' is a share, from 0 to below 1, not {getattr(self, name):g}")
         for name in ("position_step", "torque_step", "delay", "jitter", "outlier_size"):
             if np.any(np.asarray(getattr(self, name), float) < 0.0):
                 raise InputError(f"'{name}' should not be negative")
@@ -68,6 +72,24 @@ class Sensors:
         if self.dropped:
             steps = steps[rng.random(len(steps)) >= self.dropped]
         return steps
+
+
+def played(signal: Array, width: ArrayLike) -> Array:
+    """Hysteresis as a play operator: the output stays where it is until the input has pushed it, `width` from turn to turn.
+
+        y_k = min(max(y_(k-1), x_k - width/2), x_k + width/2),   y_0 = x_0
+
+    Rising and falling signals come out `width` apart.
+
+    Args:
+        signal: (N, n).
+        width: of the play, a number or one per column.
+    """
+    half = 0.5 * np.broadcast_to(np.asarray(width, float), signal.shape[-1:])
+    low, high, out = signal - half, signal + half, np.array(signal, float)
+    for k in range(1, len(out)):
+        np.minimum(np.maximum(out[k - 1], low[k]), high[k], out=out[k])
+    return out
 
 
 def quantised(signal: Array, step: ArrayLike) -> Array:

@@ -9,6 +9,8 @@ from inertica.reproduce.rows import Options, Reproduction
 
 STUDIES = {
     "didim": "section VI of the DIDIM paper: good and regular start, 0.5 Hz sampling, no filtering, slower loops",
+    "consistent": "the TX-40 of the consistent-parameters paper: both SVD solutions and their Cholesky test, simulated and real",
+    "jaco2": "the comparison of five methods on the Jaco2 arm: cross-validation on five records, which constraints hold",
 }
 
 

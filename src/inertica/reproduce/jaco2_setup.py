@@ -1,0 +1,170 @@
+"""The simulated experiment of the Jaco2 study: a robot that is not its CAD, five exciting motions, imperfect sensors.
+
+The paper publishes neither recordings here nor trajectories.  What is fixed instead, before any result:
+
+* truth: the consistent robot nearest to the paper's CLS-3 column (Table 4), in printed standard deviations;
+* motions: Fourier series of 20 s designed for the paper's condition number of 50, repeated so that every record is about as long as
+  the paper's (its ratio s / s_r is |tau| / N, from which lengths follow);
+* sensors: 2 % hysteresis, 0.1 N m offset and 5 ms delay of the torque, the catalog's noise; 100 Hz.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.dynamics.simulate import Noise
+from inertica.estimators.bounded import link_ellipsoids
+from inertica.excitation.constraints import robot_constraints
+from inertica.excitation.design import Design, design
+from inertica.excitation.files import catalog_trajectory
+from inertica.excitation.fourier import Fourier
+from inertica.excitation.search import Search
+from inertica.experiment import ControlLoop, Experiment, Sensors
+from inertica.experiment.experiment import noise_preset
+from inertica.identifiability.base import BaseModel, base_model
+from inertica.logs.filters import Butterworth
+from inertica.logs.motion import Motion
+from inertica.logs.prepare import prepare
+from inertica.logs.recipe import Recipe
+from inertica.physical.cone import Program
+from inertica.physical.constraints import RealBody
+from inertica.physical.fit import Fit
+from inertica.physical.priors import Euclidean
+from inertica.physical.regions import CentreInEllipsoid, MassInEllipsoid
+from inertica.physical.scales import Reference
+from inertica.robot.description import Description
+from inertica.robot.formula import constant
+from inertica.robot.friction import Coulomb, Viscous
+from inertica.robot.layout import Parameters
+from inertica.robot.load import load
+from inertica.threads import one_thread
+
+Array = NDArray[np.float64]
+
+ROBOT = "jaco2"
+TOOL = 0.2638
+"""m from the last joint to the tool along its axis, d7 of the paper's Table 1: the last link reaches that far."""
+
+PERIOD, HARMONICS, CONDITION = 20.0, 10, 50.0
+PERIODS = (1, 1, 7, 10, 25)
+"""Of each motion: |tau| / N of the paper's five records (0.0425, 0.0494, 0.0159, 0.0131, 0.0083 N m) with the 5 N m rms of a torque
+value that these motions have means 20, 15, 141, 206 and 513 s; rounded to whole periods."""
+
+CONTROL_RATE = 2000.0
+"""Hz; enough for the catalog's gains, and quicker than its 5 kHz."""
+
+HYSTERESIS, OFFSET, DELAY = 0.02, 0.1, 0.005
+FILTER = Butterworth(cutoff=5.0, order=2)
+TRUE_MARGIN = 0.02
+"""How far inside the set of bodies that can exist the true links are, in units of their size."""
+
+REACH, CENTRE_REACH = 1.5, 1.0
+_SYMBOL = re.compile(r"(mc|I|L|m)(\d)([xyz]*)")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The experiment.
+
+    Args:
+        seed: of the noise.
+    """
+
+    seed: int = 0
+    description: Description = field(default_factory=lambda: load(ROBOT), repr=False, compare=False)
+
+    @cached_property
+    def base(self) -> BaseModel:
+        return base_model(self.description.layout)
+
+    @cached_property
+    def with_friction(self) -> tuple[BaseModel, Parameters]:
+        """The model with viscous and Coulomb friction on the link side, of which the prior knows nothing."""
+        joints = range(self.description.robot.n)
+        described = self.description.with_terms((*(Viscous(j) for j in joints), *(Coulomb(j) for j in joints)))
+        return base_model(described.layout), described.prior
+
+    @property
+    def points(self) -> dict[int, list[list[float]]]:
+        """What is known of the links besides their joints."""
+        return {self.description.robot.n: [[0.0, 0.0, TOOL]]}
+
+    @cached_property
+    def published(self) -> Mapping[str, Any]:
+        return self.description.reference
+
+    @cached_property
+    def printed_rows(self) -> Array:
+        """(43, P) the parameters of the paper's Table 4 as combinations of standard parameters."""
+        combinations = self.published["base_parameters"]["combinations"]
+        return np.array([self._combination(combinations.get(name, name)) for name in self.published["table4"]])
+
+    @cached_property
+    def truth(self) -> Parameters:
+        """min sum ((C chi - CLS-3 column) / printed sigma)^2 + |relative change from CAD|^2, real bodies inside their ellipsoids."""
+        reference = Reference.of(self.description.layout, self.description.prior.values)
+        inside = (
+            CentreInEllipsoid(link_ellipsoids(reference, CENTRE_REACH, self.points)),
+            MassInEllipsoid(link_ellipsoids(reference, REACH, self.points)),
+        )
+        column = np.array([[row[7], row[8]] for row in self.published["table4"].values()])
+        fit = Fit(np.diag(1.0 / column[:, 1]), column[:, 0] / column[:, 1], self.printed_rows)
+        program = Program(reference, (RealBody(TRUE_MARGIN), *inside))
+        chi = program.solve(fit, Euclidean(1.0).penalty(reference, fit)).chi
+        return Parameters(self.description.layout, chi, origin="near the paper's CLS-3 column")
+
+    @property
+    def noise(self) -> Noise:
+        """Standard deviations of recorded positions and torques."""
+        return noise_preset(self.description, "standard")
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        sensors = Sensors(rate=100.0, delay=DELAY, hysteresis=HYSTERESIS, torque_offset=OFFSET)
+        loop = replace(ControlLoop.of(self.description), rate=CONTROL_RATE, difference_velocity=False)
+        return Experiment(self.description, loop, self.truth, self.noise, sensors)
+
+    def record(self, number: int) -> Motion:
+        """One of the five, filtered as in the paper: positions and torques by the same Butterworth filter."""
+        trajectory = catalog_trajectory(ROBOT, f"comparison{number}").trajectory
+        (log,) = self.experiment.run(trajectory, seed=self.seed, first_run=number, duration=PERIODS[number - 1] * PERIOD)
+        return prepare(log, Recipe(filter=FILTER, filter_torque=True))
+
+    @cached_property
+    def motions(self) -> tuple[Motion, ...]:
+        return tuple(self.record(number) for number in range(1, len(PERIODS) + 1))
+
+    def singular_values(self, motion: Motion) -> Array:
+        """Of the base regressor of a record."""
+        Y = self.base.reduce(self.base.engine.regressor(motion.q, motion.dq, motion.ddq))[~motion.mask]
+        W = Y.reshape(-1, Y.shape[-1])
+        with one_thread():
+            return np.asarray(np.linalg.svd(np.linalg.qr(W, mode="r"), compute_uv=False))
+
+    def _combination(self, text: str) -> Array:
+        """`mc3y + d3*(m4+m5)` -> coefficients of standard parameters; the paper's I2yy and L2yy are YY2, its mc3y is MY3."""
+        lengths = {x.name: x.value for joint in self.description.robot.joints for x in joint.lengths}
+        text = re.sub(r"d\d", lambda m: f"({lengths[m[0]]!r})", text).replace("^", "**")
+        out = np.zeros(self.description.layout.size)
+        for symbol in {m[0] for m in _SYMBOL.finditer(text)}:
+            kind, link, axes = _SYMBOL.fullmatch(symbol).groups()  # type: ignore[union-attr]
+            name = f"{'M' if kind.startswith('m') else ''}{axes.upper()}{link}"
+            alone = _SYMBOL.sub(lambda m, s=symbol: "1" if m[0] == s else "0", text)  # type: ignore[misc]
+            out[self.description.layout.index(name)] = constant(alone)
+        return out
+
+
+def designed(number: int, description: Description | None = None) -> Design:
+    """How the shipped motion `comparison<number>` was found; a few seconds."""
+    robot = description or load(ROBOT)
+    base = base_model(robot.layout)
+    family = Fourier.still(PERIOD, robot.home, HARMONICS, free_start=True)
+    search = Search(evaluations=0, rounds=10, iterations=60, target=CONDITION)
+    return design(base.engine, base, family, constraints=robot_constraints(robot, base.engine), search=search, rng=number)
