@@ -9,7 +9,7 @@ import pytest
 
 from inertica.cli.main import main
 from inertica.identifiability.base import base_model
-from inertica.physical.check import check_link, check_model
+from inertica.physical.check import check_link, check_model, cholesky_tolerance
 from inertica.physical.repair import inconsistent, repair
 from inertica.robot import inertia
 from inertica.robot.load import catalog, load
@@ -116,6 +116,11 @@ def test_a_frame_without_mass_is_no_fault_and_a_point_mass_is_one() -> None:
     assert check_link("frame", np.zeros(10)).consistent
     point = check_link("point", inertia.from_com(1.0, [0, 0, 0.1], np.zeros((3, 3))))
     assert not point.consistent and "centre of mass" in point.problem
+
+
+def test_no_tolerance_helps_an_indefinite_matrix_with_a_zero_pivot() -> None:
+    assert cholesky_tolerance([[0.0, 1.0], [1.0, 0.0]]) == np.inf
+    assert cholesky_tolerance([[0.0, 0.0], [0.0, 1.0]]) == 0.0
 
 
 def test_cholesky_tolerance_is_the_depth_of_the_worst_pivot() -> None:

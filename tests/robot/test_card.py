@@ -203,3 +203,89 @@ def test_catalog_names_come_first(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tx40").write_text("dh: {convention: standard, a: [1]}\n")
     assert load("tx40").robot.n == 6 and "tx40" in catalog()
+
+
+CONSTRAINTS = """\
+friction: [viscous]
+constraints:
+  margin: 1e-4
+  total_mass: [2.5, .inf]
+  links:
+    upper: {mass: [1, 3], com: {box: [[0, -0.1, -0.1], [0.3, 0.1, 0.1]]}, symmetric: [xy, xz]}
+    elbow:
+      mass: 1
+      com: {ellipsoid: {centre: [0.2, 0, 0], semi_axes: [0.2, 0.1, 0.1]}}
+      inside: geometry
+      symmetric: xz
+  bounds: {Fv1: [0, 30], Fc2: 0.3}
+  equal: [{of: {Ia1: 1, Ia2: -1}}, {of: {MX1: 2}, value: 0.4}]
+"""
+
+
+def test_constraints_are_read_as_plain_data(card):
+    said = load(card(CONSTRAINTS)).constraints
+    assert said["margin"] == 1e-4 and said["total_mass"] == (2.5, np.inf)
+    assert said["links"][1] == {
+        "mass": (1.0, 3.0),
+        "com": {"box": ((0.0, -0.1, -0.1), (0.3, 0.1, 0.1))},
+        "symmetric": ("xy", "xz"),
+    }
+    region = {"centre": (0.2, 0.0, 0.0), "semi_axes": (0.2, 0.1, 0.1), "rpy": (0.0, 0.0, 0.0)}
+    assert said["links"][2] == {
+        "mass": (1.0, 1.0),
+        "com": {"ellipsoid": region},
+        "inside": "geometry",
+        "symmetric": ("xz",),
+    }
+    assert said["bounds"] == {"Fv1": (0.0, 30.0), "Fc2": (0.3, 0.3)}
+    assert said["equal"] == ({"of": {"Ia1": 1.0, "Ia2": -1.0}, "value": 0.0}, {"of": {"MX1": 2.0}, "value": 0.4})
+
+
+def test_without_the_section_nothing_is_stated(card):
+    assert load(card("")).constraints == {} and load("tx40").constraints == {}
+
+
+def test_a_card_replaces_the_constraints_of_a_dh_file(tmp_path, card):
+    text = "dh: {convention: proximal, alpha: [0], a: [0], d: [0], theta: [0]}\nconstraints: {total_mass: 3}\n"
+    (tmp_path / "one.yaml").write_text(text)
+    assert load(tmp_path / "one.yaml").constraints == {"total_mass": (3.0, 3.0)}
+    assert load(card("", "one.yaml")).constraints == {"total_mass": (3.0, 3.0)}
+    assert load(card("constraints: {margin: 0.001}", "one.yaml")).constraints == {"margin": 0.001}
+    with pytest.raises(FileError, match="geometry is read from URDF models"):
+        load(card("constraints: {links: {1: {inside: geometry}}}", "one.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("mass: 3", r"card.yaml:3: unknown key 'mass' in constraints; did you mean"),
+        ("totalmass: 3", "did you mean 'total_mass'"),
+        ("total_mass: [3, 2]", "card.yaml:3: constraints.total_mass: the lower bound 3 is above the upper bound 2"),
+        ("total_mass: [1, 2, 3]", "3 values for 2 bounds"),
+        ("total_mass: -2", "should be greater than zero"),
+        ("total_mass: heavy", "should be a number"),
+        ("margin: 0.5", "between 1e-07 and 0.1, not 0.5"),
+        ("margin: 0", "between 1e-07 and 0.1"),
+        ("links: {uper: {mass: 1}}", "card.yaml:3: pair has no link 'uper' and no such joint; did you mean 'upper'"),
+        ("links: {3: {mass: 1}}", "pair has no link '3'"),
+        ("links: {upper: {mass: 1}, shoulder: {mass: 2}}", "states link 1 twice, the second time as 'shoulder'"),
+        ("links: {1: {masss: 1}}", "unknown key 'masss' in constraints.links.1; did you mean 'mass'"),
+        ("links: {1: {com: {box: [[0, 0, 0], [1, 0, 1]]}}}", "its lower and its upper corner"),
+        ("links: {1: {com: {box: [[0, 0, 0]]}}}", "its lower and its upper corner"),
+        ("links: {1: {com: {box: [[0, 0], [1, 1]]}}}", "2 values for 3 coordinates"),
+        ("links: {1: {com: {hull: []}}}", "unknown key 'hull'"),
+        ("links: {1: {com: {ellipsoid: {centre: [0, 0, 0]}}}}", "lacks the key 'semi_axes'"),
+        ("links: {1: {com: {ellipsoid: {semi_axes: [1, 0, 1]}}}}", "semi_axes should be greater than zero"),
+        ("links: {1: {inside: geometri}}", "cannot be 'geometri'; did you mean 'geometry'"),
+        ("links: {1: {inside: {hull: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]}}}", "do not lie in one plane"),
+        ("links: {1: {symmetric: zx}}", "cannot be 'zx'"),
+        ("bounds: {Fv7: [0, 1]}", "unknown key 'Fv7' in constraints.bounds"),
+        ("bounds: {Fv1: [.inf, .inf]}", "leaves no finite value"),
+        ("equal: [{of: {Ia1: 0}}]", "a coefficient that is not zero"),
+        ("equal: [{value: 0}]", r"constraints.equal\[1\] lacks the key 'of'"),
+        ("equal: {of: {Ia1: 1}}", "should be a list"),
+    ],
+)
+def test_mistakes_in_constraints(card, text, problem):
+    with pytest.raises(FileError, match=problem):
+        load(card(f"constraints:\n  {text}\n"))

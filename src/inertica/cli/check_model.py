@@ -1,6 +1,7 @@
 """Checks whether a model can be real: link by link mass, centre of mass, principal moments,
 triangle inequality, Sylvester minors, Cholesky tolerance and pseudo-inertia margin; signs of
-drives and friction; and the inertia matrix of the whole robot over sampled configurations.
+drives and friction; the inertia matrix of the whole robot over sampled configurations; and, for
+a robot card, which of the constraints it states the values break.
 
 FILE is a built-in name, a DH YAML, a URDF, an MJCF or a robot card.  The exit code is 0 whatever
 the verdict, unless --strict.
@@ -9,12 +10,15 @@ the verdict, unless --strict.
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from inertica.cli.console import Answer, number, numbers, one_line, progress, table
-from inertica.errors import InputError
+from inertica.cli.console import Answer, numbers, one_line, progress, table
+from inertica.errors import InputError, ModelWarning
 from inertica.physical.check import CONFIGURATIONS, LinkCheck, ModelCheck, check_model
+from inertica.physical.stated import stated
+from inertica.report.numbers import number
 from inertica.robot.load import load
 
 if TYPE_CHECKING:
@@ -29,7 +33,9 @@ inertica check-model tx40 --configurations 5000 --json
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="model file or built-in name")
-    parser.add_argument("--strict", action="store_true", help="exit with code 1 when the model is not consistent")
+    parser.add_argument(
+        "--strict", action="store_true", help="exit with code 1 when the model is not consistent or breaks what its card states"
+    )
     parser.add_argument(
         "--configurations",
         type=int,
@@ -45,8 +51,11 @@ def run(arguments: argparse.Namespace) -> Answer:
         raise InputError(f"the number of configurations should be at least 1, not {arguments.configurations}")
     description = load(arguments.file)
     with progress(f"checking {description.name}"):
-        checked = check_model(description.prior, arguments.configurations, arguments.seed)
-    code = 1 if arguments.strict and not checked.consistent else 0
+        said = stated(description)
+        checked = check_model(description.prior, arguments.configurations, arguments.seed, said.constraints)
+    for note in said.notes:
+        warnings.warn(ModelWarning(note), stacklevel=1)
+    code = 1 if arguments.strict and (checked.broken or not checked.consistent) else 0
     return Answer(checked.document(), lambda: text(checked), code)
 
 

@@ -1,8 +1,9 @@
 """Writes the physically consistent model nearest to a given one into a copy of its file.
 
 FILE is a built-in name, a DH YAML, a URDF, an MJCF or a robot card.  Links that are consistent
-are not touched.  Metrics: euclidean (changes of the ten parameters in units of the link's size),
-frobenius (change of its pseudo-inertia), pullback (the metric of the cone of real bodies).
+are not touched.  Constraints that a card states are kept, too.  Metrics: euclidean (changes of
+the ten parameters in units of the link's size), frobenius (change of its pseudo-inertia),
+pullback (the metric of the cone of real bodies).
 With --keep-dynamics no torque changes: only what no motion can reveal.
 """
 
@@ -14,10 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
-from inertica.cli.console import Answer, number, one_line, progress, table
+from inertica.cli.console import Answer, one_line, progress, table
 from inertica.errors import InputError, ModelWarning
 from inertica.identifiability.base import base_model
+from inertica.physical.constraints import PHYSICAL
 from inertica.physical.repair import Metric, Repair, inconsistent, repair
+from inertica.physical.stated import broken, combined, stated
+from inertica.report.numbers import number
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load, save_model
 
@@ -43,31 +47,37 @@ def run(arguments: argparse.Namespace) -> Answer:
     target = Path(arguments.output)
     if not target.parent.is_dir():
         raise InputError(f"there is no folder '{target.parent}' to write to")
-    before = inconsistent(description.prior)
+    said = stated(description)
+    before, missed = inconsistent(description.prior), broken(description.prior, said.constraints)
     with progress(f"repairing {description.name}"):
         base = base_model(description.layout) if arguments.keep_dynamics else None
-        found = repair(description.prior, arguments.metric, keep_dynamics=base)
-    for note in save_model(description, found.parameters, target):
+        found = repair(description.prior, arguments.metric, keep_dynamics=base, constraints=combined(PHYSICAL, said.constraints))
+    for note in (*said.notes, *save_model(description, found.parameters, target)):
         warnings.warn(ModelWarning(note), stacklevel=1)
     document = {
         "robot": description.name,
         "file": str(target),
         "metric": found.metric,
         "inconsistent": before,
+        "broken": missed,
         "distance": found.distance,
         "changed": _changes(description.prior, found),
-        "consistent": not inconsistent(found.parameters),
+        "consistent": not inconsistent(found.parameters) and not broken(found.parameters, said.constraints),
     }
-    return Answer(document, lambda: _text(description.prior, found, before, target))
+    return Answer(document, lambda: _text(description.prior, found, before, missed, target))
 
 
 def _changes(before: Parameters, found: Repair) -> list[dict[str, object]]:
     return [{"name": n, "before": before[n], "after": found.parameters[n]} for n in found.changed]
 
 
-def _text(before: Parameters, found: Repair, bad: tuple[str, ...], target: Path) -> Iterator[RenderableType]:
+def _text(
+    before: Parameters, found: Repair, bad: tuple[str, ...], missed: tuple[str, ...], target: Path
+) -> Iterator[RenderableType]:
     name = before.layout.robot.name
     yield one_line(f"{name}: not physically consistent: {', '.join(bad)}" if bad else f"{name}: physically consistent as it is")
+    if missed:
+        yield one_line(f"{name}: its values break what the card states: {', '.join(missed)}")
     if found.changed:
         rows = [[n, number(before[n], 6), number(found.parameters[n], 6)] for n in found.changed]
         yield table(f"changed ({found.metric})", ("parameter", "before", "after"), rows, right=("before", "after"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.dynamics.engine import Engine
 from inertica.identifiability.states import random_states
-from inertica.physical.constraints import Shares, slack
+from inertica.physical.constraints import Constraint, Shares, slack
 from inertica.physical.scales import Reference
+from inertica.physical.stated import broken
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
 
@@ -78,6 +79,7 @@ class ModelCheck:
         inertia_matrix: smallest eigenvalue of the joint-space inertia matrix over the configurations, kg m^2.
         worst: (n,) configuration where it is smallest.
         configurations: how many were looked at.
+        broken: constraints stated for the robot that its values do not satisfy; a possible robot may still not be the user's.
     """
 
     robot: str
@@ -86,6 +88,7 @@ class ModelCheck:
     inertia_matrix: float
     worst: Array
     configurations: int
+    broken: tuple[str, ...] = ()
 
     @property
     def consistent(self) -> bool:
@@ -94,11 +97,12 @@ class ModelCheck:
     @property
     def sentence(self) -> str:
         if self.consistent:
-            return f"{self.robot} is physically consistent"
+            return f"{self.robot} is physically consistent" + (f"; it breaks: {', '.join(self.broken)}" if self.broken else "")
         bad = [link.name for link in self.links if not link.consistent]
         parts = [f"no real body has the parameters of {', '.join(bad)}"] if bad else []
         parts += [f"wrong sign: {', '.join(self.negative)}"] if self.negative else []
         parts += ["the inertia matrix is not positive definite everywhere"] if self.inertia_matrix <= 0.0 else []
+        parts += [f"it breaks: {', '.join(self.broken)}"] if self.broken else []
         return f"{self.robot} is not physically consistent: {'; '.join(parts)}"
 
     def document(self) -> Mapping[str, Any]:
@@ -124,6 +128,7 @@ class ModelCheck:
                 for link in self.links
             ],
             "negative": list(self.negative),
+            "broken": list(self.broken),
             "inertia_matrix": {
                 "smallest_eigenvalue": self.inertia_matrix,
                 "configuration": self.worst,
@@ -132,13 +137,16 @@ class ModelCheck:
         }
 
 
-def check_model(parameters: Parameters, configurations: int = CONFIGURATIONS, seed: int = 0) -> ModelCheck:
+def check_model(
+    parameters: Parameters, configurations: int = CONFIGURATIONS, seed: int = 0, constraints: Sequence[Constraint] = ()
+) -> ModelCheck:
     """Checks values of a model.
 
     Args:
         parameters: of the robot, with its layout.
         configurations: at which the inertia matrix is evaluated, random within the joint limits.
         seed: of these.
+        constraints: stated for the robot, see `stated.stated`.
     """
     layout = parameters.layout
     reference = Reference.of(layout, parameters.values)
@@ -150,7 +158,8 @@ def check_model(parameters: Parameters, configurations: int = CONFIGURATIONS, se
     M = np.asarray(Engine(layout).mass_matrix(q, parameters.values, parameters.shapes))
     smallest = np.linalg.eigvalsh(M)[:, 0]
     worst = int(np.argmin(smallest))
-    return ModelCheck(layout.robot.name, links, negative_names(parameters), float(smallest[worst]), q[worst], len(q))
+    negative, said = negative_names(parameters), broken(parameters, constraints)
+    return ModelCheck(layout.robot.name, links, negative, float(smallest[worst]), q[worst], len(q), said)
 
 
 def check_link(name: str, ten: ArrayLike, root: Array | None = None) -> LinkCheck:
@@ -163,7 +172,7 @@ def check_link(name: str, ten: ArrayLike, root: Array | None = None) -> LinkChec
     margin = float(np.linalg.eigvalsh(C @ inertia.pseudo_inertia(p) @ C)[0])
     com = body.com if body.mass else np.full(3, np.nan)
     triangle = float(eigenvalues[0] + eigenvalues[1] - eigenvalues[2])
-    return LinkCheck(name, body.mass, com, eigenvalues, triangle, minors, _pivot_tolerance(body.inertia), margin, not np.any(p))
+    return LinkCheck(name, body.mass, com, eigenvalues, triangle, minors, cholesky_tolerance(body.inertia), margin, not np.any(p))
 
 
 def negative_names(parameters: Parameters, tolerance: float = 1e-12) -> tuple[str, ...]:
@@ -181,13 +190,15 @@ def _title(reference: Reference, i: int) -> str:
     return own if reference.label(body).startswith("link") else f"{reference.label(body)} on {own}"
 
 
-def _pivot_tolerance(matrix: Array) -> float:
-    """By how much pivots of the Cholesky factorisation fall below zero."""
+def cholesky_tolerance(matrix: ArrayLike) -> float:
+    """By how much pivots of a Cholesky factorisation fall below zero; 0 for a positive semidefinite matrix."""
     A, worst = np.array(matrix, float), 0.0
     for k in range(len(A)):
-        pivot = A[k, k]
-        worst = min(worst, float(pivot))
+        pivot, row = float(A[k, k]), A[k, k + 1 :]
+        worst = max(worst, -pivot)
         if pivot == 0.0:
+            if row.any():  # indefinite, and no tolerance lets the factorisation go on
+                return np.inf
             continue
-        A[k + 1 :, k + 1 :] -= np.outer(A[k + 1 :, k], A[k, k + 1 :]) / pivot
-    return -worst if worst < 0.0 else 0.0
+        A[k + 1 :, k + 1 :] -= np.outer(row, row) / pivot
+    return worst

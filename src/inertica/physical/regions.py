@@ -143,7 +143,15 @@ class MassInHull:
 
 
 def hull_facets(vertices: ArrayLike, name: str = "hull") -> list[Array]:
-    """Facets of a convex hull as h with h . (x, 1) >= 0 inside; coplanar triangles are merged."""
+    """Facets of a convex hull as h with h . (x, 1) >= 0 inside, not too many of them."""
+    found = facets(vertices, name)
+    if len(found) > MOST_FACETS:
+        raise InputError(f"{name}: its hull has {len(found)} facets; give a coarser one with at most {MOST_FACETS}")
+    return list(found)
+
+
+def facets(vertices: ArrayLike, name: str = "hull") -> Array:
+    """(k, 4) facets of a convex hull, coplanar triangles merged."""
     from scipy.spatial import ConvexHull, QhullError
 
     points = np.asarray(vertices, float)
@@ -153,7 +161,4 @@ def hull_facets(vertices: ArrayLike, name: str = "hull") -> list[Array]:
         raise InputError(
             f"{name}: these {len(points)} points have no convex hull with a volume ({str(error).split('.')[0]})"
         ) from None
-    unique = np.unique(np.round(equations, 9), axis=0)
-    if len(unique) > MOST_FACETS:
-        raise InputError(f"{name}: its hull has {len(unique)} facets; give a coarser one with at most {MOST_FACETS}")
-    return [-h for h in unique]
+    return -np.unique(np.round(equations, 9), axis=0)

@@ -23,11 +23,12 @@ from inertica.robot.settings import (
     read_trust,
     read_values,
 )
+from inertica.robot.stated import read_constraints
 from inertica.robot.yamlfile import Item
 
 CARD_KEYS = (
     *("model", "name", "joints", "root", "tip", "gravity", *OPTION_KEYS),
-    *("torque", "transmission", "transmission_offset", "columns", "limits", "loop", "prior", "parameters"),
+    *("torque", "transmission", "transmission_offset", "columns", "limits", "loop", "prior", "parameters", "constraints"),
 )
 
 
@@ -41,6 +42,7 @@ def describe_card(root: Item) -> Description:
     with root.located():
         layout = apply_options(options, base.layout, keys.get("fixed"))
     values = fixed_values(options) | (read_values(keys["parameters"], layout) if "parameters" in keys else {})
+    said = keys.get("constraints")
     stated = base.friction_stated if options.friction_stated is None else options.friction_stated
     return replace(
         base,
@@ -51,6 +53,7 @@ def describe_card(root: Item) -> Description:
         loop=read_loop(keys["loop"], robot.n) if "loop" in keys else base.loop,
         log=dict(base.log) | _log(keys, robot.n),
         trust=read_trust(keys["prior"], layout) if "prior" in keys else base.trust,
+        constraints=base.constraints if said is None else read_constraints(said, layout, base.source.format),
     )
 
 

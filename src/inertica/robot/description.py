@@ -47,6 +47,7 @@ class Description:
         home: joint coordinates of the home pose.
         log: how a log of this robot is to be read: `columns`, `torque`, `transmission`.
         trust: trust in the file's own values, as stated under `prior`.
+        constraints: what the user knows of masses, geometry and symmetry, as `stated.read_constraints` leaves it.
         reference: published numbers and remarks kept with a catalog robot; free form.
         notes: remarks of the reader, one sentence each.
     """
@@ -62,6 +63,7 @@ class Description:
     home: tuple[float, ...] = ()
     log: Mapping[str, Any] = field(default_factory=dict)
     trust: Mapping[str, Any] = field(default_factory=dict)
+    constraints: Mapping[str, Any] = field(default_factory=dict)
     reference: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

@@ -121,6 +121,18 @@ class Layout:
         """Where the ten inertial parameters of link j (0-based) are."""
         return next(s for b, s in self.bodies if b.link == j and b.suffix == str(j + 1))
 
+    def cells(self) -> tuple[list[dict[str, str]], list[str]]:
+        """Per link its parameters by symbol (`XX` -> `XX1`), and the names of those that belong to no single link or are a user's."""
+        rows: list[dict[str, str]] = [{} for _ in self.robot.joints]
+        extra = []
+        for p in self.parameters:
+            symbol = p.name.removesuffix(str(p.joint + 1)) if p.joint is not None else p.name
+            if p.joint is None or p.kind == "user" or symbol == p.name or symbol[-1:].isdigit():
+                extra.append(p.name)
+            else:
+                rows[p.joint][symbol] = p.name
+        return rows, extra
+
     def zeros(self, origin: str = "zero") -> Parameters:
         return Parameters(self, np.zeros(self.size), origin=origin)
 

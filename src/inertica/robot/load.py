@@ -15,6 +15,8 @@ from inertica.robot.layout import Parameters
 from inertica.robot.yamlfile import parse_yaml, read_text, read_yaml
 
 SUFFIXES = (".yaml", ".yml", ".urdf", ".xml", ".mjcf")
+CARD = "robot.yaml"
+"""The robot card in a folder."""
 _PROLOG = re.compile(r"\s*(<\?.*?\?>|<!--.*?-->|<![A-Za-z].*?>)", re.DOTALL)
 _TAG = re.compile(r"\s*<([\w:.-]+)")
 
@@ -23,12 +25,14 @@ def load(robot: str | Path) -> Description:
     """Reads a robot.
 
     Args:
-        robot: a catalog name, or the path of a DH YAML, URDF, MJCF or robot card.
+        robot: a catalog name, or the path of a DH YAML, URDF, MJCF or robot card, or of a folder that holds a card as `robot.yaml`,
+            such as that of a result.
     """
     if isinstance(robot, str) and robot in catalog():
         return describe(read_yaml(catalog_path(robot)))
     path = Path(robot)
     _check_exists(str(robot), path)
+    path = path / CARD if (path / CARD).is_file() else path
     kind = kind_of(path)
     if kind in ("urdf", "mjcf"):
         return describe_tree(path, kind)
