@@ -6,6 +6,7 @@ result = ia.identify("card.yaml", ["run1.csv.gz"], validate=["run2.csv.gz"])
 result.save("result")
 
 robot = ia.load("tx40")                 # catalog name, URDF, MJCF, DH YAML or robot card
+ia.check_model(robot.prior).consistent  # could every link exist?
 base = ia.base_model(robot.layout)      # what any motion can reveal
 engine = ia.engine(base)                # compiled dynamics
 """
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from inertica.dynamics.simulate import Noise, Simulation
     from inertica.errors import FileError, InerticaError, InputError, ModelWarning
     from inertica.estimators.base import Estimate, Problem
+    from inertica.estimators.registry import METHODS, method
     from inertica.excitation import catalog_trajectory, load_trajectory
     from inertica.experiment import ControlLoop, Experiment, Sensors
     from inertica.identifiability.base import BaseModel, base_model, base_model_along
@@ -30,10 +32,15 @@ if TYPE_CHECKING:
     from inertica.logs.prepare import prepare
     from inertica.logs.read import read_log
     from inertica.logs.recipe import Recipe
+    from inertica.physical.check import check_model
+    from inertica.physical.repair import repair
     from inertica.robot.description import Description
     from inertica.robot.layout import Layout, Parameters
     from inertica.robot.load import catalog, load, save_model
     from inertica.robot.model import Joint, Limits, Robot
+    from inertica.workflow.compare import compare
+    from inertica.workflow.export import export_model
+    from inertica.workflow.fit_loop import fit_loop
     from inertica.workflow.identify import Settings, identify
     from inertica.workflow.result import Result
 
@@ -43,6 +50,7 @@ _HOME = {
     "inertica.dynamics.simulate": ("Noise", "Simulation"),
     "inertica.errors": ("FileError", "InerticaError", "InputError", "ModelWarning"),
     "inertica.estimators.base": ("Estimate", "Problem"),
+    "inertica.estimators.registry": ("METHODS", "method"),
     "inertica.excitation": ("catalog_trajectory", "load_trajectory"),
     "inertica.experiment": ("ControlLoop", "Experiment", "Sensors"),
     "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along"),
@@ -52,16 +60,22 @@ _HOME = {
     "inertica.logs.prepare": ("prepare",),
     "inertica.logs.read": ("read_log",),
     "inertica.logs.recipe": ("Recipe",),
+    "inertica.physical.check": ("check_model",),
+    "inertica.physical.repair": ("repair",),
     "inertica.robot.description": ("Description",),
     "inertica.robot.layout": ("Layout", "Parameters"),
     "inertica.robot.load": ("catalog", "load", "save_model"),
     "inertica.robot.model": ("Joint", "Limits", "Robot"),
+    "inertica.workflow.compare": ("compare",),
+    "inertica.workflow.export": ("export_model",),
+    "inertica.workflow.fit_loop": ("fit_loop",),
     "inertica.workflow.identify": ("Settings", "identify"),
     "inertica.workflow.result": ("Result",),
 }
 _PLACE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
+    "METHODS",
     "PD",
     "PID",
     "BaseModel",
@@ -93,12 +107,18 @@ __all__ = [
     "base_model_along",
     "catalog",
     "catalog_trajectory",
+    "check_model",
+    "compare",
     "engine",
+    "export_model",
+    "fit_loop",
     "identify",
     "load",
     "load_trajectory",
+    "method",
     "prepare",
     "read_log",
+    "repair",
     "save_model",
 ]
 

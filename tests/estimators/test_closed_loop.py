@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
-from estimators.closed import experiment_log, mean_error, problem, robot, scaled, truth, without_position
+from estimators.closed import experiment_log, mean_error, problem, robot, truth, without_position
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.estimators.consistent import Consistent
 from inertica.estimators.didim import Didim
+from inertica.estimators.gain_fit import FLOOR, separated
 from inertica.estimators.iteration import Stop
 from inertica.estimators.iv import Instrumented, Iv
 from inertica.estimators.least_squares import Ols
@@ -191,29 +192,100 @@ def test_unstable_start_is_reported_without_nan(name: str) -> None:
     assert np.isfinite(e.beta).all() and np.isfinite(e.covariance).all() and np.isinf(e.std).all()
 
 
+def loop_of(name: str, **factors: float) -> ControlLoop:
+    """The robot's loop with gains stated too high or too low."""
+    loop = ControlLoop.of(robot(name)[0])
+    return loop.with_gains(**{gain: factor * loop.gains[gain] for gain, factor in factors.items()})
+
+
+def as_cascade(loop: ControlLoop) -> ControlLoop:
+    """The law that PD is when the reference stands still."""
+    return replace(loop, law="cascade", gains={"kp": loop.gains["kp"] / loop.gains["kd"], "kv": loop.gains["kd"]})
+
+
 @pytest.mark.parametrize("kind", [Didim, Iv])
 def test_wrong_gains_are_reported(kind: type) -> None:
     log = experiment_log("tx40", LOW)
-    right = ControlLoop.of(robot("tx40")[0])
-    e = kind(hac=False).estimate(problem("tx40", [log], loop=scaled(right, 1.3)))
-    assert any("control law does not fit" in w for w in e.warnings)
-    np.testing.assert_allclose(e.settings["loop_scale"], np.full(6, 1 / 1.3), atol=0.05)
+    e = kind(hac=False).estimate(problem("tx40", [log], loop=loop_of("tx40", kp=1.3, kd=1.3)))
+    assert any("control law does not fit" in w and "kp of joints 1: 0.7" in w for w in e.warnings)
+    np.testing.assert_allclose(e.settings["loop_scale"]["kp"], np.full(6, 1 / 1.3), atol=0.05)  # type: ignore[index]
 
 
-def test_wrong_gains_are_reported_without_position() -> None:
+WRONG = [{"kp": 1.3}, {"kd": 1.3}, {"kd": 0.77}, {"law": 1.0}, {}]
+
+
+@pytest.mark.parametrize("measured", [True, False])
+@pytest.mark.parametrize("factors", WRONG, ids=str)
+def test_any_wrong_gain_or_law_is_reported_and_none_otherwise(factors: dict[str, float], measured: bool) -> None:
+    """Parameters that DIDIM finds with a wrong damping are off by more than their intervals, though positions still fit."""
     log = experiment_log("tx40", LOW)
-    p = problem("tx40", [log], loop=scaled(ControlLoop.of(robot("tx40")[0]), 1.3))
-    e = Didim(hac=False).estimate(replace(p, motions=(torque_only(without_position(log)),)))
-    assert any("control law does not fit" in w for w in e.warnings)
+    loop = as_cascade(loop_of("tx40")) if "law" in factors else loop_of("tx40", **factors)
+    p = problem("tx40", [log], loop=loop)
+    p = p if measured else replace(p, motions=(torque_only(without_position(log)),))
+    e = Didim(hac=False, stop=Stop(limit=3)).estimate(p)
+    assert any("control law does not fit" in w for w in e.warnings) == bool(factors)
 
 
-def test_gains_are_estimated() -> None:
-    log = experiment_log("tx40", LOW)
-    p = problem("tx40", [log], loop=scaled(ControlLoop.of(robot("tx40")[0]), 1.3))
-    e = Didim(estimate_gains=True, hac=False).estimate(p)
-    found = np.array(e.settings["gains"]["kp"])  # type: ignore[index]
-    np.testing.assert_allclose(found, ControlLoop.of(robot("tx40")[0]).gains["kp"], rtol=0.01)
+OFF = {"kp": np.array([0.8, 1.25]), "kv": np.array([1.3, 0.75])}
+"""Stated over true gains."""
+
+
+def arm_with_wrong_gains(seed: int = 0) -> Problem:
+    loop = ControlLoop.of(robot("scara2")[0])
+    stated = loop.with_gains(**{name: factor * loop.gains[name] for name, factor in OFF.items()})
+    return problem("scara2", [experiment_log("scara2", "standard", seed)], loop=stated)
+
+
+@pytest.mark.parametrize("kind", [Didim, Iv])
+def test_each_gain_is_estimated(kind: type) -> None:
+    true = ControlLoop.of(robot("scara2")[0]).gains
+    for seed in range(3):
+        e = kind(estimate_gains=True).estimate(arm_with_wrong_gains(seed))
+        for name in OFF:
+            off = np.log(np.array(e.settings["gains"][name]) / true[name])  # type: ignore[index]
+            std = np.array(e.settings["gains_relative_std"][name])  # type: ignore[index]
+            assert np.all(np.abs(off) < 3.0 * std) and np.all(std < 0.05)
+        assert np.all(np.abs(e.beta - truth("scara2")) < 3.5 * e.std) and not e.warnings
+        assert e.settings["gains_kept"] == ""
+
+
+def test_gains_that_torque_does_not_tell_are_kept_and_named() -> None:
+    """Torque alone hardly shows the gains of this arm; positions do."""
+    log = experiment_log("scara2", "standard")
+    p = replace(arm_with_wrong_gains(), motions=(torque_only(without_position(log)),))
+    e = Didim(estimate_gains=True).estimate(p)
+    assert p.loop is not None
+    assert any("kept as stated" in w and "kv of joints 1, 2" in w for w in e.warnings)
+    np.testing.assert_allclose(e.settings["gains"]["kv"], p.loop.gains["kv"])  # type: ignore[index]
+
+
+def test_drive_gains_from_currents() -> None:
+    """With currents only the ratio of the drive gains shows; the log cannot tell a factor of all of them."""
+    log, loop, gamma = experiment_log("scara2", "standard"), ControlLoop.of(robot("scara2")[0]), np.array([1.0, 1.2])
+    current = log.signals["tau"] / gamma
+    p = problem("scara2", [replace(log, signals={**log.signals, "i": current, "tau": current})])
+    p = replace(p, loop=loop.with_gains(kv=loop.gains["kv"] / gamma))
+    e = Didim(estimate_gains=True).estimate(p)
+    drive = np.array(e.settings["drive"])
+    assert drive[1] / drive[0] == pytest.approx(1.2, rel=0.05)
+    assert any("drive gain of joint" in w for w in e.warnings) and any("known payload" in w for w in e.warnings)
+    np.testing.assert_allclose(e.beta / drive[0], truth("scara2"), atol=4.0 * float(e.std.max()))
+
+
+def test_gains_of_a_six_joint_arm() -> None:
+    true, stated = ControlLoop.of(robot("tx40")[0]).gains, loop_of("tx40", kp=1.2, kd=0.8)
+    e = Didim(estimate_gains=True, hac=False).estimate(problem("tx40", [experiment_log("tx40", LOW)], loop=stated))
+    np.testing.assert_allclose(e.settings["gains"]["kp"], true["kp"], rtol=0.01)  # type: ignore[index]
+    np.testing.assert_allclose(e.settings["gains"]["kd"], true["kd"], rtol=0.1)  # type: ignore[index]
     assert mean_error("tx40", e.beta) < 0.02 and not e.warnings
+
+
+def test_what_is_not_told_apart_is_kept() -> None:
+    R = np.array([[100.0, 100.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 100.0]])
+    step = separated(R, R @ np.array([0.1, 0.0, -0.2]))
+    assert len(step.kept) == 1 and step.kept[0] in (0, 1) and np.isinf(step.std[step.kept[0]])
+    np.testing.assert_allclose(step.change[2], -0.2)
+    assert step.std[2] == pytest.approx(np.hypot(0.01, FLOOR))
 
 
 @dataclass(frozen=True)

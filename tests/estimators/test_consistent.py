@@ -11,7 +11,7 @@ from estimators.simulated import SIGMA, exact_motion, noisy, robot
 from inertica.errors import InputError
 from inertica.estimators.base import Need, Problem
 from inertica.estimators.bayes import block_factors
-from inertica.estimators.consistent import Consistent, cross_validated
+from inertica.estimators.consistent import STRENGTHS, Consistent, cross_validated
 from inertica.estimators.least_squares import Ols, Wls, joint_sigmas
 from inertica.estimators.observe import System
 from inertica.estimators.registry import METHODS, method
@@ -200,6 +200,67 @@ def test_after_poor_excitation_consistency_and_priors_predict_a_faster_motion_fa
         error[name] = np.linalg.norm(miss) / np.linalg.norm(fast.tau)
     assert error["pc-wls"] < 0.1 * error["wls"]
     assert max(error["pc-wls+euclidean"], error["pc-wls+pullback"]) < min(0.1, 0.5 * error["pc-wls"])
+
+
+@pytest.mark.parametrize("prior", [Euclidean(), Entropic()], ids=["euclidean", "entropic"])
+def test_the_strength_chosen_by_cross_validation_beats_both_extremes_on_another_motion(prior) -> None:
+    """Poor excitation, a prior that is tens of percent off: neither no pull nor a hard one predicts a faster motion well."""
+    from estimators.simulated import engine_of
+
+    description, base = robot("panda7")
+    truth, rng = description.prior, np.random.default_rng(0)
+    motion = one_sine_for_all_joints(truth)
+    motion = noisy(motion, 0.1 * motion.tau.std(axis=0) * rng.normal(size=motion.tau.shape))
+    values = np.array(truth.values)
+    for _, where in truth.layout.bodies:
+        values[where] *= 1.0 + 0.3 * rng.uniform(-1, 1)
+    problem = Problem(base, (motion,), truth.with_values(values))
+    fast = exact_motion(truth, duration=5.0, seed=5)
+
+    def error(solve: Consistent) -> float:
+        found = Wls(solve=solve, hac=False).estimate(problem)
+        return float(np.linalg.norm(engine_of(truth.layout).inverse_dynamics(fast.q, fast.dq, fast.ddq, found.chi) - fast.tau))
+
+    chosen = Consistent(prior=prior, strength="cross-validated")
+    weak, hard = (error(chosen.with_strength(s)) for s in (STRENGTHS[1], STRENGTHS[-1]))
+    assert error(chosen) < 0.8 * min(weak, hard)
+
+
+def test_the_chosen_strength_and_its_scores_are_recorded() -> None:
+    problem = problem_of(4.0, off=0.02, name="scara4")
+    solve = Consistent(prior=Pullback(), strength="cross-validated")
+    found = Wls(solve=solve, hac=False).estimate(problem)
+    scores = found.settings["left_out"]
+    assert set(scores) == set(STRENGTHS) and found.settings["strength"] == min(scores, key=scores.get)
+    (said,) = [w for w in found.warnings if "cross-validation" in w]
+    assert f"strength {found.settings['strength']:g} was chosen" in said
+    given = Wls(solve=Consistent(prior=Pullback(found.settings["strength"])), hac=False).estimate(problem)
+    assert given.beta == pytest.approx(found.beta, rel=1e-9, abs=1e-12)
+    assert solve.settled(problem) is solve.settled(problem)  # chosen once
+    other = problem_of(1.0, seed=5, name="scara4")
+    first = solve.settled(problem)
+    assert solve.settled(other) is not first  # and anew for other data
+
+
+def test_intervals_rely_on_no_more_than_the_strength_given() -> None:
+    """A strong pull may predict best; that does not make the prior any better."""
+    problem = problem_of(4.0, off=0.02, name="scara4")
+    solve = Consistent(prior=Pullback(1.0), strength="cross-validated")
+    assert solve.settled(problem).prior.strength > 1.0 == solve.believed(problem).strength
+    assert Consistent(prior=Pullback(1e9), strength="cross-validated").believed(problem).strength < 1e9
+
+
+@pytest.mark.parametrize("name", ["pc-wls+pullback", "pc-wls+entropic", "pc-wls+riemann"])
+def test_model_files_with_links_that_are_no_bodies_are_usable_as_priors(name: str) -> None:
+    problem = problem_of(2.0, name="scara4")
+    values = np.array(problem.prior.values)
+    link = problem.base.layout.link(1)
+    values[link.start : link.start + 6] = 0.0  # mass without inertia
+    values[problem.base.layout.link(2)] = 0.0
+    found = method(name).estimate(replace(problem, prior=problem.prior.with_values(values)))
+    assert consistent(problem.base.layout, found.chi)
+    assert any("link 2 is not that of a real body" in w for w in found.warnings)
+    assert any("nothing about link 3" in w for w in found.warnings)
 
 
 def test_intervals_of_a_consistent_fit_hold_the_truth_mostly() -> None:

@@ -10,7 +10,7 @@ from inertica.estimators.base import Problem
 from inertica.estimators.essential import Essential, eliminate
 from inertica.estimators.least_squares import Wls, joint_sigmas
 from inertica.estimators.observe import System
-from inertica.estimators.svd import Svd, SvdEssential, cholesky_tolerance, possible_links
+from inertica.estimators.svd import Svd, SvdEssential, link_tolerance, possible_links
 from inertica.robot import inertia
 
 
@@ -137,14 +137,14 @@ def test_svd_essential_moves_essential_parameters_only(problem):
 def test_cholesky_tolerance():
     rng = np.random.default_rng(0)
     good = inertia.from_com(2.0, rng.normal(size=3), np.diag([1.0, 2.0, 2.5]))
-    assert cholesky_tolerance(good) == 0.0
+    assert link_tolerance(good) == 0.0
     singular = inertia.from_com(2.0, np.zeros(3), np.diag([1.0, 1.0, 0.0]))
-    assert cholesky_tolerance(singular) == 0.0
+    assert link_tolerance(singular) == 0.0
     bad = inertia.from_com(2.0, [0.1, 0.2, 0.3], np.diag([1.0, -0.04, 1.0]))
-    assert cholesky_tolerance(bad) == pytest.approx(0.04)
+    assert link_tolerance(bad) == pytest.approx(0.04)
     coupled = np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    assert cholesky_tolerance(inertia.from_com(1.0, np.zeros(3), coupled)) == pytest.approx(3.0)
-    assert cholesky_tolerance(inertia.ten(np.eye(3), np.zeros(3), -1.0)) == np.inf
+    assert link_tolerance(inertia.from_com(1.0, np.zeros(3), coupled)) == pytest.approx(3.0)
+    assert link_tolerance(inertia.ten(np.eye(3), np.zeros(3), -1.0)) == np.inf
 
 
 def test_links_of_the_prior_pass_the_check():

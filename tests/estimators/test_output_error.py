@@ -7,13 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from estimators.closed import experiment_log, mean_error, problem, robot, scaled, truth
+from estimators.closed import experiment_log, mean_error, problem, robot, truth
 from inertica.dynamics.tangents import simulate_tangents
 from inertica.estimators.didim import Didim
+from inertica.estimators.iteration import Stop
+from inertica.estimators.loop_gains import LoopGains
 from inertica.estimators.loop_simulation import LoopSimulator
-from inertica.estimators.optimisers import CmaEs, DifferentialEvolution, LevenbergMarquardt, NelderMead, Optimiser, ParticleSwarm
+from inertica.estimators.optimisers import CmaEs, DifferentialEvolution, NelderMead, Optimiser, ParticleSwarm
 from inertica.estimators.output_error import Clie, Cloe, Oloe
+from inertica.estimators.outputs import Position
 from inertica.estimators.start import Random
+from inertica.estimators.tangent_outputs import tangent_replays
 from inertica.experiment import ControlLoop
 from inertica.logs.filters import Butterworth
 
@@ -102,6 +106,66 @@ def test_tangents_are_the_derivative() -> None:
     )
 
 
+def test_tangents_along_gains_are_the_derivative() -> None:
+    """The same for the logarithm of every gain, and for drive gains, which divide the recorded torque."""
+    p = problem("scara2", [experiment_log("scara2", "standard", duration=2.0)])
+    p = replace(
+        p, motions=tuple(replace(m, log=replace(m.log, signals={**m.log.signals, "i": m.log.need("tau")})) for m in p.motions)
+    )
+    simulator, gains = LoopSimulator(p), LoopGains.of(p)
+    beta, x, h = truth("scara2") * (np.arange(1, p.base.rank + 1) < p.base.rank - 3), np.full(gains.size, 0.1), 1e-6
+    ((_, rate),) = tangent_replays(simulator, beta, gains, x)  # without Coulomb friction, whose reversals move
+    points = np.vstack([x + h * np.eye(gains.size), x - h * np.eye(gains.size)])
+    (runs,), stable = simulator(np.tile(beta, (len(points), 1)), gains.simulated(points))
+    assert stable.all() and gains.names == ("kp", "kv", "drive")
+    drive = gains.drive(points)
+    assert drive is not None
+    for name, values in (("q", runs.q), ("tau", runs.tau / drive[:, None])):
+        differences = (values[: gains.size] - values[gains.size :]) / (2.0 * h)
+        exact = getattr(rate, name)[p.base.rank :]
+        np.testing.assert_allclose(exact, differences, atol=1e-4 * np.abs(exact).max())
+
+
+def test_cloe_by_tangents(arm) -> None:  # type: ignore[no-untyped-def]
+    e = Cloe(jacobian="tangents", start=Random(0.15)).estimate(arm, np.random.default_rng(0))
+    assert mean_error("scara2", e.beta) < 0.06 and e.settings["jacobian"] == "tangents"
+
+
+def test_cartesian_tangents_follow_the_chain_rule() -> None:
+    p = problem("tx40", [experiment_log("tx40", LOW, duration=2.0)])
+    ((run, rate),) = tangent_replays(LoopSimulator(p), truth("tx40"))
+    output, h = Position("cartesian"), 1e-4 / np.abs(rate.q).max(axis=(1, 2), keepdims=True)
+    use, weights = output.use(p), output.weights(p)
+    ahead, behind = (output.simulated(p, [replace(run, q=run.q + s * h * rate.q)], weights, use) for s in (1.0, -1.0))
+    differences = (ahead - behind) / (2.0 * h[:, 0])
+    exact = output.moved(p, [run], [rate], weights, use)
+    size = np.abs(exact).max(axis=1, keepdims=True)
+    np.testing.assert_allclose(exact / size, differences / size, atol=1e-5)
+
+
+def test_oloe_by_tangents() -> None:
+    p = problem("scara2", [experiment_log("scara2", "standard")], chosen=Butterworth(cutoff=20.0))
+    exact, differences = (
+        Oloe(jacobian=kind, start=Random(0.15), hac=False).estimate(p, np.random.default_rng(0))  # type: ignore[arg-type]
+        for kind in ("tangents", "differences")
+    )
+    assert exact.history["residual"][-1] <= 1.01 * differences.history["residual"][-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jacobian", ["differences", "tangents"])
+def test_clie_estimates_each_gain_that_torque_tells(jacobian: str) -> None:
+    """The torque of the strong joints tells their gains to a few percent."""
+    log = experiment_log("tx40", LOW, duration=6.0)
+    loop = ControlLoop.of(robot("tx40")[0])
+    p = problem("tx40", [log], loop=loop.with_gains(kp=1.15 * loop.gains["kp"]))
+    e = Clie(estimate_gains=True, jacobian=jacobian, hac=False, stop=Stop(limit=3)).estimate(p)  # type: ignore[arg-type]
+    std = np.array(e.settings["gains_relative_std"]["kp"])  # type: ignore[index]
+    off = np.log(np.array(e.settings["gains"]["kp"]) / loop.gains["kp"])  # type: ignore[index]
+    strong = slice(0, 3)
+    assert np.all(np.abs(off[strong]) < 4.0 * std[strong]) and np.all(std[strong] < 0.1)
+
+
 def test_positions_alone_do_not_tell_gains_from_parameters(arm) -> None:  # type: ignore[no-untyped-def]
     """With all torques 30 % off, positions fit perfectly and only the torque shows it."""
     loop = arm.loop.with_gains(kv=1.3 * arm.loop.gains["kv"])
@@ -127,11 +191,3 @@ def test_row_one(kind: type) -> None:
     p = problem("tx40", [experiment_log("tx40", LOW)])
     e = kind(start=Random(0.15)).estimate(p, np.random.default_rng(1))
     assert e.stop_reason.startswith("converged") and mean_error("tx40", e.beta) < 0.02
-
-
-@pytest.mark.slow
-def test_clie_estimates_gains() -> None:
-    loop = ControlLoop.of(robot("tx40")[0])
-    p = problem("tx40", [experiment_log("tx40", LOW)], loop=scaled(loop, 1.3))
-    e = Clie(estimate_gains=True, optimiser=LevenbergMarquardt()).estimate(p)
-    np.testing.assert_allclose(e.settings["gains"]["kp"], loop.gains["kp"], rtol=0.1)  # type: ignore[index]

@@ -5,11 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inertica.errors import InputError
 from inertica.physical.cone import Program
 from inertica.physical.constraints import PHYSICAL, Equal, MassBounds, TotalMass, slack
 from inertica.physical.logdet import Barrier, newton_solve
-from inertica.physical.priors import BaseRidge, Entropic, Euclidean, Observability, Pullback, Riemannian, chosen_strength
+from inertica.physical.priors import (
+    BaseRidge,
+    Entropic,
+    Euclidean,
+    Observability,
+    Pullback,
+    Riemannian,
+    chosen_strength,
+    metric_notes,
+    metric_point,
+)
 from inertica.physical.scales import Reference
 from inertica.robot import inertia
 from physical.problems import Case, case
@@ -81,13 +90,35 @@ def test_cone_distances_do_not_depend_on_the_frame() -> None:
         assert there == pytest.approx(here, rel=1e-6)
 
 
-def test_a_prior_that_is_no_body_has_no_distance() -> None:
+@pytest.mark.parametrize("prior", [Pullback(1.0), Entropic(1.0), Riemannian(1.0)], ids=lambda p: type(p).__name__)
+def test_distances_start_from_a_real_body_where_the_prior_is_none(prior) -> None:
     problem = case("tx40", 0.3, 3)
-    values = np.array(problem.reference.values)
-    values[problem.description.layout.index("M2")] = -1.0
-    reference = Reference.of(problem.description.layout, values)
-    with pytest.raises(InputError, match=r"prior of link 2 is not that of a real body.*repair"):
-        Entropic().penalty(reference, problem.fit)
+    layout, values = problem.description.layout, np.array(problem.reference.values)
+    two, four = layout.link(1), layout.link(3)
+    values[two] = inertia.from_com(
+        inertia.to_com(values[two]).mass, inertia.to_com(values[two]).com, np.zeros((3, 3))
+    )  # a point mass
+    values[four] = 0.0
+    reference = Reference.of(layout, values)
+    point = metric_point(reference)
+    assert point.replaced == ("link 2",) and point.empty == ("link 4",)
+    others = np.setdiff1d(np.arange(layout.size), np.r_[two, four])
+    assert np.array_equal(point.values[others], values[others])
+    assert inertia.physically_consistent(point.values[two]) and inertia.physically_consistent(point.values[four])
+    assert point.values[two][9] == pytest.approx(values[two][9], rel=0.1)
+    first, second = metric_notes(prior, reference)
+    assert "prior of link 2 is not that of a real body" in first and "nothing about link 4" in second
+    program, penalty = Program(reference), prior.penalty(reference, problem.fit)
+    found = program.solve(problem.fit, penalty) if isinstance(prior, Pullback) else newton_solve(program, problem.fit, penalty)
+    assert min(slack(b, found.chi) for b in program.blocks) > -1e-8
+
+
+def test_sound_priors_are_taken_as_they_are() -> None:
+    problem = case("tx40", 0.3, 3)
+    point = metric_point(problem.reference)
+    assert np.array_equal(point.values, problem.reference.values) and not point.replaced and not point.empty
+    assert metric_notes(Entropic(), problem.reference) == ()
+    assert metric_notes(Euclidean(), Reference.of(problem.description.layout)) == ()
 
 
 def test_unknown_friction_is_not_pulled_to_zero() -> None:

@@ -1,6 +1,6 @@
 """Fits the same logs by several methods and puts them side by side.  Filter, delay and friction
 laws are chosen once, so that only the methods differ.  A method that cannot do with these data
-says why; the others go on.
+says why; the others go on.  Logs without positions are left to methods that simulate the controller.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from inertica.cli.console import Answer, number, progress_line, table
-from inertica.cli.fitting import add_choices, add_inputs, percent, read_inputs, settings
+from inertica.cli.console import Answer, progress_line, table
+from inertica.cli.fitting import add_choices, add_inputs, add_reference, percent, read_inputs, settings
 from inertica.cli.identify import renamed
 from inertica.errors import InputError, ModelWarning
 from inertica.estimators.registry import METHODS, method
+from inertica.report.numbers import number
 from inertica.report.tables import short_names
 from inertica.validation.residuals import Residual
 from inertica.workflow.compare import Comparison, Row, compare
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 inertica compare card.yaml run1.csv.gz --validate run2.csv.gz
 inertica compare card.yaml run1.csv.gz --methods ols,wls --cutoff 20 --json
+inertica compare card.yaml torque.csv.gz --methods didim,clie --reference traj.yaml
 """
 
 
@@ -33,6 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_inputs(parser)
     parser.add_argument("--methods", metavar="A,B", help=f"some of {', '.join(METHODS)}; all by default")
     add_choices(parser)
+    add_reference(parser)
 
 
 def run(arguments: argparse.Namespace) -> Answer:

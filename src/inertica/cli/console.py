@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inertica.errors import InerticaError, ModelWarning
+from inertica.report.numbers import number
 
 if TYPE_CHECKING:
     from rich.console import Console, Group, RenderableType
@@ -133,13 +134,6 @@ def one_line(text: str) -> str:
     """Text from files and names without line breaks and control characters, which could garble a terminal."""
     words = " ".join(text.split())
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
-
-
-def number(value: float, digits: int = 4) -> str:
-    """A short number; a dash where there is none."""
-    if not math.isfinite(value):
-        return "-"
-    return f"{value:.0f}" if 10**digits <= abs(value) < 1e6 else f"{value + 0.0:.{digits}g}"
 
 
 def numbers(values: Iterable[float], digits: int = 4) -> str:

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.cli.console import Answer, number, progress_line, table
+from inertica.cli.console import Answer, progress_line, table
 from inertica.errors import InputError
 from inertica.experiment import Experiment
+from inertica.report.numbers import number
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.workflow.choice import Say

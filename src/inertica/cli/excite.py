@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inertica.cli.console import Answer, number, progress_line, table
+from inertica.cli.console import Answer, progress_line, table
 from inertica.errors import InerticaError, InputError, nearest
+from inertica.report.numbers import number
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

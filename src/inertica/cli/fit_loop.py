@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from inertica.cli.console import Answer, number, progress, table
+from inertica.cli.console import Answer, progress, table
 from inertica.errors import InputError, ModelWarning
+from inertica.report.numbers import number
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from inertica.cli.console import table
 from inertica.errors import InputError
+from inertica.estimators.options import READERS
 from inertica.excitation.files import load_trajectory
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
@@ -44,16 +45,54 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
     fixed.add_argument("--velocity", choices=("recorded", "differences"), help="where velocity comes from")
 
 
+SHORTCUTS: Mapping[str, tuple[str, str]] = {
+    "start": ("START", "first estimate"),
+    "optimiser": ("OPT", "minimiser of clie, cloe and oloe"),
+    "stop": ("RULE", "stop when both criteria are met, or either"),
+}
+"""Options of methods that have a switch of their own: name -> metavar, help."""
+
+SWITCHES: Mapping[str, str] = {
+    "retune": "let the simulated loop's gains follow the estimate, so that bandwidth and damping stay",
+    "estimate-gains": "estimate the gains of the loop, too, as far as the log tells them from the parameters",
+}
+
+
+def add_reference(parser: argparse.ArgumentParser) -> None:
+    """What the controller followed."""
+    parser.add_argument(
+        "--reference", metavar="TRAJ", action="append", default=[],
+        help="trajectory the controller followed, one for all logs or one for each (validation logs last); columns qr1.. of the "
+        "logs by default",
+    )  # fmt: skip
+
+
 def add_loop(parser: argparse.ArgumentParser) -> None:
-    """For methods that simulate the controller."""
+    """For methods that simulate the controller, and whatever else a method has to choose."""
     loop = parser.add_argument_group(
         "controller", "for methods that simulate it (iv, didim, ...); law and gains are in the card, under loop:"
     )
+    add_reference(loop)  # type: ignore[arg-type]
+    for name, (metavar, words) in SHORTCUTS.items():
+        loop.add_argument(f"--{name}", metavar=metavar, help=f"{words}: {', '.join(READERS[name].words)}")
+    for name, words in SWITCHES.items():
+        loop.add_argument(f"--{name}", action="store_true", help=words)
     loop.add_argument(
-        "--reference", metavar="TRAJ", action="append", default=[],
-        help="trajectory the controller followed, one for all logs or one for each; columns qr1.. of the logs by default",
+        "--option", metavar="NAME=VALUE", action="append", default=[], type=_option,
+        help="any option of the method, such as iterations=20, integrator=rk2, observed=velocity; may be given several times",
     )  # fmt: skip
-    loop.add_argument("--estimate-gains", action="store_true", help="estimate a factor on each joint's gains, too")
+
+
+def method_options(arguments: argparse.Namespace) -> dict[str, str]:
+    """Options of the method, from their own switches and from --option."""
+    out = dict(getattr(arguments, "option", ()))
+    for name in (*SHORTCUTS, *SWITCHES):
+        stated = getattr(arguments, name.replace("-", "_"), None)
+        if stated:
+            if name in out:
+                raise InputError(f"the option '{name}' is stated twice: as --{name} and as --option {name}={out[name]}")
+            out[name] = "yes" if stated is True else stated
+    return out
 
 
 def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
@@ -61,8 +100,8 @@ def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
     delay = arguments.delay[0] if arguments.delay and len(arguments.delay) == 1 else arguments.delay
     laws = None if arguments.friction in (None, "auto") else _laws(arguments.friction)
     references = tuple(load_trajectory(name) for name in getattr(arguments, "reference", ()))
-    gains = getattr(arguments, "estimate_gains", False)
-    return Settings(method, arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity, references, gains)
+    options = method_options(arguments)
+    return Settings(method, arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options)
 
 
 @dataclass(frozen=True)
@@ -130,6 +169,13 @@ def _number(word: str) -> float:
         return float(word)
     except ValueError:
         raise argparse.ArgumentTypeError(f"'{word}' is not a number") from None
+
+
+def _option(word: str) -> tuple[str, str]:
+    name, sign, value = word.partition("=")
+    if not name.strip() or (sign and not value.strip()):
+        raise argparse.ArgumentTypeError(f"'{word}' should be NAME=VALUE, or NAME for a switch")
+    return name.strip(), value.strip() if sign else "yes"
 
 
 def _laws(words: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ cross-validation on the logs themselves; any of them can be fixed.
 
 ROBOT is a built-in name, a DH YAML, a URDF, an MJCF or a robot card.  LOG is CSV (also gzipped),
 Parquet, NPZ, MAT, a ROS bag or MCAP: t, q1.., tau1.. in SI units; FILE@t0:t1 takes a slice.
+Methods that simulate the controller (didim, clie) do without q1.. when they know the reference.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inertica.cli.console import Answer, number, progress_line, table
+from inertica.cli.console import Answer, progress_line, table
 from inertica.cli.fitting import add_choices, add_inputs, add_loop, read_inputs, residual_table, settings
 from inertica.errors import InputError, ModelWarning
-from inertica.estimators.registry import METHODS, method
+from inertica.estimators.registry import METHODS
 from inertica.identifiability.labels import INTERVAL, LABELS
+from inertica.report.numbers import number, span, tidy
 from inertica.report.style import LABEL_COLOURS
 from inertica.report.verdict import BAD, DOUBTFUL, GOOD, verdict
-from inertica.workflow.identify import identify
+from inertica.workflow.identify import check_method, identify
 from inertica.workflow.result import Result
 
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ EXAMPLES = """\
 inertica identify card.yaml run1.csv.gz --validate run2.csv.gz -o result/
 inertica identify arm.urdf run1.csv run2.csv --method ols --cutoff 20 --friction viscous,coulomb
 inertica identify card.yaml run1.csv.gz@0:4 --validate run1.csv.gz@4:5 --json
+inertica identify card.yaml torque.csv.gz --method didim --reference traj.yaml -o result/
+inertica identify card.yaml run1.csv --method didim --start regular --retune --stop either
+inertica identify card.yaml run1.csv --method clie --optimiser cma-es --option nudge=0.01
 """
 
 _VERDICT_STYLES = {GOOD: "bold green", DOUBTFUL: "bold yellow", BAD: "bold red"}
@@ -50,9 +55,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Answer:
-    if arguments.method != "auto":
-        method(arguments.method)
     chosen = settings(arguments, arguments.method)
+    check_method(chosen)
     if arguments.output is not None:
         check_output(arguments.output)
     files: tuple[str, ...] = ()
@@ -144,16 +148,16 @@ class View:
         listed = zip(
             result.parameters.layout.parameters,
             result.parameters.values,
-            result.std,
+            result.intervals,
             result.description.prior.values,
             strict=True,
         )
-        for p, value, spread, prior in listed:
-            shown = (number(_tidy(value)), number(INTERVAL * spread, 3), number(_tidy(prior)))
+        for p, value, ends, prior in listed:
+            shown = (number(tidy(value)), span(*ends), number(tidy(prior)))
             rows.append([p.name, *shown, p.unit, marked(result.labels[p.name])])
         words = list(result.labels.values())
         counts = ", ".join(f"{words.count(word)} {word}" for word in LABELS if word in words)
-        columns = ("name", "value", "± 95 %", "prior", "unit", "trust")
+        columns = ("name", "value", "95 % interval", "prior", "unit", "trust")
         yield table(f"standard parameters: {counts}", columns, rows, right=columns[1:4])
 
 
@@ -164,8 +168,3 @@ def marked(label: str) -> Text:
 
     fill, ink = LABEL_COLOURS[label]
     return Text(f" {label} ", Style(color=ink, bgcolor=fill))
-
-
-def _tidy(value: float) -> float:
-    """Rounding of a zero is shown as zero."""
-    return 0.0 if abs(value) < 1e-12 else float(value)

@@ -1,12 +1,14 @@
 """Predicts the torques of another log with a saved result, and says how far they are from the
 measured ones.  RESULT is the folder that identify wrote, LOG any log of the same robot; without
-measured torque it is only predicted.
+measured torque it is only predicted.  Without positions the robot's control loop is simulated
+along the reference: columns qr1.. of the log, or --reference.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.cli.console import Answer, number, progress, table
+from inertica.cli.console import Answer, progress, table
 from inertica.cli.fitting import residual_table
+from inertica.errors import InputError, ModelWarning
+from inertica.excitation.files import load_trajectory
+from inertica.excitation.trajectory import Trajectory
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
+from inertica.report.numbers import number
 from inertica.workflow.folder import whole_file
 from inertica.workflow.result import Result
 
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 inertica predict result/ run3.csv.gz
 inertica predict result/ run3.csv.gz@2:10 -o predicted.csv --json
+inertica predict result/ torque.csv --reference traj.yaml
 """
 
 
@@ -35,6 +42,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("result", metavar="RESULT", help="folder of a result")
     parser.add_argument("log", metavar="LOG", help="recorded motion; FILE@t0:t1 takes a slice")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write t, predicted1.. and tau1.. as .csv or .csv.gz")
+    parser.add_argument("--reference", metavar="TRAJ", help="trajectory the controller followed, for a log without positions")
 
 
 def run(arguments: argparse.Namespace) -> Answer:
@@ -44,8 +52,10 @@ def run(arguments: argparse.Namespace) -> Answer:
         measured = log.tau is not None
         if not measured:  # preparation wants a torque; nothing is compared with this one
             log = replace(log, signals={**log.signals, "tau": np.zeros((len(log), log.n))})
-        predicted = result.predict(log)
-        residuals = {arguments.log: result.validate(log)} if measured else {}
+        reference = reference_of(result, log, arguments.reference)
+        predicted = result.predict(log, reference)
+        residuals = {arguments.log: result.validate(log, reference)} if measured else {}
+        simulated = "q" not in log.signals
     if arguments.output is not None:
         write_csv(arguments.output, log, predicted, measured)
     names = result.description.robot.joint_names
@@ -60,6 +70,8 @@ def run(arguments: argparse.Namespace) -> Answer:
         title = f"torques of {result.description.name} ({result.method}) at {len(log)} samples of {arguments.log}"
         yield table(title, ("joint", "rms", "largest", "unit"), rows, right=("rms", "largest"))
         yield residual_table(residuals) if residuals else "the log has no measured torque to compare with"
+        if simulated:
+            yield "no position was recorded: the motion is that of the control loop, simulated with the identified parameters"
         if arguments.output is not None:
             yield f"written: {arguments.output}"
 
@@ -67,12 +79,31 @@ def run(arguments: argparse.Namespace) -> Answer:
         "robot": result.description.name,
         "method": result.method,
         "samples": len(log),
+        "motion": "simulated" if simulated else "measured",
         "rms": rms,
         "largest": peak,
         "residual": {name: r.document() for name, r in residuals.items()},
         "file": None if arguments.output is None else str(arguments.output),
     }
     return Answer(document, text)
+
+
+def reference_of(result: Result, log: Log, stated: str | None) -> Trajectory | None:
+    """What the controller followed, for a log without position: stated, the log's own columns, or as in the identification."""
+    if "q" in log.signals:
+        return None
+    if stated is not None:
+        return load_trajectory(stated)
+    if "qr" in log.signals:
+        return None
+    if len(result.references) == 1:
+        sentence = f"{log.origin} has neither positions nor a reference; that of the identification was taken"
+        warnings.warn(ModelWarning(sentence), stacklevel=2)
+        return result.references[0]
+    raise InputError(
+        f"{log.origin} has neither positions (q1..) nor a reference (qr1..), so that there is no motion to predict torques of; state "
+        "what the controller followed with --reference"
+    )
 
 
 def write_csv(path: Path, log: Log, predicted: NDArray[np.float64], measured: bool) -> None:

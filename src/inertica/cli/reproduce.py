@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inertica.cli.console import Answer, number, progress_line, table
+from inertica.cli.console import Answer, progress_line, table
 from inertica.errors import InputError
+from inertica.report.numbers import number
 from inertica.reproduce.rows import Options, Row
 from inertica.reproduce.studies import STUDIES, check, reproduce
 

@@ -18,16 +18,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.cli.console import Answer, grid, number, numbers, progress, table
+from inertica.cli.console import Answer, grid, numbers, progress, table
 from inertica.errors import InputError, ModelWarning
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.identifiability.figure import STYLE, identifiability_map
+from inertica.report.numbers import number
 from inertica.robot import friction
 from inertica.robot.card import describe_tree
 from inertica.robot.description import Description
-from inertica.robot.dh import symbols_of
 from inertica.robot.inertia import NAMES
-from inertica.robot.layout import Layout
 from inertica.robot.load import catalog, kind_of, load
 from inertica.robot.model import Joint, Matrix
 from inertica.robot.options import Options, apply_options, default_friction
@@ -221,7 +220,7 @@ class View:
         from rich.text import Text
 
         classes, layout = self.base.classes(), self.base.layout
-        rows, extra = cells(layout)
+        rows, extra = layout.cells()
         kinds = list(dict.fromkeys([*NAMES, *(kind for row in rows for kind in row)]))
         body: list[list[RenderableType]] = []
         for i, (joint, row) in enumerate(zip(layout.robot.joints, rows, strict=True), 1):
@@ -254,17 +253,6 @@ class View:
             keys = [k for k in ("q", "dq", "ddq", "tau", "i") if any(k in preset for preset in noise.values())]
             rows = [[name, *(_spread(preset.get(k)) for k in keys)] for name, preset in noise.items()]
             yield table("noise presets: standard deviations (SI)", ("preset", *keys), rows)
-
-
-def cells(layout: Layout) -> tuple[list[dict[str, str]], list[str]]:
-    """Per link its parameters by kind (`XX` -> `XX1`), and the names of parameters that belong to no single link."""
-    users = {p.name for p in layout.parameters if p.kind == "user"}
-    rows = []
-    for j in range(layout.robot.n):
-        named = {symbol: f"{symbol}{j + 1}" for symbol in symbols_of(layout, j)}
-        rows.append({symbol: name for symbol, name in named.items() if name not in users})
-    inside = {name for row in rows for name in row.values()}
-    return rows, [name for name in layout.names if name not in inside]
 
 
 def roll_pitch_yaw(R: Matrix) -> tuple[float, float, float]:

@@ -1,4 +1,4 @@
-"""Exact derivatives of a closed-loop simulation with respect to parameters: every lane carries the run and one tangent.
+"""Exact derivatives of a closed-loop simulation with respect to parameters and gains: every lane carries the run and one tangent.
 
 The kernels of `simulate` are traced as ever and differentiated on their graphs, so a step advances state and tangent together.
 This is the derivative of the discrete map: the sign of Coulomb friction counts as constant, and the shift of the instants at which a
@@ -47,10 +47,10 @@ class Tangents:
 class _TangentWriter(_Writer):
     """Kernels of a variant with the rates of everything they store."""
 
-    def __init__(self, engine: Engine, variant: _Variant) -> None:
+    def __init__(self, engine: Engine, variant: _Variant, gains: tuple[str, ...]) -> None:
         super().__init__(engine, variant)
         plain, n = self.rows, engine.n
-        self.moving = (*_MOVING, *(f"memory {m}" for m in variant.law.memory))
+        self.moving = (*_MOVING, *(f"memory {m}" for m in variant.law.memory), *gains)
         rows = Rows(variant.lanes)
         for name in ("q", "dq", "ddq", "tau"):
             rows.add(name, n)
@@ -99,13 +99,15 @@ def simulate_tangents(
     difference_velocity: bool = False,
     keep: ArrayLike | int = 1,
     start: tuple[ArrayLike, ArrayLike] | None = None,
+    gain_directions: Mapping[str, ArrayLike] | None = None,
 ) -> Tangents:
-    """Simulate one run without noise, and its derivatives along directions of the parameters.
+    """Simulate one run without noise, and its derivatives along directions of the parameters and gains.
 
     Args:
         engine, reference, gains, dt, law, integrator, shapes, difference_velocity, keep, start: as for `simulate`, of one run.
         chi: (P,) parameters.
         directions: (D, P), each a rate of change of the parameters.
+        gain_directions: name -> (D, n), how fast gains change along the same directions; those not named do not.
     """
     law = law or PD()
     if integrator not in INTEGRATORS:
@@ -114,8 +116,16 @@ def simulate_tangents(
     rates = np.atleast_2d(np.asarray(directions, float))
     batch = _Batch(engine, law, np.tile(np.asarray(chi, float), (len(rates), 1)), gains, shapes, None, None, start, table)
     batch.values["chi rate"] = rates if engine.reduction is None else engine.reduction.apply(rates)
+    moving = {name: np.atleast_2d(np.asarray(values, float)) for name, values in (gain_directions or {}).items()}
+    for name, values in moving.items():
+        if name not in law.gains or values.shape != (len(rates), engine.n):
+            raise InputError(
+                f"rates of the gain '{name}' have shape {values.shape}; expected ({len(rates)}, {engine.n}) of one of "
+                f"{', '.join(law.gains)}"
+            )
+        batch.values[f"{name} rate"] = values
     variant = _Variant(law, integrator, False, difference_velocity, LANES)
-    program = _program(engine, variant)
+    program = _program(engine, variant, tuple(sorted(moving)))
     steps = np.arange(0, len(table), keep) if isinstance(keep, int) else np.asarray(keep, np.int64)
     blocks = [batch.lanes(b, LANES) for b in range(-(-batch.size // LANES))]
     out = np.empty((len(blocks), len(steps), program.recorded * LANES))
@@ -130,9 +140,9 @@ def simulate_tangents(
     return Tangents(*(np.array(x[0]) for x in joined[:4]), *(np.ascontiguousarray(x) for x in joined[4:]))
 
 
-def _program(engine: Engine, variant: _Variant) -> _Program:
+def _program(engine: Engine, variant: _Variant, gains: tuple[str, ...]) -> _Program:
     known = engine._simulators
-    key = ("tangents", variant)
+    key = ("tangents", variant, gains)
     if key not in known:
-        known[key] = _TangentWriter(engine, variant).program()
+        known[key] = _TangentWriter(engine, variant, gains).program()
     return known[key]  # type: ignore[return-value]

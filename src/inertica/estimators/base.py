@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,11 @@ from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.identifiability.base import BaseModel
 from inertica.logs.motion import Motion
+from inertica.physical.constraints import Constraint
 from inertica.robot.layout import Parameters
+
+if TYPE_CHECKING:
+    from inertica.estimators.evidence import Evidence
 
 Array = NDArray[np.float64]
 
@@ -61,6 +65,7 @@ class Problem:
         noise: for methods that weigh errors of the motion against errors of the torque.
         references: what the controller followed, one trajectory for all motions or one for each, on the clocks of their logs;
             the reference columns of the logs when not given.
+        constraints: what the user knows besides (see `physical.stated`); physically consistent methods keep to it.
     """
 
     base: BaseModel
@@ -69,6 +74,7 @@ class Problem:
     loop: ControlLoop | None = None
     noise: NoiseLevels | None = None
     references: tuple[Trajectory, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
 
     def __post_init__(self) -> None:
         n = self.base.layout.robot.n
@@ -151,6 +157,7 @@ class Estimate:
         settings: options that shaped the numbers, for the record.
         warnings: one sentence each.
         chi_covariance: (P, P) of chi, prior and data together, when the method yields it.
+        evidence: what the data alone said in the last linear solve, for intervals that account for constraints and priors.
     """
 
     method: str
@@ -170,6 +177,7 @@ class Estimate:
     settings: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     chi_covariance: Array | None = None
+    evidence: Evidence | None = None
 
     @property
     def std(self) -> Array:

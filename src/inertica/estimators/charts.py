@@ -12,6 +12,7 @@ from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.estimators.standard import nearest_prior
 from inertica.physical.cholesky import Chart as LogCholesky
+from inertica.physical.constraints import MARGIN, RealBody
 from inertica.physical.scales import Reference
 
 Array = NDArray[np.float64]
@@ -69,7 +70,7 @@ class Plain:
 
 
 @dataclass(eq=False)
-class Consistent:
+class ConsistentChart:
     """x = theta, log-Cholesky coordinates of all standard parameters, less those that are fixed."""
 
     chart: LogCholesky
@@ -77,11 +78,11 @@ class Consistent:
     spread: Array | None = None
 
     @classmethod
-    def of(cls, problem: Problem) -> Consistent:
+    def of(cls, problem: Problem) -> ConsistentChart:
         if problem.prior is None:
             raise InputError("a physically consistent search starts from prior values of the bodies, and none were given")
         layout = problem.base.layout
-        return cls(LogCholesky(Reference.of(layout, problem.prior.values)), problem.base.T)
+        return cls(LogCholesky(Reference.of(layout, problem.prior.values), margin=_margin(problem)), problem.base.T)
 
     @property
     def size(self) -> int:
@@ -113,3 +114,14 @@ class Consistent:
 
     def scale(self, sizes: Array) -> Array:
         return np.full(self.size, 0.3)
+
+
+def _margin(problem: Problem) -> float:
+    """Of bodies; the only one of a user's constraints that log-Cholesky coordinates can keep."""
+    margins = [c.margin for c in problem.constraints if isinstance(c, RealBody) and c.links is None]
+    if len(margins) < len(problem.constraints):
+        raise InputError(
+            "a search in log-Cholesky coordinates keeps every body real but cannot keep other constraints stated for the robot; "
+            "use pc-didim or pc-wls, or leave them out"
+        )
+    return max(margins, default=MARGIN)

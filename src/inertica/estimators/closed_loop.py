@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.tsqr import JointFactor
 from inertica.estimators.base import Estimate, Need, Problem
+from inertica.estimators.evidence import Evidence
+from inertica.estimators.gain_fit import GainSearch, GainStep, recorded_signals
 from inertica.estimators.iteration import Stop, Watch
-from inertica.estimators.loop_check import GainFit, fit_gains, torque_gains
+from inertica.estimators.loop_check import GainFit, fit_gains
+from inertica.estimators.loop_gains import DRIVE, LoopGains, driven
 from inertica.estimators.loop_simulation import LoopSimulator, Replay
 from inertica.estimators.observe import System
 from inertica.estimators.solve import Solution
@@ -75,7 +78,13 @@ class ClosedLoop:
         self.simulator.settle(self.tuned_for)
         self.problem = self.simulator.problem
         self.gains: dict[str, Array] = {}
-        self.fits: list[GainFit] = []
+        self.unknown = LoopGains.of(self.problem) if method.estimate_gains else None
+        self.logs = np.zeros(0 if self.unknown is None else self.unknown.size)
+        self.gain_step: GainStep | None = None
+        self._search: GainSearch | None = None
+        self._calm, self._held = 0, False
+        self.fit: GainFit | None = None
+        self.drive: Array | None = None
         self.notes: list[str] = []
 
     def _tuned_for(self, problem: Problem) -> Array:
@@ -134,57 +143,81 @@ class ClosedLoop:
 
     def update_gains(self, beta: Array) -> None:
         """One step of the gains, where the log determines them."""
-        if not self.method.estimate_gains:
+        if self.unknown is None or self._held:
             return
-        fit = fit_gains(self.simulator, self.problem, beta, self.current_gains(beta))
-        if fit is None:
+        if self._search is None:
+            self._search = GainSearch(self.simulator, self.unknown, recorded_signals(self.problem))
+        step = self._search.step(beta, self.logs)
+        if step is None:
             return
-        self.fits.append(fit)
-        factor = np.where(fit.known, fit.scale, 1.0)
-        for name in torque_gains(self.simulator):
-            self.gains[name] = factor * np.asarray(self.gains.get(name, self.simulator.loop.gains[name]))
+        self.set_gains(np.where(step.free, self.logs + step.change, 0.0), step)
+        moved, limit = np.abs(step.change[step.free]), self.method.stop
+        calm = np.all((moved < limit.step) | (moved < limit.within * step.std[step.free]))
+        self._calm = self._calm + 1 if calm else 0
+
+    def set_gains(self, logs: Array, step: GainStep | None) -> None:
+        """Put estimated gains in the place of stated ones; torques from currents follow the drive gains."""
+        assert self.unknown is not None
+        self.logs, self.gain_step = logs, step
+        self.gains = self.unknown.simulated(logs)
+        self.drive = self.unknown.drive(logs)
+        self.problem = driven(self.simulator.problem, self.drive)
 
     def settled_gains(self) -> bool:
-        """Whether the last step of the gains was small, or there was none."""
-        if not self.fits:
-            return True
-        last = self.fits[-1]
-        return bool(np.all(np.abs(last.scale[last.known] - 1.0) < self.method.stop.step))
+        """Whether the parameters were found with gains that no longer moved: two small steps in a row, or none at all."""
+        return self.gain_step is None or self._held or self._calm > 1
+
+    def hold_gains(self) -> bool:
+        """Leave the gains as they were found; whether there are any.  Parameters should then be found anew from the start:
+
+        what wrong gains did to poorly determined ones wears off only slowly.
+        """
+        if self.gain_step is None:
+            return False
+        if not self.settled_gains():
+            self.notes.append(
+                "the gains of the loop had not settled when the iteration ended; allow more iterations, or fit the loop first"
+            )
+        self._held = True
+        return True
 
     def check(self, beta: Array) -> tuple[str, ...]:
         """Warnings about the control law, and about gains that could not be told."""
-        fit = fit_gains(self.simulator, self.problem, beta, self.current_gains(beta))
-        if fit is None:
-            return self._gain_warnings()
-        self.fits.append(fit)
-        return (*self._gain_warnings(), *fit.warnings())
+        self.fit = fit_gains(self.simulator, beta, self.current_gains(beta), self.drive)
+        return (*self._gain_warnings(), *(() if self.fit is None else self.fit.warnings()))
 
     def _gain_warnings(self) -> tuple[str, ...]:
-        if not self.method.estimate_gains:
+        if self.unknown is None or self.gain_step is None:
             return ()
-        out = []
-        if self.fits and not self.fits[-1].known.all():
-            lost = ", ".join(str(j + 1) for j, there in enumerate(self.fits[-1].known) if not there)
+        out, kept = [], self.gain_step.kept
+        if kept:
             out.append(
-                f"the gains of joint {lost} are not separately identifiable from this log; there the stated ones were kept"
+                f"not separately identifiable from this log, and so kept as stated: {self.unknown.listed(kept)}; the other gains "
+                "and the parameters are right only as far as these are"
             )
-        if any("i" in m.log.signals for m in self.problem.motions):
+        if any(self.unknown.unknown[k][0] == DRIVE for k in kept):
             out.append(
                 "torques come from currents: a common factor of all drive gains scales torques, gains and parameters alike and cannot "
                 "be told from this log; a known payload settles it (inertica drive-gains)"
             )
         return tuple(out)
 
-    def settings(self) -> dict[str, object]:
-        out: dict[str, object] = {"integrator": self.method.integrator, "retune": self.method.retune}
-        if self.gains:
-            out["gains"] = {name: tuple(float(x) for x in values) for name, values in self.gains.items()}
-        if self.fits:
-            last = self.fits[-1]
-            out["loop_scale"] = tuple(float(x) for x in last.scale)
-            out["loop_scale_std"] = tuple(float(x) for x in last.std)
-            out["torque_ratio"] = tuple(float(x) for x in last.torque)
-            out["unexplained_tracking"] = tuple(float(x) for x in last.unexplained)
+    def settings(self, gains: Mapping[str, Array]) -> dict[str, object]:
+        """Options that shaped the numbers, and the gains of the simulated loop where they are not the stated ones."""
+        out: dict[str, object] = {"start": self.method.start.name, "stop": asdict(self.method.stop)}
+        out |= {"integrator": self.method.integrator, "retune": self.method.retune}
+        if gains:
+            out["gains"] = _plain(gains)
+        if self.unknown is not None and self.gain_step is not None:
+            out["gains_relative_std"] = _plain(self.unknown.table(self.gain_step.std, np.inf))
+            out["gains_kept"] = self.unknown.listed(self.gain_step.kept)
+        if self.drive is not None:
+            out["drive"] = tuple(float(x) for x in self.drive)
+        if self.fit is not None:
+            out["loop_scale"] = _plain(self.fit.gains.table(self.fit.scale, 1.0))
+            out["loop_scale_std"] = _plain(self.fit.gains.table(self.fit.std, np.inf))
+            out["torque_ratio"] = tuple(float(x) for x in self.fit.torque)
+            out["unexplained_tracking"] = tuple(float(x) for x in self.fit.unexplained)
         return out
 
     def failed_start(self, name: str) -> Estimate:
@@ -194,14 +227,14 @@ class ClosedLoop:
         return Estimate(
             name, self.problem.base, self.start, np.zeros((b, b)), np.zeros((b, b)), np.zeros(self.simulator.n), np.inf, np.eye(b),
             iterations=0, simulations=self.simulator.simulations, seconds=time.perf_counter() - self.begun,
-            stop_reason=reason, settings=self.settings(), warnings=(f"nothing was identified: {reason}",),
+            stop_reason=reason, settings=self.settings({}), warnings=(f"nothing was identified: {reason}",),
         )  # fmt: skip
 
     def estimate(
-        self, name: str, watch: Watch, step: Step, plain: Array, covariance: Array, more: Mapping[str, tuple[float, ...]]
+        self, name: str, watch: Watch, step: Step, evidence: Evidence, more: Mapping[str, tuple[float, ...]]
     ) -> Estimate:
         """The outcome, with the comparison of the control law."""
-        beta = step.solution.beta
+        beta, plain = step.solution.beta, step.solution.spread
         warnings = [*step.solution.warnings, *dict.fromkeys(self.notes), *self.check(beta)]
         if not watch.converged:
             warnings.append(f"{name}: {watch.reason}")
@@ -209,7 +242,7 @@ class ClosedLoop:
             method=name,
             base=self.problem.base,
             beta=beta,
-            covariance=covariance,
+            covariance=plain if evidence.scores is None else evidence.scores.through(step.solution.sensitivity),
             plain_covariance=plain,
             sigma=step.sigma,
             condition=step.solution.condition,
@@ -220,9 +253,14 @@ class ClosedLoop:
             seconds=time.perf_counter() - self.begun,
             history=watch.history(self.problem.base.names) | dict(more),
             stop_reason=watch.reason,
-            settings=self.settings(),
+            settings=self.settings(self.current_gains(beta)) | dict(step.solution.settings),
             warnings=tuple(warnings),
+            evidence=evidence,
         )
+
+
+def _plain(table: Mapping[str, Array]) -> dict[str, tuple[float, ...]]:
+    return {name: tuple(float(x) for x in values) for name, values in table.items()}
 
 
 class SimulatedSystem(System):

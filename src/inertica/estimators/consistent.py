@@ -7,26 +7,31 @@ decided by the constraints and the prior.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.base import Estimator, Problem
-from inertica.estimators.observe import Stacked
+from inertica.estimators.bayes import block_factors
+from inertica.estimators.least_squares import joint_sigmas
+from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import RESOLVED, Solution
 from inertica.identifiability.base import BaseModel
+from inertica.logs.motion import Motion
 from inertica.physical.active import response
 from inertica.physical.cholesky import cholesky_solve
-from inertica.physical.cone import Accuracy, Outcome, Program
+from inertica.physical.cone import Accuracy, Outcome, Program, SolveError
 from inertica.physical.constraints import PHYSICAL, Constraint
 from inertica.physical.fit import Fit
 from inertica.physical.logdet import newton_solve
-from inertica.physical.priors import Euclidean, Penalty, Prior, Quadratic, chosen_strength
+from inertica.physical.priors import Euclidean, Penalty, Prior, Quadratic, chosen_strength, metric_notes
 from inertica.physical.scales import Reference
+from inertica.physical.stated import combined
 from inertica.physical.uncertainty import Intervals, profile_intervals
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
@@ -39,14 +44,26 @@ EXACT = 1e-9
 STRENGTHS = tuple(10.0**k for k in range(-3, 5))
 """Of a prior, for cross-validation to choose from."""
 
+BLOCKS = 5
+"""Parts of every record of which cross-validation leaves one out at a time."""
+
 
 @dataclass
 class _Memory:
-    """Cone data of the robot solved last; methods that iterate solve for the same one again and again."""
+    """Cone data of the robot solved last, and the strength chosen for its data; methods that iterate ask for the same again and
+    again."""
 
     base: BaseModel | None = None
     prior: Parameters | None = None
+    constraints: tuple[Constraint, ...] = ()
     program: Program | None = None
+    motions: tuple[ref[Motion], ...] = ()
+    scores: Mapping[float, float] = field(default_factory=dict)
+    chosen: Consistent | None = None
+
+    def knows(self, problem: Problem) -> bool:
+        same = self.base is problem.base and self.prior is problem.prior and self.constraints is problem.constraints
+        return self.program is not None and same
 
 
 @dataclass(frozen=True)
@@ -54,32 +71,63 @@ class Consistent:
     """min |R T chi - z|^2 + strength sigma^2 d(chi, chi_0)^2 over all chi that satisfy the constraints.
 
     Args:
-        constraints: what holds; real bodies, signs and shares of coupled drives by default.
+        constraints: what holds; real bodies, signs and shares of coupled drives by default.  Those of the problem come on top.
         prior: distance d and strength; by default a Euclidean pull that only decides where data are silent.
         solver: cone (Clarabel; quadratic priors), newton (all priors), cholesky (quadratic priors), or auto: the first that fits.
         accuracy: of the cone solver.
+        strength: that given with the prior, or the one that predicts parts of the data best when each is left out in turn; it is
+            chosen once for a problem, with the weights of plain WLS, and kept while a method iterates.  Intervals then still rely
+            on no more than what was given.
     """
 
     constraints: tuple[Constraint, ...] = PHYSICAL
     prior: Prior = field(default_factory=Euclidean)
     solver: Literal["auto", "cone", "newton", "cholesky"] = "auto"
     accuracy: Accuracy = field(default_factory=Accuracy)
+    strength: Literal["given", "cross-validated"] = "given"
     _memory: _Memory = field(default_factory=_Memory, compare=False, repr=False)
 
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
-        program, fit = self.program(problem), self.fit(system, problem)
-        penalty = self.prior.penalty(program.reference, fit)
+        own, program, fit = self.settled(problem), self.program(problem), self.fit(system, problem)
+        penalty = own.prior.penalty(program.reference, fit)
         outcome = self.solve(program, fit, penalty)
-        return _solution(program, fit, penalty, outcome, system)
+        found = _solution(program, fit, penalty, outcome, system)
+        notes = (*metric_notes(self.prior, program.reference), *self._chosen_note(own))
+        settings = {} if own is self else {"strength": own.prior.strength, "left_out": dict(self._memory.scores)}
+        return replace(found, warnings=(*found.warnings, *notes), settings=settings, strategy=self)
 
     def program(self, problem: Problem) -> Program:
-        """Constraints of the problem's robot as cone data; kept for the next call."""
-        m = self._memory
-        if m.program is None or m.base is not problem.base or m.prior is not problem.prior:
+        """Own constraints and the problem's as cone data; kept for the next call."""
+        m, given = self._memory, problem.constraints
+        if not m.knows(problem):
             values = None if problem.prior is None else problem.prior.values
-            m.program = Program(Reference.of(problem.base.layout, values), self.constraints, self.accuracy)
-            m.base, m.prior = problem.base, problem.prior
+            m.program = Program(Reference.of(problem.base.layout, values), combined(self.constraints, given), self.accuracy)
+            m.base, m.prior, m.constraints, m.chosen = problem.base, problem.prior, given, None
+        assert m.program is not None
         return m.program
+
+    def settled(self, problem: Problem) -> Consistent:
+        """With the strength that is used for this problem: itself, or the one that cross-validation over its data chose."""
+        if self.strength == "given":
+            return self
+        self.program(problem)
+        m = self._memory
+        same = len(m.motions) == len(problem.motions) and all(r() is x for r, x in zip(m.motions, problem.motions, strict=True))
+        if m.chosen is None or not same:
+            system = System(problem)
+            blocks = block_factors(system, BLOCKS, 1.0 / joint_sigmas(system))
+            m.chosen, m.scores = cross_validated(replace(self, strength="given"), blocks, problem)
+            m.motions = tuple(ref(x) for x in problem.motions)
+        return m.chosen
+
+    def _chosen_note(self, own: Consistent) -> tuple[str, ...]:
+        if own is self:
+            return ()
+        scores = self._memory.scores
+        best = max(min(scores.values()), 1e-300)
+        more = ", ".join(f"{s:g}: {100.0 * (np.sqrt(v / best) - 1.0):.2g} %" for s, v in scores.items() if np.isfinite(v))
+        said = f"the prior's strength {own.prior.strength:g} was chosen by cross-validation"
+        return (f"{said} (error on data left out above the least, by strength: {more})",)
 
     def fit(self, system: Stacked, problem: Problem) -> Fit:
         return Fit(system.R, system.z, problem.base.T, _noise(system, problem))
@@ -106,11 +154,22 @@ class Consistent:
             inflation: factor on the variance of the rows, for residuals that are correlated in time.
         """
         program, fit = self.program(problem), self.fit(system, problem)
-        penalty = self.prior.penalty(program.reference, fit)
+        penalty = self.believed(problem).penalty(program.reference, fit)
         return profile_intervals(program, fit, penalty, chi, level=level, variance=inflation * fit.noise)
 
+    def believed(self, problem: Problem) -> Prior:
+        """The prior that intervals may rely on: never stronger than it was given.
+
+        Cross-validation asks what predicts well, and a pull far stronger than the prior is good predicts well where data say little.
+        What it chose counts here only when it is weaker.
+        """
+        own = self.settled(problem)
+        return own.prior if own.prior.strength <= self.prior.strength else self.prior
+
     def with_strength(self, strength: float) -> Consistent:
-        return replace(self, prior=replace(self.prior, strength=strength), _memory=_Memory())  # type: ignore[type-var]
+        """The same with another strength, given."""
+        memory = replace(self._memory, motions=(), scores={}, chosen=None)
+        return replace(self, prior=replace(self.prior, strength=strength), strength="given", _memory=memory)  # type: ignore[type-var]
 
 
 def cross_validated(
@@ -126,10 +185,18 @@ def cross_validated(
     """
     rests = [_joined([s for k, s in enumerate(blocks) if k != i]) for i in range(len(blocks))]
 
+    program = solve.program(problem)
+
     def score(strength: float) -> float:
-        candidate = solve.with_strength(strength)
-        betas = [candidate(rest, problem).beta for rest in rests]
-        return sum(float(np.sum((b.R @ beta - b.z) ** 2)) + b.rest**2 for b, beta in zip(blocks, betas, strict=True))
+        candidate, total = solve.with_strength(strength), 0.0
+        for left_out, rest in zip(blocks, rests, strict=True):
+            fit = candidate.fit(rest, problem)
+            try:
+                chi = candidate.solve(program, fit, candidate.prior.penalty(program.reference, fit)).chi
+            except SolveError:  # a pull too weak to give a solution is not one to choose
+                return np.inf
+            total += float(np.sum((left_out.R @ (fit.T @ chi) - left_out.z) ** 2)) + left_out.rest**2
+        return total
 
     best, scores = chosen_strength(strengths, score)
     return solve.with_strength(best), scores

@@ -38,6 +38,29 @@ QUIET = 5
 """Autocorrelations in a row that must be lost in noise before a correlation counts as over."""
 
 
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Covariance S of the scores sum W'r, estimated twice.
+
+    Args:
+        stationary: (b, b) from the autocovariance of the residuals.
+        robust: (b, b) from the products of the scores themselves.
+    """
+
+    stationary: Array
+    robust: Array
+
+    def through(self, spread: Array) -> Array:
+        """(b, b) covariance of beta = spread times score."""
+        with one_thread():
+            return _larger(spread @ self.stationary @ spread.T, spread @ self.robust @ spread.T)
+
+    def mapped(self, K: Array) -> Scores:
+        """Of K times the scores."""
+        with one_thread():
+            return Scores(K @ self.stationary @ K.T, K @ self.robust @ K.T)
+
+
 def hac(system: System, beta: Array, spread: Array, joint_weights: Array) -> Array:
     """(b, b) covariance of beta with serially correlated residuals.
 
@@ -47,6 +70,11 @@ def hac(system: System, beta: Array, spread: Array, joint_weights: Array) -> Arr
         spread: (R'R)^-1 of the weighted problem.
         joint_weights: (n,) 1 / sigma_j as used in the fit.
     """
+    return scores_of(system, beta, joint_weights).through(spread)
+
+
+def scores_of(system: System, beta: Array, joint_weights: Array) -> Scores:
+    """The filling of `hac`, which does not depend on how the system was solved."""
     b = len(beta)
     with one_thread():
         records = _residuals(system, beta, joint_weights)
@@ -62,7 +90,7 @@ def hac(system: System, beta: Array, spread: Array, joint_weights: Array) -> Arr
                 stationary[np.ix_(columns, columns)] += colours[rows.motion][j].between(scaled)
                 scores[:, columns] += scaled * r[:, j, None]
             robust += freedom[rows.motion] * long_run(scores, lags[rows.motion])
-        return _larger(spread @ stationary @ spread, spread @ robust @ spread)
+    return Scores(stationary, robust)
 
 
 def score_covariance(scores: Array, residual: Array, parameters: int) -> Array:

@@ -13,14 +13,15 @@ of its bandwidth in the paper) or when friction is far from the modelled law.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimate, Need, Problem
 from inertica.estimators.closed_loop import SIMULATED, ClosedLoop, SimulatedSystem, Step, residual_norm
-from inertica.estimators.covariance import hac
+from inertica.estimators.covariance import scores_of
+from inertica.estimators.evidence import Evidence
 from inertica.estimators.iteration import Stop, Watch
 from inertica.estimators.least_squares import check_counts, joint_sigmas
 from inertica.estimators.loop_simulation import Replay
@@ -51,7 +52,7 @@ class Didim:
     retune: bool = False
     tuned_for: tuple[float, ...] | None = None
     estimate_gains: bool = False
-    integrator: str = "rk4"
+    integrator: Literal["euler", "rk2", "rk4"] = "rk4"
     hac: bool = True
 
     name: ClassVar[str] = "didim"
@@ -61,7 +62,11 @@ class Didim:
         problem.require(self)
         run = ClosedLoop(self, problem, rng)
         begun = run.simulate(run.start)
-        return run.failed_start(self.name) if begun is None else self._iterate(run, begun[0])
+        if begun is None:
+            return run.failed_start(self.name)
+        found = self._iterate(run, begun[0])
+        again = run.simulate(run.start) if run.hold_gains() else None
+        return found if again is None else self._iterate(run, again[0])
 
     def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:
         watch: Watch | None = None
@@ -92,6 +97,8 @@ class Didim:
         step = steps[kept - 1] or steps[-1]
         assert step is not None
         solution = step.solution
-        covariance = hac(step.system, solution.beta, solution.sensitivity, 1.0 / step.sigma) if self.hac else solution.spread
+        weights, stacked = 1.0 / step.sigma, step.system.stacked(1.0 / step.sigma)
+        scores = scores_of(step.system, solution.beta, weights) if self.hac else None
+        evidence = Evidence(stacked.R, stacked.z, scores, solution.strategy)
         more = {f"torque_error_{j + 1}": tuple(float(e[j]) for e in errors) for j in range(run.simulator.n)}
-        return run.estimate(self.name, watch, step, solution.spread, covariance, more)
+        return run.estimate(self.name, watch, step, evidence, more)

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimate, Need, Problem
-from inertica.estimators.covariance import hac, score_covariance
+from inertica.estimators.covariance import Scores, score_covariance, scores_of
+from inertica.estimators.evidence import Evidence
 from inertica.estimators.least_squares import MEASURED, check_counts, gram, joint_sigmas
 from inertica.estimators.observe import Stacked, System
-from inertica.estimators.solve import LinearSolve, Solution, Unconstrained
+from inertica.estimators.solve import RESOLVED, LinearSolve, Solution, Unconstrained
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -172,7 +173,7 @@ class _Fit:
     def estimate(self, problem: Problem, method: Irls, start: float) -> Estimate:
         standard = [r[u] / s for r, u, s in zip(self._by_joint(self.residual), self._by_joint(self.use), self.scale, strict=True)]
         function = huber_weights if self.stage == "huber" else bisquare_weights
-        covariance, plain = self._covariances(standard, function)
+        covariance, plain, evidence = self._covariances(standard, function)
         dropped = [float(np.mean(function(u) == 0.0)) for u in standard]
         return Estimate(
             method=method.name,
@@ -190,21 +191,41 @@ class _Fit:
             stop_reason=self.reason,
             settings={"weights": method.weights, "full": method.full, "dropped": tuple(dropped)},
             warnings=self.solution.warnings,
+            evidence=evidence,
         )
 
-    def _covariances(self, standard: list[Array], function: Callable[[Array], Array]) -> tuple[Array, Array]:
-        """Of an M-estimator: bread from the slope of the score, filling from its square; with serial correlation, and without."""
+    def _covariances(self, standard: list[Array], function: Callable[[Array], Array]) -> tuple[Array, Array, Evidence]:
+        """Of an M-estimator: bread from the slope of the score, filling from its square; with serial correlation, and without.
+
+        The third is what the data say without constraints, by one Newton step from the solution.
+        """
         kept = np.array([function(u).mean() for u in standard])
         slope = np.maximum(np.array([_slope(self.stage, u).mean() for u in standard]) / kept, 0.1)
         square = np.array([np.mean((function(u) * u) ** 2) for u in standard]) / kept
-        if self.method.full:
-            plain = self.solution.spread * float(np.mean(square / slope**2))
-            bread = self.solution.sensitivity / float(np.mean(slope))
-            return (bread @ self._whitened_scores() @ bread if self.method.hac else plain), plain
-        bread = self.method.solve(self.weighted.stacked(np.sqrt(slope) / self.scale), self.system.problem).sensitivity
+        parts = self._whole if self.method.full else self._joint_by_joint
+        now, curved, bread, filling, scores = parts(slope, square)
+        beta = self.solution.beta
+        with one_thread():
+            plain = bread @ filling @ bread
+            step = np.linalg.lstsq(curved.T, now.R.T @ (now.z - now.R @ beta), rcond=RESOLVED)[0]
+        evidence = Evidence(curved, curved @ beta + step, scores or Scores(filling, filling), self.solution.strategy)
+        return (plain if scores is None else scores.through(bread)), plain, evidence
+
+    def _whole(self, slope: Array, square: Array) -> tuple[Stacked, Array, Array, Array, Scores | None]:
+        """System, its R with the slope of the score, bread and white filling, scores with serial correlation; all joints together."""
+        now, level = self._whitened(), float(np.mean(slope))
+        coloured = self._whitened_scores() if self.method.hac else None
+        scores = None if coloured is None else Scores(coloured, coloured)
+        return now, np.sqrt(level) * now.R, self.solution.sensitivity / level, float(np.mean(square)) * now.R.T @ now.R, scores
+
+    def _joint_by_joint(self, slope: Array, square: Array) -> tuple[Stacked, Array, Array, Array, Scores | None]:
+        """The same with a slope and a square of its own for each joint."""
+        now, curved = (self.weighted.stacked(np.sqrt(x) / self.scale) for x in (np.ones(len(slope)), slope))
+        bread = self.method.solve(curved, self.system.problem).sensitivity
         factors = zip(square, self.scale, self.weighted.factors, strict=True)
-        plain = bread @ np.asarray(sum(c / s**2 * gram(f, len(bread)) for c, s, f in factors)) @ bread
-        return (hac(self.weighted, self.solution.beta, bread, 1.0 / self.scale) if self.method.hac else plain), plain
+        filling = np.asarray(sum(c / s**2 * gram(f, len(bread)) for c, s, f in factors))
+        scores = scores_of(self.weighted, self.solution.beta, 1.0 / self.scale) if self.method.hac else None
+        return now, curved.R, bread, filling, scores
 
     @staticmethod
     def _by_joint(parts: list[Array] | list[NDArray[np.bool_]]) -> list[NDArray]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,8 @@ from threadpoolctl import threadpool_limits
 
 from inertica.estimators.base import Estimate, Need, Problem
 from inertica.estimators.closed_loop import SIMULATED, ClosedLoop, Step
-from inertica.estimators.covariance import hac
+from inertica.estimators.covariance import scores_of
+from inertica.estimators.evidence import Evidence
 from inertica.estimators.iteration import Stop, Watch
 from inertica.estimators.least_squares import check_counts, joint_sigmas
 from inertica.estimators.loop_simulation import Replay
@@ -71,7 +72,7 @@ class Iv:
     tuned_for: tuple[float, ...] | None = None
     estimate_gains: bool = False
     undistort: bool | None = None
-    integrator: str = "rk4"
+    integrator: Literal["euler", "rk2", "rk4"] = "rk4"
     hac: bool = True
 
     name: ClassVar[str] = "iv"
@@ -81,7 +82,11 @@ class Iv:
         problem.require(self)
         run = ClosedLoop(self, problem, rng)
         begun = run.simulate(run.start)
-        return run.failed_start(self.name) if begun is None else self._iterate(run, begun[0])
+        if begun is None:
+            return run.failed_start(self.name)
+        found = self._iterate(run, begun[0])
+        again = run.simulate(run.start) if run.hold_gains() else None
+        return found if again is None else self._iterate(run, again[0])
 
     def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:
         measured = System(run.problem)
@@ -93,6 +98,7 @@ class Iv:
         at = run.start  # what the replays were simulated with
         kept: tuple[Step, Instrumented] | None = None
         while True:
+            measured = measured if run.drive is None else System(run.problem)
             simulated = System(run.simulated(replays))
             seen = _undistorted(measured, simulated, run.problem, replays) if distorted else measured
             pair = Instrumented(seen, simulated)
@@ -109,9 +115,7 @@ class Iv:
                 break
             replays, at = following
         step, pair = kept
-        plain = step.solution.spread
-        covariance = pair.covariance(step) if self.hac else plain
-        return run.estimate(self.name, watch, step, plain, covariance, {})
+        return run.estimate(self.name, watch, step, pair.evidence(step, self.hac), {})
 
 
 def _undistorted(measured: System, simulated: System, problem: Problem, replays: list[Replay]) -> System:
@@ -196,17 +200,17 @@ class Instrumented:
         whole[: len(R)] = R
         return whole[:b, :b], whole[:b, b : 2 * b], whole[:b, 2 * b]
 
-    def covariance(self, step: Step) -> Array:
-        """(b, b) of beta with serially correlated residuals: scores are Z' r, r the residual of the measured rows."""
+    def evidence(self, step: Step, coloured: bool) -> Evidence:
+        """With serial correlation when so asked: scores are Z' r, r the residual of the measured rows."""
         beta, weights = step.solution.beta, 1.0 / step.sigma
+        Lt, R, right = self.factors(weights)
+        if not coloured:
+            return Evidence(R, right, None, step.solution.strategy)
         rows = []
         for (w, r), z in zip(self.measured.residuals(beta), self.simulated.rows(), strict=True):
             explained = np.column_stack([Z @ beta[c] for Z, c in zip(z.W, self.columns, strict=True)])
             rows.append(Rows(w.motion, z.W, r + explained, w.use))
         system = System(self.measured.problem, None, rows)
-        Lt, R, _ = self.factors(weights)
         with threadpool_limits(1):
-            inner = np.linalg.pinv(Lt)
-            C = hac(system, beta, inner @ inner.T, weights)
-            G = step.solution.sensitivity @ R.T @ Lt
-        return np.asarray(G @ C @ G.T)
+            scores = scores_of(system, beta, weights).mapped(R.T @ np.linalg.pinv(Lt.T))
+        return Evidence(R, right, scores, step.solution.strategy)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from inertica.dynamics.tsqr import JointFactor
 from inertica.errors import InputError
 from inertica.estimators.base import Estimate, Need, Problem
-from inertica.estimators.covariance import hac
+from inertica.estimators.covariance import Scores, scores_of
+from inertica.estimators.evidence import Evidence
 from inertica.estimators.observe import System
 from inertica.estimators.solve import LinearSolve, Unconstrained
 
@@ -91,14 +92,16 @@ def weighted_fit(
     start = time.perf_counter() if start is None else start
     check_counts(system)
     weights = np.ones(system.n) if sigma is None else 1.0 / sigma
-    solution = solve(system.stacked(weights), problem)
+    stacked = system.stacked(weights)
+    solution = solve(stacked, problem)
     found = residual_sigmas(system, solution.beta)
+    white: Scores | None = None
+    plain = solution.spread
     if sigma is None:  # unweighted rows with their own variances: A (sum sigma_j^2 W_j'W_j) A
-        G = sum(s**2 * gram(f, len(solution.beta)) for s, f in zip(found, system.factors, strict=True))
-        plain = solution.sensitivity @ np.asarray(G) @ solution.sensitivity
-    else:
-        plain = solution.spread
-    covariance = hac(system, solution.beta, solution.sensitivity, weights) if use_hac else plain
+        G = np.asarray(sum(s**2 * gram(f, len(solution.beta)) for s, f in zip(found, system.factors, strict=True)))
+        white, plain = Scores(G, G), solution.sensitivity @ G @ solution.sensitivity
+    scores = scores_of(system, solution.beta, weights) if use_hac else white
+    covariance = scores.through(solution.sensitivity) if use_hac and scores is not None else plain
     return Estimate(
         method=name,
         base=problem.base,
@@ -110,7 +113,9 @@ def weighted_fit(
         unresolved=solution.unresolved,
         chi=solution.chi,
         seconds=time.perf_counter() - start,
+        settings=solution.settings,
         warnings=solution.warnings,
+        evidence=Evidence(stacked.R, stacked.z, scores, solution.strategy),
     )
 
 

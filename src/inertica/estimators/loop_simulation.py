@@ -153,13 +153,13 @@ class LoopSimulator:
     def n(self) -> int:
         return self.problem.base.layout.robot.n
 
-    def coarser(self, samples: int) -> LoopSimulator:
-        """The same loop with half the work per step and logs thinned to about so many samples, for comparisons that need no more."""
+    def coarser(self, samples: int, integrator: str | None = None) -> LoopSimulator:
+        """The same loop with logs thinned to about so many samples, and half the work per step unless an integrator is stated."""
         other = copy.copy(self)
-        other.integrator = "rk2" if self.integrator == "rk4" else self.integrator
+        other.integrator = integrator or ("rk2" if self.integrator == "rk4" else self.integrator)
         rows = [slice(None, None, max(1, len(m) // samples)) for m in self.problem.motions]
         other.tracks = [track.at(r) for track, r in zip(self.tracks, rows, strict=True)]
-        motions = tuple(_at(m, r) for m, r in zip(self.problem.motions, rows, strict=True))
+        motions = tuple(at_rows(m, r) for m, r in zip(self.problem.motions, rows, strict=True))
         other.problem = replace(self.problem, motions=motions)
         return other
 
@@ -278,21 +278,27 @@ def _without_first(motion: Motion, count: int) -> Motion:
     """The motion less its first samples, with a border where decimation now begins."""
     if count == 0:
         return motion
-    rest = _at(motion, slice(count, None))
+    rest = at_rows(motion, slice(count, None))
     edge = 2 * motion.decimator.ratio if motion.decimator.ratio > 1 else 0
     return replace(rest, masks={**rest.masks, TRANSIENT: np.arange(len(rest)) < edge})
 
 
-def _at(motion: Motion, rows: slice) -> Motion:
+def at_rows(motion: Motion, rows: slice) -> Motion:
     """Some samples of a motion."""
     masks = {reason: mask[rows] for reason, mask in motion.masks.items()}
     arrays = {name: getattr(motion, name)[rows].copy() for name in ("t", "q", "dq", "ddq", "tau", "tau_raw", "resting")}
     return replace(motion, masks=masks, **arrays)
 
 
-def replayed(problem: Problem, beta: Array) -> list[Motion]:
-    """The motions of a problem with simulated positions, velocities and accelerations, for logs that lack them."""
-    replays, stable = LoopSimulator(problem)(beta)
+def replayed(problem: Problem, beta: Array, gains: Mapping[str, Array] | None = None) -> list[Motion]:
+    """The motions of a problem with simulated positions, velocities and accelerations, for logs that lack them.
+
+    Args:
+        problem: with loop and reference.
+        beta: what to simulate with.
+        gains: name -> (n,); the loop's own where not given.
+    """
+    replays, stable = LoopSimulator(problem)(beta, gains)
     if not stable[0]:
         raise InerticaError("the loop simulated with the identified parameters is unstable; there is no motion to validate on")
     return [r.motion(m) for m, r in zip(problem.motions, replays, strict=True)]

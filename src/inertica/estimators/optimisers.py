@@ -7,6 +7,7 @@ differential evolution, CMA-ES; each generation is one batch.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -279,6 +280,12 @@ class CmaEs:
             if search.should_stop():
                 break
         return _finished(objective, best, least, watch, "distribution")
+
+
+OPTIMISERS: dict[str, Callable[[], Optimiser]] = {
+    "lm": LevenbergMarquardt, "nelder-mead": NelderMead, "pso": ParticleSwarm, "de": DifferentialEvolution, "cma-es": CmaEs,
+}  # fmt: skip
+"""By the names users type."""
 
 
 def _started(objective: Objective, x: Array, cost: float, stop: Stop) -> Watch:

@@ -23,12 +23,14 @@ from threadpoolctl import threadpool_limits
 
 from inertica.errors import InputError
 from inertica.estimators.base import Estimate, Need, Problem
-from inertica.estimators.charts import Chart, Consistent, Plain
+from inertica.estimators.charts import Chart, ConsistentChart, Plain
 from inertica.estimators.closed_loop import SIMULATED, ClosedLoop, Step
-from inertica.estimators.covariance import hac
+from inertica.estimators.consistent import Consistent
+from inertica.estimators.covariance import Scores, scores_of
+from inertica.estimators.evidence import Evidence
+from inertica.estimators.gain_fit import GainSearch, GainStep
 from inertica.estimators.iteration import Stop
 from inertica.estimators.least_squares import check_counts, gram, joint_sigmas
-from inertica.estimators.loop_check import torque_gains
 from inertica.estimators.loop_simulation import LoopSimulator, Replay
 from inertica.estimators.observe import Rows, System
 from inertica.estimators.open_loop import OpenLoopSimulator
@@ -36,14 +38,12 @@ from inertica.estimators.optimisers import LevenbergMarquardt, Minimum, Optimise
 from inertica.estimators.outputs import Output, Position, Torque
 from inertica.estimators.solve import Solution
 from inertica.estimators.start import FromPrior, Start
+from inertica.estimators.tangent_outputs import tangent_replays
 
 Array = NDArray[np.float64]
 
 GAIN_NUDGE = 0.02
 """Perturbation of the logarithm of a gain factor in the Jacobian."""
-
-ALIKE = 1e-8
-"""Squared singular values of the unit-column Jacobian below this share of the largest: gains and parameters that do the same."""
 
 RETRIES = 3
 """How often a perturbation that makes the loop unstable is taken ten times smaller."""
@@ -60,7 +60,7 @@ class _OutputMethod(ABC):
     estimate_gains: bool = False
     jacobian: Literal["differences", "tangents"] = "differences"
     nudge: float = 5e-3
-    integrator: str = "rk4"
+    integrator: Literal["euler", "rk2", "rk4"] = "rk4"
     hac: bool = True
 
     retune: ClassVar[bool] = False
@@ -98,7 +98,7 @@ class Clie(_OutputMethod):
         start: first estimate.
         stop: both criteria below 2.5 %, at most 10 iterations.
         consistent: search in log-Cholesky coordinates, in which every point is a robot that can exist.
-        estimate_gains: one factor on the gains of every joint as further unknowns.
+        estimate_gains: the gains of the loop as further unknowns, those that the torque tells from the parameters.
         jacobian: differences of perturbed lanes, or exact tangents (use a smooth friction sign with those).
         nudge: perturbation of a parameter in the Jacobian, relative to the value that would explain all of the torque by itself.
             Not small: Coulomb friction jumps wherever a perturbation moves a velocity reversal across a sample, and these jumps,
@@ -146,6 +146,7 @@ class Oloe(_OutputMethod):
     horizon: float = 0.1
 
     name: ClassVar[str] = "oloe"
+    without: ClassVar[frozenset[str]] = frozenset({"estimate_gains"})
     needs: ClassVar[frozenset[Need]] = SIMULATED | {Need.MOTION}
 
     def output(self) -> Output:
@@ -171,9 +172,10 @@ class OutputFit:
         self.weights = 1.0 / joint_sigmas(system) if isinstance(self.output, Torque) else self.output.weights(self.problem)
         self.use = self.output.use(self.problem)
         self.measured = self.output.measured(self.problem, self.weights, self.use)
-        chart: Chart = Consistent.of(self.problem) if method.consistent else Plain(self.base.rank)
+        chart: Chart = ConsistentChart.of(self.problem) if method.consistent else Plain(self.base.rank)
         self.chart = chart
-        gains = self.n if method.estimate_gains else 0
+        self.free = self._told() if method.estimate_gains else np.zeros(0, np.intp)
+        gains = len(self.free)
         self.first = np.concatenate([chart.coordinates(self.problem, run.start), np.zeros(gains)])
         self.nudge = method.nudge * _typical(system)
         self.longest = np.concatenate([chart.longest, np.full(gains, 1.0)])
@@ -185,31 +187,47 @@ class OutputFit:
     def size(self) -> int:
         return len(self.first)
 
+    @property
+    def _signal(self) -> str:
+        return "tau" if isinstance(self.output, Torque) else "q"
+
+    def _told(self) -> NDArray[np.intp]:
+        """Unknown gains that the output tells from the parameters and from each other."""
+        unknown = self.run.unknown
+        assert unknown is not None
+        step = GainSearch(self.run.simulator, unknown, (self._signal,)).step(self.run.start, np.zeros(unknown.size))
+        return np.flatnonzero(step.free) if step is not None else np.arange(unknown.size)
+
     def beta(self, x: Array) -> Array:
         return self.chart.beta(x[: self.chart.size])[0]
 
-    def gains(self, x: Array) -> dict[str, Array] | None:
-        """Gains of trial points (B, p); None when they are not unknowns."""
-        if not self.method.estimate_gains:
+    def logs(self, x: Array) -> Array | None:
+        """(B, g) logarithms of all unknown gains at trial points (B, p); None when there are none."""
+        unknown = self.run.unknown
+        if unknown is None:
             return None
-        factor = np.exp(np.clip(x[:, self.chart.size :], -3.0, 3.0))
-        return {name: factor * np.asarray(self.simulator.loop.gains[name]) for name in torque_gains(self.simulator)}
+        out = np.zeros((len(x), unknown.size))
+        out[:, self.free] = x[:, self.chart.size :]
+        return out
 
     def residuals(self, x: Array) -> tuple[Array, NDArray[np.bool_]]:
         betas = np.stack([self.beta(row) for row in x])
-        values, ok = self._simulated(betas, self.gains(x))
+        values, ok = self._simulated(betas, self.logs(x))
         return values - self.measured, ok
 
     def costs(self, x: Array) -> Array:
         r, ok = self.residuals(x)
         return np.where(ok, np.sum(r**2, axis=1), np.inf)
 
-    def _simulated(self, betas: Array, gains: dict[str, Array] | None) -> tuple[Array, NDArray[np.bool_]]:
+    def _simulated(self, betas: Array, logs: Array | None) -> tuple[Array, NDArray[np.bool_]]:
         """(B, m) weighted outputs."""
         values, stable = np.zeros((len(betas), len(self.measured))), np.zeros(len(betas), bool)
+        unknown = self.run.unknown
+        gains, drive = (None, None) if unknown is None or logs is None else (unknown.simulated(logs), unknown.drive(logs))
         for where, replays, ok in self.simulator.batches(betas, gains):
             stable[where] = ok
-            signals = self.output.simulated(self.problem, replays, self.weights, self.use)
+            seen = replays if drive is None else [replace(r, tau=r.tau / drive[where][:, None]) for r in replays]
+            signals = self.output.simulated(self.problem, seen, self.weights, self.use)
             values[where] = np.where(np.asarray(ok)[:, None], signals, 0.0)
         return values, stable
 
@@ -220,7 +238,7 @@ class OutputFit:
             return self._tangents(x)
         extra = self.size - self.chart.size
         steps = np.concatenate([self.nudge, np.full(extra, GAIN_NUDGE)])
-        centre, _ = self._simulated(beta[None], self.gains(x[None]))
+        centre, _ = self._simulated(beta[None], self.logs(x[None]))
         change, missing = np.zeros((len(steps), len(self.measured))), np.arange(len(steps))
         for _ in range(RETRIES):
             betas, points = np.tile(beta, (len(missing), 1)), np.tile(x, (len(missing), 1))
@@ -229,7 +247,7 @@ class OutputFit:
                     betas[row, k] += steps[k]
                 else:
                     points[row, self.chart.size + k - b] += steps[k]
-            values, ok = self._simulated(betas, self.gains(points))
+            values, ok = self._simulated(betas, self.logs(points))
             change[missing[ok]] = (values[ok] - centre[0]) / steps[missing[ok], None]
             missing = missing[~ok]
             if not len(missing):
@@ -238,11 +256,11 @@ class OutputFit:
         return change.T
 
     def _tangents(self, x: Array) -> Array:
-        from inertica.estimators.tangent_outputs import tangent_outputs
-
-        if self.method.estimate_gains:
-            raise InputError("exact tangents are there for the parameters only; use jacobian='differences' to estimate gains")
-        return tangent_outputs(self.simulator, self.problem, self.beta(x), self.output, self.weights, self.use)
+        logs, b = self.logs(x[None]), self.base.rank
+        pairs = tangent_replays(self.simulator, self.beta(x), self.run.unknown, None if logs is None else logs[0])
+        runs, rates = [run for run, _ in pairs], [rate for _, rate in pairs]
+        J = self.output.moved(self.problem, runs, rates, self.weights, self.use).T
+        return np.column_stack([J[:, :b], J[:, b + self.free]])
 
     def jacobian(self, x: Array) -> Array:
         J = self.in_beta(x)
@@ -263,46 +281,46 @@ class OutputFit:
         if not np.isfinite(found.cost):
             return run.failed_start(self.method.name)
         beta, J = self.beta(found.x), self.in_beta(found.x)
-        if self.method.estimate_gains:
-            lanes = self.gains(found.x[None])
-            assert lanes is not None
-            run.gains = {name: values[0] for name, values in lanes.items()}
+        self._hand_over_gains(found.x)
         r, _ = self.residuals(found.x[None])
-        linear = _Linearised(self, J, -r[0], beta)
-        step, plain, covariance = linear.step(self.method.hac, beta)
+        linear = _Linearised(self, self._beside_gains(J), -r[0], beta)
+        step, evidence = linear.step(self.method.hac, beta)
+        if self.method.consistent:
+            evidence = replace(evidence, strategy=Consistent())
         run.simulator.simulations = self.simulator.simulations
         chi = self.chart.chi(found.x[: self.chart.size])
         step = replace(step, solution=replace(step.solution, chi=chi))
-        out = run.estimate(self.method.name, watch, step, plain, covariance, {})
-        gains = self._gain_warning(J, r[0])
-        return replace(
-            out,
-            seconds=time.perf_counter() - run.begun,
-            settings={**out.settings, "optimiser": self.method.optimiser.name},
-            warnings=(*out.warnings, *gains),
-        )
+        out = run.estimate(self.method.name, watch, step, evidence, {})
+        shaped = {"optimiser": self.method.optimiser.name, "jacobian": self.method.jacobian, "nudge": self.method.nudge}
+        return replace(out, seconds=time.perf_counter() - run.begun, settings={**out.settings, **shaped})
 
-    def _gain_warning(self, J: Array, r: Array) -> tuple[str, ...]:
-        if not self.method.estimate_gains:
-            return ()
-        if not isinstance(self.output, Torque):
-            return (
+    def _hand_over_gains(self, x: Array) -> None:
+        """The gains found, with their standard deviations at the solution."""
+        unknown, logs = self.run.unknown, self.logs(x[None])
+        if unknown is None or logs is None:
+            return
+        std = np.full(unknown.size, np.inf)
+        others = [k for k in range(unknown.size) if k not in self.free]
+        search = GainSearch(self.run.simulator, unknown.without(others), (self._signal,))
+        step = search.step(self.beta(x), logs[0][self.free])
+        if step is not None:
+            std[self.free] = step.std
+        kept = tuple(int(k) for k in np.flatnonzero(np.isinf(std)))
+        self.run.set_gains(logs[0], GainStep(np.zeros(unknown.size), std, kept))
+        if self._signal == "q" and kept:
+            self.run.notes.append(
                 "positions alone do not tell gains from parameters: a common factor of both leaves the motion as it is; estimate "
-                "gains with a method that fits the torque",
+                "gains with a method that fits the torque"
             )
+
+    def _beside_gains(self, J: Array) -> Array:
+        """(m, b) answers to the parameters less what unknown gains could answer as well, so that covariances allow for them."""
         b = self.base.rank
-        scale = np.maximum(np.linalg.norm(J, axis=0), 1e-300)
+        if J.shape[1] == b:
+            return J
         with threadpool_limits(1):
-            values, V = np.linalg.eigh((J / scale).T @ (J / scale))
-        values = np.maximum(values, ALIKE * values[-1])  # directions the log does not tell stay wide open
-        variance = float(r @ r) / max(len(r) - J.shape[1], 1)
-        std = np.sqrt(np.sum(V[b:] ** 2 / values, axis=1) * variance) / scale[b:]
-        tangled = np.abs(V[b:, values <= ALIKE * values[-1]]).max(axis=1, initial=0.0) > 1e-2
-        lost = [j + 1 for j, s in enumerate(std) if tangled[j] or not s < 0.1]
-        if not lost:
-            return ()
-        listed = ", ".join(map(str, lost))
-        return (f"gains and parameters of joint {listed} are not separately identifiable from this log; do not trust either",)
+            Q, _ = np.linalg.qr(J[:, b:])
+            return np.asarray(J[:, :b] - Q @ (Q.T @ J[:, :b]))
 
 
 class _Linearised(System):
@@ -330,10 +348,11 @@ class _Linearised(System):
                 first += count
             yield Rows(k, tuple(W), Y, use)
 
-    def step(self, use_hac: bool, beta: Array) -> tuple[Step, Array, Array]:
-        """Solution at beta with the spread of the Jacobian; plain and serially robust covariance."""
+    def step(self, use_hac: bool, beta: Array) -> tuple[Step, Evidence]:
+        """Solution at beta with the spread of the Jacobian, and what the data say there, with serial correlation if so asked."""
         b, weights = len(beta), self.fit.weights
-        R = self.stacked(weights).R
+        stacked = self.stacked(weights)
+        R = stacked.R
         scale = np.linalg.norm(R, axis=0)
         scale[scale == 0.0] = 1.0
         with threadpool_limits(1):
@@ -345,11 +364,11 @@ class _Linearised(System):
         for j, (factor, count) in enumerate(zip(self.factors, self.counts(), strict=True)):
             misfit = factor.z - factor.R @ beta
             sigma[j] = np.hypot(np.linalg.norm(misfit), factor.rest) / np.sqrt(max(count - b / self.n, 1.0))
-        G = sum((w**2 * s_j) ** 2 * gram(f, b) for w, s_j, f in zip(weights, sigma, self.factors, strict=True))
-        plain = spread @ np.asarray(G) @ spread
-        covariance = hac(self, beta, spread, weights) if use_hac else plain
-        solution = Solution(beta, spread, float(s[known][0] / s[known][-1]), Vt[~known].T)
-        return Step(solution, self, sigma), plain, covariance
+        listed = zip(weights, sigma, self.factors, strict=True)
+        G = np.asarray(sum((w**2 * s_j) ** 2 * gram(f, b) for w, s_j, f in listed))
+        solution = Solution(beta, spread @ G @ spread, float(s[known][0] / s[known][-1]), Vt[~known].T, bread=spread)
+        scores = scores_of(self, beta, weights) if use_hac else Scores(G, G)
+        return Step(solution, self, sigma), Evidence(R, stacked.z, scores)
 
 
 def _typical(system: System) -> Array:

@@ -15,9 +15,13 @@ from inertica.excitation.kinematics import frames
 from inertica.logs.filters import noise_gains
 from inertica.logs.motion import Motion
 from inertica.logs.observe import decimated_mask
+from inertica.robot.model import Robot
 
 Array = NDArray[np.float64]
 Use = list[NDArray[np.bool_]]
+
+STEP = 1e-5
+"""rad or m by which joints are moved to differentiate the kinematics; its square is the relative error."""
 
 OBSERVED = ("position", "velocity", "both", "cartesian")
 
@@ -40,6 +44,9 @@ class Output(Protocol):
     def simulated(self, problem: Problem, replays: list[Replay], weights: Array, use: Use) -> Array:
         """(B, M) of a simulation."""
 
+    def moved(self, problem: Problem, runs: list[Replay], rates: list[Replay], weights: Array, use: Use) -> Array:
+        """(D, M) derivatives of a simulation from those of its signals, D lanes of rates beside one lane of the run."""
+
 
 @dataclass(frozen=True)
 class Torque:
@@ -59,6 +66,9 @@ class Torque:
 
     def simulated(self, problem: Problem, replays: list[Replay], weights: Array, use: Use) -> Array:
         return _gathered([r.tau for r in replays], problem, weights, use)
+
+    def moved(self, problem: Problem, runs: list[Replay], rates: list[Replay], weights: Array, use: Use) -> Array:
+        return self.simulated(problem, rates, weights, use)
 
 
 @dataclass(frozen=True)
@@ -92,6 +102,13 @@ class Position:
     def simulated(self, problem: Problem, replays: list[Replay], weights: Array, use: Use) -> Array:
         return _gathered([self._signal(problem, r.q, r.dq) for r in replays], problem, weights, use)
 
+    def moved(self, problem: Problem, runs: list[Replay], rates: list[Replay], weights: Array, use: Use) -> Array:
+        if self.observed != "cartesian":
+            return self.simulated(problem, rates, weights, use)
+        robot = problem.base.layout.robot
+        signals = [np.stack([_point_rate(robot, run.q[0], dq) for dq in rate.q]) for run, rate in zip(runs, rates, strict=True)]
+        return _gathered(signals, problem, weights, use)
+
     def _signal(self, problem: Problem, q: Array, dq: Array) -> Array:
         match self.observed:
             case "position":
@@ -104,6 +121,14 @@ class Position:
         if not np.isfinite(q).all():
             return np.full((B, N, 3), np.nan)
         return frames(problem.base.layout.robot, q.reshape(-1, n)).point(n - 1).reshape(B, N, 3)
+
+
+def _point_rate(robot: Robot, q: Array, rate: Array) -> Array:
+    """(N, 3) velocity of the last link's origin at q (N, n) moving with `rate`, by central differences of the exact kinematics."""
+    size = np.maximum(np.abs(rate).max(), 1e-300)
+    h, last = STEP / size, robot.n - 1
+    ahead, behind = (frames(robot, q + s * h * rate).point(last) for s in (1.0, -1.0))
+    return np.asarray((ahead - behind) / (2.0 * h))
 
 
 def _usable(motion: Motion) -> NDArray[np.bool_]:

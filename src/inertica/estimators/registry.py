@@ -7,6 +7,7 @@ from collections.abc import Callable
 from inertica.errors import InputError, nearest
 from inertica.estimators.base import Estimator
 from inertica.estimators.bayes import Bayes, Ridge
+from inertica.estimators.bounded import BoundedNearest, Cad, ConsistentInside, FeasibleBounded
 from inertica.estimators.consistent import Consistent, named
 from inertica.estimators.didim import Didim
 from inertica.estimators.essential import Essential
@@ -35,10 +36,15 @@ METHODS: dict[str, Callable[[], Estimator]] = {
     "pc-wls": named("pc-wls", Wls, solve=Consistent()),
     "pc-irls": named("pc-irls", Irls, solve=Consistent()),
     "pc-ridge": named("pc-ridge", Wls, solve=Consistent(prior=BaseRidge())),
-    "pc-wls+euclidean": named("pc-wls+euclidean", Wls, solve=Consistent(prior=Euclidean(1.0))),
-    "pc-wls+entropic": named("pc-wls+entropic", Wls, solve=Consistent(prior=Entropic())),
-    "pc-wls+pullback": named("pc-wls+pullback", Wls, solve=Consistent(prior=Pullback())),
-    "pc-wls+riemann": named("pc-wls+riemann", Wls, solve=Consistent(prior=Riemannian())),
+    "pc-wls+euclidean": named("pc-wls+euclidean", Wls, solve=Consistent(prior=Euclidean(1.0), strength="cross-validated")),
+    "pc-wls+entropic": named("pc-wls+entropic", Wls, solve=Consistent(prior=Entropic(), strength="cross-validated")),
+    "pc-wls+pullback": named("pc-wls+pullback", Wls, solve=Consistent(prior=Pullback(), strength="cross-validated")),
+    "pc-wls+riemann": named("pc-wls+riemann", Wls, solve=Consistent(prior=Riemannian(), strength="cross-validated")),
+    "cad": Cad,
+    "uls": named("uls", Ols),
+    "cls-1": BoundedNearest,
+    "cls-2": FeasibleBounded,
+    "cls-3": ConsistentInside,
     "iv": Iv,
     "didim": Didim,
     "clie": Clie,

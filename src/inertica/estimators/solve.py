@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from inertica.estimators.base import Problem
 from inertica.estimators.observe import Stacked
 from inertica.threads import one_thread
+
+if TYPE_CHECKING:
+    from inertica.estimators.consistent import Consistent
 
 Array = NDArray[np.float64]
 
@@ -30,6 +34,8 @@ class Solution:
         chi: (P,) when the strategy yields standard parameters.
         warnings: one sentence each.
         bread: (b, b) change of beta per change of R'z; the same as `spread` unless something besides the data acts on beta.
+        settings: choices of the strategy that shaped the numbers, for the record.
+        strategy: the consistent strategy that made it, with the strength it used; None when nothing but data acted on beta.
     """
 
     beta: Array
@@ -39,6 +45,8 @@ class Solution:
     chi: Array | None = None
     warnings: tuple[str, ...] = ()
     bread: Array | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+    strategy: Consistent | None = None
 
     @property
     def sensitivity(self) -> Array:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,12 +22,16 @@ Array = NDArray[np.float64]
 class Start(Protocol):
     """Gives the first base parameters."""
 
+    name: ClassVar[str]
+
     def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array: ...
 
 
 @dataclass(frozen=True)
 class FromPrior:
     """The prior (CAD) values."""
+
+    name: ClassVar[str] = "prior"
 
     def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
         return problem.prior_beta
@@ -42,6 +47,8 @@ class Given:
 
     beta: ArrayLike
 
+    name: ClassVar[str] = "given"
+
     def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
         beta = np.array(self.beta, float)
         if beta.shape != (problem.base.rank,):
@@ -56,6 +63,8 @@ class Regular:
     Every joint gets armature 1; one without armature gets a link of inertia 1 about its axis (mass 1 when it slides), which leaves
     the matrix regular although no longer the identity.
     """
+
+    name: ClassVar[str] = "regular"
 
     def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
         layout = problem.base.layout
@@ -86,6 +95,8 @@ class FilteredOls:
 
     cutoff: float | None = None
 
+    name: ClassVar[str] = "ols"
+
     def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
         if not problem.has(Need.MOTION):
             raise InputError(f"a start from least squares needs {Need.MOTION.value}")
@@ -106,7 +117,13 @@ class Random:
 
     spread: float = 0.15
 
+    name: ClassVar[str] = "random"
+
     def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
         draw = np.random.default_rng(0) if rng is None else rng
         before = problem.prior_beta
         return before * (1.0 + self.spread * draw.uniform(-1.0, 1.0, len(before)))
+
+
+STARTS: dict[str, Callable[[], Start]] = {kind.name: kind for kind in (FromPrior, FilteredOls, Regular, Random)}
+"""By the names users type."""

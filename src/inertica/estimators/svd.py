@@ -15,6 +15,7 @@ from inertica.estimators.essential import Dropped, Essential
 from inertica.estimators.least_squares import MEASURED, check_counts, joint_sigmas, residual_sigmas
 from inertica.estimators.observe import System
 from inertica.estimators.solve import RESOLVED
+from inertica.physical.check import cholesky_tolerance
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
@@ -31,7 +32,7 @@ class Svd:
 
     Needs prior values.  Assumes the prior right in the directions that the torque does not show.  Parameters of large numbers
     (masses) move more readily than those of small ones, whatever they are known to; the result is possible only if prior and
-    data are good: see `cholesky_tolerance`.
+    data are good: see `link_tolerance`.
     """
 
     hac: bool = True
@@ -96,7 +97,7 @@ def _fit(name: str, problem: Problem, system: System, essential: Essential | Non
     beta = base.beta(chi)
     plain = half @ half.T
     covariance = hac(system, beta, bread, weights) if use_hac else plain
-    tolerance = max((cholesky_tolerance(chi[where]) for _, where in base.layout.bodies), default=0.0)
+    tolerance = max((link_tolerance(chi[where]) for _, where in base.layout.bodies), default=0.0)
     return Estimate(
         method=name,
         base=base,
@@ -109,7 +110,6 @@ def _fit(name: str, problem: Problem, system: System, essential: Essential | Non
         chi=chi,
         seconds=time.perf_counter() - start,
         settings={"rank": int(np.count_nonzero(known)), "cholesky_tolerance": tolerance, "dropped": dropped},
-        chi_covariance=gain @ gain.T,
     )
 
 
@@ -122,28 +122,18 @@ def _unresolved(size: int, rank: int, half: Array, essential: Essential | None) 
     return np.asarray(U[:, rank:])
 
 
-def cholesky_tolerance(ten: ArrayLike) -> float:
+def link_tolerance(ten: ArrayLike) -> float:
     """The smallest tolerance with which a link's inertia about its centre of mass passes a Cholesky factorisation.
 
-    A factorisation with tolerance t takes pivots above -t for positive or zero.  0: positive semidefinite, so possible apart from
-    the triangle inequality; infinite without a positive mass.
+    0: positive semidefinite, so possible apart from the triangle inequality; infinite without a positive mass.
 
     Args:
         ten: (10,) parameters of the link.
     """
     values = np.asarray(ten, float)
-    if values[9] <= 0.0:
-        return np.inf
-    A = inertia.to_com(values).inertia.copy()
-    worst = 0.0
-    for k in range(3):
-        pivot = A[k, k]
-        worst = max(worst, -float(pivot))
-        if pivot > 0.0:
-            A[k + 1 :, k + 1 :] -= np.outer(A[k + 1 :, k], A[k, k + 1 :]) / pivot
-    return worst
+    return cholesky_tolerance(inertia.to_com(values).inertia) if values[9] > 0.0 else np.inf
 
 
 def possible_links(parameters: Parameters, tolerance: float = 0.0) -> int:
     """How many links pass the Cholesky check with a tolerance (paper, Table III)."""
-    return sum(cholesky_tolerance(parameters.link(j)) <= tolerance for j in range(parameters.layout.robot.n))
+    return sum(link_tolerance(parameters.link(j)) <= tolerance for j in range(parameters.layout.robot.n))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,7 @@ def identifiability_map(model: BaseModel, width: float = WIDTH) -> Figure:
     """
     from matplotlib.figure import Figure  # drawn without pyplot, so no display is needed
 
-    rows, extra = _cells(model.layout)
+    rows, extra = model.layout.cells()
     kinds = list(dict.fromkeys([*NAMES, *sorted({kind for row in rows for kind in row}, key=_drive_order)]))
     labels = _labels(model.layout)
     margin = 0.055 * _FONT / 6.5 * max(len(label) for label in labels) + 0.12
@@ -57,19 +56,6 @@ def identifiability_map(model: BaseModel, width: float = WIDTH) -> Figure:
     title = f"{model.layout.robot.name}: {model.rank} base of {model.layout.size} parameters"
     figure.suptitle(title, fontsize=_FONT + 1, y=1 - 0.04 / height)
     return figure
-
-
-def _cells(layout: Layout) -> tuple[list[dict[str, str]], list[str]]:
-    """Per link its parameters by kind, and the names of parameters that belong to no single link."""
-    rows: list[dict[str, str]] = [{} for _ in layout.robot.joints]
-    extra: list[str] = []
-    for parameter in layout.parameters:
-        numbered = re.fullmatch(r"(.*?\D)(\d+)", parameter.name)
-        if parameter.joint is not None and numbered and int(numbered[2]) == parameter.joint + 1 and parameter.kind != "user":
-            rows[parameter.joint][numbered[1]] = parameter.name
-        else:
-            extra.append(parameter.name)
-    return rows, extra
 
 
 def _drive_order(kind: str) -> tuple[int, str]:

@@ -49,14 +49,21 @@ def response(program: Program, fit: Fit, penalty: Penalty, chi: Array) -> Respon
     """The response at a solution."""
     quadratic = penalty if isinstance(penalty, Quadratic) else _local(penalty, chi)
     with one_thread():
-        metric = Metric.of(program, fit, quadratic)
-        normals = active_normals(program, chi)
-        N = _null_space(normals, len(program.scale))
-        S = np.linalg.qr(metric.M @ N, mode="r")
-        half = program.scale[:, None] * (N @ np.linalg.inv(S))
+        half = program.scale[:, None] * _tangent_half(program, Metric.of(program, fit, quadratic), chi)
     inverse = np.zeros((program.reference.layout.size,) * 2)
     inverse[np.ix_(program.free, program.free)] = half @ half.T
-    return Response(inverse, N.shape[1])
+    return Response(inverse, half.shape[1])
+
+
+def tangent_inverse(program: Program, metric: Metric, chi: Array) -> Array:
+    """(k, k) N (N' H N)^-1 N' in scaled free variables, H = M'M."""
+    half = _tangent_half(program, metric, chi)
+    return np.asarray(half @ half.T)
+
+
+def _tangent_half(program: Program, metric: Metric, chi: Array) -> Array:
+    N = _null_space(active_normals(program, chi), len(program.scale))
+    return np.asarray(N @ np.linalg.inv(np.linalg.qr(metric.M @ N, mode="r")))
 
 
 def active_normals(program: Program, chi: Array) -> Array:

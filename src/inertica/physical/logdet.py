@@ -21,7 +21,7 @@ from inertica.physical.cone import Metric, Outcome, Program, SolveError
 from inertica.physical.constraints import Block, slack
 from inertica.physical.fit import Fit
 from inertica.physical.interior import deepest
-from inertica.physical.priors import Euclidean, Penalty
+from inertica.physical.priors import ConePenalty, Euclidean, Penalty
 from inertica.physical.pseudo import side, smat
 from inertica.threads import one_thread
 
@@ -216,7 +216,8 @@ class _Newton:
 
     def _start(self) -> Array:
         """The prior in scaled variables; a point inside the constraints near it when it breaks an equation or its own domain."""
-        x = self.program.reference.values[self.program.free] / self.program.scale
+        values = self.penalty.origin if isinstance(self.penalty, ConePenalty) else self.program.reference.values
+        x = values[self.program.free] / self.program.scale
         on_equations = _equation_miss(self.program, x) <= 1e-9
         return x if on_equations and np.isfinite(self.penalty.value(self.program.chi(x))) else deepest(self.program, x)
 

@@ -13,7 +13,11 @@ Euclidean, observability-weighted and pullback distances are quadratic.  With J 
 (Lee, Wensing and Park 2020; survey, eq. 66 with the corrected d(chi, chi_0)).  The last three agree to second order around the
 prior.  Sign-constrained drives and friction count as 1x1 pseudo-inertias in the last two; other parameters as in the Euclidean
 one.  A parameter whose prior is exactly zero is one of which nothing is known (friction in most model files): its size is what
-would explain all the torque there is, so that it is hardly pulled.
+would explain all the torque there is, so that it is hardly pulled.  A link without any values is pulled with strength 0.01 (the
+default of the Euclidean prior) to a body of typical size by the last two, and not at all by the metric of the cone in the first.
+
+Distances on the cone start from a real body.  A link of the prior that is none (model files have links with mass and no inertia)
+is replaced by one: the eigenvalues of its pseudo-inertia, in the body's units, are lifted to a hundredth; `metric_notes` names it.
 """
 
 from __future__ import annotations
@@ -26,10 +30,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.errors import InputError
+from inertica.physical.constraints import MARGIN
 from inertica.physical.fit import Fit
 from inertica.physical.pseudo import PSEUDO, pseudo_inertias
 from inertica.physical.scales import Reference
+from inertica.robot import inertia
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -37,6 +42,12 @@ Array = NDArray[np.float64]
 TINY = 1e-2
 """Strength of the default pull: a prior standard deviation of ten times the parameters' sizes, which only decides where data are
 silent."""
+
+_FLAT = 1e-2
+"""Eigenvalues of a pseudo-inertia (in the body's units) are lifted to this where the prior is no real body."""
+
+_EDGE = 1e-12
+"""Eigenvalues of a body relative to its prior below this count as outside: there derivatives have no digits left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,10 +145,12 @@ class Pullback:
     strength: float = 1.0
 
     def penalty(self, reference: Reference, fit: Fit) -> Quadratic:
-        W = np.diag(1.0 / believed_sizes(reference, fit))
-        for (_, where, _), root in zip(reference.bodies, _inverse_roots(reference), strict=True):
-            W[where, where] = _congruent(root)
-        return Quadratic(_weight(self.strength, fit) * W, reference.values)
+        W, point = np.diag(1.0 / believed_sizes(reference, fit)), metric_point(reference)
+        for where, known in zip(point.where, point.known, strict=True):
+            if known:
+                W[where, where] = _congruent(_inverse_root(point.values[where]))
+        centre = np.where(_empty(reference), reference.values, point.values)
+        return Quadratic(_weight(self.strength, fit) * W, centre)
 
 
 @dataclass(frozen=True)
@@ -147,7 +160,7 @@ class Entropic:
     strength: float = 1.0
 
     def penalty(self, reference: Reference, fit: Fit) -> Penalty:
-        return ConePenalty(reference, believed_sizes(reference, fit), self.strength * fit.noise, riemannian=False)
+        return ConePenalty(reference, fit, self.strength, riemannian=False)
 
 
 @dataclass(frozen=True)
@@ -160,7 +173,7 @@ class Riemannian:
     strength: float = 1.0
 
     def penalty(self, reference: Reference, fit: Fit) -> Penalty:
-        return ConePenalty(reference, believed_sizes(reference, fit), self.strength * fit.noise, riemannian=True)
+        return ConePenalty(reference, fit, self.strength, riemannian=True)
 
 
 class ConePenalty:
@@ -170,43 +183,32 @@ class ConePenalty:
     everything is done for all bodies at once.
     """
 
-    def __init__(self, reference: Reference, sizes: Array, factor: float, *, riemannian: bool) -> None:
-        self.factor, self.riemannian = factor, riemannian
+    def __init__(self, reference: Reference, fit: Fit, strength: float, *, riemannian: bool) -> None:
+        self.factor, self.riemannian = strength * fit.noise, riemannian
+        sizes = believed_sizes(reference, fit)
         self.size = reference.layout.size
-        self.where = np.array([w.start for _, w, _ in reference.bodies], int)[:, None] + np.arange(10)
-        roots = np.array(_inverse_roots(reference)).reshape(-1, 4, 4)
+        point = metric_point(reference)
+        self.origin = point.values
+        self.where = np.array([w.start for w in point.where], int)[:, None] + np.arange(10)
+        roots = np.array([_inverse_root(point.values[w]) for w in point.where]).reshape(-1, 4, 4)
         self.maps = np.einsum("iab,kbc,idc->ikad", roots, PSEUDO, roots)  # (bodies, 10, 4, 4)
-        scalars, other = _scalar_split(reference)
-        self.scalars, self.other = scalars, other
+        self.weight = np.where(point.known, 1.0, min(1.0, TINY / strength))  # (bodies,)
+        self.scalars, self.other = scalars, other = _scalar_split(reference)
         self.scalar_prior = reference.values[scalars]
         self.other_scale, self.other_prior = sizes[other], reference.values[other]
 
     def scaled(self, chi: Array) -> Array:
-        """(bodies, 4, 4) pseudo-inertias in the coordinates in which the prior is the identity."""
-        return np.asarray(np.einsum("ik,ikab->iab", chi[self.where], self.maps))
+        """(..., bodies, 4, 4) pseudo-inertias in the coordinates in which the prior is the identity."""
+        return np.asarray(np.einsum("...ik,ikab->...iab", chi[..., self.where], self.maps))
 
     def inside(self, chi: Array) -> bool:
         return bool(np.all(chi[self.scalars] > 0.0) and (not len(self.where) or np.linalg.eigvalsh(self.scaled(chi)).min() > 0.0))
 
     def value(self, chi: Array) -> float:
-        d = (chi[self.other] - self.other_prior) / self.other_scale
-        ratio = chi[self.scalars] / self.scalar_prior
-        if np.any(ratio <= 0.0):
-            return np.inf
-        e = np.asarray(np.linalg.eigvalsh(self.scaled(chi)), float)
-        if e.size and e.min() <= 0.0:
-            return np.inf
-        return self.factor * (float(d @ d) + float(np.sum(self._distance(ratio))) + float(np.sum(self._distance(e))))
+        return float(self.values(chi[None])[0])
 
     def gradient(self, chi: Array) -> Array:
-        out = np.zeros(self.size)
-        out[self.other] = 2.0 * (chi[self.other] - self.other_prior) / self.other_scale**2
-        ratio = chi[self.scalars] / self.scalar_prior
-        out[self.scalars] = self._first(ratio) / self.scalar_prior
-        e, U = np.linalg.eigh(self.scaled(chi))
-        slope = np.einsum("iab,ib,icb->iac", U, self._first(e), U)
-        out[self.where] = np.einsum("iab,ikab->ik", slope, self.maps)
-        return self.factor * out
+        return np.asarray(self.derivatives(chi[None])[0][0])
 
     def hessian(self, chi: Array) -> Array:
         """Exact for the entropic distance; for the other as far as it is convex (eigenvalues below e), Gauss-Newton beyond.
@@ -214,17 +216,36 @@ class ConePenalty:
         With h the distance as a function of one eigenvalue, d^2 tr h(K)[H, H] = sum_ab h'[e_a, e_b] H_ab^2 in the eigenbasis,
         h'[., .] the divided difference of h'.
         """
-        H = np.zeros((self.size, self.size))
-        H[self.other, self.other] = 2.0 / self.other_scale**2
-        ratio = chi[self.scalars] / self.scalar_prior
-        H[self.scalars, self.scalars] = self._curvature(ratio, ratio) / self.scalar_prior**2
+        return np.asarray(self.derivatives(chi[None])[1][0])
+
+    def values(self, chi: Array) -> Array:
+        """(n,) of (n, P) parameters."""
+        d = (chi[:, self.other] - self.other_prior) / self.other_scale
+        ratio = chi[:, self.scalars] / self.scalar_prior
+        e = np.asarray(np.linalg.eigvalsh(self.scaled(chi)), float)
+        inside = np.all(ratio > _EDGE, axis=1) & np.all(e > _EDGE, axis=(1, 2))
+        ratio, e = np.where(inside[:, None], ratio, 1.0), np.where(inside[:, None, None], e, 1.0)
+        bodies = self._distance(e).sum(axis=2) @ self.weight
+        out = np.sum(d**2, axis=1) + np.sum(self._distance(ratio), axis=1) + bodies
+        return np.where(inside, self.factor * out, np.inf)
+
+    def derivatives(self, chi: Array) -> tuple[Array, Array]:
+        """(n, P) gradients and (n, P, P) second derivatives of (n, P) parameters."""
+        g, H = np.zeros((len(chi), self.size)), np.zeros((len(chi), self.size, self.size))
+        g[:, self.other] = 2.0 * (chi[:, self.other] - self.other_prior) / self.other_scale**2
+        H[:, self.other, self.other] = 2.0 / self.other_scale**2
+        ratio = chi[:, self.scalars] / self.scalar_prior
+        g[:, self.scalars] = self._first(ratio) / self.scalar_prior
+        H[:, self.scalars, self.scalars] = self._curvature(ratio, ratio) / self.scalar_prior**2
         e, U = np.linalg.eigh(self.scaled(chi))
-        turned = np.einsum("iba,ikbc,icd->ikad", U, self.maps, U, optimize=True)
-        weighted = (turned * np.sqrt(self._curvature(e[:, :, None], e[:, None, :]))[:, None]).reshape(*turned.shape[:2], -1)
-        blocks = weighted @ weighted.transpose(0, 2, 1)
-        for where, block in zip(self.where, blocks, strict=True):
-            H[where[0] : where[-1] + 1, where[0] : where[-1] + 1] = block
-        return self.factor * H
+        turned = np.swapaxes(U, -1, -2)[:, :, None] @ self.maps @ U[:, :, None]  # (n, bodies, 10, 4, 4)
+        g[:, self.where] = np.einsum("i,nib,nikbb->nik", self.weight, self._first(e), turned)
+        weighted = turned * np.sqrt(self._curvature(e[..., :, None], e[..., None, :]))[:, :, None]
+        flat = weighted.reshape(*turned.shape[:3], 16)
+        blocks = self.weight[:, None, None] * (flat @ np.swapaxes(flat, -1, -2))
+        for body, where in enumerate(self.where):
+            H[:, where[0] : where[-1] + 1, where[0] : where[-1] + 1] = blocks[:, body]
+        return self.factor * g, self.factor * H
 
     def _distance(self, e: Array) -> Array:
         return np.log(e) ** 2 if self.riemannian else 2.0 * (e - np.log(e) - 1.0)
@@ -243,6 +264,14 @@ class ConePenalty:
         return np.maximum(exact, 0.2 * gauss_newton)
 
 
+def second_order(penalty: Penalty, chi: Array) -> Quadratic:
+    """The quadratic with the penalty's slope and curvature at chi."""
+    e, V = np.linalg.eigh(penalty.hessian(chi))
+    e = np.maximum(e, 1e-14 * e[-1])
+    centre = chi - V @ ((V.T @ penalty.gradient(chi)) / e)
+    return Quadratic(np.sqrt(0.5 * e)[:, None] * V.T, centre)
+
+
 def chosen_strength(strengths: Sequence[float], score: Callable[[float], float]) -> tuple[float, dict[float, float]]:
     """The strength with the lowest score (an error on data left out, say), and all scores; the stronger one of equals."""
     scores = {strength: score(strength) for strength in strengths}
@@ -253,14 +282,72 @@ def believed_sizes(reference: Reference, fit: Fit) -> Array:
     """(P,) by how much a parameter may well differ from its prior: its scale, or more where nothing is known of it."""
     effect = np.linalg.norm(fit.A, axis=0)
     everything = np.linalg.norm(fit.z) / np.where(effect > 0.0, effect, np.inf)
-    unknown = reference.values == 0.0
+    body = np.zeros(reference.layout.size, bool)
     for _, where, _ in reference.bodies:
-        unknown[where] = not np.any(reference.values[where])  # a zero among others is knowledge: a symmetric link
+        body[where] = True  # a zero among others is knowledge: a symmetric link
+    unknown = np.where(body, _empty(reference), reference.values == 0.0)
     return np.where(unknown, np.maximum(reference.scale, everything), reference.scale)
 
 
 def _weight(strength: float, fit: Fit) -> float:
     return float(np.sqrt(strength * fit.noise))
+
+
+@dataclass(frozen=True, eq=False)
+class MetricPoint:
+    """The prior as a point of the cone.
+
+    Args:
+        values: (P,) with the bodies that were none replaced, and bodies of typical size where there are no values.
+        where: slice of every body.
+        known: of which bodies there are values.
+        replaced: people's names of the bodies that were no real ones.
+        empty: of those without any values.
+    """
+
+    values: Array
+    where: tuple[slice, ...]
+    known: tuple[bool, ...]
+    replaced: tuple[str, ...]
+    empty: tuple[str, ...]
+
+
+def metric_point(reference: Reference) -> MetricPoint:
+    """From where distances on the cone are measured."""
+    values, known, replaced, empty = np.array(reference.values), [], [], []
+    for body, where, size in reference.bodies:
+        back = np.diag(1.0 / np.diag(size.pseudo))
+        known.append(bool(np.any(values[where])))
+        if not known[-1]:
+            values[where] = inertia.from_pseudo_inertia(back @ back)
+            empty.append(reference.label(body))
+            continue
+        e, V = np.linalg.eigh(size.pseudo @ pseudo_inertias(values[where]) @ size.pseudo)
+        if e[0] < MARGIN:
+            values[where] = inertia.from_pseudo_inertia((back @ V * np.maximum(e, _FLAT)) @ (back @ V).T)
+            replaced.append(reference.label(body))
+    return MetricPoint(values, tuple(w for _, w, _ in reference.bodies), tuple(known), tuple(replaced), tuple(empty))
+
+
+def _empty(reference: Reference) -> NDArray[np.bool_]:
+    """(P,) parameters of bodies without any values."""
+    out = np.zeros(reference.layout.size, bool)
+    for _, where, _ in reference.bodies:
+        out[where] = not np.any(reference.values[where])
+    return out
+
+
+def metric_notes(prior: Prior, reference: Reference) -> tuple[str, ...]:
+    """What a prior on the cone had to assume about links that are no real bodies, one sentence each."""
+    if not isinstance(prior, Pullback | Entropic | Riemannian):
+        return ()
+    point, out = metric_point(reference), []
+    if point.replaced:
+        links = ", ".join(point.replaced)
+        out.append(f"the prior of {links} is not that of a real body; distances are measured from the nearest thicker one")
+    if point.empty:
+        out.append(f"the prior says nothing about {', '.join(point.empty)}; data and constraints decide there")
+    return tuple(out)
 
 
 def _scalar_split(reference: Reference) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -272,17 +359,9 @@ def _scalar_split(reference: Reference) -> tuple[NDArray[np.intp], NDArray[np.in
     return np.flatnonzero(signed), np.flatnonzero(~signed & ~body)
 
 
-def _inverse_roots(reference: Reference) -> list[Array]:
-    """C with C J_0 C' = I of every body's prior."""
-    out = []
-    for body, where, _ in reference.bodies:
-        J0 = pseudo_inertias(reference.values[where])
-        try:
-            out.append(np.linalg.inv(np.linalg.cholesky(J0)))
-        except np.linalg.LinAlgError:
-            problem = f"the prior of {reference.label(body)} is not that of a real body, so distances from it are not defined"
-            raise InputError(f"{problem}; use a euclidean prior, or repair the model first") from None
-    return out
+def _inverse_root(ten: Array) -> Array:
+    """C with C J_0 C' = I."""
+    return np.asarray(np.linalg.inv(np.linalg.cholesky(pseudo_inertias(ten))))
 
 
 def _congruent(root: Array) -> Array:

@@ -12,9 +12,18 @@ probability, where it only cuts off what cannot be true, and the first carries t
 widened to hold the estimate.  On the boundary it is one-sided.  Directions the data do not see get the width that prior and
 constraints leave them, so intervals are as honest as the prior's strength.
 
-Each end is a small cone program on the data of the fit: the cost does not depend on the length of the record.  Resampling with
-re-solved constraints does worse: solutions crowd on the boundary, and percentiles of single parameters fall far below their level
-(measured: down to 35 % where 95 % were promised).
+Each end that is not within easy reach is a small cone program on the data of the fit (`cuts`): the cost does not depend on the
+length of the record.  Resampling with re-solved constraints does worse: solutions crowd on the boundary, and percentiles of single
+parameters fall far below their level (measured: down to 35 % where 95 % were promised).
+
+Entropic and Riemannian priors are not quadratic and keep solutions off the boundary of the cone.  Their intervals are profile
+intervals at the level itself, with the prior as it is (`profile`), cut only by bounds that constraints put on the parameter itself.
+
+A truth on the very boundary of the feasible set (a flat body, an armature of zero) is a case of its own.  The first statement does
+not know the boundary and keeps its level there; the cut makes the interval one-sided, with an end at the boundary.  Constraints
+keep a margin from it (1e-5 of a body's size), so an end within the margin means the boundary.  Measured: coverage is as elsewhere.
+
+`benchmarks/interval_coverage.py` measures the coverage; docs/uncertainty.md has the table.
 """
 
 from __future__ import annotations
@@ -22,24 +31,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import clarabel
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import chdtri
 
-from inertica.physical.cone import Accuracy, Metric, Program, SolveError, settings_of
+from inertica.physical.cone import Metric, Program
+from inertica.physical.cuts import Cuts
 from inertica.physical.fit import Fit
-from inertica.physical.priors import Penalty, Quadratic
+from inertica.physical.logdet import newton_solve
+from inertica.physical.priors import ConePenalty, Penalty, Quadratic, second_order
+from inertica.physical.profile import level_ends
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
 _RARER = 0.1
 """Error probability of the profile intervals, in parts of that asked for."""
 
-_ENDS = Accuracy(gap=1e-6, feasibility=1e-7)
-"""Ends of intervals to a millionth of a standard deviation."""
+_KNOWN = 1e-3
+"""Ends are known to this part of a standard deviation; nearer to a bound than that they are the bound."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +90,7 @@ def profile_intervals(
     """Intervals around a constrained solution, as the module's first lines say.
 
     Args:
-        program, fit, penalty: the problem; a penalty that is not quadratic counts by its second order at the solution.
+        program, fit, penalty: the problem.
         chi: (P,) its solution.
         level: of the intervals.
         variance: of a row; that of the fit when not given.  Larger for residuals that are correlated in time.
@@ -88,26 +99,51 @@ def profile_intervals(
     Raises:
         SolveError: an end was not found to its accuracy.
     """
-    quadratic = penalty if isinstance(penalty, Quadratic) else second_order(penalty, chi)
-    metric = Metric.of(program, fit, quadratic)
-    r = metric.M @ (chi[program.free] / program.scale - metric.x)
     spread = variance if variance is not None else fit.noise
-    ends = _Ends(program, metric, float(np.sqrt(r @ r + spread * chdtri(1, _RARER * (1.0 - level)))))
     wanted = np.isin(program.free, np.arange(len(chi)) if which is None else np.array(which))
-    std = program.scale * np.linalg.norm(ends.inverse, axis=1) * np.sqrt(spread)
-    lower, upper = _together(ends, program.scale, np.sqrt(chdtri(1, 1.0 - level)) * std, chi[program.free], wanted)
-    return _packed(program, chi, lower, upper, std, level)
+    with one_thread():
+        if isinstance(penalty, ConePenalty):
+            ends, deviation = _level_ends(program, fit, penalty, chi, spread, level)
+        else:
+            quadratic = penalty if isinstance(penalty, Quadratic) else second_order(penalty, chi)
+            ends, deviation = _cut_ends(program, Metric.of(program, fit, quadratic), chi, spread, level, wanted)
+    lower, upper = np.clip(np.where(wanted, ends, np.nan), *_own_bounds(program)) * program.scale
+    here, std = chi[program.free], program.scale * deviation * np.sqrt(spread)
+    return _packed(program, chi, np.minimum(lower, here), np.maximum(upper, here), std, level)
 
 
-def _together(ends: _Ends, scale: Array, reach: Array, chi: Array, wanted: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Ends of the free parameters: normal intervals cut by profile ones, widened to hold the solution."""
-    lower, upper = np.full(len(chi), np.nan), np.full(len(chi), np.nan)
-    middle = scale * ends.metric.x
-    for j in np.flatnonzero(wanted):
-        least, most = (scale[j] * ends.find(int(j), sign) for sign in (1.0, -1.0))
-        own = np.clip([middle[j] - reach[j], middle[j] + reach[j]], least, most)
-        lower[j], upper[j] = min(own[0], chi[j]), max(own[1], chi[j])
-    return lower, upper
+def _cut_ends(
+    program: Program, metric: Metric, chi: Array, spread: float, level: float, wanted: NDArray[np.bool_]
+) -> tuple[Array, Array]:
+    """(2, k) normal intervals cut by profile ones, and (k,) standard deviations in units of the noise; scaled parameters."""
+    r = metric.M @ (chi[program.free] / program.scale - metric.x)
+    cuts = Cuts(program, metric, chi, float(np.sqrt(r @ r + spread * chdtri(1, _RARER * (1.0 - level)))))
+    reach = np.sqrt(spread * chdtri(1, 1.0 - level))
+    own = metric.x + reach * np.outer([-1.0, 1.0], cuts.deviation)
+    return cuts.applied(own, metric.x + reach * np.vstack([-cuts.along, cuts.along]), wanted), cuts.deviation
+
+
+def _level_ends(program: Program, fit: Fit, penalty: ConePenalty, chi: Array, spread: float, level: float) -> tuple[Array, Array]:
+    """The same under a prior on the cone: profile intervals without constraints."""
+    best = newton_solve(Program(program.reference, ()), fit, penalty).chi
+    ends = level_ends(program, fit, penalty, best, spread * chdtri(1, 1.0 - level))
+    M = Metric.of(program, fit, second_order(penalty, chi)).M
+    return np.array([ends.lower, ends.upper]), np.linalg.norm(solve_triangular(M, np.eye(len(M))), axis=1)
+
+
+def _own_bounds(program: Program) -> tuple[Array, Array]:
+    """(k,) bounds that constraints put on single parameters, scaled."""
+    least, most = np.full(len(program.scale), -np.inf), np.full(len(program.scale), np.inf)
+    linear = sum(len(b.f) for b in program.ordered if b.cone in ("zero", "nonnegative"))
+    equations = sum(len(b.f) for b in program.ordered if b.cone == "zero")
+    for row, (F, f) in enumerate(zip(program._cone_rows[:linear], program._cone_right[:linear], strict=True)):
+        if np.count_nonzero(F) == 1:
+            k = int(np.flatnonzero(F)[0])
+            if F[k] > 0.0 or row < equations:
+                least[k] = max(least[k], -f / F[k])
+            if F[k] < 0.0 or row < equations:
+                most[k] = min(most[k], -f / F[k])
+    return least, most
 
 
 def _packed(program: Program, chi: Array, lower: Array, upper: Array, std: Array, level: float) -> Intervals:
@@ -116,53 +152,7 @@ def _packed(program: Program, chi: Array, lower: Array, upper: Array, std: Array
     all_lower, all_upper, all_std = np.array(chi), np.array(chi), np.zeros(len(chi))
     all_lower[program.free], all_upper[program.free], all_std[program.free] = lower, upper, std
     bounds = np.array([p.lower for p in parameters])
-    all_lower = np.where(chi >= bounds, np.maximum(all_lower, bounds), all_lower)
+    all_lower = np.where((chi >= bounds) & (all_lower < bounds + _KNOWN * all_std), bounds, all_lower)
     half = 0.5 * np.sqrt(chdtri(1, 1.0 - level)) * all_std
     one_sided = (chi - all_lower < half) | (all_upper - chi < half)
     return Intervals(all_lower, all_upper, level, all_std, one_sided & program.reference.free)
-
-
-def second_order(penalty: Penalty, chi: Array) -> Quadratic:
-    """The quadratic with the penalty's slope and curvature at chi."""
-    H = penalty.hessian(chi)
-    e, V = np.linalg.eigh(H)
-    e = np.maximum(e, 1e-14 * e[-1])
-    centre = chi - V @ ((V.T @ penalty.gradient(chi)) / e)
-    return Quadratic(np.sqrt(0.5 * e)[:, None] * V.T, centre)
-
-
-class _Ends:
-    """The cone programs min and max x_j with |M (x - x_u)| <= radius within the constraints; only the objective differs."""
-
-    def __init__(self, program: Program, metric: Metric, radius: float) -> None:
-        self.program, self.metric, self.radius = program, metric, radius
-        k = len(metric.x)
-        self.inverse = np.asarray(solve_triangular(metric.M, np.eye(k)))
-        inside = program._cone_rows @ metric.x + program._cone_right
-        factor = program._row_factors(inside)
-        rows = factor[:, None] * (program._cone_rows @ self.inverse) * radius
-        linear = sum(len(b.f) for b in program.ordered if b.cone in ("zero", "nonnegative"))
-        ball = np.vstack([np.zeros((1, k)), -np.eye(k)])
-        self.A = sp.csc_matrix(np.vstack([-rows[:linear], ball, -rows[linear:]]))
-        value = factor * inside
-        self.b = np.concatenate([value[:linear], [1.0], np.zeros(k), value[linear:]])
-        kinds = [cone in ("zero", "nonnegative") for cone in dict.fromkeys(b.cone for b in program.ordered)]
-        self.cones = list(program._cones)
-        self.cones.insert(sum(kinds), clarabel.SecondOrderConeT(k + 1))
-        self.P = sp.csc_matrix((k, k))
-        self.settings = []
-        for equilibrate in (True, False):
-            settings = settings_of(_ENDS)
-            settings.equilibrate_enable = equilibrate
-            self.settings.append(settings)
-
-    def find(self, j: int, sign: float) -> float:
-        """The least (sign 1) or largest (sign -1) x_j."""
-        row = self.inverse[j] / np.linalg.norm(self.inverse[j])
-        for settings in self.settings:
-            answer = clarabel.DefaultSolver(self.P, sign * row, self.A, self.b, self.cones, settings).solve()
-            if str(answer.status) == "Solved":
-                return float(self.metric.x[j] + self.radius * (self.inverse[j] @ np.array(answer.x)))
-        layout = self.program.reference.layout
-        name = layout.names[self.program.free[j]]
-        raise SolveError(f"{layout.robot.name}: the interval of {name} was not found: Clarabel ended with '{answer.status}'")

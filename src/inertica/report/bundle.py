@@ -12,7 +12,7 @@ from inertica.logs.log import Log
 from inertica.report.report import write_report
 from inertica.workflow.export import SUFFIX, export_model, write_parameters
 from inertica.workflow.folder import whole_folder
-from inertica.workflow.result import RESULT, Result
+from inertica.workflow.result import REFERENCE, RESULT, Result
 
 MODEL, TABLE, REPORT = "identified", "parameters.csv", "report.html"
 
@@ -43,7 +43,7 @@ def write_bundle(result: Result, logs: Mapping[str, Sequence[Log]], folder: str 
         folder: made when it is not there; files of an earlier result are replaced.
     """
     start = time.perf_counter()
-    with whole_folder(folder, RESULT, stale=(f"{MODEL}.*", "model.*", REPORT, TABLE)) as temporary:
+    with whole_folder(folder, RESULT, stale=(f"{MODEL}.*", "model.*", f"{REFERENCE}*", REPORT, TABLE)) as temporary:
         format = result.description.source.format
         try:
             notes = export_model(result, temporary / f"{MODEL}{SUFFIX[format]}").notes

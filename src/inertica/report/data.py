@@ -8,13 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.excitation.trajectory import Trajectory
 from inertica.logs.log import Log
 from inertica.logs.motion import Motion
 from inertica.robot.layout import Parameters
 from inertica.robot.options import friction_terms
+from inertica.workflow.replay import is_simulated
 from inertica.workflow.result import Result, predicted_torque
 
 Array = NDArray[np.float64]
+
+IDENTIFICATION = "identification"
+"""The data set that was fitted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +47,11 @@ class Record:
     friction: Array
 
     @property
+    def simulated(self) -> bool:
+        """Whether no position was recorded, so that the motion is a simulated one."""
+        return is_simulated(self.motion)
+
+    @property
     def step(self) -> float:
         """Seconds between decimated samples."""
         return self.motion.dt * self.motion.decimator.ratio
@@ -49,11 +59,17 @@ class Record:
 
 def records(result: Result, logs: Mapping[str, Sequence[Log]]) -> list[Record]:
     """Every log of every data set."""
-    return [record(result, name, log) for name, several in logs.items() for log in several]
+    listed = [(name, log) for name, several in logs.items() for log in several]
+    return [record(result, name, log, _reference(result, name, log, k)) for k, (name, log) in enumerate(listed)]
 
 
-def record(result: Result, name: str, log: Log) -> Record:
-    motion, engine = result.motion(log), result.estimate.base.engine
+def _reference(result: Result, name: str, log: Log, k: int) -> Trajectory | None:
+    """What the k-th log followed; reference columns of a validation log come before a trajectory stated for all."""
+    return result.reference(k) if name == IDENTIFICATION or "qr" not in log.signals else None
+
+
+def record(result: Result, name: str, log: Log, reference: Trajectory | None = None) -> Record:
+    motion, engine = result.motion(log, reference), result.estimate.base.engine
     predicted = predicted_torque(result.parameters, motion, engine)
     friction = predicted_torque(friction_only(result.parameters), motion, engine)
     n, d = motion.n, motion.decimator

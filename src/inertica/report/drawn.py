@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from inertica.report import html
 from inertica.report.data import Record, friction_laws
 from inertica.report.figures import Panel, Series, bars, envelope, figure, key, thinned
+from inertica.report.numbers import number
 from inertica.robot.model import Joint
 from inertica.validation.residuals import Whiteness
 from inertica.workflow.choice import Choice
@@ -56,7 +57,7 @@ def fit_sections(result: Result, fitted: Sequence[Record]) -> Sequence[str]:
     q, dq, error, friction = (np.concatenate([getattr(r, name) for r in fitted]) for name in ("q", "dq", "residual", "friction"))
     return [
         html.section("residuals", "Residuals", *_residuals(result, fitted, q, error)),
-        html.section("friction", "Friction", *_friction(result, dq, error + friction)),
+        html.section("friction", "Friction", *_friction(result, fitted, dq, error + friction)),
     ]
 
 
@@ -67,20 +68,21 @@ def _residuals(result: Result, fitted: Sequence[Record], q: Array, error: Array)
     rows = [
         [
             f"{j + 1} {joint.name}",
-            html.number(float(error[:, j].std()), 3),
+            number(float(error[:, j].std()), 3),
             html.percent(white.outside[j]),
             f"{white.normal_p[j]:.2g}",
         ]
         for j, joint in enumerate(joints)
     ]
     columns = ("joint", "standard deviation", "lags outside the band", "p of normality")
+    treated = ": filtered and decimated" if any(r.motion.decimator.ratio > 1 for r in fitted) else ""
     about = (
-        "Residuals of the identification data as the fit sees them: filtered and decimated. White residuals would stay inside the "
+        f"Residuals of the identification data as the fit sees them{treated}. White residuals would stay inside the "
         "grey band at 95 % of the lags; correlated ones mean that something of the robot is not in the model. The stated "
         "standard deviations account for the correlation."
     )
     return [
-        html.paragraph(about),
+        html.paragraph(about + _where(fitted)),
         html.table("How white and how normal the residuals are", columns, rows, right=columns[1:]),
         "<h3>Autocorrelation</h3>" + html.grid(_correlations(joints, white, fitted[0].step, len(error))),
         "<h3>Distribution</h3>" + key([("points", "residuals"), ("law", "normal distribution of the same spread")]),
@@ -88,6 +90,12 @@ def _residuals(result: Result, fitted: Sequence[Record], q: Array, error: Array)
         "<h3>Against position</h3>" + key([("points", "samples"), ("law", "mean over a stretch")]),
         html.grid(_against_position(joints, q, error)),
     ]
+
+
+def _where(fitted: Sequence[Record]) -> str:
+    """Whose positions and velocities these are."""
+    some = "where no position was recorded" if not all(r.simulated for r in fitted) else "since no position was recorded"
+    return f" Positions and velocities are simulated ones, {some}." if any(r.simulated for r in fitted) else ""
 
 
 def _correlations(joints: Sequence[Joint], white: Whiteness, step: float, count: int) -> Sequence[str]:
@@ -139,7 +147,7 @@ def _means(x: Array, y: Array) -> tuple[Array, Array]:
     return np.array([x[k].mean() for k in order]), np.array([y[k].mean() for k in order])
 
 
-def _friction(result: Result, dq: Array, torque: Array) -> Sequence[str]:
+def _friction(result: Result, fitted: Sequence[Record], dq: Array, torque: Array) -> Sequence[str]:
     joints = result.description.robot.joints
     grid, law = friction_laws(result, np.maximum(np.abs(dq).max(axis=0), 1e-6))
     take = thinned(len(dq), MOST_POINTS)
@@ -152,7 +160,11 @@ def _friction(result: Result, dq: Array, torque: Array) -> Sequence[str]:
         "Measured torque less what the model says of everything but the joint's own friction, "
         "and the friction law that was fitted."
     )
-    return [html.paragraph(about), key([("points", "measured less rigid body"), ("law", "fitted law")]), html.grid(figures)]
+    return [
+        html.paragraph(about + _where(fitted)),
+        key([("points", "measured less rigid body"), ("law", "fitted law")]),
+        html.grid(figures),
+    ]
 
 
 def choice_figures(result: Result) -> Sequence[str]:

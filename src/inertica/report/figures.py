@@ -203,7 +203,8 @@ def _x_axis(box: _Box, bottom: float, label: str) -> list[str]:
     for value in nice_ticks(box.x_low, box.x_high, 7):
         x = float(box.x(value))
         out.append(f'<path class="axis" d="M{x:.1f} {bottom:g}v4"/>')
-        out.append(f'<text x="{x:.1f}" y="{bottom + 15:g}" text-anchor="middle">{value:.6g}</text>')
+        anchor = "end" if x > WIDTH - RIGHT - 1.0 else "middle"  # a number on the edge would be cut off
+        out.append(f'<text x="{x:.1f}" y="{bottom + 15:g}" text-anchor="{anchor}">{value:.6g}</text>')
     out.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2:g}" y="{bottom + 29:g}" text-anchor="middle">{escape(label)}</text>')
     return out
 

@@ -103,13 +103,6 @@ def unit(words: str) -> Raw:
     return Raw(f'<span class="unit">{raised}</span>')
 
 
-def number(value: float, digits: int = 4) -> str:
-    """A short number; a dash where there is none."""
-    if not math.isfinite(value):
-        return "–"
-    return f"{value:.0f}" if 10**digits <= abs(value) < 1e6 else f"{value + 0.0:.{digits}g}"
-
-
 def percent(value: float) -> str:
     """A ratio in percent."""
     return f"{100.0 * value:.2f} %" if math.isfinite(value) else "–"

@@ -8,8 +8,9 @@ from pathlib import Path
 from inertica import __version__
 from inertica.logs.log import Log
 from inertica.report import html
-from inertica.report.data import Record, records
+from inertica.report.data import IDENTIFICATION, Record, records
 from inertica.report.drawn import choice_figures, fit_sections, torque_figures
+from inertica.report.numbers import number
 from inertica.report.tables import base_table, choices_list, provenance, residual_table, short_names, standard_tables, trust_map
 from inertica.report.verdict import verdict
 from inertica.workflow.folder import whole_file
@@ -19,6 +20,11 @@ CONTENTS = {
     "summary": "Summary", "choices": "Choices", "torque": "Torque", "residuals": "Residuals", "friction": "Friction",
     "parameters": "Parameters", "base": "Base parameters", "provenance": "Provenance",
 }  # fmt: skip
+
+ON_SIMULATED_MOTION = (
+    "No position was recorded in this log. The motion is that of the robot's control loop, simulated along the reference with the "
+    "parameters found; measured and predicted torque are compared on this simulated motion."
+)
 
 
 def write_report(result: Result, logs: Mapping[str, Sequence[Log]], target: str | Path) -> Path:
@@ -38,10 +44,10 @@ def write_report(result: Result, logs: Mapping[str, Sequence[Log]], target: str 
 def report(result: Result, logs: Mapping[str, Sequence[Log]]) -> str:
     """The report as text."""
     drawn = records(result, logs)
-    fitted = [r for r in drawn if r.name == "identification"]
+    fitted = [r for r in drawn if r.name == IDENTIFICATION]
     parts = [
         _head(result),
-        _summary(result),
+        _summary(result, drawn),
         html.section("choices", CONTENTS["choices"], choices_list(result), *choice_figures(result)),
         html.section("torque", CONTENTS["torque"], *_torque(result, drawn)),
         *fit_sections(result, fitted),
@@ -58,7 +64,7 @@ def _head(result: Result) -> str:
     return f'<header><h1>{title}: identified parameters</h1><nav aria-label="contents">{links}</nav></header>'
 
 
-def _summary(result: Result) -> str:
+def _summary(result: Result, drawn: Sequence[Record]) -> str:
     judged = verdict(result)
     headline = f"<p><strong>{html.text(judged.headline)}</strong></p>"
     box = f'<div class="verdict {judged.level}">{headline}{html.paragraph(judged.sentence)}</div>'
@@ -68,26 +74,34 @@ def _summary(result: Result) -> str:
         *((f"raw residual, {name}", html.percent(r.raw.all)) for name, r in zip(names, result.residuals.values(), strict=True)),
         ("base parameters", result.estimate.base.rank),
         ("determined alone", f"{labels.count('determined')} of {len(labels)}"),
-        ("condition number", html.number(result.estimate.condition, 3)),
+        ("condition number", number(result.estimate.condition, 3)),
         ("every link possible", "yes" if result.physically_consistent else "no"),
     ]
+    if any(r.simulated for r in drawn):
+        numbers.append(("motion", "simulated" if all(r.simulated for r in drawn) else "partly simulated"))
     parts = [box, html.facts(numbers), residual_table(result)]
     if result.warnings:
         parts.append("<h3>Warnings</h3>" + html.listed(result.warnings, "warnings"))
     return html.section("summary", CONTENTS["summary"], *parts)
 
 
+def _about_torque(drawn: Sequence[Record]) -> str:
+    low = "the same after the low-pass of the fit, " if any(r.motion.decimator.ratio > 1 for r in drawn) else ""
+    below = "the difference of the filtered curves" if low else "their difference"
+    return (
+        f"Measured torque as recorded, {low}and the torque the model predicts from the motion; below each, {below}. "
+        "Dense stretches show their extremes."
+    )
+
+
 def _torque(result: Result, drawn: Sequence[Record]) -> list[str]:
-    parts: list[str] = [
-        html.paragraph(
-            "Measured torque as recorded, the same after the low-pass of the fit, and the torque the model predicts from the motion; "
-            "below each, the difference of the filtered curves. Dense stretches show their extremes."
-        )
-    ]
+    parts: list[str] = [html.paragraph(_about_torque(drawn))]
     for record in drawn:
-        title = "Identification" if record.name == "identification" else f"Validation: {record.name}"
+        title = "Identification" if record.name == IDENTIFICATION else f"Validation: {record.name}"
         parts.append(
-            f"<h3>{html.text(title)}</h3>{html.paragraph(record.source, 'soft') if record.name == 'identification' else ''}"
+            f"<h3>{html.text(title)}</h3>{html.paragraph(record.source, 'soft') if record.name == IDENTIFICATION else ''}"
         )
+        if record.simulated:
+            parts.append(html.paragraph(ON_SIMULATED_MOTION))
         parts += torque_figures(result, record)
     return parts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
 from collections.abc import Sequence
 from importlib.metadata import version
 
@@ -11,6 +10,7 @@ from inertica import __version__
 from inertica.identifiability.labels import INTERVAL, LABELS
 from inertica.report import html
 from inertica.report.data import Record
+from inertica.report.numbers import number, span, tidy
 from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS, LABEL_WORDS
 from inertica.robot.inertia import NAMES
 from inertica.workflow.result import Result
@@ -55,8 +55,8 @@ def standard_tables(result: Result) -> list[str]:
     for k, p in enumerate(layout.parameters):
         title = f"link {p.joint + 1}: {joints[p.joint].link}" if p.joint is not None else "several joints"
         groups.setdefault(title, []).append(_standard_row(result, k))
-    columns = ("name", "value", "± 95 %", "prior", "unit", "trust")
-    right = ("value", "± 95 %", "prior")
+    columns = ("name", "value", "95 % interval", "prior", "unit", "trust")
+    right = ("value", "95 % interval", "prior")
     tables = [html.table(title, columns, rows, right) for title, rows in groups.items()]
     key = html.listed(
         html.Raw(f"{html.label(word)} {html.text(LABEL_WORDS[word])}") for word in LABELS if word in result.labels.values()
@@ -66,21 +66,15 @@ def standard_tables(result: Result) -> list[str]:
 
 def _standard_row(result: Result, k: int) -> list[object]:
     p = result.parameters.layout.parameters[k]
-    values = (result.parameters.values[k], INTERVAL * result.std[k], result.description.prior.values[k])
-    value, interval, prior = (html.number(_tidy(float(v))) for v in values)
-    return [p.name, value, interval, prior, html.unit(p.unit), html.label(result.labels[p.name])]
-
-
-def _tidy(value: float) -> float:
-    """Rounding of a zero is shown as zero."""
-    return 0.0 if abs(value) < 1e-12 else value
+    value, prior = (number(tidy(x[k])) for x in (result.parameters.values, result.description.prior.values))
+    return [p.name, value, span(*result.intervals[k]), prior, html.unit(p.unit), html.label(result.labels[p.name])]
 
 
 def base_table(result: Result) -> str:
     """Base parameters with what they consist of."""
     e = result.estimate
     rows = [
-        [name, html.number(value), html.number(INTERVAL * spread), html.number(relative, 3), relation]
+        [name, number(value), number(INTERVAL * spread), number(relative, 3), relation]
         for name, value, spread, relative, relation in zip(
             e.base.names, e.beta, e.std, e.relative_std, e.base.relations, strict=True
         )
@@ -93,14 +87,7 @@ def base_table(result: Result) -> str:
 def trust_map(result: Result) -> str:
     """Links as rows, kinds of parameters as columns, each cell coloured and lettered by its trust label."""
     layout = result.parameters.layout
-    rows: list[dict[str, str]] = [{} for _ in layout.robot.joints]
-    extra = []
-    for p in layout.parameters:
-        numbered = re.fullmatch(r"(.*?\D)(\d+)", p.name)
-        if p.joint is not None and numbered and int(numbered[2]) == p.joint + 1:
-            rows[p.joint][numbered[1]] = p.name
-        else:
-            extra.append(p.name)
+    rows, extra = layout.cells()
     kinds = list(dict.fromkeys([*NAMES, *(kind for row in rows for kind in row)]))
     head = "".join(f'<th scope="col">{html.text(kind)}</th>' for kind in kinds)
     body = "".join(
@@ -134,7 +121,7 @@ def provenance(result: Result, drawn: Sequence[Record]) -> str:
         ["robot", f"{result.description.name}, {source.path}" + (f", card {source.card}" if source.card else "")],
         *[list[object]([name, origin]) for name, origin in result.logs.items()],
         ["method", f"{result.method}; {result.estimate.stop_reason}"],
-        ["residual standard deviations", ", ".join(html.number(float(s), 3) for s in result.estimate.sigma)],
+        ["residual standard deviations", ", ".join(number(float(s), 3) for s in result.estimate.sigma)],
         ["versions", ", ".join(versions)],
         ["time", ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.time.items())],
     ]

@@ -10,21 +10,24 @@ import numpy as np
 
 from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import Estimate, Need, Problem
+from inertica.estimators.intervals import standard_parameters
 from inertica.estimators.registry import METHODS, method
-from inertica.estimators.standard import nearest_prior
+from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.identifiability.labels import DETERMINED, trust_labels
 from inertica.logs.log import Log
 from inertica.logs.motion import Motion
 from inertica.logs.read import read_log
+from inertica.physical.stated import stated
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.validation.residuals import Residual
 from inertica.workflow.identify import HELD_OUT, LogLike, Settings, identify, joined
+from inertica.workflow.replay import later_part
 from inertica.workflow.result import Result, validated
 
-REFERENCE = "wls"
-"""The method that the common choices are made with."""
+REFERENCE, WITHOUT_POSITION = "wls", "didim"
+"""The method that the common choices are made with, and the one for logs without position."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,8 @@ def compare(
         validate: further logs, only predicted; without any, every method is fitted again without the last part of the logs.
         settings: what to fix; its method does not matter.
         progress: receives one line per step.
+
+    Logs without position are compared by methods that simulate the control loop; the others say what they lack.
     """
     say = progress or (lambda _: None)
     names = list(dict.fromkeys(methods or METHODS))
@@ -85,64 +90,106 @@ def compare(
         raise InputError("name at least one method to compare")
     for name in names:
         method(name)
-    common = replace(settings or Settings(), method=REFERENCE)
-    reference = identify(description, logs, validate=validate, settings=common, progress=say)
-    return Comparison(reference, tuple(_rows(reference, names, logs, validate, say)))
 
-
-def _rows(
-    reference: Result, names: Sequence[str], logs: Sequence[LogLike], validate: Sequence[LogLike], say: Callable[[str], None]
-) -> list[Row]:
     def read(source: LogLike) -> Log:
-        return source if isinstance(source, Log) else read_log(source, reference.description)
+        return source if isinstance(source, Log) else read_log(source, description)
 
-    fitted = [read(log) for log in logs]
-    data = _Data(
-        tuple(reference.motion(log) for log in fitted),
-        {name: reference.motion(read(log)) for name, log in zip(list(reference.residuals)[1:], validate, strict=False)},
-        () if validate else tuple((reference.motion(a), reference.motion(b)) for a, b in map(_cut, fitted)),
-    )
-    out = []
+    fitted, others = [read(log) for log in logs], [read(log) for log in validate]
+    chosen = settings or Settings()
+    measured = all("q" in log.signals for log in fitted)
+    common = replace(chosen, method=REFERENCE if measured else WITHOUT_POSITION)
+    reference = identify(description, fitted, validate=others, settings=common, progress=say)
+    reference = replace(reference, references=chosen.references)
+    data = _Data.of(reference, fitted, others)
+    rows = []
     for name in names:
         say(f"fitting by {name}")
-        out.append(_row(reference, name, data))
-    return out
+        rows.append(_row(reference, name, data))
+    return Comparison(reference, tuple(rows))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class _Piece:
+    """A log, or a part of it, and its motion; where no position was recorded, every method is judged on its own simulation.
+
+    Args:
+        log: the piece itself; the whole log when its motion must be simulated.
+        reference: what the controller followed, when stated apart from the log.
+        motion: as the common choices prepare it.
+        after: s, from where on a simulated motion is judged.
+    """
+
+    log: Log
+    reference: Trajectory | None
+    motion: Motion
+    after: float | None = None
+
+    @classmethod
+    def of(cls, common: Result, log: Log, k: int, fitted: bool = True) -> _Piece:
+        own = common.reference(k) if fitted or "qr" not in log.signals else None
+        return cls(log, own, common.motion(log, own))
+
+    @classmethod
+    def late(cls, common: Result, log: Log, k: int) -> _Piece:
+        """The part that a second fit leaves out."""
+        if "q" in log.signals:
+            return cls.of(common, log.sliced(t0=_border(log)), k)
+        return replace(cls.of(common, log, k), after=_border(log))
+
+    def seen(self, result: Result) -> Motion:
+        if "q" in self.log.signals:
+            return self.motion
+        found = result.motion(self.log, self.reference)
+        return found if self.after is None else later_part(found, self.after)
+
+
+@dataclass(frozen=True, eq=False)
 class _Data:
-    """Motions to fit, data set -> motion to predict, and (early, late) parts of what is fitted when there is none to predict."""
+    """What is fitted, data set -> what is predicted, and (early, late) parts of what is fitted when there is none to predict."""
 
-    fitted: tuple[Motion, ...]
-    others: Mapping[str, Motion]
-    parts: tuple[tuple[Motion, Motion], ...]
+    fitted: tuple[_Piece, ...]
+    others: Mapping[str, _Piece]
+    parts: tuple[tuple[_Piece, _Piece], ...]
+
+    @classmethod
+    def of(cls, common: Result, fitted: Sequence[Log], others: Sequence[Log]) -> _Data:
+        names, numbered = list(common.residuals)[1:], list(enumerate(fitted))
+        judged = enumerate(zip(names, others, strict=False), start=len(fitted))
+        parts = [(_Piece.of(common, x.sliced(t1=_border(x)), k), _Piece.late(common, x, k)) for k, x in numbered if not others]
+        return cls(
+            tuple(_Piece.of(common, log, k) for k, log in numbered),
+            {name: _Piece.of(common, log, k, fitted=False) for k, (name, log) in judged},
+            tuple(parts),
+        )
 
 
-def _cut(log: Log) -> tuple[Log, Log]:
-    """A log without its last part, and that part."""
+def _border(log: Log) -> float:
+    """Where the last part of a log begins."""
     t = log.t[np.isfinite(log.t)]
-    border = float(t[0] + (1.0 - HELD_OUT) * (t[-1] - t[0]))
-    return log.sliced(t1=border), log.sliced(t0=border)
+    return float(t[0] + (1.0 - HELD_OUT) * (t[-1] - t[0]))
 
 
 def _row(reference: Result, name: str, data: _Data) -> Row:
     estimator, start = method(name), time.perf_counter()
     description = reference.description
     loop = ControlLoop.of(description) if description.loop is not None and Need.LOOP in estimator.needs else None
-    problem = Problem(reference.estimate.base, data.fitted, description.prior, loop)
+    motions, early = tuple(p.motion for p in data.fitted), tuple(first.motion for first, _ in data.parts)
+    given = reference.references[: len(motions)]
+    said = stated(description).constraints
+    problem = Problem(reference.estimate.base, motions, description.prior, loop, references=given, constraints=said)
     try:
         problem.require(estimator)
         estimate = estimator.estimate(problem)
         seconds = time.perf_counter() - start
-        early = tuple(first for first, _ in data.parts)
         without = estimator.estimate(replace(problem, motions=early)) if early else None
+        result = replace(reference, estimate=estimate, parameters=_standard(reference, estimate))
+        residuals = {"identification": _residual(result, data.fitted)}
+        residuals |= {n: _residual(result, [piece]) for n, piece in data.others.items()}
+        if without is not None:
+            second = replace(reference, estimate=without, parameters=_standard(reference, without))
+            residuals["hold-out"] = _residual(second, [late for _, late in data.parts])
     except (InerticaError, np.linalg.LinAlgError) as error:
         return Row(name, failure=str(error))
-    result = replace(reference, estimate=estimate, parameters=_standard(reference, estimate))
-    residuals = {"identification": _residual(result, data.fitted)} | {n: _residual(result, [m]) for n, m in data.others.items()}
-    if without is not None:
-        second = replace(reference, estimate=without, parameters=_standard(reference, without))
-        residuals["hold-out"] = _residual(second, [late for _, late in data.parts])
     labels = trust_labels(estimate.base, estimate.beta, estimate.std)
     determined = list(labels.values()).count(DETERMINED)
     return Row(name, residuals, estimate.condition, result.physically_consistent, determined, seconds, estimate.iterations)
@@ -150,12 +197,13 @@ def _row(reference: Result, name: str, data: _Data) -> Row:
 
 def _standard(reference: Result, estimate: Estimate) -> Parameters:
     prior = reference.description.prior
-    chi = estimate.chi if estimate.chi is not None else nearest_prior(estimate.base, estimate.beta, prior)
+    chi = standard_parameters(estimate, prior)
     return Parameters(estimate.base.layout, chi, prior.shapes, "identified")
 
 
-def _residual(result: Result, motions: Sequence[Motion]) -> Residual:
+def _residual(result: Result, pieces: Sequence[_Piece]) -> Residual:
     description, parameters = result.description, result.parameters
+    motions = [piece.seen(result) for piece in pieces]
     if len(motions) > 1:
         return joined(description, parameters, motions)
     return validated(description, parameters, motions[0], result.estimate.base.engine)

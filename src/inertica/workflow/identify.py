@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
-from inertica.estimators.loop_simulation import replayed
+from inertica.estimators.intervals import noise_intervals, standard_intervals, standard_parameters
+from inertica.estimators.options import with_options
 from inertica.estimators.registry import METHODS, method
-from inertica.estimators.standard import nearest_prior, standard_covariance
 from inertica.estimators.torque_only import torque_only
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
@@ -28,6 +28,7 @@ from inertica.logs.prepare import prepare
 from inertica.logs.read import read_log
 from inertica.logs.recipe import Recipe
 from inertica.physical.cone import SolveError
+from inertica.physical.stated import Stated, stated
 from inertica.robot.description import Description
 from inertica.robot.friction import law
 from inertica.robot.layout import Parameters
@@ -40,8 +41,9 @@ from inertica.workflow.choice import Choice, Say
 from inertica.workflow.delay_choice import DelaySearch
 from inertica.workflow.filter_choice import FilterSearch, recipe_for
 from inertica.workflow.friction_choice import FrictionSearch, assumed_friction
-from inertica.workflow.inputs import check_logs
+from inertica.workflow.inputs import check_logs, check_references
 from inertica.workflow.method_choice import CONSISTENT, MethodSearch
+from inertica.workflow.replay import driven_log, later_part, moved, own_reference
 from inertica.workflow.result import Result, validated
 
 Array = NDArray[np.float64]
@@ -65,8 +67,10 @@ class Settings:
         delay: of the torque in s, a number or one per joint.
         friction: names of laws on all joints.
         velocity: differences or recorded.
-        references: what the controller followed, for methods that simulate it; the logs' own columns when not given.
-        estimate_gains: let methods that simulate the controller estimate its gains, too.
+        references: what the controller followed, for methods that simulate it; the logs' own columns when not given.  One for all
+            logs, one for each, or one for each and then one for each validation log.
+        options: of the method that was asked for, name -> word; see `inertica.estimators.options`.
+        estimate_gains: let methods that simulate the controller estimate its gains, too; the same as the option `estimate-gains`.
     """
 
     method: str = "auto"
@@ -76,7 +80,12 @@ class Settings:
     friction: tuple[str, ...] | None = None
     velocity: str | None = None
     references: tuple[Trajectory, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
     estimate_gains: bool = False
+
+    @property
+    def method_options(self) -> dict[str, str]:
+        return dict(self.options) | ({"estimate-gains": "yes"} if self.estimate_gains else {})
 
 
 def identify(
@@ -103,6 +112,15 @@ def identify(
         return _Identification(robot, logs, validate, chosen, progress or (lambda _: None)).run()
 
 
+def check_method(settings: Settings) -> None:
+    """Refuse a method or an option that there is not, before any work."""
+    if settings.method != "auto":
+        with_options(method(settings.method), settings.method_options)
+    elif settings.method_options:
+        listed = ", ".join(settings.method_options)
+        raise InputError(f"options of a method ({listed}) need the method they belong to; state it, too")
+
+
 class _Identification:
     def __init__(
         self, robot: str | Path | Description, logs: Sequence[LogLike], validate: Sequence[LogLike], settings: Settings, say: Say
@@ -112,14 +130,15 @@ class _Identification:
         self._last_base: BaseModel | None = None
         self.choices: list[Choice] = []
         self.warnings: list[str] = []
-        if settings.method != "auto" and settings.method not in METHODS:
-            method(settings.method)
+        self.stated = Stated()
+        check_method(settings)
         if not logs:
             raise InputError("identify needs at least one log")
         with self._stage("read"):
             self.description = robot if isinstance(robot, Description) else load(robot)
             self.logs = [self._read(x) for x in logs]
             self.validation = {self._name(x): self._read(x) for x in validate}
+        check_references(len(settings.references), len(self.logs), len(self.validation))
         if not self.torque_only:
             check_logs(self.logs)
         for log in self.logs:
@@ -128,36 +147,44 @@ class _Identification:
     def run(self) -> Result:
         with self._stage("choose"):
             recipe = self._without_position() if self.torque_only else self._preprocessing()
-            motions = [self._prepared(log, recipe) for log in self.logs]
+            motions = [self._prepared(log, recipe, k) for k, log in enumerate(self.logs)]
             self._check_motion(motions)
             description = self._friction(motions)
         base = self._base(description)
         self.warnings += base.warnings
+        self.stated = stated(description)
         problem = self._problem(base, motions, description)
         with self._stage("choose"):
             estimator = self._method(problem)
         with self._stage("fit"):
             estimator, estimate = self._estimated(estimator, problem)
-        self.warnings += estimate.warnings
+        self.warnings += [*estimate.warnings, *self._about_constraints(estimator)]
         parameters = self._standard(estimate, description)
-        motions = replayed(problem, estimate.beta) if self.torque_only else motions
+        if self.torque_only or "drive" in estimate.settings:
+            motions = [moved(description, estimate, recipe, log, self._reference(k)) for k, log in enumerate(self.logs)]
         with self._stage("validate"):
             residuals = self._residuals(description, parameters, estimate, motions, estimator)
-        result = self._result(description, estimate, parameters, recipe, residuals)
+        with self._stage("intervals"):
+            intervals = self._intervals(estimate, problem, description)
+        result = self._result(description, estimate, parameters, recipe, residuals, intervals)
         self._judge(result)
-        return replace(result, warnings=tuple(self.warnings), time=dict(self.time))
+        needed = any("q" not in log.signals for log in (*self.logs, *self.validation.values()))
+        references = self.settings.references if needed else ()
+        return replace(result, warnings=tuple(self.warnings), time=dict(self.time), references=references)
 
     def _result(
-        self, description: Description, estimate: Estimate, parameters: Parameters, recipe: Recipe, residuals: dict[str, Residual]
+        self,
+        description: Description,
+        estimate: Estimate,
+        parameters: Parameters,
+        recipe: Recipe,
+        residuals: dict[str, Residual],
+        intervals: Array,
     ) -> Result:
-        base = estimate.base
-        spread = np.sqrt(np.maximum(np.diag(standard_covariance(base, estimate.covariance, description.prior)), 0.0))
-        labels = trust_labels(base, estimate.beta, estimate.std)
-        known = {"determined", "weak"}
-        std = np.array([s if labels[name] in known else np.inf for name, s in zip(base.layout.names, spread, strict=True)])
+        labels = trust_labels(estimate.base, estimate.beta, estimate.std, intervals=intervals)
         logs = {"identification": ", ".join(str(log.origin) for log in self.logs)}
         logs |= {name: str(log.origin) for name, log in self.validation.items()}
-        return Result(description, estimate, parameters, std, labels, recipe, tuple(self.choices), residuals, logs=logs)
+        return Result(description, estimate, parameters, intervals, labels, recipe, tuple(self.choices), residuals, logs=logs)
 
     def _read(self, source: LogLike) -> Log:
         log = source if isinstance(source, Log) else read_log(source, self.description)
@@ -178,20 +205,38 @@ class _Identification:
 
     def _without_position(self) -> Recipe:
         """Nothing is filtered, since there is nothing to filter."""
-        self._fixed("filter", "none: no position was recorded, and the simulated motion needs no filter")
+        why = "none: no position was recorded, and the simulated motion needs no filter"
+        self.choices.append(Choice("filter", "none", why))
         return Recipe(filter=Unfiltered(), decimate=self.settings.decimate, delay=self.settings.delay or 0.0)
 
-    def _prepared(self, log: Log, recipe: Recipe) -> Motion:
-        if "q" in log.signals:
-            return prepare(log, recipe)
-        given = self.settings.references
-        return torque_only(log, recipe, given[min(self.logs.index(log), len(given) - 1)] if given else None)
+    def _prepared(self, log: Log, recipe: Recipe, k: int) -> Motion:
+        """The k-th log, or a slice of it, for the fit."""
+        return prepare(log, recipe) if "q" in log.signals else torque_only(log, recipe, self._reference(k))
+
+    def _reference(self, k: int) -> Trajectory | None:
+        """What the controller followed in the k-th log, validation logs counted after the others."""
+        return own_reference(self.settings.references, k)
+
+    def _validation_motion(self, k: int, log: Log, description: Description, estimate: Estimate, recipe: Recipe) -> Motion:
+        """The k-th validation log; its own reference columns come before a trajectory stated for all."""
+        given = None if "qr" in log.signals else self._reference(len(self.logs) + k)
+        return moved(description, estimate, replace(recipe, rate=None), log, given)
 
     def _problem(self, base: BaseModel, motions: Sequence[Motion], description: Description) -> Problem:
         """With the control loop when the method asked for simulates it."""
         needs = frozenset() if self.settings.method == "auto" else method(self.settings.method).needs
         loop = ControlLoop.of(description) if Need.LOOP in needs else None
-        return Problem(base, tuple(motions), description.prior, loop, references=self.settings.references)
+        given = self.settings.references[: len(motions)]
+        return Problem(base, tuple(motions), description.prior, loop, references=given, constraints=self.stated.constraints)
+
+    def _about_constraints(self, estimator: Estimator) -> list[str]:
+        """What became of the constraints that the card states."""
+        notes = list(self.stated.notes)
+        honoured = estimator.name.startswith(CONSISTENT) or hasattr(estimator, "constraints")
+        if self.stated.constraints and not honoured:
+            listed = ", ".join(name for name in METHODS if name.startswith(CONSISTENT))
+            notes.append(f"the card's constraints are used by physically consistent methods only ({listed})")
+        return notes
 
     def _name(self, source: LogLike) -> str:
         return str(source.origin) if isinstance(source, Log) else str(source)
@@ -238,7 +283,8 @@ class _Identification:
         description = self._with_fixed_friction()
         if self.torque_only and not description.friction_stated:
             description = assumed_friction(description)
-            self._fixed("friction", "viscous and coulomb, assumed since no position was recorded")
+            why = "viscous and coulomb: assumed, since no position was recorded that laws could be compared on"
+            self.choices.append(Choice("friction", "viscous and coulomb", why))
             return description
         if description.friction_stated:
             self._fixed("friction", "as the card or the command states")
@@ -249,15 +295,10 @@ class _Identification:
 
     def _method(self, problem: Problem) -> Estimator:
         if self.settings.method != "auto":
-            self._fixed("method", self.settings.method)
-            estimator = method(self.settings.method)
-            if self.settings.estimate_gains:
-                if not hasattr(estimator, "estimate_gains"):
-                    raise InputError(
-                        f"method '{estimator.name}' does not simulate the controller, so it cannot estimate its gains"
-                    )
-                estimator = replace(estimator, estimate_gains=True)  # type: ignore[type-var]
-            return estimator
+            options = self.settings.method_options
+            listed = "".join(f", {name} {word}" for name, word in options.items())
+            self._fixed("method", f"{self.settings.method}{listed}")
+            return with_options(method(self.settings.method), options)
         self.say("method: comparing on data left out")
         estimator, choice = MethodSearch(problem).run()
         self.choices.append(choice)
@@ -277,8 +318,16 @@ class _Identification:
             return plain, plain.estimate(problem)
 
     def _standard(self, estimate: Estimate, description: Description) -> Parameters:
-        chi = estimate.chi if estimate.chi is not None else nearest_prior(estimate.base, estimate.beta, description.prior)
+        chi = standard_parameters(estimate, description.prior)
         return Parameters(description.layout, chi, description.prior.shapes, "identified")
+
+    def _intervals(self, estimate: Estimate, problem: Problem, description: Description) -> Array:
+        """(P, 2) of the standard parameters; where those with constraints are not found, those without, and a warning."""
+        try:
+            return standard_intervals(estimate, problem, description.prior)
+        except SolveError as error:
+            self.warnings.append(f"intervals leave the constraints out of account, those with them failed ({error})")
+            return noise_intervals(estimate, description.prior)
 
     def _residuals(
         self, description: Description, parameters: Parameters, estimate: Estimate, motions: list[Motion], estimator: Estimator
@@ -286,28 +335,32 @@ class _Identification:
         engine = estimate.base.engine
         parts = [validated(description, parameters, m, engine) for m in motions]
         out = {"identification": parts[0] if len(parts) == 1 else joined(description, parameters, motions)}
-        for name, log in self.validation.items():
-            recipe = motions[0].recipe if log.dq is not None else replace(motions[0].recipe, velocity="differences")
-            out[name] = validated(description, parameters, prepare(log, replace(recipe, rate=None)), engine)
-            out[name] = replace(out[name], d_q=position_error(description, parameters, log))
+        for k, (name, log) in enumerate(self.validation.items()):
+            motion = self._validation_motion(k, log, description, estimate, motions[0].recipe)
+            out[name] = validated(description, parameters, motion, engine)
+            out[name] = replace(out[name], d_q=_position_error(description, parameters, log))
         if len(self.logs) == 1:
-            out["identification"] = replace(out["identification"], d_q=position_error(description, parameters, self.logs[0]))
-        if not self.validation and not self.torque_only:
+            out["identification"] = replace(out["identification"], d_q=_position_error(description, parameters, self.logs[0]))
+        if not self.validation:
             out["hold-out"] = self._hold_out(description, estimate, motions, estimator)
         return out
 
     def _hold_out(self, description: Description, estimate: Estimate, motions: list[Motion], estimator: Estimator) -> Residual:
         """The same method fitted without the last part of every log, judged on that part."""
         self.say("validate: fitting without the last fifth of the data")
-        early, late = [], []
-        for log, motion in zip(self.logs, motions, strict=True):
-            t = log.t[np.isfinite(log.t)]
-            border = t[0] + (1.0 - HELD_OUT) * (t[-1] - t[0])
-            recipe = replace(motion.recipe, rate=None)
-            early.append(prepare(log.sliced(t1=border), recipe))
-            late.append(prepare(log.sliced(t0=border), recipe))
+        spans = [log.t[np.isfinite(log.t)] for log in self.logs]
+        borders = [float(t[0] + (1.0 - HELD_OUT) * (t[-1] - t[0])) for t in spans]
+        recipes = [replace(motion.recipe, rate=None) for motion in motions]
+        listed = list(enumerate(zip(self.logs, borders, recipes, strict=True)))
+        early = [self._prepared(log.sliced(t1=border), recipe, k) for k, (log, border, recipe) in listed]
         without = estimator.estimate(self._problem(estimate.base, early, description))
         parameters = self._standard(without, description)
+        late = [
+            prepare(driven_log(log.sliced(t0=border), without), recipe)
+            if "q" in log.signals
+            else later_part(moved(description, without, recipe, log, self._reference(k)), border)
+            for k, (log, border, recipe) in listed
+        ]
         if len(late) == 1:
             return validated(description, parameters, late[0], estimate.base.engine)
         return joined(description, parameters, late)
@@ -341,6 +394,11 @@ class _Identification:
         start = time.perf_counter()
         yield
         self.time[name] = self.time.get(name, 0.0) + time.perf_counter() - start
+
+
+def _position_error(description: Description, parameters: Parameters, log: Log) -> float | None:
+    """d_q of a log that has a position."""
+    return position_error(description, parameters, log) if "q" in log.signals else None
 
 
 def joined(description: Description, parameters: Parameters, motions: Sequence[Motion]) -> Residual:

@@ -39,6 +39,13 @@ def check_logs(logs: Sequence[Log]) -> None:
             raise InputError(f"{_names(logs)}: the torque of joint {j + 1} ({name}) is zero throughout; was it recorded?")
 
 
+def check_references(stated: int, logs: int, validation: int) -> None:
+    """Trajectories that the controller followed: none, one for all logs, one for each, or one for validation logs, too."""
+    if stated not in (0, 1, logs, logs + validation):
+        each = f"{logs} (one for each log)" + (f" or {logs + validation} (validation logs, too)" if validation else "")
+        raise InputError(f"{stated} reference trajectories were stated; state one for all logs, or {each}")
+
+
 def joint_moves(logs: Sequence[Log], j: int) -> bool:
     """Whether a joint moves in any of the logs."""
     return any(np.ptp(q[np.isfinite(q)]) > STILL for q in (log.need("q")[:, j] for log in logs) if np.isfinite(q).any())

@@ -16,17 +16,21 @@ from numpy.typing import NDArray
 
 from inertica.errors import FileError, InputError
 from inertica.estimators.base import Estimate
-from inertica.logs.filters import Butterworth
+from inertica.excitation.files import load_trajectory, save_trajectory
+from inertica.excitation.trajectory import Trajectory
+from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK
+from inertica.logs.filters import Butterworth, Unfiltered
 from inertica.logs.log import Log
 from inertica.logs.motion import Motion
-from inertica.logs.prepare import prepare
 from inertica.logs.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
+from inertica.robot.load import CARD
 from inertica.robot.load import load as load_robot
 from inertica.robot.options import friction_terms, friction_text
 from inertica.validation.residuals import Relative, Residual, residual
 from inertica.workflow.choice import Choice
+from inertica.workflow.replay import moved, own_reference
 
 Array = NDArray[np.float64]
 
@@ -36,7 +40,9 @@ NEXT_TO_NOTHING = 1e-9
 STOP = 0.25
 """s; a joint that rests longer has stopped."""
 
-RESULT, ARRAYS, CARD = "result.json", "result.npz", "robot.yaml"
+RESULT, ARRAYS = "result.json", "result.npz"
+REFERENCE = "reference"
+"""Files of the trajectories that the controller followed, numbered."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +53,7 @@ class Result:
         description: the robot with the terms that were identified; its prior is what was known before.
         estimate: base parameters with their covariance.
         parameters: standard parameters, those nearest the prior among all that explain the data equally well.
-        std: (P,) standard deviations that the data's noise causes in them.
+        intervals: (P, 2) 95 % intervals of them, infinite where neither data nor a method's constraints and prior set a limit.
         labels: parameter -> trust label.
         recipe: how logs become motions.
         choices: decisions, automatic or the user's.
@@ -55,12 +61,14 @@ class Result:
         time: stage -> seconds.
         warnings: one sentence each.
         logs: data set -> where it came from.
+        references: what the controller followed in logs without position, one for all or one for each, those of validation logs
+            last; empty when the logs themselves say it.
     """
 
     description: Description
     estimate: Estimate
     parameters: Parameters
-    std: Array
+    intervals: Array
     labels: Mapping[str, str]
     recipe: Recipe
     choices: tuple[Choice, ...]
@@ -68,6 +76,13 @@ class Result:
     time: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     logs: Mapping[str, str] = field(default_factory=dict)
+    references: tuple[Trajectory, ...] = ()
+
+    @property
+    def std(self) -> Array:
+        """(P,) standard deviations of normal distributions with the same intervals; infinite where data tell sums only, or nothing."""
+        own = np.array([self.labels[name] in (DETERMINED, WEAK, FIXED) for name in self.parameters.layout.names])
+        return np.where(own, np.diff(self.intervals, axis=1)[:, 0] / (2.0 * INTERVAL), np.inf)
 
     @property
     def method(self) -> str:
@@ -83,19 +98,27 @@ class Result:
         listed = zip(self.parameters.layout.parameters, self.parameters.values, strict=True)
         return [p.name for p, value in listed if p.kind not in ("inertia", "mass") and value < p.lower - 1e-12]
 
-    def motion(self, log: Log) -> Motion:
-        """A log prepared as the identification logs were."""
-        velocity = self.recipe.velocity if log.dq is not None else "differences"
-        return prepare(log, replace(self.recipe, velocity=velocity))
+    def reference(self, k: int = 0) -> Trajectory | None:
+        """What the controller followed in the k-th log, validation logs after the others, when it was stated apart from the logs."""
+        return own_reference(self.references, k)
 
-    def predict(self, log: Log) -> Array:
-        """(M, n) torques at the samples of a log."""
-        motion = self.motion(log)
+    def motion(self, log: Log, reference: Trajectory | None = None) -> Motion:
+        """A log prepared as the identification logs were; without position, the loop simulated along the reference.
+
+        Args:
+            log: of the same robot.
+            reference: what the controller followed; the log's own columns when not given.
+        """
+        return moved(self.description, self.estimate, self.recipe, log, reference)
+
+    def predict(self, log: Log, reference: Trajectory | None = None) -> Array:
+        """(M, n) torques at the samples of a log; see `motion`."""
+        motion = self.motion(log, reference)
         return motion.at_samples(self._torque(motion))
 
-    def validate(self, log: Log) -> Residual:
-        """Figures of merit on a log."""
-        return validated(self.description, self.parameters, self.motion(log))
+    def validate(self, log: Log, reference: Trajectory | None = None) -> Residual:
+        """Figures of merit on a log; see `motion`."""
+        return validated(self.description, self.parameters, self.motion(log, reference))
 
     def _torque(self, motion: Motion) -> Array:
         return predicted_torque(self.parameters, motion, self.estimate.base.engine)
@@ -104,8 +127,9 @@ class Result:
         """Everything as plain data, with the names of the command line's JSON."""
         base, estimate = self.estimate.base, self.estimate
         listed = zip(
-            self.parameters.layout.parameters, self.parameters.values, self.std, self.description.prior.values, strict=True
-        )
+            self.parameters.layout.parameters, self.parameters.values, self.std, self.intervals, self.description.prior.values,
+            strict=True,
+        )  # fmt: skip
         grouped = zip(base.names, estimate.beta, estimate.std, base.relations, strict=True)
         chosen = next((c for c in self.choices if c.subject == "filter"), None)
         return {
@@ -117,13 +141,22 @@ class Result:
             "physically_consistent": self.physically_consistent,
             "residual": {name: r.document() for name, r in self.residuals.items()},
             "parameters": [
-                {"name": p.name, "value": v, "std": s, "prior": before, "label": self.labels[p.name], "unit": p.unit}
-                for p, v, s, before in listed
+                {
+                    "name": p.name,
+                    "value": v,
+                    "std": s,
+                    "interval": list(ends),
+                    "prior": before,
+                    "label": self.labels[p.name],
+                    "unit": p.unit,
+                }
+                for p, v, s, ends, before in listed
             ],
             "base": [{"name": n, "value": v, "std": s, "relation": r} for n, v, s, r in grouped],
             "sigma": list(estimate.sigma),
             "choices": [asdict(c) for c in self.choices],
             "stop_reason": estimate.stop_reason,
+            "estimate": {"settings": dict(estimate.settings), "simulations": estimate.simulations},
             "time": dict(self.time),
             "logs": dict(self.logs),
             "warnings": list(self.warnings),
@@ -136,10 +169,13 @@ class Result:
         _write_card(self.description, target)
         e = self.estimate
         arrays = {"beta": e.beta, "covariance": e.covariance, "plain_covariance": e.plain_covariance, "sigma": e.sigma}
-        arrays |= {"unresolved": e.unresolved, "chi": self.parameters.values, "shapes": self.parameters.shapes, "std": self.std}
-        arrays |= {"prior": self.description.prior.values}
+        arrays |= {"unresolved": e.unresolved, "chi": self.parameters.values, "shapes": self.parameters.shapes}
+        arrays |= {"intervals": self.intervals, "prior": self.description.prior.values}
         np.savez(target / ARRAYS, allow_pickle=False, **arrays)
+        for k, trajectory in enumerate(self.references):
+            save_trajectory(trajectory, target / f"{REFERENCE}{k + 1}.yaml")
         document = self.document() | {"recipe": _recipe_document(self.recipe), "iterations": e.iterations}
+        document["references"] = len(self.references)
         text = json.dumps(finite(document), indent=1, ensure_ascii=False)
         (target / RESULT).write_text(text + "\n", encoding="utf-8")
         return target
@@ -168,7 +204,7 @@ class Result:
         estimate = Estimate(
             document["method"], base, arrays["beta"], arrays["covariance"], arrays["plain_covariance"], arrays["sigma"],
             document["condition"] or math.inf, arrays["unresolved"],
-            iterations=document["iterations"], stop_reason=document["stop_reason"],
+            iterations=document["iterations"], stop_reason=document["stop_reason"], **document.get("estimate", {}),
         )  # fmt: skip
         prior = Parameters(description.layout, arrays["prior"], arrays["shapes"], description.prior.origin)
         choices = tuple(Choice(**c) for c in document["choices"])
@@ -176,7 +212,7 @@ class Result:
             replace(description, prior=prior),
             estimate,
             Parameters(description.layout, arrays["chi"], arrays["shapes"], "identified"),
-            arrays["std"],
+            arrays["intervals"],
             {p["name"]: p["label"] for p in document["parameters"]},
             _recipe(document["recipe"]),
             choices,
@@ -184,6 +220,7 @@ class Result:
             document["time"],
             tuple(document["warnings"]),
             document["logs"],
+            references=tuple(load_trajectory(source / f"{REFERENCE}{k + 1}.yaml") for k in range(document.get("references", 0))),
         )
 
 
@@ -262,10 +299,12 @@ def _write_card(description: Description, folder: Path) -> None:
 
 
 def _recipe_document(recipe: Recipe) -> dict[str, Any]:
-    cutoff = recipe.filter.cutoff if isinstance(recipe.filter, Butterworth) else None
-    if cutoff is None:
+    if isinstance(recipe.filter, Butterworth):
+        cutoff, order = recipe.filter.cutoff, recipe.filter.order
+    elif isinstance(recipe.filter, Unfiltered):
+        cutoff, order = None, 0
+    else:
         raise InputError(f"a result with the filter {type(recipe.filter).__name__} cannot be saved; use a Butterworth filter")
-    order = recipe.filter.order if isinstance(recipe.filter, Butterworth) else 4
     delay = list(recipe.delay) if isinstance(recipe.delay, tuple) else recipe.delay
     return {
         "cutoff": cutoff, "order": order, "delay": delay, "velocity": recipe.velocity, "decimate": recipe.decimate,
@@ -275,7 +314,8 @@ def _recipe_document(recipe: Recipe) -> dict[str, Any]:
 
 def _recipe(document: Mapping[str, Any]) -> Recipe:
     keys = dict(document)
-    chosen = Butterworth(order=keys.pop("order"), cutoff=keys.pop("cutoff"))
+    order, cutoff = keys.pop("order"), keys.pop("cutoff")
+    chosen = Butterworth(order=order, cutoff=cutoff) if order else Unfiltered()
     delay = keys.pop("delay")
     return Recipe(filter=chosen, delay=tuple(delay) if isinstance(delay, list) else delay, **keys)
 

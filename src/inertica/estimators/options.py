@@ -1,0 +1,164 @@
+"""Options of methods by the names users type: `start=regular`, `stop=either`, `horizon=0.2`.
+
+The fields of a method are its options.  Numbers, switches and words are read by the type of their field; what holds an object has a
+line in `READERS` that says which field it sets and how a word becomes that object.
+"""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from inertica.errors import InputError, nearest
+from inertica.estimators.base import Estimator
+from inertica.estimators.iteration import Stop
+from inertica.estimators.optimisers import OPTIMISERS
+from inertica.estimators.registry import METHODS
+from inertica.estimators.start import STARTS
+
+SWITCH = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
+RULES = ("both", "either")
+BY_NAME = frozenset({"consistent"})
+"""Fields that the name of a method states: pc-clie."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How a word becomes the value of a field.
+
+    Args:
+        field: of the method.
+        read: word, present value -> new value.
+        words: what there is to choose from; empty for numbers.
+    """
+
+    field: str
+    read: Callable[[str, Any], object]
+    words: tuple[str, ...] = ()
+
+
+def _one_of(made: Mapping[str, Callable[[], object]], what: str, word: str, _: object) -> object:
+    if word not in made:
+        raise InputError(f"unknown {what} '{word}'; {nearest(word, made)}")
+    return made[word]()
+
+
+def _rule(word: str, stop: Stop) -> Stop:
+    if word not in RULES:
+        raise InputError(f"the iteration stops when '{RULES[0]}' criteria are met or '{RULES[1]}' is, not '{word}'")
+    return replace(stop, rule=word)  # type: ignore[arg-type]
+
+
+def _limit(word: str, stop: Stop) -> Stop:
+    return replace(stop, limit=_whole("iterations", word))
+
+
+def _tolerance(word: str, stop: Stop) -> Stop:
+    value = _number("tolerance", word)
+    return replace(stop, residual=value, step=value)
+
+
+READERS: dict[str, Reader] = {
+    "start": Reader("start", partial(_one_of, STARTS, "start"), tuple(STARTS)),
+    "optimiser": Reader("optimiser", partial(_one_of, OPTIMISERS, "optimiser"), tuple(OPTIMISERS)),
+    "stop": Reader("stop", _rule, RULES),
+    "iterations": Reader("stop", _limit),
+    "tolerance": Reader("stop", _tolerance),
+}
+"""Options whose field holds an object; a new one is a line here."""
+
+
+def with_options(method: Estimator, options: Mapping[str, str]) -> Estimator:
+    """The method with these options; one that it does not have is refused, naming the methods that have it.
+
+    Args:
+        method: with its defaults.
+        options: name -> word.
+    """
+    for name, word in options.items():
+        reader = _reader(method, name)
+        if reader is None:
+            raise InputError(_missing(method, name))
+        method = replace(method, **{reader.field: reader.read(word, getattr(method, reader.field))})  # type: ignore[type-var]
+    return method
+
+
+def option_names(method: Estimator) -> tuple[str, ...]:
+    """Everything that can be stated for a method."""
+    own = {f.name for f in fields(method)}  # type: ignore[arg-type]
+    plain = [name.replace("_", "-") for name in sorted(own) if _plain(method, name) is not None]
+    return (*(name for name, reader in READERS.items() if reader.field in own), *plain)
+
+
+def _reader(method: Estimator, name: str) -> Reader | None:
+    if name in READERS and _has(method, READERS[name].field):
+        return READERS[name]
+    return _plain(method, name.replace("-", "_"))
+
+
+def _missing(method: Estimator, name: str) -> str:
+    others = [other for other, make in METHODS.items() if _reader(make(), name) is not None]
+    if others:
+        return f"method '{method.name}' has no option '{name}'; {', '.join(others)} have it"
+    return f"no method has an option '{name}'; {nearest(name, option_names(method))}"
+
+
+def _has(method: Estimator, field: str) -> bool:
+    if not is_dataclass(method) or field in getattr(method, "without", ()):
+        return False
+    return any(f.name == field and f.init for f in fields(method))
+
+
+def _plain(method: Estimator, field: str) -> Reader | None:
+    """The reader of a field of plain type; None for one that holds anything else, or is not there."""
+    if not _has(method, field) or field in READERS or field in BY_NAME:
+        return None
+    kind: Any = get_type_hints(type(method))[field]
+    optional = get_origin(kind) in (Union, types.UnionType) and type(None) in get_args(kind)
+    if optional:
+        kind = Union[tuple(k for k in get_args(kind) if k is not type(None))]  # noqa: UP007
+    words = tuple(str(w) for w in get_args(kind)) if get_origin(kind) is Literal else ()
+    if not words and kind not in _TYPES:
+        return None
+
+    def read(word: str, _: object) -> object:
+        if optional and word == "none":
+            return None
+        if words and word not in words:
+            raise InputError(f"unknown {field.replace('_', '-')} '{word}'; {nearest(word, words)}")
+        return word if words else _TYPES[kind](field.replace("_", "-"), word)
+
+    return Reader(field, read, words)
+
+
+def _number(name: str, word: str) -> float:
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"the option '{name}' takes a number, not '{word}'")
+    return value
+
+
+def _whole(name: str, word: str) -> int:
+    if not word.isdecimal():
+        raise InputError(f"the option '{name}' takes a whole number, not '{word}'")
+    return int(word)
+
+
+def _switch(name: str, word: str) -> bool:
+    if word not in SWITCH:
+        raise InputError(f"the option '{name}' is on or off: state yes or no, not '{word}'")
+    return SWITCH[word]
+
+
+def _word(name: str, word: str) -> str:
+    return word
+
+
+_TYPES: dict[Any, Callable[[str, str], object]] = {bool: _switch, int: _whole, float: _number, str: _word}

@@ -1,0 +1,93 @@
+"""Logs as motions for a result: prepared where the position was recorded, simulated where it was not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.errors import InerticaError
+from inertica.estimators.base import Estimate, Problem
+from inertica.estimators.loop_simulation import at_rows, replayed
+from inertica.estimators.torque_only import torque_only
+from inertica.excitation.trajectory import Trajectory
+from inertica.experiment.loop import ControlLoop
+from inertica.logs.filters import Butterworth, Unfiltered
+from inertica.logs.log import Log
+from inertica.logs.motion import Motion
+from inertica.logs.prepare import prepare
+from inertica.logs.recipe import Recipe
+from inertica.robot.description import Description
+
+SIMULATED = "no position was recorded; the motion is that of the control loop simulated with the identified parameters"
+
+
+def moved(description: Description, estimate: Estimate, recipe: Recipe, log: Log, reference: Trajectory | None = None) -> Motion:
+    """A log as the motion that predictions are made from.
+
+    A result of logs without position has no filter; a log with one then goes through the papers' default.
+
+    Args:
+        description: of the robot, with its loop when the log has no position.
+        estimate: what the loop is simulated with.
+        recipe: of the identification.
+        log: with or without position.
+        reference: what the controller followed; the log's own columns when not given.
+    """
+    log = driven_log(log, estimate)
+    if "q" not in log.signals:
+        return _simulated(description, estimate, recipe, log, reference)
+    velocity = recipe.velocity if log.dq is not None else "differences"
+    chosen = Butterworth() if isinstance(recipe.filter, Unfiltered) else recipe.filter
+    return prepare(log, replace(recipe, filter=chosen, velocity=velocity))
+
+
+def driven_log(log: Log, estimate: Estimate) -> Log:
+    """The log with torques by the drive gains that were estimated with the parameters, where its torques come from currents."""
+    drive = estimate.settings.get("drive")
+    if drive is None or "i" not in log.signals:
+        return log
+    factors = np.asarray(drive, float)
+    listed = ", ".join(f"{x:.4g}" for x in factors)
+    words = f"torques from currents were multiplied by the estimated drive gains over the stated ones: {listed}"
+    return replace(log, signals={**log.signals, "tau": log.need("tau") * factors}, notes=(*log.notes, words))
+
+
+def own_reference(references: Sequence[Trajectory], k: int) -> Trajectory | None:
+    """That of the k-th log, among trajectories of which there is one for all logs or one for each; None when the log must say it."""
+    if len(references) == 1:
+        return references[0]
+    return references[k] if k < len(references) else None
+
+
+def later_part(motion: Motion, t0: float) -> Motion:
+    """What lies after t0, for judging; simulations must begin where the log does."""
+    rest = at_rows(motion, slice(int(np.searchsorted(motion.t, t0)), None))
+    return replace(rest, log=motion.log.sliced(t0=t0))
+
+
+def is_simulated(motion: Motion) -> bool:
+    """Whether the motion stands for a position that was not recorded."""
+    return "q" not in motion.log.signals
+
+
+def _simulated(description: Description, estimate: Estimate, recipe: Recipe, log: Log, reference: Trajectory | None) -> Motion:
+    motion = torque_only(log, recipe, reference)
+    given = () if reference is None else (reference,)
+    problem = Problem(estimate.base, (motion,), description.prior, ControlLoop.of(description), references=given)
+    try:
+        (found,) = replayed(problem, estimate.beta, _gains(estimate))
+    except InerticaError as error:
+        raise InerticaError(
+            f"{error} ({estimate.method}: {estimate.stop_reason}); try another start, or check the loop"
+        ) from None
+    return replace(found, done={**found.done, "position": SIMULATED})
+
+
+def _gains(estimate: Estimate) -> dict[str, NDArray[np.float64]]:
+    """Gains of the loop that were estimated or re-tuned, name -> (n,)."""
+    stated = estimate.settings.get("gains", {})
+    assert isinstance(stated, Mapping)
+    return {str(name): np.asarray(values, float) for name, values in stated.items()}

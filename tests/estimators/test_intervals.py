@@ -1,0 +1,104 @@
+"""Intervals of standard parameters: with coloured residuals, with constraints, and for methods that have neither."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.signal import lfilter
+
+from estimators.simulated import exact_motion, noisy, robot
+from inertica.estimators.base import Problem
+from inertica.estimators.covariance import hac
+from inertica.estimators.evidence import Evidence
+from inertica.estimators.intervals import consistent_intervals, noise_intervals, standard_intervals
+from inertica.estimators.least_squares import Wls, joint_sigmas
+from inertica.estimators.observe import System
+from inertica.estimators.registry import method
+from inertica.identifiability.labels import DETERMINED, WEAK, trust_labels
+
+NAME = "scara4"
+
+
+def problem_of(seed: int, colour: float = 0.9, level: float = 1.0, ratio: int = 1) -> Problem:
+    """Torque noise that a first-order filter has coloured."""
+    description, base = robot(NAME)
+    motion = exact_motion(description.prior, duration=6.0, seed=3, ratio=ratio)
+    white = np.random.default_rng(seed).normal(size=motion.tau.shape)
+    error = lfilter([np.sqrt(1.0 - colour**2)], [1.0, -colour], white, axis=0)
+    return Problem(base, (noisy(motion, level * error),), description.prior)
+
+
+def test_evidence_says_what_the_covariance_says() -> None:
+    problem = problem_of(0)
+    found = Wls().estimate(problem)
+    R, z = found.evidence.whitened()
+    assert np.linalg.solve(R, z) == pytest.approx(found.beta, rel=1e-7)
+    assert np.linalg.inv(R.T @ R) == pytest.approx(found.covariance, rel=1e-6, abs=1e-12 * np.abs(found.covariance).max())
+
+
+def test_evidence_without_colour_is_the_system_itself() -> None:
+    system = System(problem_of(1))
+    stacked = system.stacked(1.0 / joint_sigmas(system))
+    R, z = Evidence(stacked.R, stacked.z).whitened()
+    assert pytest.approx(stacked.R.T @ stacked.R, rel=1e-9, abs=1e-9) == R.T @ R
+    assert R.T @ z == pytest.approx(stacked.R.T @ stacked.z, rel=1e-9, abs=1e-9)
+
+
+def test_unresolved_directions_have_no_evidence() -> None:
+    R = np.diag([2.0, 0.0, 1.0])
+    rows, z = Evidence(R, np.array([2.0, 0.0, 3.0])).whitened()
+    assert np.linalg.matrix_rank(rows) == 2 and np.all(rows[:, 1] == 0.0)
+    assert rows.T @ z == pytest.approx([4.0, 0.0, 3.0])
+
+
+@pytest.mark.parametrize("name", ["pc-ols", "pc-wls", "pc-irls"])
+def test_constraints_do_not_feign_certainty(name: str) -> None:
+    """A parameter held at its limit keeps an interval, and the truth is in it; no interval is wider than that of the data alone."""
+    problem = problem_of(2, level=6.0)
+    estimator = method(name)
+    found = estimator.estimate(problem)
+    plain = method(name.removeprefix("pc-")).estimate(problem)
+    ends = standard_intervals(found, problem, problem.prior)
+    alone = [k for k, label in enumerate(trust_labels(plain.base, plain.beta, plain.std).values()) if label in (DETERMINED, WEAK)]
+    free = noise_intervals(plain, problem.prior)
+    width, wide = (np.diff(x, axis=1)[alone, 0] for x in (ends, free))
+    assert (ends[:, 0] <= found.chi).all() and (found.chi <= ends[:, 1]).all()
+    assert any("held back" in w for w in found.warnings)
+    assert np.isfinite(ends).all() and (width < 1.1 * wide).all() and (width > 0.01 * wide).all()
+    truth = problem.prior.values
+    assert ((ends[:, 0] <= truth) & (truth <= ends[:, 1])).mean() > 0.9
+
+
+def test_coverage_with_coloured_residuals_and_active_constraints() -> None:
+    inside, held, narrow = [], 0, []
+    for seed in range(40):
+        problem = problem_of(100 + seed, level=4.0, ratio=2)
+        estimator = method("pc-wls")
+        found = estimator.estimate(problem)
+        held += any("held back" in w for w in found.warnings)
+        alone = [
+            problem.base.layout.names.index(n)
+            for n in ("Fv1", "Fc1", "Fv2", "Fc2", "ZZ4", "Ia4", "Fv4")
+            if n in problem.base.layout.names
+        ]
+        ends = consistent_intervals(found.evidence, problem, found.chi)
+        truth = problem.prior.values
+        inside.append(((ends.lower <= truth) & (truth <= ends.upper))[alone])
+        system = System(problem)
+        sigma = joint_sigmas(system)
+        narrow.append(
+            np.sqrt(np.diag(found.plain_covariance)).mean()
+            / np.sqrt(np.diag(hac(system, found.beta, found.plain_covariance, 1.0 / sigma))).mean()
+        )
+    assert held > 20
+    assert np.mean(inside) > 0.90
+    assert np.mean(narrow) < 0.6  # the textbook formula would promise far too much here
+
+
+def test_methods_without_prior_leave_sums_without_limits() -> None:
+    problem = problem_of(3)
+    found = Wls().estimate(problem)
+    ends = standard_intervals(found, problem, problem.prior)
+    labels = trust_labels(found.base, found.beta, found.std)
+    for k, label in enumerate(labels.values()):
+        assert np.isfinite(ends[k]).all() == (label in (DETERMINED, WEAK, "fixed")), (k, label)

@@ -1,0 +1,39 @@
+"""Options of methods by the names users type."""
+
+from __future__ import annotations
+
+import pytest
+
+from inertica.errors import InputError
+from inertica.estimators.didim import Didim
+from inertica.estimators.options import READERS, option_names, with_options
+from inertica.estimators.output_error import Clie, Cloe, Oloe
+from inertica.estimators.registry import METHODS, method
+from inertica.estimators.start import Regular
+
+
+def test_words_become_values_of_fields() -> None:
+    words = {"start": "regular", "stop": "either", "iterations": "7", "tolerance": "0.01", "retune": "yes", "integrator": "rk2"}
+    found = with_options(Didim(), words)
+    assert isinstance(found, Didim) and isinstance(found.start, Regular) and found.retune and found.integrator == "rk2"
+    assert (found.stop.rule, found.stop.limit, found.stop.residual, found.stop.step) == ("either", 7, 0.01, 0.01)
+    assert with_options(Cloe(), {"observed": "velocity", "hac": "no"}) == Cloe(observed="velocity", hac=False)
+    assert with_options(Oloe(), {"horizon": "0.2"}) == Oloe(horizon=0.2)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_option_a_method_lists_can_be_read(name: str) -> None:
+    made = method(name)
+    for option in option_names(made):
+        words = READERS[option].words if option in READERS else ()
+        for word in words:
+            assert with_options(made, {option: word}).name == name
+        with pytest.raises(InputError, match=r"unknown|takes|on or off|stops"):
+            with_options(made, {option: "?"})
+
+
+def test_what_a_name_states_is_no_option() -> None:
+    """pc-clie is consistent by its name; an open loop has no gains."""
+    assert "consistent" not in option_names(Clie()) and "estimate-gains" not in option_names(Oloe())
+    with pytest.raises(InputError, match="no method has an option 'consistent'"):
+        with_options(Clie(), {"consistent": "yes"})
