@@ -15,7 +15,7 @@ from inertica.estimators.consistent import STRENGTHS, Consistent, cross_validate
 from inertica.estimators.least_squares import Ols, Wls, joint_sigmas
 from inertica.estimators.observe import System
 from inertica.estimators.registry import METHODS, method
-from inertica.physical.constraints import PHYSICAL, MassBounds
+from inertica.physical.constraints import PHYSICAL, Equal, MassBounds
 from inertica.physical.priors import Entropic, Euclidean, Pullback
 from inertica.robot import inertia
 from inertica.robot.layout import Layout
@@ -89,11 +89,15 @@ def test_active_constraints_are_named_with_their_price() -> None:
     assert "a body that can exist" in said and "its residual rises by" in said
 
 
-def test_active_constraints_shrink_the_standard_deviations() -> None:
+def test_active_inequalities_do_not_feign_certainty_and_equations_add_some() -> None:
     problem = problem_of(4.0)
-    plain, held = Wls(hac=False).estimate(problem), Wls(solve=Consistent(), hac=False).estimate(problem)
-    assert (held.std <= plain.std * (1 + 1e-6)).all()
-    assert (held.std < 0.9 * plain.std).any()
+    weak = Consistent(prior=Euclidean(1e-4))
+    plain, held = Wls(hac=False).estimate(problem), Wls(solve=weak, hac=False).estimate(problem)
+    assert any("held back" in w for w in held.warnings)
+    assert (held.std <= plain.std * (1 + 1e-6)).all() and (held.std > 0.9 * plain.std).all()
+    equal = Wls(solve=replace(weak, constraints=(*PHYSICAL, Equal({"Fv1": 1.0, "Fv2": -1.0}))), hac=False).estimate(problem)
+    k = [problem.base.names.index(name) for name in ("Fv1", "Fv2")]
+    assert (equal.std[k] < 0.95 * plain.std[k]).any() and equal.std[k][0] == pytest.approx(equal.std[k][1], rel=1e-3)
 
 
 def test_rows_need_not_have_unit_variance() -> None:
@@ -273,3 +277,29 @@ def test_intervals_of_a_consistent_fit_hold_the_truth_mostly() -> None:
     truth = robot("tx40")[0].prior.values
     assert np.mean((found.lower <= truth) & (truth <= found.upper)) > 0.9
     assert (found.lower <= chi).all() and (chi <= found.upper).all()
+
+
+def test_a_changed_copy_does_not_keep_the_old_constraints() -> None:
+    problem = problem_of(4.0)
+    first = Consistent()
+    Wls(solve=first).estimate(problem)
+    k = problem.base.layout.index("M3")
+    bounded = Wls(solve=replace(first, constraints=(*PHYSICAL, MassBounds({3: (2.0, 2.1)})))).estimate(problem)
+    assert 2.0 - 1e-6 <= bounded.chi[k] <= 2.1 + 1e-6
+
+
+@pytest.mark.parametrize("name", ["pc-irls+entropic", "pc-ols+pullback"])
+def test_any_consistent_method_takes_a_prior_by_name(name: str) -> None:
+    problem = problem_of(2.0)
+    found = method(name).estimate(problem)
+    assert found.method == name and found.settings["strength"] > 0.0
+    assert found.chi is not None and consistent(problem.base.layout, found.chi)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("wls+entropic", "does not take a prior"), ("pc-wls+cad", "unknown prior 'cad'"), ("x+entropic", "unknown")],
+)
+def test_a_prior_behind_the_wrong_name_is_told(name: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        method(name)

@@ -198,7 +198,7 @@ class ClosedLoop:
         if any(self.unknown.unknown[k][0] == DRIVE for k in kept):
             out.append(
                 "torques come from currents: a common factor of all drive gains scales torques, gains and parameters alike and cannot "
-                "be told from this log; a known payload settles it (inertica drive-gains)"
+                "be told from this log; a known payload settles it"
             )
         return tuple(out)
 

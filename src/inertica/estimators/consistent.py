@@ -85,13 +85,13 @@ class Consistent:
     solver: Literal["auto", "cone", "newton", "cholesky"] = "auto"
     accuracy: Accuracy = field(default_factory=Accuracy)
     strength: Literal["given", "cross-validated"] = "given"
-    _memory: _Memory = field(default_factory=_Memory, compare=False, repr=False)
+    _memory: _Memory = field(default_factory=_Memory, init=False, compare=False, repr=False)  # a changed copy begins anew
 
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
         own, program, fit = self.settled(problem), self.program(problem), self.fit(system, problem)
         penalty = own.prior.penalty(program.reference, fit)
         outcome = self.solve(program, fit, penalty)
-        found = _solution(program, fit, penalty, outcome, system)
+        found = _solution(program, fit, self.believed(problem).penalty(program.reference, fit), outcome, system)
         notes = (*metric_notes(self.prior, program.reference), *self._chosen_note(own))
         settings = {} if own is self else {"strength": own.prior.strength, "left_out": dict(self._memory.scores)}
         return replace(found, warnings=(*found.warnings, *notes), settings=settings, strategy=self)
@@ -168,8 +168,9 @@ class Consistent:
 
     def with_strength(self, strength: float) -> Consistent:
         """The same with another strength, given."""
-        memory = replace(self._memory, motions=(), scores={}, chosen=None)
-        return replace(self, prior=replace(self.prior, strength=strength), strength="given", _memory=memory)  # type: ignore[type-var]
+        other = replace(self, prior=replace(self.prior, strength=strength), strength="given")  # type: ignore[type-var]
+        object.__setattr__(other, "_memory", replace(self._memory, motions=(), scores={}, chosen=None))  # the same cone data serve
+        return other
 
 
 def cross_validated(
@@ -232,7 +233,8 @@ def _noise(system: Stacked, problem: Problem) -> float:
 
 
 def _solution(program: Program, fit: Fit, penalty: Penalty, outcome: Outcome, system: Stacked) -> Solution:
-    answer = response(program, fit, penalty, outcome.chi)
+    # whether an active inequality holds exactly is not known, so it takes away no uncertainty
+    answer = response(program, fit, penalty, outcome.chi, held=False)
     T = fit.T
     bread = T @ answer.inverse @ T.T
     scale = np.linalg.norm(system.R, axis=0)

@@ -189,7 +189,7 @@ class _Fit:
             seconds=time.perf_counter() - start,
             history={"step": tuple(self.steps)},
             stop_reason=self.reason,
-            settings={"weights": method.weights, "full": method.full, "dropped": tuple(dropped)},
+            settings={"weights": method.weights, "full": method.full, "dropped": tuple(dropped), **self.solution.settings},
             warnings=self.solution.warnings,
             evidence=evidence,
         )

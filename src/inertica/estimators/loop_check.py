@@ -14,6 +14,7 @@ Positions alone cannot tell a common factor of gains and parameters, so the simu
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -23,8 +24,7 @@ from numpy.typing import NDArray
 from inertica.estimators.base import Need, Problem
 from inertica.estimators.gain_fit import ENOUGH, ENOUGH_TORQUE, KNOWN, channels, told
 from inertica.estimators.loop_gains import LoopGains, driven
-from inertica.estimators.loop_simulation import LoopSimulator, Replay, follows
-from inertica.estimators.tangent_outputs import tangent_replays
+from inertica.estimators.loop_simulation import LoopSimulator, Replay
 
 Array = NDArray[np.float64]
 
@@ -33,6 +33,12 @@ WRONG, SURE = 0.1, 6.0
 
 UNEXPLAINED = 0.5
 """Share of the tracking error that the simulated loop may leave unexplained."""
+
+NUDGE = 0.1
+"""Change of a gain's logarithm by which its effect is told: what counts as wrong, so that jumps of friction are small beside it."""
+
+CLOSE = 0.02
+"""Relative difference of torques up to which coarser integration serves for differences."""
 
 WINDOW = 0.1
 """Seconds over which tracking errors are averaged, so that noise does not count as unexplained."""
@@ -95,14 +101,14 @@ def fit_gains(simulator: LoopSimulator, beta: Array, gains: Mapping[str, Array],
         drive: (n,) true over recorded torque, when drive gains were estimated.
     """
     measured = simulator.problem.has(Need.MOTION)
-    coarse = simulator.coarser(ENOUGH if measured else ENOUGH_TORQUE, simulator.integrator)
+    coarse = simulator.coarser(ENOUGH if measured else ENOUGH_TORQUE)
     problem = driven(coarse.problem, drive)
     unknown = LoopGains.of(replace(problem, loop=replace(simulator.loop, gains={**simulator.loop.gains, **gains})), drive=False)
-    pairs = tangent_replays(coarse, beta, unknown, np.zeros(unknown.size), parameters=False)
-    simulator.simulations = coarse.simulations
-    nominal = [run for run, _ in pairs]
-    if not all(follows([r.q, r.dq, r.ddq], t)[0] for r, t in zip(nominal, coarse.tracks, strict=True)):
+    nominal, stable = coarse(beta, gains)
+    if not stable[0]:
         return None
+    pairs = list(zip(nominal, _rates(coarse, beta, unknown, nominal), strict=True))
+    simulator.simulations = coarse.simulations
     by_torque = told([channels(problem.motions, pairs, _regressors(problem, nominal), "tau")], len(beta))
     scale, std = np.exp(by_torque.change), by_torque.std
     if measured:
@@ -112,6 +118,23 @@ def fit_gains(simulator: LoopSimulator, beta: Array, gains: Mapping[str, Array],
         scale, std = np.where(use, own, scale), np.where(use, by_position.std, std)
     unexplained = _unexplained(problem, nominal) if measured else np.zeros(0)
     return GainFit(unknown, scale, std, _torque_ratio(problem, nominal), unexplained)
+
+
+def _rates(coarse: LoopSimulator, beta: Array, unknown: LoopGains, nominal: list[Replay]) -> list[Replay]:
+    """Answers to the unknown gains, as differences of runs: by Euler steps where these follow the simulation."""
+    quick = copy.copy(coarse)
+    quick.integrator = "euler"
+    points = np.vstack([np.zeros(unknown.size), NUDGE * np.eye(unknown.size)])
+    for candidate in (quick, coarse):
+        replays, stable = candidate(np.tile(beta, (len(points), 1)), unknown.simulated(points))
+        coarse.simulations = candidate.simulations
+        if stable.all() and all(_apart(r.tau[0], n.tau[0]) < CLOSE for r, n in zip(replays, nominal, strict=True)):
+            break
+    return [Replay(*((x[1:] - x[:1]) / NUDGE for x in (r.q, r.dq, r.ddq, r.tau))) for r in replays]
+
+
+def _apart(a: Array, b: Array) -> float:
+    return float(np.linalg.norm(a - b)) / max(float(np.linalg.norm(b)), 1e-300)
 
 
 def _contradicts(scale: Array, std: Array) -> NDArray[np.bool_]:

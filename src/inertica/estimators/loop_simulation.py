@@ -309,11 +309,12 @@ def follows(signals: list[Array], track: Track) -> NDArray[np.bool_]:
     thin = max(1, signals[0].shape[1] // ENOUGH)
     q, dq = signals[0][:, ::thin], signals[1][:, ::thin]
     finite = np.isfinite(signals[2][:, -1]).all(axis=1)  # what is not finite once, stays so; positions show it below
-    reference = track.reference["q"]
+    some = slice(None, None, max(1, len(track.reference["q"]) // ENOUGH))
+    reference, moving = (track.reference[name][some] for name in ("q", "dq"))
     middle, reach = 0.5 * (reference.max(axis=0) + reference.min(axis=0)), LOST * (np.ptp(reference, axis=0) + 1.0)
     with np.errstate(invalid="ignore", over="ignore"):
         near = ((q.max(axis=1) < middle + reach) & (q.min(axis=1) > middle - reach)).all(axis=1)
-        asked = np.sqrt(np.mean(track.reference["dq"] ** 2, axis=0))
+        asked = np.sqrt(np.mean(moving**2, axis=0))
         calm = (np.sqrt(np.mean(dq**2, axis=1)) < RESTLESS * np.maximum(asked, 0.01 * asked.max())).all(axis=1)
     return np.asarray(finite & near & calm)
 

@@ -18,7 +18,21 @@ from inertica.estimators.ml import Ml
 from inertica.estimators.output_error import Clie, Cloe, Oloe
 from inertica.estimators.svd import Svd, SvdEssential
 from inertica.estimators.tls import Gtls, Tls
-from inertica.physical.priors import BaseRidge, Entropic, Euclidean, Pullback, Riemannian
+from inertica.physical.priors import BaseRidge, Entropic, Euclidean, Prior, Pullback, Riemannian
+
+PRIORS: dict[str, Prior] = {
+    "euclidean": Euclidean(1.0),
+    "entropic": Entropic(),
+    "pullback": Pullback(),
+    "riemann": Riemannian(),
+}
+"""What may follow the name of a consistent method and a plus; their strength is chosen by cross-validation."""
+
+
+def with_prior(name: str, kind: type, prior: str) -> Callable[[], Estimator]:
+    """A consistent method with a pull towards the prior: `pc-irls+entropic`."""
+    return named(name, kind, solve=Consistent(prior=PRIORS[prior], strength="cross-validated"))
+
 
 METHODS: dict[str, Callable[[], Estimator]] = {
     "ols": Ols,
@@ -36,10 +50,7 @@ METHODS: dict[str, Callable[[], Estimator]] = {
     "pc-wls": named("pc-wls", Wls, solve=Consistent()),
     "pc-irls": named("pc-irls", Irls, solve=Consistent()),
     "pc-ridge": named("pc-ridge", Wls, solve=Consistent(prior=BaseRidge())),
-    "pc-wls+euclidean": named("pc-wls+euclidean", Wls, solve=Consistent(prior=Euclidean(1.0), strength="cross-validated")),
-    "pc-wls+entropic": named("pc-wls+entropic", Wls, solve=Consistent(prior=Entropic(), strength="cross-validated")),
-    "pc-wls+pullback": named("pc-wls+pullback", Wls, solve=Consistent(prior=Pullback(), strength="cross-validated")),
-    "pc-wls+riemann": named("pc-wls+riemann", Wls, solve=Consistent(prior=Riemannian(), strength="cross-validated")),
+    **{f"pc-wls+{prior}": with_prior(f"pc-wls+{prior}", Wls, prior) for prior in PRIORS},
     "cad": Cad,
     "uls": named("uls", Ols),
     "cls-1": BoundedNearest,
@@ -58,7 +69,16 @@ METHODS: dict[str, Callable[[], Estimator]] = {
 
 
 def method(name: str) -> Estimator:
-    """A method with its default options."""
-    if name not in METHODS:
+    """A method with its default options; `+prior` behind a consistent method adds a pull towards the prior."""
+    if name in METHODS:
+        return METHODS[name]()
+    base, plus, prior = name.partition("+")
+    if not plus or base not in METHODS:
         raise InputError(f"unknown method '{name}'; {nearest(name, METHODS)}")
-    return METHODS[name]()
+    if prior not in PRIORS:
+        raise InputError(f"unknown prior '{prior}' behind '{base}+'; {nearest(prior, PRIORS)}")
+    plain = METHODS[base]()
+    if not isinstance(getattr(plain, "solve", None), Consistent):
+        able = [n for n, make in METHODS.items() if "+" not in n and isinstance(getattr(make(), "solve", None), Consistent)]
+        raise InputError(f"method '{base}' does not take a prior by +; these do: {', '.join(able)}")
+    return with_prior(name, type(plain), prior)()

@@ -45,11 +45,17 @@ class Response:
         return np.asarray(moved @ moved.T)
 
 
-def response(program: Program, fit: Fit, penalty: Penalty, chi: Array) -> Response:
-    """The response at a solution."""
+def response(program: Program, fit: Fit, penalty: Penalty, chi: Array, *, held: bool = True) -> Response:
+    """The response at a solution.
+
+    Args:
+        program, fit, penalty: the problem.
+        chi: its solution.
+        held: whether active inequalities count as equations; without, the response is that of data, prior and equations alone.
+    """
     quadratic = penalty if isinstance(penalty, Quadratic) else _local(penalty, chi)
     with one_thread():
-        half = program.scale[:, None] * _tangent_half(program, Metric.of(program, fit, quadratic), chi)
+        half = program.scale[:, None] * _tangent_half(program, Metric.of(program, fit, quadratic), chi, held)
     inverse = np.zeros((program.reference.layout.size,) * 2)
     inverse[np.ix_(program.free, program.free)] = half @ half.T
     return Response(inverse, half.shape[1])
@@ -61,14 +67,15 @@ def tangent_inverse(program: Program, metric: Metric, chi: Array) -> Array:
     return np.asarray(half @ half.T)
 
 
-def _tangent_half(program: Program, metric: Metric, chi: Array) -> Array:
-    N = _null_space(active_normals(program, chi), len(program.scale))
+def _tangent_half(program: Program, metric: Metric, chi: Array, held: bool = True) -> Array:
+    N = _null_space(active_normals(program, chi, held), len(program.scale))
     return np.asarray(N @ np.linalg.inv(np.linalg.qr(metric.M @ N, mode="r")))
 
 
-def active_normals(program: Program, chi: Array) -> Array:
-    """(k, free) gradients of the active constraints in scaled variables."""
-    rows = [part @ block.F[:, program.free] * program.scale for block in program.blocks for part in [_touching(block, chi)]]
+def active_normals(program: Program, chi: Array, held: bool = True) -> Array:
+    """(k, free) gradients of the active constraints in scaled variables; of equations only when inequalities do not hold."""
+    blocks = program.blocks if held else [block for block in program.blocks if block.cone == "zero"]
+    rows = [part @ block.F[:, program.free] * program.scale for block in blocks for part in [_touching(block, chi)]]
     return np.vstack(rows) if rows else np.zeros((0, len(program.scale)))
 
 
