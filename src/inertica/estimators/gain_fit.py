@@ -38,7 +38,7 @@ FLOOR = 0.01
 DEPENDENT = 1e-7
 """Singular values below this share of the largest are rounding."""
 
-ENOUGH, ENOUGH_TORQUE = 2000, 10000
+ENOUGH, ENOUGH_TORQUE = 2000, 4000
 """Samples that are compared, with and without positions; longer records are thinned out."""
 
 REVERSAL = 0.05

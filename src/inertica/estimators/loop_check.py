@@ -38,7 +38,7 @@ NUDGE = 0.1
 """Change of a gain's logarithm by which its effect is told: what counts as wrong, so that jumps of friction are small beside it."""
 
 CLOSE = 0.02
-"""Relative difference of torques up to which coarser integration serves for differences."""
+"""Relative difference of torques up to which Euler steps serve for differences."""
 
 WINDOW = 0.1
 """Seconds over which tracking errors are averaged, so that noise does not count as unexplained."""
@@ -107,7 +107,7 @@ def fit_gains(simulator: LoopSimulator, beta: Array, gains: Mapping[str, Array],
     nominal, stable = coarse(beta, gains)
     if not stable[0]:
         return None
-    pairs = list(zip(nominal, _rates(coarse, beta, unknown, nominal), strict=True))
+    pairs = list(zip(nominal, _answers(coarse, simulator.integrator, beta, unknown, nominal), strict=True))
     simulator.simulations = coarse.simulations
     by_torque = told([channels(problem.motions, pairs, _regressors(problem, nominal), "tau")], len(beta))
     scale, std = np.exp(by_torque.change), by_torque.std
@@ -120,17 +120,23 @@ def fit_gains(simulator: LoopSimulator, beta: Array, gains: Mapping[str, Array],
     return GainFit(unknown, scale, std, _torque_ratio(problem, nominal), unexplained)
 
 
-def _rates(coarse: LoopSimulator, beta: Array, unknown: LoopGains, nominal: list[Replay]) -> list[Replay]:
-    """Answers to the unknown gains, as differences of runs: by Euler steps where these follow the simulation."""
-    quick = copy.copy(coarse)
-    quick.integrator = "euler"
+def _answers(coarse: LoopSimulator, integrator: str, beta: Array, unknown: LoopGains, nominal: list[Replay]) -> list[Replay]:
+    """Of every motion the answers to the unknown gains, as differences between lanes of one batch.
+
+    By Euler steps where these follow the simulation, by the integrator given otherwise; not by RK2, whose stages meet a sharp friction
+    on both sides of a reversal and make noise of it.  A gain whose change makes the loop unstable has no answer.
+    """
     points = np.vstack([np.zeros(unknown.size), NUDGE * np.eye(unknown.size)])
-    for candidate in (quick, coarse):
+    candidate = copy.copy(coarse)
+    for candidate.integrator in ("euler", integrator):
         replays, stable = candidate(np.tile(beta, (len(points), 1)), unknown.simulated(points))
-        coarse.simulations = candidate.simulations
-        if stable.all() and all(_apart(r.tau[0], n.tau[0]) < CLOSE for r, n in zip(replays, nominal, strict=True)):
+        if stable[0] and all(_apart(r.tau[0], n.tau[0]) < CLOSE for r, n in zip(replays, nominal, strict=True)):
             break
-    return [Replay(*((x[1:] - x[:1]) / NUDGE for x in (r.q, r.dq, r.ddq, r.tau))) for r in replays]
+    coarse.simulations = candidate.simulations
+    return [
+        Replay(*(np.where(stable[1:, None, None], x[1:] - x[:1], 0.0) / NUDGE for x in (r.q, r.dq, r.ddq, r.tau)))
+        for r in replays
+    ]
 
 
 def _apart(a: Array, b: Array) -> float:
