@@ -49,7 +49,9 @@ HEADER = "t,q1,q2,tau1,tau2"
 RATE, DURATION = 200.0, 6.0
 
 
-def write_log(model: Path, path: Path, seed: int = 0, still: tuple[int, ...] = (), edit: Callable | None = None) -> Path:
+def write_log(
+    model: Path, path: Path, seed: int = 0, still: tuple[int, ...] = (), edit: Callable | None = None, noise: float = 0.02
+) -> Path:
     """A log of the model's own values along sums of sines; `edit` may spoil the table t, q1, q2, tau1, tau2."""
     rng = np.random.default_rng(seed)
     t = np.arange(int(RATE * DURATION)) / RATE
@@ -62,7 +64,7 @@ def write_log(model: Path, path: Path, seed: int = 0, still: tuple[int, ...] = (
                 dq[:, j] += a * w * np.cos(w * t + phase)
                 ddq[:, j] -= a * w * w * np.sin(w * t + phase)
     robot = load(model)
-    tau = Engine(robot.layout).inverse_dynamics(q, dq, ddq, robot.prior) + 0.02 * rng.normal(size=q.shape)
+    tau = Engine(robot.layout).inverse_dynamics(q, dq, ddq, robot.prior) + noise * rng.normal(size=q.shape)
     table = np.column_stack([t, q + 1e-6 * rng.normal(size=q.shape), tau])
     if edit is not None:
         edit(table)

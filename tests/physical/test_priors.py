@@ -146,6 +146,23 @@ def test_barrier_method_agrees_with_the_cone_solver(prior, seed: int) -> None:
     assert min(slack(b, newton.chi) for b in program.blocks) > -1e-8
 
 
+@pytest.mark.parametrize("strength", [0.3, 1.0, 3.0, 30.0])
+@pytest.mark.parametrize("name", ["tx40", "scara4"])
+def test_riemannian_fits_keep_bounds_that_bind(name: str, strength: float) -> None:
+    """The distance grows by logarithms only, so a heavy barrier would carry bodies away; and it is not convex."""
+    problem = case(name, 0.5, 3)
+    masses = {body.link + 1: problem.reference.values[where][9] for body, where, _ in problem.reference.bodies}
+    program = Program(problem.reference, (*PHYSICAL, MassBounds({j: (0.9 * m, 0.95 * m) for j, m in masses.items()})))
+    penalty = Riemannian(strength).penalty(problem.reference, problem.fit)
+    found = newton_solve(program, problem.fit, penalty)
+    assert found.active and min(slack(b, found.chi) for b in program.blocks) > -1e-8
+    other = newton_solve(program, problem.fit, Entropic(strength).penalty(problem.reference, problem.fit)).chi
+    assert found.objective <= problem.fit.squares(other) + penalty.value(other)
+    for share in (1e-3, 1e-2, 0.1):  # towards another feasible point the objective does not fall
+        at = found.chi + share * (other - found.chi)
+        assert problem.fit.squares(at) + penalty.value(at) >= found.objective * (1.0 - 1e-9)
+
+
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("prior", [Entropic(0.1), Entropic(10.0), Riemannian(1.0)], ids=["entropic", "strong", "riemannian"])
 def test_newton_finds_a_stationary_point_inside(prior, seed: int) -> None:

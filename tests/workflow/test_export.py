@@ -11,6 +11,7 @@ import pytest
 
 import pair
 from inertica.errors import InerticaError, InputError
+from inertica.physical.check import check_model
 from inertica.robot.load import load
 from inertica.workflow import export
 from inertica.workflow.export import export_model, parameters_csv
@@ -93,6 +94,27 @@ def test_a_file_that_reads_back_differently_is_not_called_written(tmp_path, monk
     with pytest.raises(InerticaError, match=r"out\.urdf is not written: read again, its torques differ"):
         export_model(pair.identified(), tmp_path / "out.urdf")
     assert (tmp_path / "out.urdf").read_text() == "older" and len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("model", ["pair.urdf", "pair.xml", "planar2"])
+def test_a_fit_held_by_constraints_passes_the_model_check(tmp_path, model):
+    """Data so noisy that plain least squares leaves what is possible: the exported file does not."""
+    robot = load(model if model == "planar2" else pair.folder() / model)
+    pair.write_log(robot.source.path if model == "planar2" else pair.folder() / model, tmp_path / "log.csv", noise=20.0)
+    options = {"cutoff": 10.0, "delay": 0.0, "friction": ("viscous", "coulomb")}
+    plain = identify(robot, [tmp_path / "log.csv"], method="wls", **options)
+    result = identify(robot, [tmp_path / "log.csv"], method="pc-wls", **options)
+    assert not plain.physically_consistent and result.physically_consistent
+    written = export_model(result, tmp_path / ("out" + export.SUFFIX[result.description.source.format]))
+    checked = check_model(load(written.path).prior)
+    assert checked.consistent, checked.sentence
+
+
+def test_a_link_that_writing_made_impossible_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(export, "negative_names", lambda parameters: ("Fv1",))
+    possible = replace(pair.identified(), parameters=pair.identified().description.prior)
+    with pytest.raises(InerticaError, match=r"out\.urdf is not written: read again, Fv1 could not exist"):
+        export_model(possible, tmp_path / "out.urdf")
 
 
 def test_formats_are_not_converted(tmp_path):

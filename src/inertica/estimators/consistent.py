@@ -169,7 +169,9 @@ class Consistent:
     def with_strength(self, strength: float) -> Consistent:
         """The same with another strength, given."""
         other = replace(self, prior=replace(self.prior, strength=strength), strength="given")  # type: ignore[type-var]
-        object.__setattr__(other, "_memory", replace(self._memory, motions=(), scores={}, chosen=None))  # the same cone data serve
+        object.__setattr__(
+            other, "_memory", replace(self._memory, motions=(), scores={}, chosen=None)
+        )  # the same cone data serve
         return other
 
 

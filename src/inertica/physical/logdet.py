@@ -166,6 +166,8 @@ class _Newton:
     def _constrained(self, y: Array, barrier: Barrier) -> Array:
         """Follow the central path from a strictly feasible point until the gap is small."""
         weight = max(self._smooth(y), 1e-300) / barrier.parameter
+        if isinstance(self.penalty, ConePenalty):  # a heavier barrier would win over the logarithms of the prior and blow bodies up
+            weight = min(weight, self.penalty.factor)
         while True:
             y = self._minimise(y, barrier, weight)
             if weight * barrier.parameter <= self.accuracy.gap * max(self._smooth(y), 1e-300):
@@ -182,8 +184,7 @@ class _Newton:
         value = total(y)
         while True:
             self.steps += 1
-            g, H = self._derivatives(y, barrier, weight)
-            step = _newton_step(g, H)
+            step, g = self._step(y, barrier, weight)
             decrement = float(-g @ step)
             if decrement <= self.accuracy.decrement * max(abs(self._smooth(y)), 1e-300):
                 return y
@@ -204,15 +205,26 @@ class _Newton:
         miss = self.seen @ y + self.miss
         return float(miss @ miss) + self.penalty.value(self._chi(y))
 
-    def _derivatives(self, y: Array, barrier: Barrier | None, weight: float) -> tuple[Array, Array]:
+    def _step(self, y: Array, barrier: Barrier | None, weight: float) -> tuple[Array, Array]:
+        """Newton step and gradient; with the exact second derivatives of the prior where all together curve upwards."""
         free, scale, B = self.program.free, self.program.scale, self.chart.B
-        chi = self._chi(y)
-        g = self.penalty.gradient(chi)[free] * scale
-        H = self.penalty.hessian(chi)[np.ix_(free, free)] * np.outer(scale, scale)
+        chi, units = self._chi(y), np.outer(scale, scale)
+        g, Hb = self.penalty.gradient(chi)[free] * scale, np.zeros((len(scale),) * 2)
         if barrier is not None:
             gb, Hb = barrier.derivatives(self.chart.x(y))
-            g, H = g + weight * gb, H + weight * Hb
-        return B.T @ g + 2.0 * self.seen.T @ (self.seen @ y + self.miss), B.T @ H @ B + self.gram
+            g, Hb = g + weight * gb, weight * Hb
+        slope = B.T @ g + 2.0 * self.seen.T @ (self.seen @ y + self.miss)
+
+        def curved(H: Array) -> Array:
+            return np.asarray(B.T @ (H[np.ix_(free, free)] * units + Hb) @ B + self.gram)
+
+        if isinstance(self.penalty, ConePenalty) and self.penalty.riemannian:
+            step = _newton_step(slope, curved(self.penalty.exact_hessian(chi)), definite=True)
+            if step is not None:
+                return step, slope
+        step = _newton_step(slope, curved(self.penalty.hessian(chi)))
+        assert step is not None
+        return step, slope
 
     def _start(self) -> Array:
         """The prior in scaled variables; a point inside the constraints near it when it breaks an equation or its own domain."""
@@ -272,8 +284,10 @@ def _descent(total: Callable[[Array], float], x: Array, direction: Array, value:
     return 0.0, value
 
 
-def _newton_step(g: Array, H: Array) -> Array:
-    """-H^-1 g in unit-diagonal scaling, with a little more on the diagonal when rounding has made H indefinite."""
+def _newton_step(g: Array, H: Array, definite: bool = False) -> Array | None:
+    """-H^-1 g in unit-diagonal scaling; where H is not positive definite None if so asked, else with a little more on the diagonal."""
+    if definite and np.diag(H).min() <= 0.0:
+        return None
     d = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
     scaled = H * np.outer(d, d)
     ridge = 0.0
@@ -282,6 +296,8 @@ def _newton_step(g: Array, H: Array) -> Array:
             factor = cho_factor(scaled + ridge * np.eye(len(d)), check_finite=False)
             return np.asarray(-d * cho_solve(factor, d * g, check_finite=False))
         except LinAlgError:
+            if definite:
+                return None
             ridge = max(10.0 * ridge, 1e-14)
 
 

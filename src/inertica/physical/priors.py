@@ -218,6 +218,10 @@ class ConePenalty:
         """
         return np.asarray(self.derivatives(chi[None])[1][0])
 
+    def exact_hessian(self, chi: Array) -> Array:
+        """Negative curvature included, which the Riemannian distance has far from the prior."""
+        return self.hessian(chi) if not self.riemannian else np.asarray(self.derivatives(chi[None], exact=True)[1][0])
+
     def values(self, chi: Array) -> Array:
         """(n,) of (n, P) parameters."""
         d = (chi[:, self.other] - self.other_prior) / self.other_scale
@@ -229,20 +233,20 @@ class ConePenalty:
         out = np.sum(d**2, axis=1) + np.sum(self._distance(ratio), axis=1) + bodies
         return np.where(inside, self.factor * out, np.inf)
 
-    def derivatives(self, chi: Array) -> tuple[Array, Array]:
-        """(n, P) gradients and (n, P, P) second derivatives of (n, P) parameters."""
+    def derivatives(self, chi: Array, exact: bool = False) -> tuple[Array, Array]:
+        """(n, P) gradients and (n, P, P) second derivatives of (n, P) parameters, these without negative ones unless `exact`."""
         g, H = np.zeros((len(chi), self.size)), np.zeros((len(chi), self.size, self.size))
         g[:, self.other] = 2.0 * (chi[:, self.other] - self.other_prior) / self.other_scale**2
         H[:, self.other, self.other] = 2.0 / self.other_scale**2
         ratio = chi[:, self.scalars] / self.scalar_prior
         g[:, self.scalars] = self._first(ratio) / self.scalar_prior
-        H[:, self.scalars, self.scalars] = self._curvature(ratio, ratio) / self.scalar_prior**2
+        H[:, self.scalars, self.scalars] = self._curvature(ratio, ratio, exact) / self.scalar_prior**2
         e, U = np.linalg.eigh(self.scaled(chi))
         turned = np.swapaxes(U, -1, -2)[:, :, None] @ self.maps @ U[:, :, None]  # (n, bodies, 10, 4, 4)
         g[:, self.where] = np.einsum("i,nib,nikbb->nik", self.weight, self._first(e), turned)
-        weighted = turned * np.sqrt(self._curvature(e[..., :, None], e[..., None, :]))[:, :, None]
-        flat = weighted.reshape(*turned.shape[:3], 16)
-        blocks = self.weight[:, None, None] * (flat @ np.swapaxes(flat, -1, -2))
+        weighted = turned * self._curvature(e[..., :, None], e[..., None, :], exact)[:, :, None]
+        flat, curved = (x.reshape(*turned.shape[:3], 16) for x in (turned, weighted))
+        blocks = self.weight[:, None, None] * (flat @ np.swapaxes(curved, -1, -2))
         for body, where in enumerate(self.where):
             H[:, where[0] : where[-1] + 1, where[0] : where[-1] + 1] = blocks[:, body]
         return self.factor * g, self.factor * H
@@ -253,15 +257,15 @@ class ConePenalty:
     def _first(self, e: Array) -> Array:
         return 2.0 * np.log(e) / e if self.riemannian else 2.0 * (1.0 - 1.0 / e)
 
-    def _curvature(self, a: Array, b: Array) -> Array:
-        """Divided differences of the first derivative."""
+    def _curvature(self, a: Array, b: Array, exact: bool = False) -> Array:
+        """Divided differences of the first derivative; where these are small or negative Gauss-Newton, unless `exact`."""
         if not self.riemannian:
             return np.asarray(2.0 / (a * b))
         near = np.abs(a - b) <= 1e-5 * np.maximum(a, b)
         middle, gap = 0.5 * (a + b), np.where(near, 1.0, a - b)
-        exact = np.where(near, 2.0 * (1.0 - np.log(middle)) / middle**2, (self._first(a) - self._first(b)) / gap)
+        second = np.where(near, 2.0 * (1.0 - np.log(middle)) / middle**2, (self._first(a) - self._first(b)) / gap)
         gauss_newton = np.where(near, 1.0 / middle, (np.log(a) - np.log(b)) / gap) ** 2
-        return np.maximum(exact, 0.2 * gauss_newton)
+        return second if exact else np.maximum(second, 0.2 * gauss_newton)
 
 
 def second_order(penalty: Penalty, chi: Array) -> Quadratic:

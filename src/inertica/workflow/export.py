@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
 from inertica.errors import InerticaError, InputError, ModelWarning
+from inertica.physical.check import negative_names
 from inertica.robot.card import describe_tree
 from inertica.robot.description import Description
 from inertica.robot.drives import Armature
@@ -64,8 +65,9 @@ class Exported:
 def export_model(result: Result, target: str | Path, format: str | None = None) -> Exported:
     """Write the identified values into a copy of the model that the result's robot was read from.
 
-    Links whose inertia no real body has are written (their torques are right) and remain marked in the result's warnings; what
-    programs that read the format would refuse or misread is not written at all.
+    The file is read again: it must give the result's torques and, when every link of the result could exist, so must every link of
+    the file.  Links whose inertia no real body has are written (their torques are right) and remain marked in the result's warnings;
+    what programs that read the format would refuse or misread is not written at all.
 
     Args:
         result: what `identify` found.
@@ -87,7 +89,9 @@ def export_model(result: Result, target: str | Path, format: str | None = None) 
         notes += save_model(result.description, values, temporary, result.labels)
         if source.format == "dh":
             _comment(temporary, result)
-        difference = _difference(result, temporary, path)
+        again = _read_again(result.description, temporary)
+        difference = _difference(result, again, path)
+        _check_written(result, again, path)
     return Exported(path, source.format, difference, notes)
 
 
@@ -179,10 +183,18 @@ def _comment(path: Path, result: Result) -> None:
         file.writelines(lines)
 
 
-def _difference(result: Result, written: Path, target: Path) -> float:
-    """Reads the file and compares its torques with the result's, on everything the format has a place for."""
+def _check_written(result: Result, again: Description, target: Path) -> None:
+    """What could exist in the result must not have become impossible by being written."""
+    bad = (*again.prior.inconsistent_links(), *negative_names(again.prior))
+    if bad and result.physically_consistent:
+        raise InerticaError(
+            f"{target.name} is not written: read again, {', '.join(bad)} could not exist, as they can in the result"
+        )
+
+
+def _difference(result: Result, again: Description, target: Path) -> float:
+    """Compares the torques of the file, read again, with the result's, on everything the format has a place for."""
     description, layout = result.description, result.parameters.layout
-    again = _read_again(description, written)
     placed = _placed(description.source.format, again, layout)
     wanted = _only(result.parameters, placed)
     got = Parameters(layout, _only(again.prior.on(layout), placed).values, result.parameters.shapes)
