@@ -20,7 +20,7 @@ LABEL_WORDS = {
     DETERMINED: "its own value is known, the interval excludes zero",
     WEAK: "its own value is estimated, but the interval includes zero or is wider than what was known before",
     COMBINED: "only sums with others are known; the value shown is the one nearest the prior",
-    UNIDENTIFIABLE: "no torque in these data depends on it; the value shown is the prior's",
+    UNIDENTIFIABLE: "no torque in these data depends on it; prior and constraints decide its value",
     FIXED: "given, not estimated",
 }
 
@@ -60,7 +60,8 @@ table.map td { text-align: center; padding: .1rem .2rem; border: 2px solid var(-
 table.map th { border: 0; padding: .1rem .4rem; font-weight: 400; }
 .key span.label { margin: 0 .3rem 0 .8rem; }
 .grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 21rem), 1fr)); gap: .8rem 1.2rem; }
-.grid.wide { grid-template-columns: repeat(auto-fill, minmax(min(100%, 30rem), 1fr)); }
+.grid.wide { grid-template-columns: repeat(auto-fill, minmax(min(100%, 33rem), 1fr)); }
+.grid.wide th, .grid.wide td { padding-left: .3rem; padding-right: .3rem; }
 figure { margin: 0; min-width: 0; } figcaption { font-size: .88rem; }
 svg { display: block; width: 100%; height: auto; }
 svg text { font-size: 11px; fill: var(--soft); } svg text.title { fill: var(--ink); }

@@ -43,10 +43,9 @@ def verdict(result: Result) -> Verdict:
         return Verdict(DOUBTFUL, "Not validated", "The residuals are those of the data that were fitted.")
     own = result.residuals["identification"].raw.all
     where = "the last part of the log, which was left out of a second fit" if name == "hold-out" else name
-    numbers = (
-        f"On {where}, the predicted torque misses the measured one by {100 * worst.raw.all:.1f} % "
-        f"({100 * worst.filtered.all:.1f} % after the low-pass that fits use)"
-    )
+    numbers = f"On {where}, the predicted torque misses the measured one by {100 * worst.raw.all:.1f} %"
+    if worst.filtered.all != worst.raw.all:
+        numbers += f" ({100 * worst.filtered.all:.1f} % after the low-pass that fits use)"
     if not worst.raw.all < NOTHING:
         return Verdict(BAD, "Not usable", f"{numbers}: the model predicts next to nothing there. Is it a log of the same robot?")
     if worst.raw.all > WORSE * own:
