@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from inertica.workflow.compare import compare
     from inertica.workflow.export import export_model
     from inertica.workflow.fit_loop import fit_loop
-    from inertica.workflow.identify import Settings, identify
+    from inertica.workflow.identify import identify
     from inertica.workflow.result import Result
+    from inertica.workflow.settings import Settings
 
 _HOME = {
     "inertica.dynamics.engine": ("Engine", "Reduction"),
@@ -69,8 +70,9 @@ _HOME = {
     "inertica.workflow.compare": ("compare",),
     "inertica.workflow.export": ("export_model",),
     "inertica.workflow.fit_loop": ("fit_loop",),
-    "inertica.workflow.identify": ("Settings", "identify"),
+    "inertica.workflow.identify": ("identify",),
     "inertica.workflow.result": ("Result",),
+    "inertica.workflow.settings": ("Settings",),
 }
 _PLACE = {name: module for module, names in _HOME.items() for name in names}
 

@@ -14,7 +14,8 @@ from inertica.experiment import Experiment, Sensors
 from inertica.logs.log import Log
 from inertica.robot.load import load
 from inertica.workflow.identify import identify
-from inertica.workflow.result import Result, held_direction
+from inertica.workflow.prediction import held_direction
+from inertica.workflow.result import Result
 
 
 def record(

@@ -80,7 +80,7 @@ class Tour:
         from inertica.identifiability.base import base_model
         from inertica.logs.quality import check
         from inertica.workflow.compare import compare
-        from inertica.workflow.identify import Settings
+        from inertica.workflow.settings import Settings
 
         self.preset = preset or next(iter(self.robot.noise), None)
         with self._timed("model"):

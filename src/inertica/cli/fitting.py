@@ -20,7 +20,7 @@ from inertica.robot import friction
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.validation.residuals import Residual
-from inertica.workflow.identify import Settings
+from inertica.workflow.settings import Settings
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

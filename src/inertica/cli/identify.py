@@ -24,8 +24,9 @@ from inertica.identifiability.labels import INTERVAL, LABELS
 from inertica.report.numbers import number, span, tidy
 from inertica.report.style import LABEL_COLOURS
 from inertica.report.verdict import BAD, DOUBTFUL, GOOD, verdict
-from inertica.workflow.identify import check_method, identify
+from inertica.workflow.identify import identify
 from inertica.workflow.result import Result
+from inertica.workflow.settings import check_method
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -18,7 +18,7 @@ counted in independent samples.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,11 +93,23 @@ def scores_of(system: System, beta: Array, joint_weights: Array) -> Scores:
     return Scores(stationary, robust)
 
 
-def score_covariance(scores: Array, residual: Array, parameters: int) -> Array:
-    """(b, b) S of scores (m, b) that a method worked out itself; `residual` (m, n), zero where masked, tells their correlation."""
-    freedom = _freedom(residual, residual != 0.0, parameters)
+def score_covariance(blocks: Iterable[tuple[int, Array, Array]], parameters: int) -> Array:
+    """(b, b) S of scores that a method worked out itself.
+
+    Args:
+        blocks: motion, scores (m, b) and residuals (m, n), zero where masked; these tell how scores are correlated in time.
+        parameters: how many were fitted.
+    """
+    parts: dict[int, list[tuple[Array, Array]]] = {}
+    for motion, scores, residual in blocks:
+        parts.setdefault(motion, []).append((scores, residual))
+    S = np.zeros((0, 0))
     with one_thread():
-        return freedom * long_run(scores, bandwidth(residual))
+        for listed in parts.values():
+            scores, residual = (np.concatenate(x) for x in zip(*listed, strict=True))
+            own = _freedom(residual, residual != 0.0, parameters) * long_run(scores, bandwidth(residual))
+            S = own if not S.size else S + own
+    return S
 
 
 def long_run(scores: Array, lags: int) -> Array:

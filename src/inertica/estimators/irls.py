@@ -163,12 +163,11 @@ class _Fit:
     def _whitened_scores(self) -> Array:
         """(b, b) long-run covariance of the scores of the whitened system."""
         b = self.system.base.rank
-        parts: dict[int, list[tuple[Array, Array]]] = {}
+        scored: list[tuple[int, Array, Array]] = []
         for motion, X in self._mixed():
             r = X[:, :, b] - X[:, :, :b] @ self.solution.beta
-            parts.setdefault(motion, []).append((np.einsum("kjb,kj->kb", X[:, :, :b], r), r))
-        joined = [(np.concatenate([g for g, _ in p]), np.concatenate([r for _, r in p])) for p in parts.values()]
-        return np.asarray(sum(score_covariance(g, r, b) for g, r in joined))
+            scored.append((motion, np.einsum("kjb,kj->kb", X[:, :, :b], r), r))
+        return score_covariance(scored, b)
 
     def estimate(self, problem: Problem, method: Irls, start: float) -> Estimate:
         standard = [r[u] / s for r, u, s in zip(self._by_joint(self.residual), self._by_joint(self.use), self.scale, strict=True)]

@@ -249,16 +249,15 @@ class _Search:
 
     def estimate(self, problem: Problem, source: str, rng: np.random.Generator, start: float) -> Estimate:
         criterion, b = self.criterion, self.criterion.b
-        parts: dict[int, list[tuple[Array, Array]]] = {}
+        scored: list[tuple[int, Array, Array]] = []
         squares, counts, fitted, rows = np.zeros(criterion.n), np.zeros(criterion.n), 0.0, 0
         for block in criterion.blocks(self.beta):
-            parts.setdefault(block.motion, []).append((np.einsum("kjb,kj->kb", block.J, block.f), block.f))
+            scored.append((block.motion, np.einsum("kjb,kj->kb", block.J, block.f), block.f))
             squares += np.sum(block.e**2, axis=0)
             counts += np.count_nonzero(block.use, axis=0)
             fitted += float(np.sum(block.f**2))
             rows += int(np.count_nonzero(block.use))
-        joined = [(np.concatenate([g for g, _ in p]), np.concatenate([f for _, f in p])) for p in parts.values()]
-        S = np.asarray(sum(score_covariance(g, f, b) for g, f in joined))
+        S = score_covariance(scored, b)
         fisher, warnings = self._fisher(rng)
         return Estimate(
             method=self.method.name,

@@ -312,15 +312,13 @@ class _Search:
 
     def covariance(self, end: _Point, spread: Array) -> Array:
         """Of beta and theta, from the scores of all rows."""
-        size = len(spread)
-        parts: dict[int, list[tuple[Array, Array]]] = {}
+        scored: list[tuple[int, Array, Array]] = []
         values = np.append(end.beta, np.zeros(len(end.theta)))
         for motion, block in self.augmented(end.system, end.beta, end.theta):
             r = np.column_stack([w * (X[:, -1] - X[:, :-1] @ values) for w, X in zip(self.weights, block, strict=True)])
             scores = np.asarray(sum(w * r[:, [j]] * X[:, :-1] for j, (w, X) in enumerate(zip(self.weights, block, strict=True))))
-            parts.setdefault(motion, []).append((scores, r))
-        joined = [(np.concatenate([g for g, _ in p]), np.concatenate([r for _, r in p])) for p in parts.values()]
-        return np.asarray(spread @ np.asarray(sum(score_covariance(g, r, size) for g, r in joined)) @ spread)
+            scored.append((motion, scores, r))
+        return np.asarray(spread @ score_covariance(scored, len(spread)) @ spread)
 
     def fitted(self, theta: Array, std: Array) -> tuple[tuple[Fitted, ...], tuple[Fitted, ...]]:
         shapes, delays = self.parts(theta)

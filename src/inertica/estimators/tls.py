@@ -203,13 +203,11 @@ def _estimate(
 
 def _long_run(system: System, weights: Array, found: _Minimum) -> Array:
     """(b, b) of the scores sum_j W_jk' e_jk - e_jk^2 C a / (a' C a), e the weighted misfit."""
-    b = len(found.beta)
-    parts: dict[int, list[tuple[Array, Array]]] = {}
+    scored: list[tuple[int, Array, Array]] = []
     for rows, residual in system.residuals(found.beta):
         e = -residual * weights * rows.use
         scores = -np.sum(e**2, axis=1)[:, None] * found.pull
         for j, (W, columns) in enumerate(zip(rows.W, system.columns, strict=True)):
             scores[:, columns] += W * (weights[j] * e[:, j])[:, None]
-        parts.setdefault(rows.motion, []).append((scores, e))
-    joined = [(np.concatenate([g for g, _ in p]), np.concatenate([e for _, e in p])) for p in parts.values()]
-    return np.asarray(sum(score_covariance(g, e, b) for g, e in joined))
+        scored.append((rows.motion, scores, e))
+    return score_covariance(scored, len(found.beta))

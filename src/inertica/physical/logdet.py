@@ -166,7 +166,9 @@ class _Newton:
     def _constrained(self, y: Array, barrier: Barrier) -> Array:
         """Follow the central path from a strictly feasible point until the gap is small."""
         weight = max(self._smooth(y), 1e-300) / barrier.parameter
-        if isinstance(self.penalty, ConePenalty):  # a heavier barrier would win over the logarithms of the prior and blow bodies up
+        if isinstance(
+            self.penalty, ConePenalty
+        ):  # a heavier barrier would win over the logarithms of the prior and blow bodies up
             weight = min(weight, self.penalty.factor)
         while True:
             y = self._minimise(y, barrier, weight)

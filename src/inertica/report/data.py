@@ -13,8 +13,9 @@ from inertica.logs.log import Log
 from inertica.logs.motion import Motion
 from inertica.robot.layout import Parameters
 from inertica.robot.options import friction_terms
+from inertica.workflow.prediction import predicted_torque
 from inertica.workflow.replay import is_simulated
-from inertica.workflow.result import Result, predicted_torque
+from inertica.workflow.result import Result
 
 Array = NDArray[np.float64]
 

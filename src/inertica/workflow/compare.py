@@ -22,9 +22,11 @@ from inertica.physical.stated import stated
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.validation.residuals import Residual
-from inertica.workflow.identify import HELD_OUT, LogLike, Settings, identify, joined
+from inertica.workflow.identify import HELD_OUT, LogLike, identify
+from inertica.workflow.prediction import judged
 from inertica.workflow.replay import later_part
-from inertica.workflow.result import Result, validated
+from inertica.workflow.result import Result
+from inertica.workflow.settings import Settings
 
 REFERENCE, WITHOUT_POSITION = "wls", "didim"
 """The method that the common choices are made with, and the one for logs without position."""
@@ -202,8 +204,4 @@ def _standard(reference: Result, estimate: Estimate) -> Parameters:
 
 
 def _residual(result: Result, pieces: Sequence[_Piece]) -> Residual:
-    description, parameters = result.description, result.parameters
-    motions = [piece.seen(result) for piece in pieces]
-    if len(motions) > 1:
-        return joined(description, parameters, motions)
-    return validated(description, parameters, motions[0], result.estimate.base.engine)
+    return judged(result.parameters, [piece.seen(result) for piece in pieces], result.estimate.base.engine)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -43,8 +43,10 @@ from inertica.workflow.filter_choice import FilterSearch, recipe_for
 from inertica.workflow.friction_choice import FrictionSearch, assumed_friction
 from inertica.workflow.inputs import check_logs, check_references
 from inertica.workflow.method_choice import CONSISTENT, MethodSearch
+from inertica.workflow.prediction import judged
 from inertica.workflow.replay import driven_log, later_part, moved, own_reference
-from inertica.workflow.result import Result, validated
+from inertica.workflow.result import Result
+from inertica.workflow.settings import Settings, check_method
 
 Array = NDArray[np.float64]
 LogLike = str | Path | Log
@@ -54,38 +56,6 @@ HELD_OUT = 0.2
 
 FEWEST = 50
 """Usable samples below which nothing is fitted."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the user fixes; None leaves it to cross-validation.
-
-    Args:
-        method: name of a method, or auto.
-        cutoff: of the position filter in Hz.
-        decimate: bandwidth to decimate to in Hz; follows the cut-off when not given.
-        delay: of the torque in s, a number or one per joint.
-        friction: names of laws on all joints.
-        velocity: differences or recorded.
-        references: what the controller followed, for methods that simulate it; the logs' own columns when not given.  One for all
-            logs, one for each, or one for each and then one for each validation log.
-        options: of the method that was asked for, name -> word; see `inertica.estimators.options`.
-        estimate_gains: let methods that simulate the controller estimate its gains, too; the same as the option `estimate-gains`.
-    """
-
-    method: str = "auto"
-    cutoff: float | None = None
-    decimate: float | None = None
-    delay: float | tuple[float, ...] | None = None
-    friction: tuple[str, ...] | None = None
-    velocity: str | None = None
-    references: tuple[Trajectory, ...] = ()
-    options: Mapping[str, str] = field(default_factory=dict)
-    estimate_gains: bool = False
-
-    @property
-    def method_options(self) -> dict[str, str]:
-        return dict(self.options) | ({"estimate-gains": "yes"} if self.estimate_gains else {})
 
 
 def identify(
@@ -110,15 +80,6 @@ def identify(
     chosen = settings or Settings(**fixed)  # type: ignore[arg-type]
     with one_thread():  # factorisations are small throughout; a second BLAS thread would only get in their way
         return _Identification(robot, logs, validate, chosen, progress or (lambda _: None)).run()
-
-
-def check_method(settings: Settings) -> None:
-    """Refuse a method or an option that there is not, before any work."""
-    if settings.method != "auto":
-        with_options(method(settings.method), settings.method_options)
-    elif settings.method_options:
-        listed = ", ".join(settings.method_options)
-        raise InputError(f"options of a method ({listed}) need the method they belong to; state it, too")
 
 
 class _Identification:
@@ -333,11 +294,10 @@ class _Identification:
         self, description: Description, parameters: Parameters, estimate: Estimate, motions: list[Motion], estimator: Estimator
     ) -> dict[str, Residual]:
         engine = estimate.base.engine
-        parts = [validated(description, parameters, m, engine) for m in motions]
-        out = {"identification": parts[0] if len(parts) == 1 else joined(description, parameters, motions)}
+        out = {"identification": judged(parameters, motions, engine)}
         for k, (name, log) in enumerate(self.validation.items()):
             motion = self._validation_motion(k, log, description, estimate, motions[0].recipe)
-            out[name] = validated(description, parameters, motion, engine)
+            out[name] = judged(parameters, [motion], engine)
             out[name] = replace(out[name], d_q=_position_error(description, parameters, log))
         if len(self.logs) == 1:
             out["identification"] = replace(out["identification"], d_q=_position_error(description, parameters, self.logs[0]))
@@ -361,9 +321,7 @@ class _Identification:
             else later_part(moved(description, without, recipe, log, self._reference(k)), border)
             for k, (log, border, recipe) in listed
         ]
-        if len(late) == 1:
-            return validated(description, parameters, late[0], estimate.base.engine)
-        return joined(description, parameters, late)
+        return judged(parameters, late, estimate.base.engine)
 
     def _check_motion(self, motions: list[Motion]) -> None:
         used = sum(m.used for m in motions)
@@ -399,19 +357,3 @@ class _Identification:
 def _position_error(description: Description, parameters: Parameters, log: Log) -> float | None:
     """d_q of a log that has a position."""
     return position_error(description, parameters, log) if "q" in log.signals else None
-
-
-def joined(description: Description, parameters: Parameters, motions: Sequence[Motion]) -> Residual:
-    """Figures of merit over several motions together."""
-    from inertica.validation.residuals import residual
-    from inertica.workflow.result import predicted_torque
-
-    rows: list[list[Array]] = [[], [], [], []]
-    for motion in motions:
-        predicted = predicted_torque(parameters, motion)
-        smooth = motion.decimator.filtered(np.hstack([motion.tau_raw, predicted]))
-        values = (motion.log.need("tau"), motion.at_samples(predicted), smooth[:, : motion.n], smooth[:, motion.n :])
-        for part, value in zip(rows, values, strict=True):
-            part.append(value)
-    tau, predicted, tau_smooth, predicted_smooth = (np.vstack(r) for r in rows)
-    return residual(tau, predicted, tau_smooth, predicted_smooth)

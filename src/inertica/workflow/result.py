@@ -28,17 +28,12 @@ from inertica.robot.layout import Parameters
 from inertica.robot.load import CARD
 from inertica.robot.load import load as load_robot
 from inertica.robot.options import friction_terms, friction_text
-from inertica.validation.residuals import Relative, Residual, residual
+from inertica.validation.residuals import Relative, Residual
 from inertica.workflow.choice import Choice
+from inertica.workflow.prediction import judged, predicted_torque
 from inertica.workflow.replay import moved, own_reference
 
 Array = NDArray[np.float64]
-
-NEXT_TO_NOTHING = 1e-9
-"""rad/s; has a sign, and no effect otherwise."""
-
-STOP = 0.25
-"""s; a joint that rests longer has stopped."""
 
 RESULT, ARRAYS = "result.json", "result.npz"
 REFERENCE = "reference"
@@ -118,7 +113,7 @@ class Result:
 
     def validate(self, log: Log, reference: Trajectory | None = None) -> Residual:
         """Figures of merit on a log; see `motion`."""
-        return validated(self.description, self.parameters, self.motion(log, reference))
+        return judged(self.parameters, [self.motion(log, reference)], self.estimate.base.engine)
 
     def _torque(self, motion: Motion) -> Array:
         return predicted_torque(self.parameters, motion, self.estimate.base.engine)
@@ -222,46 +217,6 @@ class Result:
             document["logs"],
             references=tuple(load_trajectory(source / f"{REFERENCE}{k + 1}.yaml") for k in range(document.get("references", 0))),
         )
-
-
-def predicted_torque(parameters: Parameters, motion: Motion, engine: Any = None) -> Array:
-    """(N, n) torques of a motion on its own clock.
-
-    A joint that rests has no direction of motion, the sign of its velocity is noise.  Friction then stays on the side of the
-    last motion, as far as it can be told; before the first motion it counts as zero.
-    """
-    from inertica.dynamics.engine import Engine
-
-    used = engine or Engine(parameters.layout)
-    return np.asarray(used.inverse_dynamics(motion.q, held_direction(motion), motion.ddq, parameters))
-
-
-def held_direction(motion: Motion) -> Array:
-    """(N, n) velocities, those of joints at a stop replaced by next to nothing in the direction of their last motion.
-
-    Rest shorter than a stop is a reversal on its way; there the velocity itself says more.
-    """
-    out = np.array(motion.dq)
-    samples = np.arange(len(motion))
-    shortest = STOP * motion.rate
-    for j in range(motion.n):
-        rests = motion.resting[:, j]
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], rests, [False]]).astype(int)))
-        stops = np.zeros(len(motion), bool)
-        for a, z in zip(edges[::2], edges[1::2], strict=True):
-            stops[a:z] = z - a > shortest
-        last = np.maximum.accumulate(np.where(rests, -1, samples))
-        direction = np.where(last >= 0, np.sign(motion.dq[last, j]), 0.0)
-        out[stops, j] = NEXT_TO_NOTHING * direction[stops]
-    return out
-
-
-def validated(description: Description, parameters: Parameters, motion: Motion, engine: Any = None) -> Residual:
-    """Figures of merit of parameters on a motion: raw at the samples of its log, filtered on its own clock."""
-    predicted = predicted_torque(parameters, motion, engine)
-    smooth = motion.decimator.filtered(np.hstack([motion.tau_raw, predicted]))
-    n = motion.n
-    return residual(motion.log.need("tau"), motion.at_samples(predicted), smooth[:, :n], smooth[:, n:])
 
 
 def finite(value: Any) -> Any:

@@ -1,0 +1,61 @@
+"""Torques that parameters predict for a motion, and how far they are from the recorded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.dynamics.engine import Engine
+from inertica.logs.motion import Motion
+from inertica.robot.layout import Parameters
+from inertica.validation.residuals import Residual, residual
+
+Array = NDArray[np.float64]
+
+NEXT_TO_NOTHING = 1e-9
+"""rad/s; has a sign, and no effect otherwise."""
+
+STOP = 0.25
+"""s; a joint that rests longer has stopped."""
+
+
+def predicted_torque(parameters: Parameters, motion: Motion, engine: Engine | None = None) -> Array:
+    """(N, n) torques of a motion on its own clock.
+
+    A joint that rests has no direction of motion, the sign of its velocity is noise.  Friction then stays on the side of the
+    last motion, as far as it can be told; before the first motion it counts as zero.
+    """
+    used = engine or Engine(parameters.layout)
+    return np.asarray(used.inverse_dynamics(motion.q, held_direction(motion), motion.ddq, parameters))
+
+
+def held_direction(motion: Motion) -> Array:
+    """(N, n) velocities, those of joints at a stop replaced by next to nothing in the direction of their last motion.
+
+    Rest shorter than a stop is a reversal on its way; there the velocity itself says more.
+    """
+    out = np.array(motion.dq)
+    samples = np.arange(len(motion))
+    shortest = STOP * motion.rate
+    for j in range(motion.n):
+        rests = motion.resting[:, j]
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], rests, [False]]).astype(int)))
+        stops = np.zeros(len(motion), bool)
+        for a, z in zip(edges[::2], edges[1::2], strict=True):
+            stops[a:z] = z - a > shortest
+        last = np.maximum.accumulate(np.where(rests, -1, samples))
+        direction = np.where(last >= 0, np.sign(motion.dq[last, j]), 0.0)
+        out[stops, j] = NEXT_TO_NOTHING * direction[stops]
+    return out
+
+
+def judged(parameters: Parameters, motions: Sequence[Motion], engine: Engine | None = None) -> Residual:
+    """Figures of merit over motions together: raw at the samples of their logs, filtered on their own clocks."""
+    rows = []
+    for motion in motions:
+        predicted = predicted_torque(parameters, motion, engine)
+        smooth = motion.decimator.filtered(np.hstack([motion.tau_raw, predicted]))
+        rows.append((motion.log.need("tau"), motion.at_samples(predicted), smooth[:, : motion.n], smooth[:, motion.n :]))
+    return residual(*(np.vstack(part) for part in zip(*rows, strict=True)))

@@ -1,0 +1,52 @@
+"""`Settings`: what a user fixes of an identification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from inertica.errors import InputError
+from inertica.estimators.options import with_options
+from inertica.estimators.registry import method
+from inertica.excitation.trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user fixes; None leaves it to cross-validation.
+
+    Args:
+        method: name of a method, or auto.
+        cutoff: of the position filter in Hz.
+        decimate: bandwidth to decimate to in Hz; follows the cut-off when not given.
+        delay: of the torque in s, a number or one per joint.
+        friction: names of laws on all joints.
+        velocity: differences or recorded.
+        references: what the controller followed, for methods that simulate it; the logs' own columns when not given.  One for all
+            logs, one for each, or one for each and then one for each validation log.
+        options: of the method that was asked for, name -> word; see `inertica.estimators.options`.
+        estimate_gains: let methods that simulate the controller estimate its gains, too; the same as the option `estimate-gains`.
+    """
+
+    method: str = "auto"
+    cutoff: float | None = None
+    decimate: float | None = None
+    delay: float | tuple[float, ...] | None = None
+    friction: tuple[str, ...] | None = None
+    velocity: str | None = None
+    references: tuple[Trajectory, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    estimate_gains: bool = False
+
+    @property
+    def method_options(self) -> dict[str, str]:
+        return dict(self.options) | ({"estimate-gains": "yes"} if self.estimate_gains else {})
+
+
+def check_method(settings: Settings) -> None:
+    """Refuse a method or an option that there is not, before any work."""
+    if settings.method != "auto":
+        with_options(method(settings.method), settings.method_options)
+    elif settings.method_options:
+        listed = ", ".join(settings.method_options)
+        raise InputError(f"options of a method ({listed}) need the method they belong to; state it, too")
