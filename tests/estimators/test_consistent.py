@@ -303,3 +303,17 @@ def test_any_consistent_method_takes_a_prior_by_name(name: str) -> None:
 def test_a_prior_behind_the_wrong_name_is_told(name: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         method(name)
+
+
+def test_point_masses_tell_their_error() -> None:
+    problem = problem_of(1.0)
+    exact = Wls(solve=Consistent()).estimate(problem)
+    found = Wls(solve=Consistent(solver="points")).estimate(problem)
+    (said,) = [w for w in found.warnings if "clouds of 125 points" in w]
+    assert "an approximation" in said and np.linalg.norm(found.beta - exact.beta) < 0.2 * np.linalg.norm(exact.beta)
+
+
+def test_point_masses_refuse_what_they_cannot_keep() -> None:
+    heavy = Consistent(constraints=(*PHYSICAL, MassBounds({3: (20.0, 21.0)})), solver="points")
+    with pytest.raises(InputError, match="does not keep 'link 3: mass at least 20 kg'"):
+        Wls(solve=heavy).estimate(problem_of(1.0))

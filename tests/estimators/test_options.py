@@ -37,3 +37,16 @@ def test_what_a_name_states_is_no_option() -> None:
     assert "consistent" not in option_names(Clie()) and "estimate-gains" not in option_names(Oloe())
     with pytest.raises(InputError, match="no method has an option 'consistent'"):
         with_options(Clie(), {"consistent": "yes"})
+
+
+def test_solver_and_strength_of_consistent_methods() -> None:
+    changed = with_options(method("pc-wls"), {"solver": "points", "prior-strength": "10"})
+    assert changed.solve.solver == "points" and changed.solve.prior.strength == 10.0 and changed.solve.strength == "given"
+    assert with_options(method("pc-irls"), {"prior-strength": "auto"}).solve.strength == "cross-validated"
+    assert "solver" in option_names(method("pc-iv")) and "solver" not in option_names(method("wls"))
+
+
+@pytest.mark.parametrize(("name", "word"), [("prior-strength", "-1"), ("prior-strength", "much"), ("solver", "simplex")])
+def test_wrong_words_for_consistent_methods_are_refused(name: str, word: str) -> None:
+    with pytest.raises(InputError, match=word):
+        with_options(method("pc-wls"), {name: word})

@@ -29,6 +29,7 @@ from inertica.physical.cone import Accuracy, Outcome, Program, SolveError
 from inertica.physical.constraints import PHYSICAL, Constraint
 from inertica.physical.fit import Fit
 from inertica.physical.logdet import newton_solve
+from inertica.physical.pointmass import pointmass_solve
 from inertica.physical.priors import Euclidean, Penalty, Prior, Quadratic, chosen_strength, metric_notes
 from inertica.physical.scales import Reference
 from inertica.physical.stated import combined
@@ -37,6 +38,8 @@ from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
+
+Solver = Literal["auto", "cone", "newton", "cholesky", "points"]
 
 EXACT = 1e-9
 """Residuals below this share of the torque count as this share: no data are better than rounding."""
@@ -73,7 +76,8 @@ class Consistent:
     Args:
         constraints: what holds; real bodies, signs and shares of coupled drives by default.  Those of the problem come on top.
         prior: distance d and strength; by default a Euclidean pull that only decides where data are silent.
-        solver: cone (Clarabel; quadratic priors), newton (all priors), cholesky (quadratic priors), or auto: the first that fits.
+        solver: cone (Clarabel; quadratic priors), newton (all priors), cholesky or points (an approximation whose error is told;
+            quadratic priors), or auto: the first that fits.
         accuracy: of the cone solver.
         strength: that given with the prior, or the one that predicts parts of the data best when each is left out in turn; it is
             chosen once for a problem, with the weights of plain WLS, and kept while a method iterates.  Intervals then still rely
@@ -82,7 +86,7 @@ class Consistent:
 
     constraints: tuple[Constraint, ...] = PHYSICAL
     prior: Prior = field(default_factory=Euclidean)
-    solver: Literal["auto", "cone", "newton", "cholesky"] = "auto"
+    solver: Solver = "auto"
     accuracy: Accuracy = field(default_factory=Accuracy)
     strength: Literal["given", "cross-validated"] = "given"
     _memory: _Memory = field(default_factory=_Memory, init=False, compare=False, repr=False)  # a changed copy begins anew
@@ -138,6 +142,8 @@ class Consistent:
                 return program.solve(fit, penalty)
             if self.solver == "cholesky":
                 return cholesky_solve(program, fit, penalty)
+            if self.solver == "points":
+                return pointmass_solve(program, fit, penalty).outcome
         elif self.solver not in ("auto", "newton"):
             raise InputError(
                 f"the solver '{self.solver}' takes quadratic priors only; use newton for {type(self.prior).__name__}"
@@ -258,7 +264,7 @@ def _solution(program: Program, fit: Fit, penalty: Penalty, outcome: Outcome, sy
 
 def _said(outcome: Outcome, least: float, system: Stacked, unknown: NDArray[np.bool_]) -> tuple[str, ...]:
     """What the constraints did, in one sentence each; `least` is the sum of squares that plain least squares leaves."""
-    out = []
+    out = [outcome.status] if outcome.solver == "points" else []
     held = [b.name for b in outcome.active if b.cone != "zero"]
     if held:
         now = system.rest**2 + outcome.squares

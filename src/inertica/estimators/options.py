@@ -15,6 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from inertica.errors import InputError, nearest
 from inertica.estimators.base import Estimator
+from inertica.estimators.consistent import Consistent, Solver
 from inertica.estimators.iteration import Stop
 from inertica.estimators.optimisers import OPTIMISERS
 from inertica.estimators.registry import METHODS
@@ -34,11 +35,13 @@ class Reader:
         field: of the method.
         read: word, present value -> new value.
         words: what there is to choose from; empty for numbers.
+        of: what the field must hold for the method to have the option.
     """
 
     field: str
     read: Callable[[str, Any], object]
     words: tuple[str, ...] = ()
+    of: type = object
 
 
 def _one_of(made: Mapping[str, Callable[[], object]], what: str, word: str, _: object) -> object:
@@ -62,12 +65,29 @@ def _tolerance(word: str, stop: Stop) -> Stop:
     return replace(stop, residual=value, step=value)
 
 
+def _solver(word: str, solve: Consistent) -> Consistent:
+    if word not in get_args(Solver):
+        raise InputError(f"unknown solver '{word}'; {nearest(word, get_args(Solver))}")
+    return replace(solve, solver=word)  # type: ignore[arg-type]
+
+
+def _strength(word: str, solve: Consistent) -> Consistent:
+    if word == "auto":
+        return replace(solve, strength="cross-validated")
+    value = _number("prior-strength", word)
+    if value <= 0.0:
+        raise InputError(f"the option 'prior-strength' takes a positive number or auto, not '{word}'")
+    return solve.with_strength(value)
+
+
 READERS: dict[str, Reader] = {
     "start": Reader("start", partial(_one_of, STARTS, "start"), tuple(STARTS)),
     "optimiser": Reader("optimiser", partial(_one_of, OPTIMISERS, "optimiser"), tuple(OPTIMISERS)),
     "stop": Reader("stop", _rule, RULES),
     "iterations": Reader("stop", _limit),
     "tolerance": Reader("stop", _tolerance),
+    "solver": Reader("solve", _solver, get_args(Solver), Consistent),
+    "prior-strength": Reader("solve", _strength, of=Consistent),
 }
 """Options whose field holds an object; a new one is a line here."""
 
@@ -91,12 +111,12 @@ def option_names(method: Estimator) -> tuple[str, ...]:
     """Everything that can be stated for a method."""
     own = {f.name for f in fields(method)}  # type: ignore[arg-type]
     plain = [name.replace("_", "-") for name in sorted(own) if _plain(method, name) is not None]
-    return (*(name for name, reader in READERS.items() if reader.field in own), *plain)
+    return (*(name for name in READERS if _reader(method, name) is not None), *plain)
 
 
 def _reader(method: Estimator, name: str) -> Reader | None:
     if name in READERS and _has(method, READERS[name].field):
-        return READERS[name]
+        return READERS[name] if isinstance(getattr(method, READERS[name].field), READERS[name].of) else None
     return _plain(method, name.replace("-", "_"))
 
 

@@ -17,7 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from inertica.physical.cone import Metric, Program, SolveError, settings_of
+from inertica.errors import InputError
+from inertica.physical.cone import Metric, Outcome, Program, SolveError, settings_of
+from inertica.physical.constraints import SIGN_MARGIN, slack
 from inertica.physical.fit import Fit
 from inertica.physical.priors import Quadratic
 from inertica.robot import inertia
@@ -31,6 +33,7 @@ class PointMass:
 
     Args:
         chi: (P,).
+        outcome: the same as other solvers give it, with the error of the approximation as status.
         objective: squares of data and prior.
         excess: relative excess of the objective over that of the full problem.
         distance: |chi - chi_full| / |chi_full| in scaled parameters.
@@ -38,6 +41,7 @@ class PointMass:
     """
 
     chi: Array
+    outcome: Outcome
     objective: float
     excess: float
     distance: float
@@ -54,13 +58,14 @@ def pointmass_solve(program: Program, fit: Fit, penalty: Quadratic, *, count: in
     """The approximation on lattices of count^3 points per body, centred on the prior's centre of mass.
 
     Args:
-        program: robot and scales; of its constraints bodies are replaced by points and lower bounds kept, others are not used.
+        program: robot, scales and constraints; bodies are replaced by points and signs kept, others are only checked.
         fit, penalty: data and prior.
         count: points per edge.
         reach: half-width of the lattice in the body's reference lengths.
 
     Raises:
         SolveError: the quadratic program was not solved to its accuracy.
+        InputError: a constraint that points do not keep is broken.
     """
     reference, free = program.reference, program.free
     metric = Metric.of(program, fit, penalty)
@@ -81,11 +86,22 @@ def pointmass_solve(program: Program, fit: Fit, penalty: Quadratic, *, count: in
         )
     u = np.array(answer.x)[:n]
     chi = program.chi(x_of @ u)
+    for block in program.blocks:
+        if block.cone != "semidefinite" and slack(block, chi) < -program.accuracy.feasibility - SIGN_MARGIN:
+            raise InputError(f"a cloud of points does not keep '{block.name}'; use the cone solver")
     full = program.solve(fit, penalty)
     objective = fit.squares(chi) + penalty.value(chi)
     distance = np.linalg.norm((chi - full.chi) / reference.scale) / np.linalg.norm(full.chi / reference.scale)
     masses = tuple(u[s.where] * s.mass for s in slots if s.mass)
-    return PointMass(chi, objective, objective / full.objective - 1.0, float(distance), masses)
+    excess = objective / full.objective - 1.0
+    said = (
+        f"links are clouds of {count**3} points, an approximation: squares of data and prior are {100.0 * excess:.2g} % above their "
+        f"least, parameters {100.0 * distance:.2g} % away from the exact ones, and links may be too thin to exist"
+    )
+    outcome = Outcome(
+        chi, objective, fit.squares(chi), full.free_squares, program.active(chi), int(answer.iterations), said, "points"
+    )
+    return PointMass(chi, outcome, objective, excess, float(distance), masses)
 
 
 @dataclass(frozen=True, eq=False)
