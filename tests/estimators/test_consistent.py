@@ -15,10 +15,11 @@ from inertica.estimators.consistent import STRENGTHS, Consistent, cross_validate
 from inertica.estimators.least_squares import Ols, Wls, joint_sigmas
 from inertica.estimators.observe import System
 from inertica.estimators.registry import METHODS, method
+from inertica.logs.motion import Motion
 from inertica.physical.constraints import PHYSICAL, Equal, MassBounds
 from inertica.physical.priors import Entropic, Euclidean, Pullback
 from inertica.robot import inertia
-from inertica.robot.layout import Layout
+from inertica.robot.layout import Layout, Parameters
 
 PC = [name for name in METHODS if name.startswith("pc-") and Need.LOOP not in method(name).needs]
 
@@ -183,10 +184,8 @@ def one_sine_for_all_joints(truth, frequency: float = 0.1, amplitude: float = 0.
     return replace(prepare(log, Recipe(filter=Unfiltered(), border=20, standstill=None)), q=q, dq=dq, ddq=ddq, tau=tau)
 
 
-def test_after_poor_excitation_consistency_and_priors_predict_a_faster_motion_far_better() -> None:
-    from estimators.simulated import engine_of
-    from inertica.estimators.standard import nearest_prior
-
+def poorly_excited() -> tuple[Problem, Parameters, Motion]:
+    """One sine on all joints, links up to 30 % off in the prior; the truth, and another, faster motion of it."""
     description, base = robot("panda7")
     truth, rng = description.prior, np.random.default_rng(0)
     motion = one_sine_for_all_joints(truth)
@@ -195,11 +194,18 @@ def test_after_poor_excitation_consistency_and_priors_predict_a_faster_motion_fa
     for _, where in truth.layout.bodies:
         values[where] *= 1.0 + 0.3 * rng.uniform(-1, 1)
     problem = Problem(base, (motion,), truth.with_values(values))
-    fast = exact_motion(truth, duration=5.0, seed=5)
+    return problem, truth, exact_motion(truth, duration=5.0, seed=5)
+
+
+def test_after_poor_excitation_consistency_and_priors_predict_a_faster_motion_far_better() -> None:
+    from estimators.simulated import engine_of
+    from inertica.estimators.standard import nearest_prior
+
+    problem, truth, fast = poorly_excited()
     error = {}
     for name in ("wls", "pc-wls", "pc-wls+euclidean", "pc-wls+pullback"):
         found = method(name).estimate(problem)
-        chi = found.chi if found.chi is not None else nearest_prior(base, found.beta, problem.prior)
+        chi = found.chi if found.chi is not None else nearest_prior(problem.base, found.beta, problem.prior)
         miss = engine_of(truth.layout).inverse_dynamics(fast.q, fast.dq, fast.ddq, chi) - fast.tau
         error[name] = np.linalg.norm(miss) / np.linalg.norm(fast.tau)
     assert error["pc-wls"] < 0.1 * error["wls"]
@@ -211,15 +217,7 @@ def test_the_strength_chosen_by_cross_validation_beats_both_extremes_on_another_
     """Poor excitation, a prior that is tens of percent off: neither no pull nor a hard one predicts a faster motion well."""
     from estimators.simulated import engine_of
 
-    description, base = robot("panda7")
-    truth, rng = description.prior, np.random.default_rng(0)
-    motion = one_sine_for_all_joints(truth)
-    motion = noisy(motion, 0.1 * motion.tau.std(axis=0) * rng.normal(size=motion.tau.shape))
-    values = np.array(truth.values)
-    for _, where in truth.layout.bodies:
-        values[where] *= 1.0 + 0.3 * rng.uniform(-1, 1)
-    problem = Problem(base, (motion,), truth.with_values(values))
-    fast = exact_motion(truth, duration=5.0, seed=5)
+    problem, truth, fast = poorly_excited()
 
     def error(solve: Consistent) -> float:
         found = Wls(solve=solve, hac=False).estimate(problem)

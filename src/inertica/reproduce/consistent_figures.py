@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.errors import FileError
 from inertica.reproduce.consistent_setup import KEPT, LINKS, LISTED, PC, B, E, Solved
+from inertica.reproduce.drawing import Drawing, write_drawings
 
 Array = NDArray[np.float64]
 
@@ -24,29 +24,17 @@ SHOWN = 6.0
 
 def write_figures(solved: Sequence[Solved], folder: Path) -> tuple[Path, ...]:
     """Three PNG files for every set of data."""
-    from matplotlib.figure import Figure
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(folder, f"the folder cannot be made ({error.strerror})") from None
     drawn: dict[str, tuple[tuple[float, float], Callable[[Any, Solved], None]]] = {
         "torques": ((7.5, 7.5), _torques),
         "parameters": ((7.5, 8.5), _parameters),
         "links": ((7.0, 5.0), _links),
     }
-    files = []
-    for one in solved:
-        for name, (size, draw) in drawn.items():
-            figure = Figure(figsize=size, layout="constrained")
-            draw(figure, one)
-            path = folder / f"{name}_{one.data.name}.png"
-            try:
-                figure.savefig(path, dpi=150)
-            except OSError as error:
-                raise FileError(path, f"the figure cannot be written ({error.strerror})") from None
-            files.append(path)
-    return tuple(files)
+    drawings: list[Drawing] = [
+        (f"{name}_{one.data.name}", size, lambda figure, draw=draw, one=one: draw(figure, one))  # type: ignore[misc]
+        for one in solved
+        for name, (size, draw) in drawn.items()
+    ]
+    return write_drawings(folder, drawings)
 
 
 def _torques(figure: Any, one: Solved) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.errors import FileError
 from inertica.reproduce.didim import Outcome, Study
+from inertica.reproduce.drawing import Drawing, write_drawings
 
 Array = NDArray[np.float64]
 
@@ -21,31 +21,16 @@ SHOWN = 30.0
 
 def write_figures(study: Study, outcome: Outcome, folder: Path) -> tuple[Path, ...]:
     """Writes six PNG files and returns their names."""
-    from matplotlib.figure import Figure
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(folder, f"the folder cannot be made ({error.strerror})") from None
-    drawn = {
-        "figure_10_validation": lambda f: _validation(f, outcome),
-        "figure_11_motion_errors": lambda f: _motion(f, outcome, "B"),
-        "figure_12_torque_error": lambda f: _torque(f, outcome, "B"),
-        "figure_13_parameters": lambda f: _parameters(f, study, outcome),
-        "figure_14_motion_errors_half_bandwidth": lambda f: _motion(f, outcome, "E half"),
-        "figure_15_torque_error_half_bandwidth": lambda f: _torque(f, outcome, "E half"),
-    }
-    files = []
-    for name, draw in drawn.items():
-        figure = Figure(figsize=(6.5, 4.0), layout="constrained")
-        draw(figure)
-        path = folder / f"{name}.png"
-        try:
-            figure.savefig(path, dpi=150)
-        except OSError as error:
-            raise FileError(path, f"the figure cannot be written ({error.strerror})") from None
-        files.append(path)
-    return tuple(files)
+    size = (6.5, 4.0)
+    drawings: list[Drawing] = [
+        ("figure_10_validation", size, lambda f: _validation(f, outcome)),
+        ("figure_11_motion_errors", size, lambda f: _motion(f, outcome, "B")),
+        ("figure_12_torque_error", size, lambda f: _torque(f, outcome, "B")),
+        ("figure_13_parameters", size, lambda f: _parameters(f, study, outcome)),
+        ("figure_14_motion_errors_half_bandwidth", size, lambda f: _motion(f, outcome, "E half")),
+        ("figure_15_torque_error_half_bandwidth", size, lambda f: _torque(f, outcome, "E half")),
+    ]
+    return write_drawings(folder, drawings)
 
 
 def _validation(figure: Any, outcome: Outcome) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from inertica.errors import FileError
+from inertica.reproduce.drawing import Drawing, write_drawings
 from inertica.reproduce.jaco2 import METHODS, RECORDS, SHOWN, SHOWN_IDENTIFIED, Study
 
 COLOURS = {"cad": "#a8a8a8", "uls": "#0072B2", "cls-1": "#E69F00", "cls-2": "#CC79A7", "cls-3": "#009E73"}
@@ -21,28 +21,11 @@ SHOWN_SECONDS = 20.0
 
 def write_figures(study: Study, folder: Path) -> tuple[Path, ...]:
     """Writes six PNG files and returns their names."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(folder, f"the folder cannot be made ({error.strerror})") from None
-    files = [
-        _saved(folder / f"figure_{4 + k}_{method.replace('-', '_')}.png", (6.5, 6.0), lambda f, m=method: _errors(f, study, m))
+    drawings: list[Drawing] = [
+        (f"figure_{4 + k}_{method.replace('-', '_')}", (6.5, 6.0), lambda f, m=method: _errors(f, study, m))  # type: ignore[misc]
         for k, method in enumerate(METHODS)
     ]
-    files.append(_saved(folder / "validation_errors.png", (7.5, 4.2), lambda f: _validations(f, study)))
-    return tuple(files)
-
-
-def _saved(path: Path, size: tuple[float, float], draw: Any) -> Path:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    draw(figure)
-    try:
-        figure.savefig(path, dpi=150)
-    except OSError as error:
-        raise FileError(path, f"the figure cannot be written ({error.strerror})") from None
-    return path
+    return write_drawings(folder, [*drawings, ("validation_errors", (7.5, 4.2), lambda f: _validations(f, study))])
 
 
 def _errors(figure: Any, study: Study, method: str) -> None:

@@ -1,0 +1,33 @@
+"""PNG files of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from inertica.errors import FileError
+
+Drawing = tuple[str, tuple[float, float], Callable[[Any], None]]
+"""Name of the file, size in inches, and what is drawn into the figure."""
+
+
+def write_drawings(folder: Path, drawings: Iterable[Drawing]) -> tuple[Path, ...]:
+    """Draws every figure into a file of its own and returns their paths."""
+    from matplotlib.figure import Figure
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(folder, f"the folder cannot be made ({error.strerror})") from None
+    files = []
+    for name, size, draw in drawings:
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
+        path = folder / f"{name}.png"
+        try:
+            figure.savefig(path, dpi=150)
+        except OSError as error:
+            raise FileError(path, f"the figure cannot be written ({error.strerror})") from None
+        files.append(path)
+    return tuple(files)
