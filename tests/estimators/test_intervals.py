@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.signal import lfilter
@@ -15,6 +17,7 @@ from inertica.estimators.least_squares import Wls, joint_sigmas
 from inertica.estimators.observe import System
 from inertica.estimators.registry import method
 from inertica.identifiability.labels import DETERMINED, WEAK, trust_labels
+from inertica.physical.constraints import Equal
 
 NAME = "scara4"
 
@@ -102,3 +105,26 @@ def test_methods_without_prior_leave_sums_without_limits() -> None:
     labels = trust_labels(found.base, found.beta, found.std)
     for k, label in enumerate(labels.values()):
         assert np.isfinite(ends[k]).all() == (label in (DETERMINED, WEAK, "fixed")), (k, label)
+
+
+@pytest.mark.parametrize("name", ["pc-wls", "pc-wls+entropic"])
+def test_equations_leave_no_width_and_tie_what_they_equate(name: str) -> None:
+    problem = problem_of(4)
+    truth = problem.prior
+    stated = (
+        Equal({"M3": 1.0}, truth["M3"]),
+        Equal({"Fv1": 1.0}, truth["Fv1"]),
+        Equal({"Fc1": 1.0, "Fc2": -2.0}, truth["Fc1"] - 2 * truth["Fc2"]),
+    )
+    problem = replace(problem, constraints=stated)
+    found = method(name).estimate(problem)
+    ends = standard_intervals(found, problem, truth)
+    labels = trust_labels(found.base, found.beta, found.std, intervals=ends)
+    index = truth.layout.index
+    assert (
+        labels["M3"] == labels["Fv1"] == "fixed"
+        and (ends[[index("M3"), index("Fv1")], 0] == found.chi[[index("M3"), index("Fv1")]]).all()
+    )
+    if name == "pc-wls":
+        first, second = (ends[index(n)] - found.chi[index(n)] for n in ("Fc1", "Fc2"))
+        assert first == pytest.approx(2.0 * second, rel=1e-6)

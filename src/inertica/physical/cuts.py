@@ -41,7 +41,6 @@ class Cuts:
         self.program, self.metric, self.chi, self.radius = program, metric, chi, radius
         self.inverse = np.asarray(solve_triangular(metric.M, np.eye(len(metric.x))))
         self.deviation = np.linalg.norm(self.inverse, axis=1)
-        self.along = (self.inverse @ self.inverse.T) / self.deviation[:, None]  # where each is largest on the unit ball
         self.inside = program._cone_rows @ metric.x + program._cone_right
         self.rows = program._cone_rows @ self.inverse * radius
 

@@ -107,7 +107,9 @@ def profile_intervals(
         else:
             quadratic = penalty if isinstance(penalty, Quadratic) else second_order(penalty, chi)
             ends, deviation = _cut_ends(program, Metric.of(program, fit, quadratic), chi, spread, level, wanted)
-    lower, upper = np.clip(np.where(wanted, ends, np.nan), *_own_bounds(program)) * program.scale
+    least, most = _own_bounds(program)
+    lower, upper = np.clip(np.where(wanted, ends, np.nan), least, most) * program.scale
+    deviation = np.where(most - least <= 1e-12, 0.0, deviation)
     here, std = chi[program.free], program.scale * deviation * np.sqrt(spread)
     return _packed(program, chi, np.minimum(lower, here), np.maximum(upper, here), std, level)
 
@@ -119,8 +121,24 @@ def _cut_ends(
     r = metric.M @ (chi[program.free] / program.scale - metric.x)
     cuts = Cuts(program, metric, chi, float(np.sqrt(r @ r + spread * chdtri(1, _RARER * (1.0 - level)))))
     reach = np.sqrt(spread * chdtri(1, 1.0 - level))
-    own = metric.x + reach * np.outer([-1.0, 1.0], cuts.deviation)
-    return cuts.applied(own, metric.x + reach * np.vstack([-cuts.along, cuts.along]), wanted), cuts.deviation
+    centre, C = _on_equations(program, metric.x, cuts.inverse @ cuts.inverse.T)
+    deviation = np.sqrt(np.maximum(np.diag(C), 0.0))
+    along = C / np.where(deviation > 0.0, deviation, 1.0)[:, None]  # where each is largest
+    own = centre + reach * np.outer([-1.0, 1.0], deviation)
+    return cuts.applied(own, centre + reach * np.vstack([-along, along]), wanted), deviation
+
+
+def _on_equations(program: Program, x: Array, C: Array) -> tuple[Array, Array]:
+    """Mean and covariance of a normal distribution once the equations among the constraints hold exactly."""
+    count = sum(len(b.f) for b in program.ordered if b.cone == "zero")
+    if not count:
+        return x, C
+    E, e = program._cone_rows[:count], program._cone_right[:count]
+    gain = C @ E.T @ np.linalg.pinv(E @ C @ E.T, rcond=1e-12, hermitian=True)
+    left = C - gain @ E @ C
+    fixed = np.diag(left) <= 1e-9 * np.diag(C)
+    left[fixed], left[:, fixed] = 0.0, 0.0
+    return x - gain @ (E @ x + e), left
 
 
 def _level_ends(program: Program, fit: Fit, penalty: ConePenalty, chi: Array, spread: float, level: float) -> tuple[Array, Array]:
@@ -153,6 +171,8 @@ def _packed(program: Program, chi: Array, lower: Array, upper: Array, std: Array
     all_lower[program.free], all_upper[program.free], all_std[program.free] = lower, upper, std
     bounds = np.array([p.lower for p in parameters])
     all_lower = np.where((chi >= bounds) & (all_lower < bounds + _KNOWN * all_std), bounds, all_lower)
+    known = all_std == 0.0  # by an equation
+    all_lower, all_upper = (np.where(known, chi, x) for x in (all_lower, all_upper))
     half = 0.5 * np.sqrt(chdtri(1, 1.0 - level)) * all_std
     one_sided = (chi - all_lower < half) | (all_upper - chi < half)
     return Intervals(all_lower, all_upper, level, all_std, one_sided & program.reference.free)
