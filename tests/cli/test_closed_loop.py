@@ -36,6 +36,17 @@ def test_identify_didim(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert found["base_count"] == 52
 
 
+def test_a_loop_that_cannot_be_simulated_is_a_failure_and_leaves_nothing(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    card = tmp_path / "card.yaml"
+    card.write_text("model: tx40\nloop: {law: pd, rate: 5000, kp: [1e9, 1e9, 1e9, 1e9, 1e9, 1e9], kd: [1, 1, 1, 1, 1, 1]}\n")
+    words = ["identify", str(card), str(log), "--method", "didim", "--cutoff", "50", "--delay", "0", "-o", str(tmp_path / "out")]
+    assert main(words) == 1
+    assert "didim: nothing was identified: the loop simulated with the starting values is unstable" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def torque_file(path: Path, *symbols: str) -> Path:
     """A log of the arm that lacks the position."""
     source = experiment_log("tx40", "low_position")
@@ -77,7 +88,7 @@ def test_torque_only_report_says_that_motion_is_simulated(torque_result: Path) -
     assert "No position was recorded" in shown and "compared on this simulated motion" in shown
     assert "Positions and velocities are simulated ones" in page.get_element_by_id("friction").text_content()
     assert len(page.get_element_by_id("torque").xpath(".//figure")) == 6
-    assert "fixed by the user" not in page.get_element_by_id("choices").xpath(".//tr[th='filter']")[0].text_content()
+    assert "given, not chosen" not in page.get_element_by_id("choices").xpath(".//tr[th='filter']")[0].text_content()
 
 
 def test_torque_only_result_predicts(torque_result: Path, log: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -69,7 +69,7 @@ def test_text_says_the_same_and_warnings_come_last(capsys):
     said = capsys.readouterr()
     assert max(map(len, said.out.splitlines())) <= 100
     assert "pair: " in said.out and "base parameters by wls" in said.out and "run2.csv" in said.out
-    assert "fixed by the user" in said.out and " determined" in said.out and "MX2" in said.out
+    assert "given, not chosen" in said.out and " determined" in said.out and "MX2" in said.out
     assert all(line.startswith("inertica: warning: ") for line in said.err.splitlines())
 
 

@@ -123,3 +123,11 @@ def test_export_refuses_other_formats_and_places(saved, tmp_path, capsys):
     assert "no folder" in refused(capsys, "export", saved, "--urdf", tmp_path / "none" / "out.urdf")
     assert "required" in refused(capsys, "export", saved)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("method", ["essential", "svd-essential", "bayes", "cad"])
+def test_results_of_every_kind_of_method_are_saved_and_read(tmp_path, method):
+    result = pair.identified(method=method)
+    again = Result.load(result.save(tmp_path / "out"))
+    assert again.method == method and np.array_equal(again.parameters.values, result.parameters.values)
+    assert np.array_equal(again.intervals, result.intervals)

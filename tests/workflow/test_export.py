@@ -151,4 +151,6 @@ def test_the_table_has_every_parameter():
     for row, value, std in zip(rows, result.parameters.values, result.std, strict=True):
         assert float(row["value"]) == value and row["label"] == result.labels[row["name"]]
         assert row["std"] == "" if not np.isfinite(std) else float(row["std"]) == std
+        ends = result.intervals[result.parameters.layout.index(row["name"])]
+        assert [row["lower"], row["upper"]] == ["", ""] if not np.isfinite(ends).all() else float(row["lower"]) == ends[0]
     assert {row["joint"] for row in rows} == {"shoulder", "elbow"} and rows[0]["unit"] == "kg m^2"

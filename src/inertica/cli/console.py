@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 import warnings
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from inertica.errors import InerticaError, ModelWarning
 from inertica.report.numbers import number
+from inertica.workflow.plain import plain
 
 if TYPE_CHECKING:
     from rich.console import Console, Group, RenderableType
@@ -52,21 +52,6 @@ def write(answer: Answer, warnings_said: Sequence[str], as_json: bool) -> None:
         raise
     except OSError as error:
         raise InerticaError(f"the output cannot be written ({error.strerror})") from None
-
-
-def plain(value: object) -> object:
-    """A value as JSON knows it; numbers that are not finite become None."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, (str, bool, int)) or value is None:
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if hasattr(value, "tolist"):  # NumPy arrays and scalars
-        return plain(value.tolist())
-    if isinstance(value, Iterable):
-        return [plain(entry) for entry in value]
-    raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
 def text_console() -> Console:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from inertica.cli.console import Answer, progress_line, table
 from inertica.cli.fitting import add_choices, add_inputs, add_loop, read_inputs, residual_table, settings
 from inertica.errors import InputError, ModelWarning
-from inertica.estimators.registry import METHODS
+from inertica.estimators.registry import METHODS, PRIORS
 from inertica.identifiability.labels import INTERVAL, LABELS
 from inertica.report.numbers import number, span, tidy
 from inertica.report.style import LABEL_COLOURS
@@ -46,7 +46,12 @@ _VERDICT_STYLES = {GOOD: "bold green", DOUBTFUL: "bold yellow", BAD: "bold red"}
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_inputs(parser)
-    parser.add_argument("--method", metavar="M", default="auto", help=f"auto (the default), or one of {', '.join(METHODS)}")
+    parser.add_argument(
+        "--method",
+        metavar="M",
+        default="auto",
+        help=f"auto (the default), or one of {', '.join(METHODS)}; +PRIOR ({', '.join(PRIORS)}) works behind other pc- methods",
+    )
     parser.add_argument(
         "-o", "--output", metavar="DIR", type=Path,
         help="write result.json, the identified model, parameters.csv and report.html",
@@ -120,6 +125,8 @@ class View:
 
         result = self.result
         yield Text(f"{result.description.name}: {result.estimate.base.rank} base parameters by {result.method}", "bold")
+        if result.estimate.iterations > 1:
+            yield f"{result.estimate.iterations} iterations; {result.estimate.stop_reason}"
         judged = verdict(result)
         yield Text.assemble((f"{judged.headline}. ", _VERDICT_STYLES[judged.level]), judged.sentence, "\n")
         yield table("choices", ("subject", "decision"), [[c.subject, c.sentence] for c in result.choices])

@@ -18,6 +18,9 @@ from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import Ridge as RidgeSolve
 from inertica.estimators.solve import Unconstrained
 from inertica.estimators.standard import parameter_scales
+from inertica.physical.fit import Fit
+from inertica.physical.priors import believed_sizes
+from inertica.physical.scales import Reference
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
 
@@ -27,6 +30,9 @@ STRENGTHS = tuple(10.0**k for k in range(-10, 1))
 """Strengths that leave-one-block-out compares."""
 
 _GROUPS = {"masses": "mass", "first_moments": "first_moment", "inertias": "inertia", "armature": "armature"}
+
+_SMALL = 0.1
+"""Part of a link's size that a small parameter of it, or a zero, may well be wrong by."""
 
 
 @dataclass(frozen=True)
@@ -106,12 +112,13 @@ class Bayes:
     All standard parameters have a value and a standard deviation: where only sums are determined, the prior says how they are
     shared.  m_j, the correlation time of the joint's residuals in samples, makes as many samples count as are independent.
     Needs prior values.  Assumes that the prior's errors are independent and as large as stated; a prior that is surer than it
-    should be draws even well-determined parameters.
+    should be draws even well-determined parameters.  Drives and friction whose prior is zero, and links without any values, are
+    unknown: their standard deviation is what would explain all the torque there is, unless `trust` names them or their group.
 
     Args:
         prior_std: (P,) standard deviations of the prior values; from `trust` when not given.
-        trust: relative standard deviation of the prior values, in terms of their size or of what is typical of their kind: a number,
-            or by group and parameter as a robot card states it.
+        trust: relative standard deviation of the prior values, in terms of their size or of what is typical of their kind (of their
+            link): a number, or by group and parameter as a robot card states it.
     """
 
     prior_std: Array | None = None
@@ -126,9 +133,9 @@ class Bayes:
         assert problem.prior is not None
         system = System(problem)
         check_counts(system)
-        std = self._prior_std(problem.prior)
         sigma = joint_sigmas(system)
         plain = system.stacked(1.0 / sigma)
+        std = self._prior_std(problem.prior, Fit(plain.R, plain.z, problem.base.T))
         fit = Unconstrained()(plain, problem)
         times = residual_times(system, fit.beta)
         chi, spread = posterior(system.stacked(1.0 / (sigma * np.sqrt(times))), problem.base.T, problem.prior.values, std)
@@ -150,9 +157,9 @@ class Bayes:
             chi_covariance=spread,
         )
 
-    def _prior_std(self, prior: Parameters) -> Array:
+    def _prior_std(self, prior: Parameters, fit: Fit) -> Array:
         if self.prior_std is None:
-            return trusted_std(prior, self.trust if isinstance(self.trust, Mapping) else {"all": self.trust})
+            return trusted_std(prior, self.trust if isinstance(self.trust, Mapping) else {"all": self.trust}, fit)
         std = np.asarray(self.prior_std, float)
         if std.shape != (prior.layout.size,):
             raise InputError(f"the prior's standard deviations have the shape {std.shape}, expected ({prior.layout.size},)")
@@ -168,13 +175,38 @@ def posterior(stacked: Stacked, T: Array, mean: Array, std: Array) -> tuple[Arra
     return mean + std * step, std[:, None] * covariance * std
 
 
-def trusted_std(prior: Parameters, trust: Mapping[str, float]) -> Array:
-    """(P,) standard deviations from relative ones by group (all, masses, first_moments, inertias, armature, friction) and name."""
-    scales = parameter_scales(prior)
-    out = np.empty(len(scales))
-    for k, (name, parameter) in enumerate(zip(prior.layout.names, prior.layout.parameters, strict=True)):
+def trusted_std(prior: Parameters, trust: Mapping[str, float], fit: Fit | None = None) -> Array:
+    """(P,) standard deviations from relative ones by group (all, masses, first_moments, inertias, armature, friction) and name.
+
+    With data, what the prior does not know and `trust` does not name, alone or with its group, gets the size these data allow.
+    """
+    layout, reference = prior.layout, Reference.of(prior.layout, prior.values)
+    scales, unknown = _prior_scales(prior, reference), unknown_values(prior)
+    allowed = scales if fit is None else believed_sizes(reference, fit)
+    out = np.empty(layout.size)
+    for k, (name, parameter) in enumerate(zip(layout.names, layout.parameters, strict=True)):
         group = next((g for g, kind in _GROUPS.items() if kind == parameter.kind), "friction")
-        out[k] = scales[k] * trust.get(name, trust.get(group, trust.get("all", 1.0)))
+        said = trust.get(name, trust.get(group))
+        if said is None and fit is not None and unknown[k] and not parameter.fixed:
+            out[k] = allowed[k]
+        else:
+            out[k] = scales[k] * (trust.get("all", 1.0) if said is None else said)
+    return out
+
+
+def unknown_values(prior: Parameters) -> NDArray[np.bool_]:
+    """(P,) of what a prior says nothing: zeros of drives and friction, links of zeros.  A zero among a link's others is symmetry."""
+    out = prior.values == 0.0
+    for _, where in prior.layout.bodies:
+        out[where] = out[where].all()
+    return out
+
+
+def _prior_scales(prior: Parameters, reference: Reference) -> Array:
+    """`parameter_scales`, with the small ones of a link measured by the size of that link."""
+    out = parameter_scales(prior)
+    for _, where, size in reference.bodies:
+        out[where] = np.where(reference.free[where], np.maximum(np.abs(prior.values[where]), _SMALL * size.scale), 0.0)
     return out
 
 

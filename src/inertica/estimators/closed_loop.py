@@ -184,7 +184,12 @@ class ClosedLoop:
     def check(self, beta: Array) -> tuple[str, ...]:
         """Warnings about the control law, and about gains that could not be told."""
         self.fit = fit_gains(self.simulator, beta, self.current_gains(beta), self.drive)
-        return (*self._gain_warnings(), *(() if self.fit is None else self.fit.warnings()))
+        if self.fit is None:
+            said = (
+                "the loop simulated with the parameters found is unstable, so the control law could not be compared with the log"
+            )
+            return (*self._gain_warnings(), f"{said}; check its gains, or fit the loop first, before trusting these parameters")
+        return (*self._gain_warnings(), *self.fit.warnings())
 
     def _gain_warnings(self) -> tuple[str, ...]:
         if self.unknown is None or self.gain_step is None:
@@ -237,7 +242,7 @@ class ClosedLoop:
         beta, plain = step.solution.beta, step.solution.spread
         warnings = [*step.solution.warnings, *dict.fromkeys(self.notes), *self.check(beta)]
         if not watch.converged:
-            warnings.append(f"{name}: {watch.reason}")
+            warnings.append(f"{name}: {watch.reason}; a stated control law that is far from the real one is a frequent cause")
         return Estimate(
             method=name,
             base=self.problem.base,

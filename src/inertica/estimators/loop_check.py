@@ -144,7 +144,7 @@ def _apart(a: Array, b: Array) -> float:
 
 
 def _contradicts(scale: Array, std: Array) -> NDArray[np.bool_]:
-    return np.asarray((std < KNOWN) & (np.abs(scale - 1.0) > np.maximum(WRONG, SURE * std)))
+    return np.asarray(np.isfinite(std) & (np.abs(scale - 1.0) > np.maximum(WRONG, SURE * std)))
 
 
 def _regressors(problem: Problem, nominal: list[Replay]) -> list[Array]:

@@ -57,11 +57,16 @@ def _rule(word: str, stop: Stop) -> Stop:
 
 
 def _limit(word: str, stop: Stop) -> Stop:
-    return replace(stop, limit=_whole("iterations", word))
+    limit = _whole("iterations", word)
+    if not limit:
+        raise InputError("the option 'iterations' takes a number above zero, not '0'")
+    return replace(stop, limit=limit)
 
 
 def _tolerance(word: str, stop: Stop) -> Stop:
     value = _number("tolerance", word)
+    if value <= 0.0:
+        raise InputError(f"the option 'tolerance' takes a number above zero, not '{word}'")
     return replace(stop, residual=value, step=value)
 
 
@@ -123,7 +128,7 @@ def _reader(method: Estimator, name: str) -> Reader | None:
 def _missing(method: Estimator, name: str) -> str:
     others = [other for other, make in METHODS.items() if _reader(make(), name) is not None]
     if others:
-        return f"method '{method.name}' has no option '{name}'; {', '.join(others)} have it"
+        return f"method '{method.name}' has no option '{name}'; {', '.join(others)} {'has' if len(others) == 1 else 'have'} it"
     return f"no method has an option '{name}'; {nearest(name, option_names(method))}"
 
 

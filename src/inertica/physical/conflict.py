@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from inertica.errors import InerticaError
+from inertica.errors import InputError
 from inertica.physical.constraints import Block
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 _ORDER = ("zero", "nonnegative", "second order", "semidefinite")
 
 
-class InfeasibleError(InerticaError):
+class InfeasibleError(InputError):
     """Constraints that contradict each other, a smallest group of them named."""
 
 

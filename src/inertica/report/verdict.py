@@ -52,7 +52,11 @@ def verdict(result: Result) -> Verdict:
         level, headline = DOUBTFUL, "Does not carry over"
         why = f"much worse than on the data that were fitted ({100 * own:.1f} %): these do not show what that motion needs"
     elif worst.filtered.all > NOISE_ONLY:
-        level, headline, why = DOUBTFUL, "Doubtful", "more than noise explains: something in the robot is not in the model"
+        level, headline, why = (
+            DOUBTFUL,
+            "Doubtful",
+            "more than noise of the torque explains: the motion is noisy, or something in the robot is not in the model",
+        )
     else:
         level, headline, why = GOOD, "Predicts torque well", f"the data that were fitted: {100 * own:.1f} %"
     return Verdict(level, headline, f"{numbers}; {why}.{_joints(worst)}{_consistency(result)}")
@@ -70,5 +74,6 @@ def _joints(residual: Residual) -> str:
 
 def _consistency(result: Result) -> str:
     if result.physically_consistent:
-        return " Every link could exist."
+        barely = any("held back by" in said and "a body that can exist" in said for said in result.warnings)
+        return f" Every link could exist{', some of them barely; a prior (+entropic) keeps them off the edge' if barely else ''}."
     return " Not every link could exist: right for torques, not for simulators that insist on real bodies."

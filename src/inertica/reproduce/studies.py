@@ -13,6 +13,9 @@ STUDIES = {
     "jaco2": "the comparison of five methods on the Jaco2 arm: cross-validation on five records, which constraints hold",
 }
 
+RECORDED = ("consistent",)
+"""Studies that take a record of the real robot."""
+
 
 def check(name: str) -> None:
     """Refuse a name that no study has."""
@@ -23,5 +26,7 @@ def check(name: str) -> None:
 def reproduce(name: str, options: Options | None = None) -> Reproduction:
     """Run a study."""
     check(name)
+    if options is not None and options.record is not None and name not in RECORDED:
+        raise InputError(f"the study '{name}' takes no record of a real robot; {', '.join(RECORDED)} does")
     study: Reproduction = import_module(f"inertica.reproduce.{name}").reproduce(options or Options())
     return study

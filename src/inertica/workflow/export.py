@@ -42,7 +42,8 @@ STATES = 64
 AGREEMENT = 1e-9
 """Relative difference of torques up to which the written file counts as the same model."""
 
-COLUMNS = ("name", "value", "std", "prior", "label", "unit", "joint", "link")
+COLUMNS = ("name", "value", "std", "lower", "upper", "prior", "label", "unit", "joint", "link")
+"""Of the table of parameters; lower and upper are the ends of the 95 % interval."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def parameters_csv(result: Result) -> str:
     prior = result.description.prior.values
     for k, p in enumerate(result.parameters.layout.parameters):
         joint = joints[p.joint] if p.joint is not None else None
-        numbers = (_cell(x) for x in (result.parameters.values[k], result.std[k], prior[k]))
+        numbers = (_cell(x) for x in (result.parameters.values[k], result.std[k], *result.intervals[k], prior[k]))
         names = (joint.name, joint.link) if joint else ("", "")
         writer.writerow([p.name, *numbers, result.labels[p.name], p.unit, *names])
     return text.getvalue()
@@ -117,7 +118,7 @@ def write_parameters(result: Result, target: str | Path) -> None:
 
 
 def _cell(value: float) -> str:
-    return repr(float(value)) if np.isfinite(value) else ""
+    return repr(float(value) + 0.0) if np.isfinite(value) else ""
 
 
 def _check_bodies(result: Result) -> None:

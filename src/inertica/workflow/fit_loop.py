@@ -5,9 +5,10 @@ A diagonal law ties torque, reference and measured motion together at every inst
     pd:       tau = kp (qr - q) + kd (dqr - dq)
     cascade:  tau = kv (kp (qr - q) - dq)
 
-which is linear in its gains and stays so when all signals pass the same filter.  Position noise enters the right-hand side, so the
-gains are found with instruments that have none: the reference and the torque the prior model needs along it (two-stage least
-squares).  Without recorded torque the prior model's torque of the measured motion takes its place; bandwidth and damping do not
+which is linear in its gains and stays so when all signals pass the same filter.  A controller that differentiates positions sees the
+velocity of half a period before: kd (or kv) times lag times ddq comes on top, with a coefficient of its own, and a constant.
+Position noise enters the right-hand side, so the gains are found with instruments that have none: the reference and the torque the
+prior model needs along it (two-stage least squares).  Without recorded torque the prior model's torque of the measured motion takes its place; bandwidth and damping do not
 depend on its scale.
 """
 
@@ -151,8 +152,8 @@ class _Signals:
         tau = m.tau if self.source == "recorded" else engine.inverse_dynamics(m.q, m.dq, m.ddq, prior)
         self.tau = chosen.smoothed(np.array(tau), dt)
         self.e, self.dqr = self._low(chosen, qr) - m.q, self._low(chosen, dqr)
-        self.dq, self.qr = m.dq, qr
-        instruments = (needed, differentiated(needed, dt), dqr, ddqr)
+        self.dq, self.ddq, self.qr = m.dq, m.ddq, qr
+        instruments = (needed, differentiated(needed, dt), dqr, ddqr, differentiated(ddqr, dt))
         self.instruments = np.stack([self._low(chosen, x) for x in instruments], axis=2)
         self.use = ~m.mask
 
@@ -160,8 +161,9 @@ class _Signals:
         return chosen.smoothed(np.array(x), self.motion.dt)
 
     def columns(self, law: str, j: int) -> Array:
+        """(N, 4) position error, velocity (error), acceleration for the lag of the velocity, constant."""
         rate = self.dqr[:, j] - self.dq[:, j] if law == "pd" else -self.dq[:, j]
-        return np.column_stack([self.e[:, j], rate, np.ones(len(rate))])[self.use]
+        return np.column_stack([self.e[:, j], rate, self.ddq[:, j], np.ones(len(rate))])[self.use]
 
 
 def _reference(motion: Motion, log: Log, trajectory: Trajectory | None) -> Array:
@@ -187,7 +189,7 @@ def _fitted(law: str, parts: Sequence[_Signals], j: int) -> tuple[Array, Array, 
         solution = np.linalg.lstsq(P / scale, Q.T @ y, rcond=1e-10)[0] / scale
         r = y - X @ solution
         spread = np.linalg.pinv((P / scale).T @ (P / scale)) / np.outer(scale, scale)
-    variance = float(r @ r) / max(len(r) - 3, 1) * correlation_time(r[:, None])
+    variance = float(r @ r) / max(len(r) - 4, 1) * correlation_time(r[:, None])
     std = np.sqrt(np.maximum(np.diag(spread) * variance, 0.0))
     return solution[:2], std[:2], float(np.linalg.norm(r)) / max(float(np.linalg.norm(y)), 1e-300)
 

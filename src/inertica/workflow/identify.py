@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.errors import InputError
+from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
 from inertica.estimators.intervals import noise_intervals, standard_intervals, standard_parameters
 from inertica.estimators.options import with_options
@@ -195,7 +195,7 @@ class _Identification:
         notes = list(self.stated.notes)
         honoured = estimator.name.startswith(CONSISTENT) or hasattr(estimator, "constraints")
         if self.stated.constraints and not honoured:
-            listed = ", ".join(name for name in METHODS if name.startswith(CONSISTENT))
+            listed = ", ".join(n for n, make in METHODS.items() if n.startswith(CONSISTENT) or hasattr(make(), "constraints"))
             notes.append(f"the card's constraints are used by physically consistent methods only ({listed})")
         return notes
 
@@ -267,8 +267,12 @@ class _Identification:
 
     def _estimated(self, estimator: Estimator, problem: Problem) -> tuple[Estimator, Estimate]:
         """The estimate; a consistent method that was chosen automatically and fails gives way to the plain one, and says so."""
+        self.say(f"fit: {estimator.name}")
         try:
-            return estimator, estimator.estimate(problem)
+            estimate = estimator.estimate(problem)
+            if not estimate.iterations:  # the start itself
+                raise InerticaError(f"{estimator.name}: {estimate.warnings[-1]}")
+            return estimator, estimate
         except SolveError as error:
             if self.settings.method != "auto":
                 raise
@@ -345,7 +349,7 @@ class _Identification:
             )
 
     def _fixed(self, subject: str, value: str) -> None:
-        self.choices.append(Choice(subject, value, f"{value}: fixed by the user", automatic=False))
+        self.choices.append(Choice(subject, value, f"{value}: given, not chosen", automatic=False))
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:

@@ -30,6 +30,7 @@ from inertica.robot.load import load as load_robot
 from inertica.robot.options import friction_terms, friction_text
 from inertica.validation.residuals import Relative, Residual
 from inertica.workflow.choice import Choice
+from inertica.workflow.plain import plain
 from inertica.workflow.prediction import judged, predicted_torque
 from inertica.workflow.replay import moved, own_reference
 
@@ -171,7 +172,7 @@ class Result:
             save_trajectory(trajectory, target / f"{REFERENCE}{k + 1}.yaml")
         document = self.document() | {"recipe": _recipe_document(self.recipe), "iterations": e.iterations}
         document["references"] = len(self.references)
-        text = json.dumps(finite(document), indent=1, ensure_ascii=False)
+        text = json.dumps(plain(document), indent=1, ensure_ascii=False)
         (target / RESULT).write_text(text + "\n", encoding="utf-8")
         return target
 
@@ -217,19 +218,6 @@ class Result:
             document["logs"],
             references=tuple(load_trajectory(source / f"{REFERENCE}{k + 1}.yaml") for k in range(document.get("references", 0))),
         )
-
-
-def finite(value: Any) -> Any:
-    """Plain data without infinities and NaN, which JSON does not know: they become null."""
-    if isinstance(value, Mapping):
-        return {str(k): finite(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
-        return [finite(v) for v in value]
-    if isinstance(value, (float, np.floating)):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    return int(value) if isinstance(value, np.integer) else value
 
 
 def _write_card(description: Description, folder: Path) -> None:
