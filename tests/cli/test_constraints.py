@@ -60,7 +60,7 @@ def test_a_saved_result_keeps_the_statements_of_its_card(card, tmp_path, capsys)
 
 def test_statements_that_exclude_each_other_are_named(card, capsys) -> None:
     robot = card("{total_mass: [1, 3], links: {upper: {mass: [2.5, 4]}, lower: {mass: [0.8, 2]}}}")
-    assert main(["identify", robot, pair.files()[1], *QUICK[:4]]) == 1
+    assert main(["identify", robot, pair.files()[1], *QUICK[:4]]) == 2
     said = capsys.readouterr().err
     assert "pair: these constraints exclude each other: " in said and said.count("\n") == 1
     named = said.split("other: ")[1].split("; drop")[0].split("; ")

@@ -78,8 +78,8 @@ def names(description) -> list[str]:
         ("links: {1: {inside: {hull: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}}}", ["link 1: mass inside its hull"]),
         ("links: {1: {symmetric: xz}}", [f"link 1: symmetric ({x}1 = 0)" for x in ("XY", "YZ", "MY")]),
         ("bounds: {Fv1: [0, 30]}", ["Fv1 at least 0", "Fv1 at most 30"]),
-        ("bounds: {Fv1: 3}", ["1*Fv1 = 3"]),
-        ("equal: [{of: {Ia1: 1, Ia2: -1}}]", ["1*Ia1 + -1*Ia2 = 0"]),
+        ("bounds: {Fv1: 3}", ["Fv1 = 3"]),
+        ("equal: [{of: {Ia1: 1, Ia2: -1}}]", ["Ia1 - Ia2 = 0"]),
         ("margin: 0.001", ["link 1: a body that can exist", "link 2: a body that can exist"]),
     ],
 )

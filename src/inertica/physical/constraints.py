@@ -205,7 +205,7 @@ class Equal:
     name: str = ""
 
     def blocks(self, reference: Reference) -> Iterator[Block]:
-        said = self.name or f"{' + '.join(f'{c:g}*{n}' for n, c in self.coefficients.items())} = {self.value:g}"
+        said = self.name or f"{_sum(self.coefficients)} = {self.value:g}"
         block = _linear(said, self.coefficients, -self.value, reference, 0.0)
         yield Block(block.name, "zero", block.F, block.f)
 
@@ -286,6 +286,12 @@ def _rows(reference: Reference, where: slice, rows: Array) -> Array:
     F = np.zeros((len(rows), reference.layout.size))
     F[:, where] = rows
     return F
+
+
+def _sum(coefficients: Mapping[str, float]) -> str:
+    """`Ia4 - 2*Ia5`."""
+    words = "".join(f" {'-' if c < 0.0 else '+'} {'' if abs(c) == 1.0 else f'{abs(c):g}*'}{n}" for n, c in coefficients.items())
+    return words.removeprefix(" + ").strip()
 
 
 def _linear(name: str, coefficients: Mapping[str, float], constant: float, reference: Reference, margin: float) -> Block:

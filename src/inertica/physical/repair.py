@@ -1,7 +1,8 @@
 """Repair: the physically consistent parameters nearest to inconsistent ones.
 
-Links and drives that are consistent keep their values to the last digit; of the others the nearest point of the set is taken, a
-margin inside.  Near is measured in a metric:
+What takes part in no broken statement, and shares none with what does, keeps its values to the last digit: links and drives that
+are consistent.  Of the others the nearest point of the set is taken, a margin inside.  Links without any values stay so unless a
+statement asks for some.  Near is measured in a metric:
 
     euclidean   changes of the ten parameters, each in units of the body's size
     frobenius   change of the pseudo-inertia matrix in these units: eigenvalues below the margin are lifted, nothing else
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from inertica.errors import InputError, nearest
 from inertica.identifiability.base import BaseModel
 from inertica.physical.check import check_link, negative_names
-from inertica.physical.cone import Program
+from inertica.physical.cone import InfeasibleError, Program
 from inertica.physical.constraints import PHYSICAL, Block, Constraint, Custom, Signs, assembled, slack
 from inertica.physical.fit import Fit
 from inertica.physical.priors import Quadratic
@@ -31,6 +32,7 @@ from inertica.robot import inertia
 from inertica.robot.layout import Parameters
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 Metric = Literal["euclidean", "frobenius", "pullback"]
 
 _FLAT = 1e-2
@@ -38,6 +40,9 @@ _FLAT = 1e-2
 
 _DUST = 1e-10
 """Changes below this share of a parameter's scale are rounding, far inside the margin."""
+
+_KEPT = 1e-8
+"""A statement missed by less is kept, and a plain zero is no fault of a sign."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +78,25 @@ def repair(
         constraints: what consistent means.
 
     Raises:
-        InfeasibleError: no consistent parameters have the same dynamics.
+        InfeasibleError: no parameters satisfy the constraints (and have the same dynamics).
     """
     if metric not in get_args(Metric):
         raise InputError(f"unknown metric '{metric}'; {nearest(metric, get_args(Metric))}")
+    try:
+        return _nearest(parameters, metric, _affected(parameters, constraints, keep_dynamics), keep_dynamics, constraints)
+    except InfeasibleError:
+        if not _empty(parameters).any():
+            raise
+    everything = _affected(parameters, constraints, keep_dynamics, hold_empty=False)
+    return _nearest(parameters, metric, everything, keep_dynamics, constraints)
+
+
+def _nearest(
+    parameters: Parameters, metric: str, free: Mask, keep_dynamics: BaseModel | None, constraints: tuple[Constraint, ...]
+) -> Repair:
+    """The nearest consistent parameters, those that are not free held."""
     layout = parameters.layout
-    kept = frozenset() if keep_dynamics is not None else _sound(parameters, constraints)
-    empty = {n for _, w in layout.bodies if not np.any(parameters.values[w]) for n in layout.names[w]}
-    held = replace(layout, fixed=frozenset(kept | empty) | layout.fixed)
+    held = replace(layout, fixed=frozenset(n for n, f in zip(layout.names, free, strict=True) if not f) | layout.fixed)
     reference = Reference.of(held, parameters.values)
     if not reference.free.any():
         return Repair(parameters, (), 0.0, metric)
@@ -97,17 +113,37 @@ def repair(
     return Repair(parameters.with_values(values, origin), changed, distance, metric)
 
 
-def _sound(parameters: Parameters, constraints: tuple[Constraint, ...]) -> frozenset[str]:
-    """Parameters that only take part in constraints that hold."""
-    layout = parameters.layout
-    reference = Reference.of(replace(layout, fixed=frozenset()), parameters.values)
-    touched = np.zeros(layout.size, bool)
-    for block in assembled(constraints, reference):
-        broken = slack(block, parameters.values) < 0.0
-        zero_sign = block.cone == "nonnegative" and slack(block, parameters.values) > -1e-8  # a plain zero is no fault
-        if broken and not zero_sign:
-            touched |= np.any(block.F != 0.0, axis=0)
-    return frozenset(n for n, t in zip(layout.names, touched, strict=True) if not t)
+def _affected(
+    parameters: Parameters, constraints: tuple[Constraint, ...], keep_dynamics: BaseModel | None, *, hold_empty: bool = True
+) -> Mask:
+    """(P,) what takes part in a broken statement, or shares one with what does: metric and constraints tie nothing else to it."""
+    layout, values, empty = parameters.layout, parameters.values, _empty(parameters)
+    touches, broken = [], []
+    for block in assembled(constraints, Reference.of(replace(layout, fixed=frozenset()), values)):
+        touch = np.any(block.F != 0.0, axis=0)
+        touches.append(touch)
+        no_body = block.cone == "semidefinite" and bool(empty[touch].all())  # a link without values is no fault
+        if slack(block, values) < (0.0 if block.cone == "semidefinite" else -_KEPT) and not no_body:
+            broken.append(touch)
+    apart = empty & hold_empty
+    for touch in broken:
+        for _, where in layout.bodies:
+            if apart[touch].all() and touch[where].any():
+                apart[where] = False  # something is said of this very link
+    out = np.any(broken, axis=0) & ~apart if broken else np.zeros(layout.size, bool)
+    if keep_dynamics is not None:
+        return ~apart
+    while (grown := out | np.any([t & ~apart for t in touches if np.any(t & out)], axis=0)).sum() > out.sum():
+        out = grown
+    return out
+
+
+def _empty(parameters: Parameters) -> Mask:
+    """(P,) parameters of links without any values."""
+    out = np.zeros(parameters.layout.size, bool)
+    for _, where in parameters.layout.bodies:
+        out[where] = not np.any(parameters.values[where])
+    return out
 
 
 def _signs_kept(values: Array, reference: Reference) -> Array:

@@ -6,10 +6,10 @@ A diagonal law ties torque, reference and measured motion together at every inst
     cascade:  tau = kv (kp (qr - q) - dq)
 
 which is linear in its gains and stays so when all signals pass the same filter.  A controller that differentiates positions sees the
-velocity of half a period before: kd (or kv) times lag times ddq comes on top, with a coefficient of its own, and a constant.
+velocity of half a period ago, which adds kd (or kv) times this lag times ddq; ddq and a constant get coefficients of their own.
 Position noise enters the right-hand side, so the gains are found with instruments that have none: the reference and the torque the
-prior model needs along it (two-stage least squares).  Without recorded torque the prior model's torque of the measured motion takes its place; bandwidth and damping do not
-depend on its scale.
+prior model needs along it (two-stage least squares).  Without recorded torque the prior model's torque of the measured motion takes
+its place; bandwidth and damping do not depend on its scale.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class JointLoop:
     Args:
         joint: its name.
         gains: name -> value, joint side.
-        std: of the gains.
+        std: of the gains, for noise in the log that is correlated in time; not for a law of another form.
         wn: natural frequency in rad/s.
         zeta: damping.
         residual: |tau - law| / |tau| after the filter.
