@@ -35,6 +35,14 @@ def test_several_runs_get_numbers_and_text_names_them(tmp_path, capsys) -> None:
     assert "run_1.npz" in capsys.readouterr().out.replace("\n", "")
 
 
+def test_a_loop_too_slow_for_its_motion_is_told(tmp_path, capsys) -> None:
+    assert main(["simulate", "scara2", "-o", str(tmp_path / "log.npz")]) == 0
+    said = capsys.readouterr().err
+    assert "joint1 98 %, joint2 21 % of the rms motion" in said and "gains of the loop are too low" in said
+    assert main(["simulate", "tx40", "-o", str(tmp_path / "log.npz"), "--noise", "standard"]) == 0
+    assert not capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

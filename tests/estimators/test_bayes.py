@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,14 @@ from inertica.estimators.base import Problem
 from inertica.estimators.bayes import Bayes, Ridge, block_factors, left_out_errors, posterior, trusted_std
 from inertica.estimators.least_squares import Wls, joint_sigmas
 from inertica.estimators.observe import System
+from inertica.identifiability.base import base_model
+from inertica.logs.filters import Butterworth
+from inertica.logs.prepare import prepare
+from inertica.logs.read import read_log
+from inertica.logs.recipe import Recipe
+from inertica.physical.fit import Fit
+from inertica.physical.scales import Reference
+from inertica.robot.load import load
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +70,6 @@ def test_trust_decides_between_prior_and_data(problem):
 
 
 def test_fixed_parameters_stay(problem):
-    from dataclasses import replace
-
-    from inertica.identifiability.base import base_model
-
     layout = replace(problem.base.layout, fixed=frozenset({"Fv1"}))
     prior = problem.prior.on(layout)
     found = Bayes().estimate(replace(problem, base=base_model(layout), prior=prior))
@@ -94,6 +100,48 @@ def test_trust_by_group_and_name(problem):
         assert std[names.index(name)] == pytest.approx(factor * scales[names.index(name)])
     with pytest.raises(InputError, match="shape"):
         Bayes(prior_std=np.ones(3)).estimate(problem)
+
+
+def without(prior, *kinds: str, link: int | None = None):
+    """The prior with zeros for the kinds of parameters, or for all of a link."""
+    parameters = prior.layout.parameters
+    out = np.where([p.kind in kinds for p in parameters], 0.0, prior.values)
+    if link is not None:
+        out[prior.layout.bodies[link][1]] = 0.0
+    return prior.with_values(out)
+
+
+def test_zero_friction_and_empty_links_are_unknown():
+    description, base = robot("scara2")
+    motion = exact_motion(description.prior, duration=4.0)
+    noise = 0.01 * np.random.default_rng(3).normal(size=motion.tau.shape)
+    for k, prior in enumerate((without(description.prior, "viscous", "coulomb", "armature"), without(description.prior, link=1))):
+        bare = Problem(base, (noisy(motion, noise),), prior)
+        found, data = Bayes().estimate(bare), Wls(hac=False).estimate(bare)
+        assert np.abs((found.beta - data.beta) / data.std).max() < 0.05
+        if k == 0:
+            np.testing.assert_allclose(found.chi[base.layout.index("Fc1")], description.prior["Fc1"], rtol=0.01)
+    told = Bayes(trust={"friction": 1e-6}).estimate(replace(bare, prior=without(description.prior, "viscous", "coulomb")))
+    assert abs(told.chi[base.layout.index("Fc1")]) < 1e-3 * description.prior["Fc1"]
+
+
+def test_a_zero_of_a_link_is_known_to_a_part_of_the_size_of_the_link():
+    description, _ = robot("tx40")
+    heavy = description.prior.with_values(100.0 * description.prior.values).replaced({"MY2": 0.0})
+    size = Reference.of(heavy.layout, heavy.values).sizes[1]
+    std = trusted_std(heavy, {"all": 1.0}, Fit(np.eye(1), np.full(1, 1e9), np.ones((1, heavy.layout.size))))
+    assert std[heavy.layout.index("MY2")] == pytest.approx(0.1 * size.mass * size.length)
+
+
+def test_a_real_arm_whose_file_has_no_friction(real_data, tmp_path):
+    card = tmp_path / "card.yaml"
+    card.write_text(f"model: {real_data}/tx40/tx40.urdf\ncoupling: [{{motor: 6, joints: [5, 6]}}]\n")
+    description = load(card)
+    log = read_log(f"{real_data}/tx40/tx40_joint_public.csv.gz@0:4.0", description)
+    motion = prepare(log, Recipe(filter=Butterworth(cutoff=50.0), ratio=10, filter_torque=True))
+    arm = Problem(base_model(description.layout), (motion,), description.prior)
+    bayes, data = Bayes().estimate(arm), Wls(hac=False).estimate(arm)
+    assert np.linalg.norm(bayes.sigma / data.sigma) / np.sqrt(6.0) == pytest.approx(1.0, abs=0.03)
 
 
 def test_ridge_runs_from_least_squares_to_the_prior(problem):

@@ -10,8 +10,9 @@ import pytest
 from inertica.estimators.didim import Didim
 from inertica.estimators.least_squares import Wls
 from inertica.estimators.start import Regular
-from inertica.reproduce.didim import Setup, Study
+from inertica.reproduce.didim import Study
 from inertica.reproduce.didim_figures import write_figures
+from inertica.reproduce.didim_setup import Setup
 from inertica.robot.load import load
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from estimators.closed import experiment_log, robot
 from inertica.errors import InputError
-from inertica.experiment import ControlLoop
+from inertica.excitation.files import catalog_trajectory
+from inertica.experiment import ControlLoop, Experiment
 from inertica.workflow.fit_loop import fit_loop
 
 
@@ -21,6 +22,18 @@ def test_pd_gains() -> None:
     np.testing.assert_allclose(fit.loop.gains["kp"], stated["kp"], rtol=0.01)
     np.testing.assert_allclose(fit.loop.gains["kd"], stated["kd"], rtol=0.2)
     assert all(10.0 < j.wn < 1000.0 and 0.05 < j.zeta < 2.0 for j in fit.joints)
+
+
+def test_stated_standard_deviations_hold_over_seeds() -> None:
+    """The controller of a noisy robot differentiates positions, so that its velocity lags; the gains must not make up for it."""
+    description, _ = robot("tx40")
+    stated = ControlLoop.of(description).gains
+    logs = Experiment.of(description, noise="low_position").run(catalog_trajectory("tx40").trajectory, runs=10)
+    fits = [fit_loop(description, [log], rate=5000.0) for log in logs]
+    for name in ("kp", "kd"):
+        z = np.array([[(j.gains[name] - true) / j.std[name] for j, true in zip(f.joints, stated[name], strict=True)] for f in fits])
+        assert np.abs(z.mean(axis=0)).max() < 3.0 / np.sqrt(10.0)
+        assert np.sqrt(np.mean(z**2, axis=0)).max() < 1.6  # 99.9 % of the root of a mean of ten squares
 
 
 def test_cascade_is_told_from_pd() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inertica.cli.console import Answer, progress, table
-from inertica.errors import InputError
+from inertica.errors import InputError, ModelWarning
 from inertica.report.numbers import number
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from inertica.excitation.trajectory import Trajectory
     from inertica.experiment import Experiment
     from inertica.logs.log import Log
+
+POOR = 0.1
+"""Tracking error above this part of the reference's motion (both rms) is told: the log is of another motion than the one planned."""
 
 EXAMPLES = """\
 inertica simulate tx40 -o log.csv.gz --noise standard
@@ -68,6 +72,7 @@ def run(arguments: argparse.Namespace) -> Answer:
             files.append(str(path))
             errors.append(_tracking(log))
     rms = np.sqrt(np.mean(np.square(errors), axis=0))
+    _tell_poor_tracking(log, rms)
     took = time.perf_counter() - start
     document = {
         "robot": experiment.description.name,
@@ -107,6 +112,18 @@ def _experiment(arguments: argparse.Namespace) -> tuple[Experiment, Trajectory]:
 
 def _tracking(log: Log) -> np.ndarray:
     return np.sqrt(np.mean((log.truth["q"] - log.need("qr")) ** 2, axis=0))
+
+
+def _tell_poor_tracking(log: Log, rms: np.ndarray) -> None:
+    motion = np.std(log.need("qr"), axis=0)
+    poor = [f"{name} {100 * e / m:.0f} %" for name, e, m in zip(log.joints, rms, motion, strict=True) if 0.0 < POOR * m < e]
+    if poor:
+        warnings.warn(
+            f"the loop does not follow the reference, its rms error is {', '.join(poor)} of the rms motion; the gains of the loop "
+            "are too low for this motion, or the trajectory is too fast",
+            ModelWarning,
+            stacklevel=2,
+        )
 
 
 def _numbered(path: Path, k: int, runs: int) -> Path:

@@ -118,23 +118,22 @@ def _affected(
 ) -> Mask:
     """(P,) what takes part in a broken statement, or shares one with what does: metric and constraints tie nothing else to it."""
     layout, values, empty = parameters.layout, parameters.values, _empty(parameters)
-    touches, broken = [], []
+    touches, broken = list[Mask](), list[Mask]()
     for block in assembled(constraints, Reference.of(replace(layout, fixed=frozenset()), values)):
-        touch = np.any(block.F != 0.0, axis=0)
+        touch = np.asarray(np.any(block.F != 0.0, axis=0))
         touches.append(touch)
-        no_body = block.cone == "semidefinite" and bool(empty[touch].all())  # a link without values is no fault
+        no_body = block.cone == "semidefinite" and empty[touch].all()  # a link without values is no fault
         if slack(block, values) < (0.0 if block.cone == "semidefinite" else -_KEPT) and not no_body:
             broken.append(touch)
     apart = empty & hold_empty
-    for touch in broken:
-        for _, where in layout.bodies:
-            if apart[touch].all() and touch[where].any():
-                apart[where] = False  # something is said of this very link
-    out = np.any(broken, axis=0) & ~apart if broken else np.zeros(layout.size, bool)
+    for _, where in layout.bodies:  # unless something is said of this very link
+        apart[where] &= not any(touch[where].any() for touch in broken if empty[touch].all())
     if keep_dynamics is not None:
         return ~apart
-    while (grown := out | np.any([t & ~apart for t in touches if np.any(t & out)], axis=0)).sum() > out.sum():
+    out, grown = np.zeros(layout.size, bool), np.any(broken, axis=0) & ~apart
+    while np.any(grown & ~out):
         out = grown
+        grown = out | np.any([touch & ~apart for touch in touches if np.any(touch & out)], axis=0)
     return out
 
 
