@@ -31,9 +31,11 @@ def test_stated_standard_deviations_hold_over_seeds() -> None:
     logs = Experiment.of(description, noise="low_position").run(catalog_trajectory("tx40").trajectory, runs=10)
     fits = [fit_loop(description, [log], rate=5000.0) for log in logs]
     for name in ("kp", "kd"):
-        z = np.array([[(j.gains[name] - true) / j.std[name] for j, true in zip(f.joints, stated[name], strict=True)] for f in fits])
+        z = np.array(
+            [[(j.gains[name] - true) / j.std[name] for j, true in zip(f.joints, stated[name], strict=True)] for f in fits]
+        )
         assert np.abs(z.mean(axis=0)).max() < 3.0 / np.sqrt(10.0)
-        assert np.sqrt(np.mean(z**2, axis=0)).max() < 1.6  # 99.9 % of the root of a mean of ten squares
+        assert np.sqrt(np.mean(z**2, axis=0)).max() < 1.72  # 99.9 % of the root of a mean of ten squares
 
 
 def test_cascade_is_told_from_pd() -> None:
@@ -41,7 +43,8 @@ def test_cascade_is_told_from_pd() -> None:
     fit = fit_loop(description, [experiment_log("scara2", "standard")], rate=200.0)
     stated = ControlLoop.of(description).gains
     assert fit.law == "cascade" and fit.residuals["cascade"] < 0.7 * fit.residuals["pd"]
-    np.testing.assert_allclose(fit.loop.gains["kp"][0], stated["kp"][0], rtol=0.1)
+    np.testing.assert_allclose(fit.loop.gains["kp"], stated["kp"], rtol=0.01)
+    np.testing.assert_allclose(fit.loop.gains["kv"], stated["kv"], rtol=0.02)  # the velocity lags by 2.5 ms
     np.testing.assert_allclose([fit.joints[0].wn, fit.joints[0].zeta], [50.0, 1.0], rtol=0.25)
 
 

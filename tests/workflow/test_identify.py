@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import pair
 from inertica.dynamics.simulate import Noise
 from inertica.errors import InputError
 from inertica.excitation import catalog_trajectory
@@ -164,3 +165,14 @@ def test_real_arm_with_currents(real_data, tmp_path) -> None:
     assert result.residuals[target].raw.all <= 0.056
     delays = np.array(result.recipe.delay)
     assert delays[3:].min() > 0.01  # the README: currents of joints 4 to 6 lag by about 25 ms
+
+
+def test_bayes_trusts_the_prior_as_far_as_the_card_says(tmp_path) -> None:
+    """Friction stated to a thousandth stays; the same values trusted little follow the data."""
+    model, log, _ = pair.files()
+    found = {}
+    for trust in ("0.001", "10"):
+        card = tmp_path / f"card{trust}.yaml"
+        card.write_text(f"model: {model}\nfriction: [viscous, coulomb]\nprior: {{friction: {trust}}}\nparameters: {{Fv1: 0.7}}\n")
+        found[trust] = identify(card, [log], method="bayes", cutoff=10.0, delay=0.0).parameters["Fv1"]
+    assert found["0.001"] == pytest.approx(0.7, rel=0.01) and found["10"] == pytest.approx(0.5, rel=0.1)

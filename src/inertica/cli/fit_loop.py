@@ -1,7 +1,8 @@
 """Finds the control loop of a robot from a log: PD or cascade, gains, bandwidth and damping of every joint.
 
 LOG holds measured positions and the reference (columns qr1.., or --reference); with torque the gains are absolute, without it they
-rest on the model's own values.  The result is a `loop:` section for the robot's card, which closed-loop methods need.
+rest on the model's own values.  Every gain comes with the standard deviation (+-) that noise in the log causes.  The result is a
+`loop:` section for the robot's card, which closed-loop methods need.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Writes the physically consistent model nearest to a given one into a copy of its file.
 
-FILE is a built-in name, a DH YAML, a URDF, an MJCF or a robot card.  Links that are consistent
-are not touched.  Constraints that a card states are kept, too.  Metrics: euclidean (changes of
-the ten parameters in units of the link's size), frobenius (change of its pseudo-inertia),
-pullback (the metric of the cone of real bodies).
-With --keep-dynamics no torque changes: only what no motion can reveal.
+FILE is a built-in name, a DH YAML, a URDF, an MJCF or a robot card.  Constraints that a card
+states are kept, too.  Links that are consistent are not touched, unless such a constraint is
+broken and they share it.  Metrics: euclidean (changes of the ten parameters in units of the
+link's size), frobenius (change of its pseudo-inertia), pullback (the metric of the cone of
+real bodies).  With --keep-dynamics no torque changes: only what no motion can reveal.
 """
 
 from __future__ import annotations

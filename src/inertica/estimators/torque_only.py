@@ -28,7 +28,9 @@ def torque_only(log: Log, recipe: Recipe | None = None, reference: Trajectory | 
         reference: what the controller followed, on the clock of the log.
     """
     if "qr" not in log.signals and reference is None:
-        raise InputError(f"{log.origin} has neither position (q) nor reference (qr); state the reference trajectory (--reference)")
+        raise InputError(
+            f"{log.origin} has neither position (q) nor reference (qr); state the reference trajectory (--reference)"
+        )
     usable = np.where(np.isfinite(log.t), log.t, 0.0)
     followed = log.signals["qr"] if reference is None else np.asarray(reference(usable).q)
     chosen = replace(recipe or Recipe(), filter=Unfiltered(), velocity="differences")

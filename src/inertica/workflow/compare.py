@@ -26,7 +26,7 @@ from inertica.workflow.identify import HELD_OUT, LogLike, identify
 from inertica.workflow.prediction import judged
 from inertica.workflow.replay import later_part
 from inertica.workflow.result import Result
-from inertica.workflow.settings import Settings
+from inertica.workflow.settings import Settings, prepared_method
 
 REFERENCE, WITHOUT_POSITION = "wls", "didim"
 """The method that the common choices are made with, and the one for logs without position."""
@@ -172,8 +172,8 @@ def _border(log: Log) -> float:
 
 
 def _row(reference: Result, name: str, data: _Data) -> Row:
-    estimator, start = method(name), time.perf_counter()
     description = reference.description
+    estimator, start = prepared_method(name, description), time.perf_counter()
     loop = ControlLoop.of(description) if description.loop is not None and Need.LOOP in estimator.needs else None
     motions, early = tuple(p.motion for p in data.fitted), tuple(first.motion for first, _ in data.parts)
     given = reference.references[: len(motions)]

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
 from inertica.estimators.intervals import noise_intervals, standard_intervals, standard_parameters
-from inertica.estimators.options import with_options
 from inertica.estimators.registry import METHODS, method
 from inertica.estimators.torque_only import torque_only
 from inertica.excitation.trajectory import Trajectory
@@ -46,7 +45,7 @@ from inertica.workflow.method_choice import CONSISTENT, MethodSearch
 from inertica.workflow.prediction import judged
 from inertica.workflow.replay import driven_log, later_part, moved, own_reference
 from inertica.workflow.result import Result
-from inertica.workflow.settings import Settings, check_method
+from inertica.workflow.settings import Settings, check_method, prepared_method
 
 Array = NDArray[np.float64]
 LogLike = str | Path | Log
@@ -259,7 +258,7 @@ class _Identification:
             options = self.settings.method_options
             listed = "".join(f", {name} {word}" for name, word in options.items())
             self._fixed("method", f"{self.settings.method}{listed}")
-            return with_options(method(self.settings.method), options)
+            return prepared_method(self.settings.method, self.description, options)
         self.say("method: comparing on data left out")
         estimator, choice = MethodSearch(problem).run()
         self.choices.append(choice)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from inertica.errors import InputError
+from inertica.estimators.base import Estimator
 from inertica.estimators.options import with_options
 from inertica.estimators.registry import method
 from inertica.excitation.trajectory import Trajectory
+from inertica.robot.description import Description
 
 
 @dataclass(frozen=True)
@@ -50,3 +52,9 @@ def check_method(settings: Settings) -> None:
     elif settings.method_options:
         listed = ", ".join(settings.method_options)
         raise InputError(f"options of a method ({listed}) need the method they belong to; state it, too")
+
+
+def prepared_method(name: str, description: Description, options: Mapping[str, str] | None = None) -> Estimator:
+    """A method with options, and with the trust in its prior values that the robot's card states."""
+    found = with_options(method(name), options or {})
+    return replace(found, trust=description.trust) if description.trust and hasattr(found, "trust") else found  # type: ignore[type-var]
