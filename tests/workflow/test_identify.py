@@ -168,11 +168,11 @@ def test_real_arm_with_currents(real_data, tmp_path) -> None:
 
 
 def test_bayes_trusts_the_prior_as_far_as_the_card_says(tmp_path) -> None:
-    """Friction stated to a thousandth stays; the same values trusted little follow the data."""
+    """Friction stated to many digits stays; the same values trusted little follow the data."""
     model, log, _ = pair.files()
     found = {}
-    for trust in ("0.001", "10"):
+    for trust in ("0.00001", "10"):
         card = tmp_path / f"card{trust}.yaml"
         card.write_text(f"model: {model}\nfriction: [viscous, coulomb]\nprior: {{friction: {trust}}}\nparameters: {{Fv1: 0.7}}\n")
         found[trust] = identify(card, [log], method="bayes", cutoff=10.0, delay=0.0).parameters["Fv1"]
-    assert found["0.001"] == pytest.approx(0.7, rel=0.01) and found["10"] == pytest.approx(0.5, rel=0.1)
+    assert found["0.00001"] == pytest.approx(0.7, rel=0.01) and found["10"] == pytest.approx(0.5, rel=0.1)
