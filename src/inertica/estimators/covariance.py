@@ -79,8 +79,9 @@ def scores_of(system: System, beta: Array, joint_weights: Array) -> Scores:
     with one_thread():
         records = _residuals(system, beta, joint_weights)
         colours = [_colours(r, use, b) for r, use in records]
-        lags = [bandwidth(r) for r, _ in records]
-        freedom = [_freedom(r, use, b) for r, use in records]
+        times = [_times(r) for r, _ in records]
+        lags = [_lags(len(r), own) for (r, _), own in zip(records, times, strict=True)]
+        freedom = [_freedom(own, use, b) for (_, use), own in zip(records, times, strict=True)]
         stationary, robust = np.zeros((b, b)), np.zeros((b, b))
         for rows, first in _with_start(system):
             r, use = (x[first : first + len(rows.y)] for x in records[rows.motion])
@@ -107,7 +108,8 @@ def score_covariance(blocks: Iterable[tuple[int, Array, Array]], parameters: int
     with one_thread():
         for listed in parts.values():
             scores, residual = (np.concatenate(x) for x in zip(*listed, strict=True))
-            own = _freedom(residual, residual != 0.0, parameters) * long_run(scores, bandwidth(residual))
+            times = _times(residual)
+            own = _freedom(times, residual != 0.0, parameters) * long_run(scores, _lags(len(residual), times))
             S = own if not S.size else S + own
     return S
 
@@ -162,10 +164,14 @@ def _colours(residual: Array, use: NDArray[np.bool_], parameters: int) -> list[C
     return out
 
 
-def _freedom(residual: Array, use: NDArray[np.bool_], parameters: int) -> float:
+def _freedom(times: Array, use: NDArray[np.bool_], parameters: int) -> float:
     """By how much the squares of errors exceed those of residuals, on average over the joints."""
-    count = np.count_nonzero(use, axis=0).mean()
-    return _left(count / float(np.mean([correlation_time(r[:, None]) for r in residual.T])), parameters / residual.shape[1])
+    return _left(np.count_nonzero(use, axis=0).mean() / float(np.mean(times)), parameters / use.shape[1])
+
+
+def _times(residual: Array) -> Array:
+    """(n,) correlation time of every joint."""
+    return np.array([correlation_time(r[:, None]) for r in residual.T])
 
 
 def _left(samples: float, lost: float) -> float:
@@ -202,11 +208,9 @@ def _with_start(system: System) -> Iterator[tuple[Rows, int]]:
         yield rows, start
 
 
-def bandwidth(residual: Array) -> int:
-    """Lags to include: several times the correlation time of the residuals, at least the rate-optimal share of the sample size."""
-    N = len(residual)
-    time = correlation_time(residual)
-    return int(np.clip(np.ceil(max(4.0 * time, 1.3 * N ** (1 / 5))), 1, min(MOST_LAGS, max(N // 4, 1))))
+def _lags(N: int, times: Array) -> int:
+    """Lags to include: several times the longest correlation time, at least the rate-optimal share of the sample size."""
+    return int(np.clip(np.ceil(max(4.0 * times.max(), 1.3 * N ** (1 / 5))), 1, min(MOST_LAGS, max(N // 4, 1))))
 
 
 def correlation_time(residual: Array) -> float:
