@@ -101,7 +101,8 @@ class FrictionSearch:
             groups.setdefault(c.name, []).append(str(j + 1))
         value = "; ".join(f"joint{'s' if len(js) > 1 else ''} {', '.join(js)}: {name}" for name, js in groups.items())
         sentence = (
-            f"{value}; on every joint the simplest law that predicts raw torque of data left out nearly as well as the best"
+            f"{value}; a law with more parameters had to predict raw torque of data left out clearly better on its joint, and not at "
+            "the cost of the others"
         )
         return final, Choice("friction", value, sentence, True, scores)
 
