@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,8 @@ from inertica.estimators.loop_check import GainFit, fit_gains
 from inertica.estimators.loop_gains import DRIVE, LoopGains, driven
 from inertica.estimators.loop_simulation import LoopSimulator, Replay
 from inertica.estimators.observe import System
-from inertica.estimators.solve import Solution
-from inertica.estimators.start import Start
+from inertica.estimators.solve import LinearSolve, Solution, Unconstrained
+from inertica.estimators.start import FromPrior, Start
 
 Array = NDArray[np.float64]
 
@@ -58,6 +59,48 @@ class Step:
     solution: Solution
     system: System
     sigma: Array
+
+
+@dataclass(frozen=True)
+class Iterated(ABC):
+    """A method that solves a linear problem after each simulation of the loop.
+
+    Args:
+        solve: how each linear problem is solved; a consistent strategy makes the method physically consistent.
+        start: first estimate; `Regular()` is the DIDIM paper's identity inertia matrix.
+        stop: relative change of residual norm and of parameters below 2.5 %, at most 10 iterations.
+        retune: keep bandwidth and damping of the simulated loop by updating its gains each iteration (DIDIM paper, eq. 59).
+        tuned_for: inertia per joint that the stated gains were tuned for; that of the prior when not given.
+        estimate_gains: estimate the gains of the loop, too.
+        integrator: euler, rk2 or rk4, one step per control period.
+        hac: covariance that accounts for serial correlation of the residuals.
+    """
+
+    solve: LinearSolve = field(default_factory=Unconstrained)
+    start: Start = field(default_factory=FromPrior)
+    stop: Stop = field(default_factory=Stop)
+    retune: bool = False
+    tuned_for: tuple[float, ...] | None = None
+    estimate_gains: bool = False
+    integrator: Literal["euler", "rk2", "rk4"] = "rk4"
+    hac: bool = True
+
+    name: ClassVar[str]
+    needs: ClassVar[frozenset[Need]] = SIMULATED
+
+    def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
+        problem.require(self)
+        run = ClosedLoop(self, problem, rng)
+        begun = run.simulate(run.start)
+        if begun is None:
+            return run.failed_start(self.name)
+        found = self._iterate(run, begun[0])
+        again = run.simulate(run.start) if run.hold_gains() else None
+        return found if again is None else self._iterate(run, again[0])
+
+    @abstractmethod
+    def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:
+        """From the replays at the start to the estimate."""
 
 
 class ClosedLoop:

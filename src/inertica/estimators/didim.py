@@ -12,61 +12,28 @@ of its bandwidth in the paper) or when friction is far from the modelled law.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.base import Estimate, Need, Problem
-from inertica.estimators.closed_loop import SIMULATED, ClosedLoop, SimulatedSystem, Step, residual_norm
+from inertica.estimators.base import Estimate
+from inertica.estimators.closed_loop import ClosedLoop, Iterated, SimulatedSystem, Step, residual_norm
 from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence
-from inertica.estimators.iteration import Stop, Watch
+from inertica.estimators.iteration import Watch
 from inertica.estimators.least_squares import check_counts, joint_sigmas
 from inertica.estimators.loop_simulation import Replay
-from inertica.estimators.solve import LinearSolve, Unconstrained
-from inertica.estimators.start import FromPrior, Start
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Didim:
-    """Closed-loop identification from torque alone.
-
-    Args:
-        solve: how each linear problem is solved; a consistent strategy makes this PC-DIDIM.
-        start: first estimate; `Regular()` is the paper's identity inertia matrix.
-        stop: relative change of residual norm and of parameters below 2.5 %, at most 10 iterations.
-        retune: keep bandwidth and damping of the simulated loop by updating its gains each iteration (DIDIM paper, eq. 59).
-        tuned_for: inertia per joint that the stated gains were tuned for; that of the prior when not given.
-        estimate_gains: estimate the gains of the loop, too.
-        integrator: euler, rk2 or rk4, one step per control period.
-        hac: covariance that accounts for serial correlation of the residuals.
-    """
-
-    solve: LinearSolve = field(default_factory=Unconstrained)
-    start: Start = field(default_factory=FromPrior)
-    stop: Stop = field(default_factory=Stop)
-    retune: bool = False
-    tuned_for: tuple[float, ...] | None = None
-    estimate_gains: bool = False
-    integrator: Literal["euler", "rk2", "rk4"] = "rk4"
-    hac: bool = True
+class Didim(Iterated):
+    """Closed-loop identification from torque alone; with a consistent strategy PC-DIDIM."""
 
     name: ClassVar[str] = "didim"
-    needs: ClassVar[frozenset[Need]] = SIMULATED
-
-    def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
-        problem.require(self)
-        run = ClosedLoop(self, problem, rng)
-        begun = run.simulate(run.start)
-        if begun is None:
-            return run.failed_start(self.name)
-        found = self._iterate(run, begun[0])
-        again = run.simulate(run.start) if run.hold_gains() else None
-        return found if again is None else self._iterate(run, again[0])
 
     def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:
         watch: Watch | None = None

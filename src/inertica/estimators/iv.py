@@ -17,8 +17,8 @@ taken out of W.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +26,13 @@ from scipy.linalg import solve_triangular
 from threadpoolctl import threadpool_limits
 
 from inertica.estimators.base import Estimate, Need, Problem
-from inertica.estimators.closed_loop import SIMULATED, ClosedLoop, Step
+from inertica.estimators.closed_loop import SIMULATED, ClosedLoop, Iterated, Step
 from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence
-from inertica.estimators.iteration import Stop, Watch
+from inertica.estimators.iteration import Watch
 from inertica.estimators.least_squares import check_counts, joint_sigmas
 from inertica.estimators.loop_simulation import Replay
 from inertica.estimators.observe import Rows, Stacked, System
-from inertica.estimators.solve import LinearSolve, Unconstrained
-from inertica.estimators.start import FromPrior, Start
 
 Array = NDArray[np.float64]
 
@@ -46,7 +44,7 @@ DEPENDENT = 1e-10
 
 
 @dataclass(frozen=True)
-class Iv:
+class Iv(Iterated):
     """Closed-loop instruments for the measured regressor.
 
     Solved as min |R beta - z| with R = L^-1 Z' Sigma^-1 W, z = L^-1 Z' Sigma^-1 y, L L' = Z' Sigma^-1 Z: without constraints that is
@@ -54,39 +52,13 @@ class Iv:
     which it tends as the noise in W vanishes).
 
     Args:
-        solve: how each linear problem is solved; a consistent strategy makes this PC-IV.
-        start: first estimate.
-        stop: relative change of residual norm and of parameters below 2.5 %, at most 10 iterations.
-        retune: keep bandwidth and damping of the simulated loop by updating its gains each iteration (DIDIM paper, eq. 59).
-        tuned_for: inertia per joint that the stated gains were tuned for; that of the prior when not given.
-        estimate_gains: estimate the gains of the loop, too.
         undistort: take the distortion by differences and filter out of W; by default for motions sampled below 500 Hz.
-        integrator: euler, rk2 or rk4, one step per control period.
-        hac: covariance that accounts for serial correlation of the residuals.
     """
 
-    solve: LinearSolve = field(default_factory=Unconstrained)
-    start: Start = field(default_factory=FromPrior)
-    stop: Stop = field(default_factory=Stop)
-    retune: bool = False
-    tuned_for: tuple[float, ...] | None = None
-    estimate_gains: bool = False
     undistort: bool | None = None
-    integrator: Literal["euler", "rk2", "rk4"] = "rk4"
-    hac: bool = True
 
     name: ClassVar[str] = "iv"
     needs: ClassVar[frozenset[Need]] = SIMULATED | {Need.MOTION}
-
-    def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
-        problem.require(self)
-        run = ClosedLoop(self, problem, rng)
-        begun = run.simulate(run.start)
-        if begun is None:
-            return run.failed_start(self.name)
-        found = self._iterate(run, begun[0])
-        again = run.simulate(run.start) if run.hold_gains() else None
-        return found if again is None else self._iterate(run, again[0])
 
     def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:
         measured = System(run.problem)
