@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from inertica.errors import InputError
 from inertica.estimators.base import Estimate, Need, Problem
 from inertica.estimators.covariance import correlation_time
-from inertica.estimators.least_squares import MEASURED, check_counts, joint_sigmas, residual_sigmas, weighted_fit
+from inertica.estimators.least_squares import MEASURED, joint_sigmas, observed, residual_sigmas, weighted_fit
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import Ridge as RidgeSolve
 from inertica.estimators.solve import Unconstrained
@@ -59,9 +59,7 @@ class Ridge:
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
-        problem.require(self)
-        system = System(problem)
-        check_counts(system)
+        system = observed(self, problem)
         sigma = joint_sigmas(system)
         scores: dict[float, float] = {}
         strength = self.strength
@@ -129,10 +127,8 @@ class Bayes:
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
-        problem.require(self)
+        system = observed(self, problem)
         assert problem.prior is not None
-        system = System(problem)
-        check_counts(system)
         sigma = joint_sigmas(system)
         plain = system.stacked(1.0 / sigma)
         std = self._prior_std(problem.prior, Fit(plain.R, plain.z, problem.base.T))

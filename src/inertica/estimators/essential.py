@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimate, Need, Problem
 from inertica.estimators.covariance import hac
-from inertica.estimators.least_squares import MEASURED, check_counts, joint_sigmas, residual_sigmas
+from inertica.estimators.least_squares import MEASURED, joint_sigmas, observed, residual_sigmas
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import Unconstrained
 from inertica.threads import one_thread
@@ -86,9 +86,7 @@ class Essential:
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
-        problem.require(self)
-        system = System(problem)
-        check_counts(system)
+        system = observed(self, problem)
         weights = 1.0 / joint_sigmas(system)
         found, whole = self.select(problem, system, weights)
         covariance = hac(system, found.beta, found.spread, weights) if self.hac else found.spread

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from inertica.estimators.base import Estimate, Need, Problem
 from inertica.estimators.covariance import Scores, score_covariance, scores_of
 from inertica.estimators.evidence import Evidence
-from inertica.estimators.least_squares import MEASURED, check_counts, gram, joint_sigmas
+from inertica.estimators.least_squares import MEASURED, gram, joint_sigmas, observed
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import RESOLVED, LinearSolve, Solution, Unconstrained
 from inertica.threads import one_thread
@@ -60,9 +60,7 @@ class Irls:
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
-        problem.require(self)
-        system = System(problem)
-        check_counts(system)
+        system = observed(self, problem)
         fit = _Fit(system, self)
         for stage in ("huber", self.weights) if self.weights != "huber" else ("huber",):
             fit.iterate(stage)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.tsqr import JointFactor
 from inertica.errors import InputError
-from inertica.estimators.base import Estimate, Need, Problem
+from inertica.estimators.base import Estimate, Estimator, Need, Problem
 from inertica.estimators.covariance import Scores, scores_of
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.observe import System
@@ -117,6 +117,14 @@ def weighted_fit(
         warnings=solution.warnings,
         evidence=Evidence(stacked.R, stacked.z, scores, solution.strategy),
     )
+
+
+def observed(method: Estimator, problem: Problem) -> System:
+    """The rows of a problem that has what the method needs."""
+    problem.require(method)
+    system = System(problem)
+    check_counts(system)
+    return system
 
 
 def check_counts(system: System) -> None:

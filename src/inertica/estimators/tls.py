@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from inertica.errors import InputError
 from inertica.estimators.base import Estimate, Need, Problem
 from inertica.estimators.covariance import score_covariance
-from inertica.estimators.least_squares import MEASURED, check_counts, joint_sigmas, residual_sigmas
+from inertica.estimators.least_squares import MEASURED, joint_sigmas, observed, residual_sigmas
 from inertica.estimators.noise import motion_noise, noise_of, position_noise_before_filter
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import RESOLVED
@@ -44,9 +44,7 @@ class Tls:
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
-        problem.require(self)
-        system = System(problem)
-        check_counts(system)
+        system = observed(self, problem)
         weights = 1.0 / joint_sigmas(system) if self.weighted else np.ones(system.n)
         stacked = system.stacked(weights)
         norms = np.append(np.linalg.norm(stacked.R, axis=0), np.hypot(np.linalg.norm(stacked.z), stacked.rest))
@@ -87,9 +85,7 @@ class Gtls:
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
-        problem.require(self)
-        system = System(problem)
-        check_counts(system)
+        system = observed(self, problem)
         weights = 1.0 / joint_sigmas(system) if self.weighted else np.ones(system.n)
         C = self._given(system, weights) if self.covariance is not None else None
         if C is None:
