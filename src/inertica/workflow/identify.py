@@ -180,7 +180,7 @@ class _Identification:
     def _validation_motion(self, k: int, log: Log, description: Description, estimate: Estimate, recipe: Recipe) -> Motion:
         """The k-th validation log; its own reference columns come before a trajectory stated for all."""
         given = None if "qr" in log.signals else self._reference(len(self.logs) + k)
-        return moved(description, estimate, replace(recipe, rate=None), log, given)
+        return moved(description, estimate, replace(recipe, rate=None).for_prediction, log, given)
 
     def _problem(self, base: BaseModel, motions: Sequence[Motion], description: Description) -> Problem:
         """With the control loop when the method asked for simulates it."""
@@ -204,11 +204,11 @@ class _Identification:
     def _preprocessing(self) -> Recipe:
         s = self.settings
         assumed = assumed_friction(self._with_fixed_friction())
-        rate = min(log.rate for log in self.logs)
-        recipe = Recipe(velocity=s.velocity or "differences")  # type: ignore[arg-type]
+        recorded = all(log.dq is not None for log in self.logs)
+        recipe = Recipe(velocity=s.velocity or ("recorded" if recorded else "differences"))  # type: ignore[arg-type]
         if s.cutoff is not None:
-            recipe = recipe_for(s.cutoff, rate, recipe)
-            self._fixed("filter", f"Butterworth of order 4 at {s.cutoff:g} Hz")
+            recipe = recipe_for(s.cutoff, min(log.rate for log in self.logs), recipe)
+            self._fixed("filter", f"fit and predictions up to {s.cutoff:g} Hz, velocity: {recipe.velocity}")
         else:
             velocities, base = (s.velocity,) if s.velocity else None, self._base(assumed)
             recipe, choice = FilterSearch(assumed, self.logs, recipe, self.say, velocities, base).run()  # type: ignore[arg-type]
@@ -297,7 +297,11 @@ class _Identification:
         self, description: Description, parameters: Parameters, estimate: Estimate, motions: list[Motion], estimator: Estimator
     ) -> dict[str, Residual]:
         engine = estimate.base.engine
-        out = {"identification": judged(parameters, motions, engine)}
+        seen = [
+            prepare(driven_log(log, estimate), replace(m.recipe, rate=None).for_prediction) if "q" in log.signals else m
+            for log, m in zip(self.logs, motions, strict=True)
+        ]
+        out = {"identification": judged(parameters, seen, engine)}
         for k, (name, log) in enumerate(self.validation.items()):
             motion = self._validation_motion(k, log, description, estimate, motions[0].recipe)
             out[name] = judged(parameters, [motion], engine)
@@ -319,7 +323,7 @@ class _Identification:
         without = estimator.estimate(self._problem(estimate.base, early, description))
         parameters = self._standard(without, description)
         late = [
-            prepare(driven_log(log.sliced(t0=border), without), recipe)
+            prepare(driven_log(log.sliced(t0=border), without), recipe.for_prediction)
             if "q" in log.signals
             else later_part(moved(description, without, recipe, log, self._reference(k)), border)
             for k, (log, border, recipe) in listed

@@ -105,7 +105,7 @@ class Result:
             log: of the same robot.
             reference: what the controller followed; the log's own columns when not given.
         """
-        return moved(self.description, self.estimate, self.recipe, log, reference)
+        return moved(self.description, self.estimate, self.recipe.for_prediction, log, reference)
 
     def predict(self, log: Log, reference: Trajectory | None = None) -> Array:
         """(M, n) torques at the samples of a log; see `motion`."""
