@@ -80,7 +80,7 @@ def scores_of(system: System, beta: Array, joint_weights: Array) -> Scores:
         records = _residuals(system, beta, joint_weights)
         colours = [_colours(r, use, b) for r, use in records]
         times = [_times(r) for r, _ in records]
-        lags = [_lags(len(r), own) for (r, _), own in zip(records, times, strict=True)]
+        lags = [lags_for(len(r), own) for (r, _), own in zip(records, times, strict=True)]
         freedom = [_freedom(own, use, b) for (_, use), own in zip(records, times, strict=True)]
         stationary, robust = np.zeros((b, b)), np.zeros((b, b))
         for rows, first in _with_start(system):
@@ -109,7 +109,7 @@ def score_covariance(blocks: Iterable[tuple[int, Array, Array]], parameters: int
         for listed in parts.values():
             scores, residual = (np.concatenate(x) for x in zip(*listed, strict=True))
             times = _times(residual)
-            own = _freedom(times, residual != 0.0, parameters) * long_run(scores, _lags(len(residual), times))
+            own = _freedom(times, residual != 0.0, parameters) * long_run(scores, lags_for(len(residual), times))
             S = own if not S.size else S + own
     return S
 
@@ -208,7 +208,7 @@ def _with_start(system: System) -> Iterator[tuple[Rows, int]]:
         yield rows, start
 
 
-def _lags(N: int, times: Array) -> int:
+def lags_for(N: int, times: Array) -> int:
     """Lags to include: several times the longest correlation time, at least the rate-optimal share of the sample size."""
     return int(np.clip(np.ceil(max(4.0 * times.max(), 1.3 * N ** (1 / 5))), 1, min(MOST_LAGS, max(N // 4, 1))))
 

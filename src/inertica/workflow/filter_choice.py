@@ -101,7 +101,9 @@ class FilterSearch:
             f"{value}: {why}; rows within {1e3 * REVERSAL / fit:.2g} ms of a joint's reversals are left out; the filter of predictions "
             f"leaves {100 * self.score(fit, *best):.2f} % of the raw torque of data left out, the least of {len(scores)} settings"
         )
-        chosen = replace(recipe_for(fit, self.rate, replace(self.recipe, velocity=velocity)), prediction=Butterworth(cutoff=cutoff))
+        chosen = replace(
+            recipe_for(fit, self.rate, replace(self.recipe, velocity=velocity)), prediction=Butterworth(cutoff=cutoff)
+        )
         return chosen, Choice("filter", value, sentence, True, scores)
 
     def score(self, fit: float, cutoff: float, velocity: Velocity) -> float:
