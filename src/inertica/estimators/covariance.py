@@ -114,6 +114,24 @@ def score_covariance(blocks: Iterable[tuple[int, Array, Array]], parameters: int
     return S
 
 
+def combination_covariance(blocks: Iterable[tuple[list[Array], Array, NDArray[np.bool_]]], parameters: int) -> Array:
+    """(e, e) covariance of e linear combinations of residuals, sum_j V_j' r_j; the larger of both estimates.
+
+    Args:
+        blocks: per motion V_j (m, e) of every joint, scaled residuals (m, n), zero where masked, and which of them take part.
+        parameters: how many were fitted.
+    """
+    stationary = robust = np.zeros((0, 0))
+    with one_thread():
+        for V, residual, use in blocks:
+            times = _times(residual)
+            scores = np.sum([v * residual[:, j, None] for j, v in enumerate(V)], axis=0)
+            own = _freedom(times, use, parameters) * long_run(scores, _lags(len(residual), times))
+            even = np.sum([c.between(v) for c, v in zip(_colours(residual, use, parameters), V, strict=True)], axis=0)
+            stationary, robust = (stationary + even, robust + own) if robust.size else (even, own)
+        return _larger(stationary, robust)
+
+
 def long_run(scores: Array, lags: int) -> Array:
     """Kernel-weighted sum of the autocovariances of scores (m, b) up to `lags`.
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.logs.bandwidth import spectra
+from inertica.logs.bandwidth import ENERGY, spectra
 from inertica.logs.filters import Unfiltered
 from inertica.logs.log import Log
 from inertica.logs.noise import position_noise
@@ -17,6 +17,9 @@ Array = NDArray[np.float64]
 
 ABOVE = 4.0
 """Motion counts up to the frequency at which its spectrum has fallen to this many times the noise floor."""
+
+CLEAR = 10.0
+"""What exceeds the noise floor by this factor is motion beyond doubt."""
 
 SEGMENT = 4.0
 """s of a segment whose spectrum is averaged."""
@@ -68,3 +71,19 @@ def lowest_edge(logs: list[Log] | tuple[Log, ...], *, velocity: bool = False) ->
     """Hz, the lowest `noise_edge` over logs and joints, joints that show no motion left out; 0 when none does."""
     edges = np.concatenate([edges_of(log, velocity=velocity) for log in logs])
     return float(np.min(edges[edges > 0.0], initial=np.inf)) if np.any(edges > 0.0) else 0.0
+
+
+def motion_band(q: Array, dt: float, sigma: Array | None = None) -> float:
+    """Hz, highest over the joints of the frequency below which 99 % of a joint's velocity energy lies.
+
+    Only what stands clearly above the noise floor counts; noise that is left above its own floor would add up over wide bands.
+    """
+    noise = position_noise(q) if sigma is None else np.asarray(sigma, float)
+    if len(q) < 8:
+        return 0.0
+    rate = 1.0 / dt
+    f, P = (x[1:] for x in spectra(np.diff(q, axis=0), rate, min(len(q) - 1, max(_FEWEST, round(2.0 * SEGMENT * rate)))))
+    floor = (2.0 - 2.0 * np.cos(2.0 * np.pi * f * dt))[:, None] * 2.0 * noise**2 / rate
+    total = np.cumsum(np.where(CLEAR * floor < P, P, 0.0), axis=0)
+    moving = (total[-1] > 0.0) & (np.ptp(q, axis=0) > 0.0)
+    return max((float(f[np.searchsorted(x, ENERGY * x[-1])]) for x in total.T[moving]), default=0.0)
