@@ -104,7 +104,7 @@ class RealBody:
 
 @dataclass(frozen=True)
 class Signs:
-    """Lower bounds of the layout on drives and friction: armature, viscous, Coulomb, ... not negative; friction brakes at every speed."""
+    """Lower bounds of the layout on drives and friction: armature, viscous, Coulomb not negative; friction brakes."""
 
     margin: float = SIGN_MARGIN
 
