@@ -11,7 +11,7 @@ True laws (friction values of the catalog; Jaco2's catalog has none, those are o
     stribeck          + 0.5 Fc exp(-(dq/vs)^2) sign(dq), vs 0.12 of the joint's 95 % speed
     load              + 0.1 |torque of gravity| sign(dq), on joints where gravity varies enough to be seen
 
-A joint on which a constant torque cannot be told from the weight it carries (a vertical slide) gets no offset: it is no friction there.
+A joint on which a constant torque cannot be told from the weight it carries (a vertical slide) gets no offset: that is no friction.
 Robots without varying gravity have no load law.
 """
 
@@ -54,7 +54,7 @@ VISIBLE = 0.02
 """Load-dependent friction must vary by this share of Coulomb friction (standard deviation), or the joint has none."""
 
 SPREAD = 0.15
-"""Standard deviation of the entries of E in the prior's pseudo-inertia L (1 + E)(1 + E)' L'; half that of log(Ia), log(Fv), log(Fc)."""
+"""Standard deviation of the entries of E in the prior's pseudo-inertia L (1+E)(1+E)' L'; half that of log(Ia), log(Fv), log(Fc)."""
 
 GEOMETRY = (
     *("name", "angles", "types", "dh", "parameter_frame", "base", "gravity", "home", "limits"),
@@ -212,6 +212,10 @@ class Cache:
         card = {"model": "model.yaml", "friction": friction} | ({"loop": catalog["loop"]} if loop == "known" else {})
         name = f"{loop}.yaml" if friction == "auto" else f"{loop}_stated.yaml"
         return _write(folder / name, yaml.safe_dump(card, sort_keys=False))
+
+    def kept(self, row: Row, run: int, name: str) -> Path:
+        """A file of a run by name, for what several records share."""
+        return self._run(row, run) / name
 
     def _run(self, row: Row, run: int) -> Path:
         return self.folder / row.robot / row.preset / f"run{run:03d}"

@@ -131,8 +131,7 @@ def run(job: Job, folder: Path) -> Record:
     right = [set(a) == set(b) for a, b in zip(found, truth.pieces, strict=True)]
     best: list[float | None] = [None] * len(errors)
     if any(not r and e > EQUIVALENT for r, e in zip(right, errors, strict=True)):
-        stated = cache.card(job.row, job.run, job.loop, truth.stated(world.vs))
-        best = _true_law_errors(stated, log, fresh, len(errors))
+        best = _true_law_errors(job, cache, truth.stated(world.vs), fresh)
     record["friction"] = [
         {"true": " ".join(t), "chosen": " ".join(c), "error": _short(e), "true_law_error": _short(b)}
         for t, c, e, b in zip(truth.pieces, found, errors, best, strict=True)
@@ -159,8 +158,9 @@ def pieces(result: Result) -> list[tuple[str, ...]]:
     return [tuple(sorted(own, key=lambda s: (order.get(s, 9), s))) for own in out]
 
 
-def fresh_errors(result: Result, fresh: dict[str, Array]) -> list[float]:
+def fresh_errors(result: Result | None, fresh: dict[str, Array]) -> list[float]:
     """Per joint |predicted - true torque| / |true torque| on a noise-free motion."""
+    assert result is not None
     predicted = result.estimate.base.engine.inverse_dynamics(fresh["q"], fresh["dq"], fresh["ddq"], result.parameters)
     tau = fresh["tau"]
     return [float(x) for x in np.linalg.norm(predicted - tau, axis=0) / np.linalg.norm(tau, axis=0)]
@@ -217,10 +217,20 @@ def _base(document: dict[str, Any], result: Result, truth: Truth) -> list[list[A
     return out
 
 
-def _true_law_errors(card: Path, log: Path, fresh: dict[str, Array], n: int) -> list[float | None]:
-    """What the true law, stated in the card, reaches on the same log; None where it cannot be fitted."""
-    answer = identified(card, log, *(["--quick"] if _has_quick() else []))
-    return list(fresh_errors(answer.result, fresh)) if answer.code == 0 and answer.result is not None else [None] * n
+def _true_law_errors(job: Job, cache: Cache, friction: dict[int, list[Any]], fresh: dict[str, Array]) -> list[float | None]:
+    """What the true law, stated in the card, reaches on the same log; None where it cannot be fitted.
+
+    Fitted without the loop, once for all records of a run and tag.
+    """
+    path = cache.kept(job.row, job.run, f"true_law_{job.tag}.json")
+    if not path.is_file():
+        card = cache.card(job.row, job.run, "unknown", friction)
+        answer = identified(card, cache.log(job.row, job.run), *(["--quick"] if _has_quick() else []))
+        failed = answer.code or answer.result is None
+        errors = [None] * fresh["q"].shape[1] if failed else fresh_errors(answer.result, fresh)
+        path.write_text(json.dumps(errors))
+    errors_kept: list[float | None] = json.loads(path.read_text())
+    return errors_kept
 
 
 def _has_quick() -> bool:
