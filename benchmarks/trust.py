@@ -59,6 +59,8 @@ from trust_experiments import ROWS, Row
 from trust_runs import Job, Record, run, simulated
 from trust_tables import Demand, by, demands, lines
 
+from inertica.workflow.plain import plain
+
 LOOPS = {"known": ("known",), "unknown": ("unknown",), "both": ("known", "unknown")}
 LAW_ORDER = ("none", "viscous_coulomb", "offset", "stribeck", "directional", "load")
 
@@ -190,7 +192,7 @@ def report(records: Sequence[Record], rows: Sequence[str], before: Sequence[Reco
             "demands": [d.document() for d in held],
             "table": listed,
         }
-        print(json.dumps(document, indent=1))
+        print(json.dumps(plain(document), indent=1))  # no NaN or infinity in JSON
         return
     print("\n".join(tables(records, rows, chosen.markdown)))
     print("\nmust hold")

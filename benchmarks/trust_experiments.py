@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import zlib
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -187,12 +188,13 @@ class Cache:
         """q, dq, ddq, tau of a noise-free experiment."""
         path = self.folder / robot / f"{law}_{motion}.npz"
         if not path.is_file():
-            whole = path.with_suffix(".whole.npz")
+            whole, part = (path.with_name(f"{path.stem}.{word}{os.getpid()}.npz") for word in ("whole", "part"))
             self._simulate(robot, law, motion, whole)
             with np.load(whole, allow_pickle=False) as file:
                 step = -(-len(file["t"]) // FRESH)
-                np.savez(path, **{s: file[f"truth/{s}"][::step] for s in ("q", "dq", "ddq", "tau")})
+                np.savez(part, allow_pickle=False, **{s: file[f"truth/{s}"][::step] for s in ("q", "dq", "ddq", "tau")})
             whole.unlink()
+            part.replace(path)
         with np.load(path, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
 
@@ -200,18 +202,20 @@ class Cache:
         law, motion, _ = self.world(row.robot).plan(run)
         path = self._run(row, run) / "log.npz"
         if not path.is_file():
-            self._simulate(row.robot, law, motion, path, "--noise", row.preset, "--seed", str(_seed(row, run)))
+            part = path.with_name(f"log.{os.getpid()}.npz")
+            self._simulate(row.robot, law, motion, part, "--noise", row.preset, "--seed", str(_seed(row, run)))
+            part.replace(path)
         return path
 
     def card(self, row: Row, run: int, loop: str, friction: Any = "auto") -> Path:
         """A card with a wrong prior, without anything of the truth; `loop` is known or unknown."""
         folder = self._run(row, run)
-        if not (folder / "model.yaml").is_file():
+        path = folder / (f"{loop}.yaml" if friction == "auto" else f"{loop}_stated.yaml")
+        if not path.is_file():
             _write(folder / "model.yaml", yaml.safe_dump(wrong_model(row, run), sort_keys=False))
-        catalog = yaml.safe_load(catalog_path(row.robot).read_text())
-        card = {"model": "model.yaml", "friction": friction} | ({"loop": catalog["loop"]} if loop == "known" else {})
-        name = f"{loop}.yaml" if friction == "auto" else f"{loop}_stated.yaml"
-        return _write(folder / name, yaml.safe_dump(card, sort_keys=False))
+            own = {"loop": _catalog(row.robot)["loop"]} if loop == "known" else {}
+            _write(path, yaml.safe_dump({"model": "model.yaml", "friction": friction} | own, sort_keys=False))
+        return path
 
     def kept(self, row: Row, run: int, name: str) -> Path:
         """A file of a run by name, for what several records share."""
@@ -234,10 +238,9 @@ class Cache:
 def wrong_model(row: Row, run: int) -> dict[str, Any]:
     """The catalog's DH file with other inertial, drive and friction values, without loop, noise presets and published numbers."""
     rng = np.random.default_rng([_seed(row, run), 7])
-    model: dict[str, Any] = yaml.safe_load(catalog_path(row.robot).read_text())
-    model = {key: model[key] for key in GEOMETRY if key in model}
-    model["links"] = [_wrong_link(link, rng) for link in model["links"]]
-    return model
+    catalog = _catalog(row.robot)
+    model = {key: catalog[key] for key in GEOMETRY if key in catalog}
+    return model | {"links": [_wrong_link(link, rng) for link in catalog["links"]]}
 
 
 def _wrong_link(link: dict[str, float], rng: np.random.Generator) -> dict[str, float]:
@@ -325,6 +328,13 @@ def _truth_card(robot: str, friction: dict[int, list[Any]], values: dict[str, fl
 
 
 @lru_cache
+def _catalog(robot: str) -> dict[str, Any]:
+    """The catalog's file as it stands."""
+    read: dict[str, Any] = yaml.safe_load(catalog_path(robot).read_text())
+    return read
+
+
+@lru_cache
 def _trajectory(robot: str, kind: str) -> Path:
     return Path(str(resources.files("inertica.excitation") / "catalog" / f"{robot}_{kind}.yaml"))
 
@@ -334,7 +344,9 @@ def _seed(row: Row, run: int) -> int:
 
 
 def _write(path: Path, text: str) -> Path:
+    """A whole file or none, whatever other processes do."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.is_file() or path.read_text() != text:
-        path.write_text(text)
+    part = path.with_name(f"{path.name}.{os.getpid()}")
+    part.write_text(text)
+    part.replace(path)
     return path
