@@ -62,6 +62,13 @@ def test_the_lead_of_a_held_torque_is_known_from_the_loop_or_found_without_it() 
     assert found == pytest.approx(np.full(7, LEAD), abs=0.1e-3) and "torque leads motion by" in choice.sentence
 
 
+def test_a_method_that_simulates_the_hold_keeps_the_lead_in_the_log() -> None:
+    description, base = robot("panda7")
+    log = late(recorded("panda7"), np.full(7, 3))
+    recipe, choice = DelaySearch(description, [log], Recipe(), lambda _: None, base, held=True).run()
+    assert recipe.delays(7) == pytest.approx(np.full(7, 3e-3), abs=0.1e-3) and "the method simulates it" in choice.sentence
+
+
 @pytest.mark.parametrize("shift", [3, -2])
 def test_a_delay_of_all_joints_is_found_with_its_sign(shift: int) -> None:
     found, choice = searched("panda7", late(recorded("panda7"), np.full(7, shift)))

@@ -47,6 +47,9 @@ LOOKED_AT = 30.0
 SAMPLES = 20_000
 """Samples of the regressor that the search may cost, all logs together."""
 
+SIMULATE_HOLD = frozenset({"clie", "pc-clie", "oloe"})
+"""Methods that hold the torque over control periods themselves, so that its lead stays in the log."""
+
 SHORTEST = 10.0
 """s of each log that take part at least."""
 
@@ -77,14 +80,21 @@ class DelaySearch:
         recipe: whose delay is chosen; the search has bands of its own.
         say: progress.
         base: of the description, when it is known already.
+        held: the fit to come simulates the held torque, so its lead is not to be taken out.
     """
 
     def __init__(
-        self, description: Description, logs: Sequence[Log], recipe: Recipe, say: Say, base: BaseModel | None = None
+        self,
+        description: Description,
+        logs: Sequence[Log],
+        recipe: Recipe,
+        say: Say,
+        base: BaseModel | None = None,
+        held: bool = False,
     ) -> None:
         self.description, self.logs, self.recipe, self.say = description, logs, recipe, say
         self.base = base or base_model(description.layout)
-        self.n = description.robot.n
+        self.n, self.held = description.robot.n, held
         loop = description.loop
         self.period = 1.0 / float(loop["rate"]) if loop is not None and loop.get("rate") else None
         self.expected = 0.0 if self.period is None else -0.5 * self.period
@@ -143,7 +153,10 @@ class DelaySearch:
         mixed = verdict.stated & (sd < lower.most_sd) & (np.abs(moved) > much)
         return _Verdict(np.where(mixed, self.expected, verdict.taken), verdict.stated & ~mixed, mixed)
 
-    def _chosen(self, taken: Array, sentence: str) -> tuple[Recipe, Choice]:
+    def _chosen(self, found: Array, sentence: str) -> tuple[Recipe, Choice]:
+        taken = found - self.expected if self.held else found
+        if self.held and self.expected:
+            sentence += "; the lead of the held torque stays in the log, since the method simulates it"
         values = np.unique(np.round(1e3 * taken, 3))
         value = (
             "none" if not taken.any() else ", ".join(f"{1e3 * d:.3g}" for d in (taken if len(values) > 1 else taken[:1])) + " ms"
