@@ -48,6 +48,9 @@ STRIDE = 0.25
 PHASE = 0.15
 """Standard deviation, in radians at the cut-off, above which a delay is not told: neither the linear fit nor its error holds then."""
 
+LEFT = 0.004
+"""Radians at the cut-off that friction at reversals and noise in the loop leave as a systematic error of a delay."""
+
 AGREE = 1e-3
 """Chance that joints with one delay are taken for different ones."""
 
@@ -96,8 +99,11 @@ class _Record:
 
     def torque(self, delay: Array) -> Array:
         """(M, n) smoothed torque read later by the delay of each joint, less that of fixed parameters."""
-        read = [self.smoother.smooth(self.tau[:, [j]], self.rows, float(d))[:, 0] for j, d in enumerate(delay)]
-        return np.column_stack(read) - self.known
+        read = np.empty(self.known.shape)
+        for d in np.unique(delay):
+            those = delay == d
+            read[:, those] = self.smoother.smooth(self.tau[:, those], self.rows, float(d))
+        return read - self.known
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,14 +116,6 @@ class DelayEstimate:
     @property
     def sd(self) -> Array:
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-
-    def widened(self, factor: Array) -> DelayEstimate:
-        """With standard deviations multiplied by (n,) factors; an infinite one makes a delay unknown."""
-        finite = np.where(np.isfinite(factor), factor, 0.0)
-        covariance = self.covariance * np.outer(finite, finite)
-        unknown = np.flatnonzero(~np.isfinite(factor))
-        covariance[unknown, unknown] = np.inf
-        return DelayEstimate(self.values, covariance)
 
 
 class DelayFit:
@@ -157,13 +155,20 @@ class DelayFit:
     def together(self, start: Array) -> DelayEstimate:
         """One shift for all joints, from a start that may differ from joint to joint."""
         found = self._estimate(start, np.ones((self.n, 1)))
-        return found.widened(np.full(self.n, _few(float(np.maximum(self.freedom, 0.0).sum()))))
+        return self._honest(found, np.full(self.n, _few(float(np.maximum(self.freedom, 0.0).sum()))))
 
     def each(self, start: Array) -> DelayEstimate:
         """One delay for every joint that has rows enough; the variance of others is infinite."""
         factor = np.array([_few(freedom) for freedom in self.freedom])
         found = self._estimate(start, np.eye(self.n)[:, np.isfinite(factor)])
-        return found.widened(factor)
+        return self._honest(found, factor)
+
+    def _honest(self, found: DelayEstimate, factor: Array) -> DelayEstimate:
+        """With standard deviations multiplied by (n,) factors, an infinite one for what is unknown, and the systematic error."""
+        finite = np.where(np.isfinite(factor), factor, 0.0)
+        left = (LEFT / (2.0 * np.pi * self.cutoff)) ** 2
+        unknown = np.where(np.isfinite(factor), left, np.inf)
+        return DelayEstimate(found.values, found.covariance * np.outer(finite, finite) + np.diag(unknown))
 
     def _estimate(self, start: Array, shares: Array) -> DelayEstimate:
         """Delays start + shares x; a joint without a share stays where it is."""

@@ -25,7 +25,7 @@ Mask = NDArray[np.bool_]
 BELOW_EDGE = 3.0
 """The search looks below the edge of the motion divided by this: noise that went through the controller looks like a lead."""
 
-ABOVE_BAND = 8.0
+ABOVE_BAND = 10.0
 """It looks at most this many times above the band of the motion: what lies beyond is noise, ripple and elasticity."""
 
 HIGHEST = 25.0
@@ -34,8 +34,9 @@ HIGHEST = 25.0
 NARROW = 3.0
 """Times the band of the motion that its edge must reach for a search; else noise is taken for delays."""
 
-CLEAR = 3.3
-"""Standard deviations by which a delay must differ from what is expected without looking."""
+CLEAR, CLEAR_OWN = 4.5, 3.3
+"""Standard deviations by which a delay must differ from what is expected without looking: that of all joints, whose error is small
+and whose bias counts, and that of a joint which differs from the others already."""
 
 SAME = 0.2
 """Part of a delay by which half the band may disagree before it is no pure delay."""
@@ -43,8 +44,11 @@ SAME = 0.2
 LOOKED_AT = 30.0
 """s of a log whose spectrum is looked at."""
 
-SAMPLES = 40_000
+SAMPLES = 20_000
 """Samples of the regressor that the search may cost, all logs together."""
+
+SIMULATE_HOLD = frozenset({"clie", "pc-clie", "oloe"})
+"""Methods that hold the torque over control periods themselves, so that its lead stays in the log."""
 
 SHORTEST = 10.0
 """s of each log that take part at least."""
@@ -76,14 +80,21 @@ class DelaySearch:
         recipe: whose delay is chosen; the search has bands of its own.
         say: progress.
         base: of the description, when it is known already.
+        held: the fit to come simulates the held torque, so its lead is not to be taken out.
     """
 
     def __init__(
-        self, description: Description, logs: Sequence[Log], recipe: Recipe, say: Say, base: BaseModel | None = None
+        self,
+        description: Description,
+        logs: Sequence[Log],
+        recipe: Recipe,
+        say: Say,
+        base: BaseModel | None = None,
+        held: bool = False,
     ) -> None:
         self.description, self.logs, self.recipe, self.say = description, logs, recipe, say
         self.base = base or base_model(description.layout)
-        self.n = description.robot.n
+        self.n, self.held = description.robot.n, held
         loop = description.loop
         self.period = 1.0 / float(loop["rate"]) if loop is not None and loop.get("rate") else None
         self.expected = 0.0 if self.period is None else -0.5 * self.period
@@ -112,7 +123,7 @@ class DelaySearch:
         for log in self.logs:
             part = busiest(log, LOOKED_AT)
             motion = prepare(part, Recipe(filter=Unfiltered(), standstill=None, border=0))
-            sigma = position_noise(motion.q)
+            sigma = part.position_noise if np.isfinite(part.position_noise).all() else position_noise(motion.q)
             edges = noise_edge(motion.q, motion.dt, sigma)
             band = max(band, motion_band(motion.q, motion.dt, sigma))
             edge = min(edge, float(np.min(edges[edges > 0.0], initial=np.inf)), 0.39 * motion.rate)
@@ -127,7 +138,7 @@ class DelaySearch:
         each, sd = found.each.values, found.each.sd
         common = found.level_told and abs(found.level - self.expected) > CLEAR * found.error
         level = found.level if common else self.expected
-        own = found.apart & (np.abs(each - self.expected) > CLEAR * np.where(np.isfinite(sd), sd, np.inf))
+        own = found.apart & (np.abs(each - self.expected) > CLEAR_OWN * np.where(np.isfinite(sd), sd, np.inf))
         taken = np.where(own, each, np.where(found.apart, self.expected, level))
         return _Verdict(taken, own | (common & ~found.apart), np.zeros(self.n, bool))
 
@@ -138,11 +149,14 @@ class DelaySearch:
         together = lower.together(verdict.taken)
         moved = np.where(shared, together.values - verdict.taken, again.values - verdict.taken)
         sd = np.where(shared, together.sd, again.sd)
-        much = np.maximum(CLEAR * sd, SAME * np.abs(verdict.taken - self.expected))
+        much = np.maximum(CLEAR_OWN * sd, SAME * np.abs(verdict.taken - self.expected))
         mixed = verdict.stated & (sd < lower.most_sd) & (np.abs(moved) > much)
         return _Verdict(np.where(mixed, self.expected, verdict.taken), verdict.stated & ~mixed, mixed)
 
-    def _chosen(self, taken: Array, sentence: str) -> tuple[Recipe, Choice]:
+    def _chosen(self, found: Array, sentence: str) -> tuple[Recipe, Choice]:
+        taken = found - self.expected if self.held else found
+        if self.held and self.expected:
+            sentence += "; the lead of the held torque stays in the log, since the method simulates it"
         values = np.unique(np.round(1e3 * taken, 3))
         value = (
             "none" if not taken.any() else ", ".join(f"{1e3 * d:.3g}" for d in (taken if len(values) > 1 else taken[:1])) + " ms"
@@ -176,8 +190,11 @@ class DelaySearch:
                 "this is not a pure delay (elasticity, a filter in the drive or friction) and is not taken out"
             )
         if not shared.any():
-            measured = f"{1e3 * found.level:.2g} ± {1e3 * found.error:.1g} ms below {cutoff:.2g} Hz"
-            known = f"the data ({measured}) do not contradict" if found.level_told else f"the data cannot tell ({measured})"
+            measured = f"{1e3 * found.level:.2g} ± {1e3 * found.error:.2g} ms below {cutoff:.2g} Hz"
+            least = f"less than {1e3 * CLEAR * found.error:.2g} ms more or less would not be noticed"
+            known = (
+                f"the data ({measured}) do not contradict, {least}" if found.level_told else f"the data cannot tell ({measured})"
+            )
             parts.append(f"{self._assumption()}; {known}" if not parts else self._assumption())
         if untold := [j for j in range(self.n) if not found.told[j]]:
             listed = ", ".join(str(j + 1) for j in untold)
@@ -202,7 +219,7 @@ def busiest(log: Log, span: float) -> Log:
 
 def _timing(delay: float, sd: float) -> str:
     how = "torque comes later than motion by" if delay > 0.0 else "torque leads motion by"
-    return f"{how} {1e3 * abs(delay):.3g} ± {1e3 * sd:.1g} ms"
+    return f"{how} {1e3 * abs(delay):.3g} ± {1e3 * sd:.2g} ms"
 
 
 def _listed(which: Mask) -> str:

@@ -37,7 +37,7 @@ from inertica.threads import one_thread
 from inertica.validation.closed_loop import position_error
 from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice, Say
-from inertica.workflow.delay_choice import DelaySearch
+from inertica.workflow.delay_choice import SIMULATE_HOLD, DelaySearch
 from inertica.workflow.filter_choice import FilterSearch, recipe_for
 from inertica.workflow.friction_choice import FrictionSearch, assumed_friction
 from inertica.workflow.inputs import check_logs, check_references
@@ -227,7 +227,8 @@ class _Identification:
         if self.settings.delay is not None:
             self._fixed("delay", str(self.settings.delay))
             return replace(recipe, delay=self.settings.delay)
-        recipe, choice = DelaySearch(assumed, self.logs, recipe, self.say, self._base(assumed)).run()
+        held = self.settings.method in SIMULATE_HOLD
+        recipe, choice = DelaySearch(assumed, self.logs, recipe, self.say, self._base(assumed), held).run()
         self.choices.append(choice)
         return recipe
 
