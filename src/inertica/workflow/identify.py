@@ -41,10 +41,12 @@ from inertica.workflow.delay_choice import SIMULATE_HOLD, DelaySearch
 from inertica.workflow.filter_choice import FilterSearch, recipe_for
 from inertica.workflow.friction_choice import FrictionSearch, assumed_friction
 from inertica.workflow.inputs import check_logs, check_references
+from inertica.workflow.interval_choice import assessed
 from inertica.workflow.method_choice import CONSISTENT, MethodSearch
 from inertica.workflow.prediction import judged
 from inertica.workflow.replay import driven_log, later_part, moved, own_reference
 from inertica.workflow.result import Result
+from inertica.workflow.self_application import Replicas
 from inertica.workflow.settings import Settings, check_method, prepared_method
 
 Array = NDArray[np.float64]
@@ -90,7 +92,7 @@ class _Identification:
         self._last_base: BaseModel | None = None
         self.choices: list[Choice] = []
         self.warnings: list[str] = []
-        self.stated = Stated()
+        self.stated, self.replicas = Stated(), Replicas()
         check_method(settings)
         if not logs:
             raise InputError("identify needs at least one log")
@@ -118,6 +120,8 @@ class _Identification:
             estimator = self._method(problem)
         with self._stage("fit"):
             estimator, estimate = self._estimated(estimator, problem)
+        with self._stage("intervals"):
+            estimate = self._stated(estimator, estimate, problem, description, recipe)
         self.warnings += [*estimate.warnings, *self._about_constraints(estimator)]
         parameters = self._standard(estimate, description)
         if self.torque_only or "drive" in estimate.settings:
@@ -281,6 +285,18 @@ class _Identification:
             self.choices[-1] = Choice("method", plain.name, sentence)
             self.warnings.append(f"the links may be impossible ones: {estimator.name} failed ({error})")
             return plain, plain.estimate(problem)
+
+    def _stated(
+        self, estimator: Estimator, estimate: Estimate, problem: Problem, description: Description, recipe: Recipe
+    ) -> Estimate:
+        """The estimate with the bias of the pipeline taken out where the loop is known, and with intervals that hold."""
+        self.say("intervals: " + ("noise and blocks" if self.settings.quick else "applying the estimate to itself"))
+        stated, self.replicas = assessed(
+            description, self._standard(estimate, description), estimate, self.logs, recipe, problem, estimator,
+            references=self.settings.references, quick=self.settings.quick,
+        )  # fmt: skip
+        self.choices.append(stated.choice)
+        return stated.estimate
 
     def _standard(self, estimate: Estimate, description: Description) -> Parameters:
         chi = standard_parameters(estimate, description.prior)

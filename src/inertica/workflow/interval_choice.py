@@ -31,14 +31,17 @@ from inertica.estimators.jackknife import block_deviations
 from inertica.estimators.least_squares import Ols, Wls
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import Unconstrained
+from inertica.excitation.trajectory import Trajectory
 from inertica.identifiability.labels import INTERVAL
 from inertica.logs.filters import Butterworth
 from inertica.logs.log import Log
 from inertica.logs.prepare import prepare
 from inertica.logs.recipe import Recipe
 from inertica.physical.cone import SolveError
+from inertica.robot.description import Description
+from inertica.robot.layout import Parameters
 from inertica.workflow.choice import Choice
-from inertica.workflow.self_application import Replicas
+from inertica.workflow.self_application import Replicas, replicas
 
 Array = NDArray[np.float64]
 
@@ -95,12 +98,47 @@ class _Said:
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
 
+def assessed(
+    description: Description,
+    parameters: Parameters,
+    estimate: Estimate,
+    logs: Sequence[Log],
+    recipe: Recipe,
+    problem: Problem,
+    estimator: Estimator,
+    *,
+    references: Sequence[Trajectory] = (),
+    quick: bool = False,
+    alternatives: Sequence[Array] = (),
+) -> tuple[Uncertainty, Replicas]:
+    """The estimate with intervals that hold, and its replicas: self-application where the loop is known, neighbours elsewhere.
+
+    Args:
+        description: the robot with its loop.
+        parameters: the estimate as standard parameters.
+        estimate: what the method found.
+        logs, recipe: where the problem's motions come from.
+        problem, estimator: what was fitted, and how.
+        references: what the controller followed, when the logs do not say it.
+        quick: neither; intervals then hold noise and the disagreement of blocks only, and say so.
+        alternatives: see `stated_uncertainty`.
+    """
+    if quick:
+        stated = stated_uncertainty(estimate, problem, estimator, alternatives=alternatives)
+        return stated, Replicas(reason="a quick run was asked for")
+    found = replicas(description, parameters, logs, recipe, problem, estimator, references)
+    measured = all("q" in log.signals for log in logs)
+    neighbours = neighbour_fits(logs, recipe, problem, estimator) if not found.runs and measured else []
+    stated = stated_uncertainty(estimate, problem, estimator, replicated=found, neighbours=neighbours, alternatives=alternatives)
+    return stated, found
+
+
 def stated_uncertainty(
     estimate: Estimate,
     problem: Problem,
     estimator: Estimator,
     *,
-    replicas: Replicas | None = None,
+    replicated: Replicas | None = None,
     neighbours: Sequence[Array] = (),
     alternatives: Sequence[Array] = (),
 ) -> Uncertainty:
@@ -110,7 +148,7 @@ def stated_uncertainty(
         estimate: as the method gave it.
         problem: what was fitted.
         estimator: the method, for the weights of its rows.
-        replicas: the estimate applied to itself; None when that was not asked for.
+        replicated: the estimate applied to itself; None when that was not asked for.
         neighbours: (b,) each, what the data alone say when prepared with neighbouring cut-offs; see `neighbour_fits`.
         alternatives: (b,) each, base parameters by the same data and other models that they tell hardly apart, on the names of this
             one; NaN where the other model has no such parameter.
@@ -119,8 +157,8 @@ def stated_uncertainty(
     noise = np.where(said.std > 0.0, said.std, np.inf)  # no torque depends on it, so that nothing can widen it
     variance = np.maximum(said.std, _by_blocks(estimate, problem, estimator, said)) ** 2
     correction = np.zeros(len(noise))
-    if replicas is not None and replicas.runs:
-        correction, extra = _bias(estimate, noise, replicas)
+    if replicated is not None and replicated.runs:
+        correction, extra = _bias(estimate, noise, replicated)
         variance = variance + extra
     change = _largest_change(said.beta, neighbours)
     variance = variance + change**2 + _largest_change(estimate.beta, alternatives) ** 2
@@ -131,7 +169,7 @@ def stated_uncertainty(
         solved, correction = _widened(estimate, said, widened), np.zeros(len(noise))
     known = np.isfinite(estimate.std)
     return Uncertainty(
-        solved, correction, widened, _sentence(replicas, neighbours, alternatives, correction / noise, widened, known)
+        solved, correction, widened, _sentence(replicated, neighbours, alternatives, correction / noise, widened, known)
     )
 
 
@@ -178,9 +216,9 @@ def _reweighted(system: System, estimate: Estimate, function: Callable[[Array], 
     return system.reweighted([np.concatenate(parts[k]) for k in sorted(parts)])
 
 
-def _bias(estimate: Estimate, noise: Array, replicas: Replicas) -> tuple[Array, Array]:
+def _bias(estimate: Estimate, noise: Array, replicated: Replicas) -> tuple[Array, Array]:
     """Correction (b,), and what it adds to the variances (b,)."""
-    found = np.array([_Said.by(run.estimate).beta for run in replicas.runs])
+    found = np.array([_Said.by(run.estimate).beta for run in replicated.runs])
     known = np.isfinite(estimate.std)
     m = found.mean(axis=0) - estimate.beta
     scatter = found.std(axis=0, ddof=1) / noise
@@ -226,7 +264,7 @@ def _corrected(estimate: Estimate, problem: Problem, correction: Array) -> tuple
 
 
 def _sentence(
-    replicas: Replicas | None,
+    replicated: Replicas | None,
     neighbours: Sequence[Array],
     alternatives: Sequence[Array],
     correction: Array,
@@ -236,17 +274,17 @@ def _sentence(
     median = float(np.median(widened[known])) if known.any() else 1.0
     wider = f"intervals are {median:.2f} times as wide as noise alone would make them (median)"
     other = "; other models that fit nearly as well are in them" if len(alternatives) else ""
-    if replicas is not None and replicas.runs:
+    if replicated is not None and replicated.runs:
         done = "no bias beyond noise shows there"
         if correction.any():
             largest = float(np.max(np.abs(correction[known])))
             done = f"the bias that shows there was taken out (at most {largest:.2g} standard deviations of a parameter)"
         value = "noise, blocks, bias"
         sentence = (
-            f"{value}: the experiment was simulated {len(replicas.runs)} times with the estimate and identified alike; {done}"
+            f"{value}: the experiment was simulated {len(replicated.runs)} times with the estimate and identified alike; {done}"
         )
     else:
-        why = "" if replicas is None else f"; no bias was corrected, since {replicas.reason}"
+        why = "" if replicated is None else f"; no bias was corrected, since {replicated.reason}"
         value = "noise, blocks, neighbouring cut-offs" if len(neighbours) else "noise, blocks"
         sentence = f"{value}{why}"
         if not len(neighbours):
