@@ -46,6 +46,9 @@ silent."""
 _FLAT = 1e-2
 """Eigenvalues of a pseudo-inertia (in the body's units) are lifted to this where the prior is no real body."""
 
+FAR = 1e3
+"""Sizes beyond which no parameter is looked for: data that hardly see one would ask for millions, and solvers lose their digits."""
+
 _EDGE = 1e-12
 """Eigenvalues of a body relative to its prior below this count as outside: there derivatives have no digits left."""
 
@@ -285,7 +288,7 @@ def chosen_strength(strengths: Sequence[float], score: Callable[[float], float])
 def believed_sizes(reference: Reference, fit: Fit) -> Array:
     """(P,) by how much a parameter may well differ from its prior: its scale, or more where nothing is known of it."""
     effect = np.linalg.norm(fit.A, axis=0)
-    everything = np.linalg.norm(fit.z) / np.where(effect > 0.0, effect, np.inf)
+    everything = np.minimum(np.linalg.norm(fit.z) / np.where(effect > 0.0, effect, np.inf), FAR * reference.scale)
     body = np.zeros(reference.layout.size, bool)
     for _, where, _ in reference.bodies:
         body[where] = True  # a zero among others is knowledge: a symmetric link
