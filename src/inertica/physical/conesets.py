@@ -217,6 +217,31 @@ class Barrier:
         return g, H
 
 
+    def rows(self, x: Array) -> tuple[Array, Array]:
+        """(m, k) and (m,): to second order around x the value is |rows d + right|^2 and a constant, d the change of x."""
+        s = self.F @ x + self.f
+        listed, right = [self.F / s[:, None]], [-np.ones(len(s))]
+        for F, f in self.second:
+            v = F @ x + f
+            mirror = np.concatenate([[1.0], -np.ones(len(v) - 1)])
+            inside = float(v @ (mirror * v))
+            H = 4.0 * np.outer(mirror * v, mirror * v) / inside**2 - 2.0 * np.diag(mirror) / inside
+            e, V = np.linalg.eigh(H)
+            half = np.sqrt(np.maximum(e, 1e-300))
+            listed.append((half[:, None] * V.T) @ F)
+            right.append(V.T @ (-2.0 * mirror * v / inside) / half)
+        for columns, maps, constant in self.matrices:
+            e, V = np.linalg.eigh(np.einsum("ik,ikab->iab", x[columns], maps) + constant)
+            root = np.swapaxes(V / np.sqrt(np.maximum(e, 1e-300))[:, None, :], -1, -2)
+            turned = np.einsum("iab,ikbc,idc->ikad", root, maps, root, optimize=True)
+            for c, part in zip(columns, turned, strict=True):
+                block = np.zeros((part[0].size, len(x)))
+                block[:, c] = part.reshape(len(c), -1).T
+                listed.append(block)
+                right.append(-np.eye(part.shape[-1]).ravel())
+        return np.sqrt(0.5) * np.vstack(listed), np.sqrt(0.5) * np.concatenate(right)
+
+
 @dataclass(frozen=True, eq=False)
 class Plane:
     """x = origin + N w: the points that keep equations E x + e = 0, N orthonormal; everything when there are none.

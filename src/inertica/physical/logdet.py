@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 
-from inertica.physical.certified import descent, newton_step
+from inertica.physical.certified import GOOD, descent, newton_step
 from inertica.physical.cone import Metric, Outcome, Program
 from inertica.physical.conesets import Barrier, ConeSet
 from inertica.physical.conflict import HELD
 from inertica.physical.constraints import RealBody, Signs, slack
 from inertica.physical.fit import Fit
 from inertica.physical.interior import deepest
+from inertica.physical.path import followed
 from inertica.physical.priors import ConePenalty, Euclidean, Penalty
 from inertica.threads import one_thread
 
@@ -30,6 +31,10 @@ Array = NDArray[np.float64]
 
 _SHRINK = 0.05
 """Factor on the barrier's weight from one stage to the next."""
+
+
+_DIRECT = 40
+"""Newton steps at most, of one stage; what takes longer is left to `path`."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class NewtonAccuracy:
 
     gap: float = 1e-9
     decrement: float = 1e-11
-    steps: int = 500
+    steps: int = 800
 
 
 def newton_solve(program: Program, fit: Fit, penalty: Penalty, accuracy: NewtonAccuracy | None = None) -> Outcome:
@@ -72,16 +77,22 @@ class _Newton:
 
     def run(self) -> Outcome:
         start = self._start()
-        y = self._minimise(self.chart.inverse(start), None, 0.0)
-        chi, gap = self._chi(y), self._gap(y, None)
-        if any(slack(b, chi) <= 0.0 for b in self.program.blocks if b.cone != "zero"):
+        y = self._minimise(self.chart.inverse(start), None, 0.0, _DIRECT)
+        x, gap = self.chart.x(y), self._gap(y, None)
+        inside = start
+        if any(slack(b, self.program.chi(x)) <= 0.0 for b in self.program.blocks if b.cone != "zero"):
             cones = ConeSet.of_blocks([b for b in self.program.ordered if b.cone != "zero"], self.program)
             barrier = Barrier(cones)
             inside = start if np.isfinite(barrier.value(start)) else self._inside(start)
             if not np.isfinite(barrier.value(inside)):  # statements that leave no room are loosened by a hair
                 barrier = Barrier(cones.loosened(HELD))
             y, gap = self._constrained(self.chart.inverse(inside), barrier)
-            chi = self._chi(y)
+            x = self.chart.x(y)
+        if not gap <= GOOD * self.fit.noise and isinstance(self.penalty, ConePenalty):
+            end = followed(self.program, self.fit, self.penalty, inside, GOOD * self.fit.noise)
+            self.steps += end.steps
+            x, gap = (end.x, end.gap) if end.gap < gap else (x, gap)
+        chi = self.program.chi(x)
         squares = self.fit.squares(chi)
         objective = squares + self.penalty.value(chi)
         active, noise = self.program.active(chi), max(self.fit.noise, 1e-300)
@@ -96,24 +107,25 @@ class _Newton:
             weight = min(weight, self.penalty.factor)
         best, least, bound = y, np.inf, -np.inf  # point of the least cost, and what the cost cannot be below
         while True:
-            y = self._minimise(y, barrier, weight)
+            before = self.steps
+            y = self._minimise(y, barrier, weight, _DIRECT)
             cost = self._smooth(y)
             best, least = (y, cost) if cost < least else (best, least)
             bound = max(bound, cost - self._gap(y, barrier, weight))
             small = weight * barrier.parameter <= self.accuracy.gap * max(cost, 1e-300)
-            if small or self.steps >= self.accuracy.steps:
+            if small or self.steps - before >= _DIRECT or self.steps >= self.accuracy.steps:
                 return best, max(least - bound, 1e-16 * abs(least))
             weight *= _SHRINK
 
-    def _minimise(self, y: Array, barrier: Barrier | None, weight: float) -> Array:
+    def _minimise(self, y: Array, barrier: Barrier | None, weight: float, most: int) -> Array:
         """Damped Newton on the smooth objective plus weight times barrier, until it converges or nothing descends any more."""
 
         def total(at: Array) -> float:
             smooth = self._smooth(at)
             return smooth if barrier is None or not np.isfinite(smooth) else smooth + weight * barrier.value(self.chart.x(at))
 
-        value = total(y)
-        while self.steps < self.accuracy.steps:
+        value, last = total(y), self.steps + most
+        while self.steps < min(self.accuracy.steps, last):
             self.steps += 1
             step, g = self._step(y, barrier, weight)
             decrement = float(-g @ step)
@@ -126,41 +138,40 @@ class _Newton:
         return y
 
     def _gap(self, y: Array, barrier: Barrier | None, weight: float = 0.0) -> float:
-        """Bound on how far the cost at y is above its least value within the constraints.
-
-        With the barrier's slope as multipliers, the Lagrangian differs from the cost by a linear function, and weight times the
-        barrier's parameter is its product with the slacks.  What is left to its minimum follows from the Newton decrement d of the
-        cost without barrier: d / 2 for a quadratic one; for logarithms of weight a (self-concordant when divided by it)
-        a (-t - log(1 - t)) with t^2 = d / a, no bound when t is 1 or more.
-        """
-        step, g = self._step(y, barrier, weight, smooth_only=True)
-        decrement, slacks = max(float(-g @ step), 0.0), weight * (barrier.parameter if barrier is not None else 0)
+        """Bound on how far the cost at y is above its least value within the constraints; see `path`."""
+        step, g = self._step(y, barrier, weight)
+        smooth, slacks = max(float(-g @ step), 0.0), 0.0
+        if barrier is not None:
+            dx = self.chart.B @ step
+            gb, Hb = barrier.derivatives(self.chart.x(y))
+            reach = float(dx @ Hb @ dx)
+            if not reach < 1.0:
+                return np.inf
+            smooth, slacks = max(smooth - weight * reach, 0.0), weight * (barrier.parameter + float(gb @ dx))
         if not isinstance(self.penalty, ConePenalty) or self.penalty.riemannian:
-            return 0.5 * decrement + slacks
-        lightest = 2.0 * self.penalty.factor * float(np.min(self.penalty.weight, initial=1.0))
-        t = np.sqrt(decrement / max(lightest, 1e-300))
-        return float(lightest * (-t - np.log1p(-t))) + slacks if t < 1.0 else np.inf
+            return 0.5 * smooth + slacks
+        a = 2.0 * max(self.penalty.factor * float(np.min(self.penalty.weight, initial=1.0)), 1e-300)
+        t = np.sqrt(smooth / a)
+        return float(a * (-t - np.log1p(-t))) + slacks if t < 1.0 else np.inf
 
     def _chi(self, y: Array) -> Array:
         return self.program.chi(self.chart.x(y))
 
-    def _smooth(self, y: Array) -> float:
+    def _squares(self, y: Array) -> float:
         miss = self.seen @ y + self.miss
-        return float(miss @ miss) + self.penalty.value(self._chi(y))
+        return float(miss @ miss)
 
-    def _step(
-        self, y: Array, barrier: Barrier | None, weight: float, *, smooth_only: bool = False
-    ) -> tuple[Array, Array]:
-        """Newton step and gradient; with the exact second derivatives of the prior where all together curve upwards.
+    def _smooth(self, y: Array) -> float:
+        return self._squares(y) + self.penalty.value(self._chi(y))
 
-        With `smooth_only` the barrier is in the gradient, but its curvature is not in the step.
-        """
+    def _step(self, y: Array, barrier: Barrier | None, weight: float) -> tuple[Array, Array]:
+        """Newton step and gradient; with the exact second derivatives of the prior where all together curve upwards."""
         free, scale, B = self.program.free, self.program.scale, self.chart.B
         chi, units = self._chi(y), np.outer(scale, scale)
         g, Hb = self.penalty.gradient(chi)[free] * scale, np.zeros((len(scale),) * 2)
         if barrier is not None:
             gb, Hb = barrier.derivatives(self.chart.x(y))
-            g, Hb = g + weight * gb, (0.0 if smooth_only else weight) * Hb
+            g, Hb = g + weight * gb, weight * Hb
         slope = B.T @ g + 2.0 * self.seen.T @ (self.seen @ y + self.miss)
 
         def curved(H: Array) -> Array:

@@ -254,6 +254,29 @@ class ConePenalty:
             H[:, where[0] : where[-1] + 1, where[0] : where[-1] + 1] = blocks[:, body]
         return self.factor * g, self.factor * H
 
+    def rows(self, chi: Array) -> tuple[Array, Array]:
+        """(m, P) and (m,): to second order around chi the value is |rows d + right|^2 and a constant, d the change of chi.
+
+        For steps that must not square the condition number.
+        """
+        other, scalars = (np.zeros((len(k), self.size)) for k in (self.other, self.scalars))
+        other[np.arange(len(self.other)), self.other] = 1.0 / self.other_scale
+        ratio = chi[self.scalars] / self.scalar_prior
+        bend = np.sqrt(0.5 * self._curvature(ratio, ratio))
+        scalars[np.arange(len(self.scalars)), self.scalars] = bend / self.scalar_prior
+        right = [(chi[self.other] - self.other_prior) / self.other_scale, 0.5 * self._first(ratio) / bend]
+        listed = [other, scalars]
+        e, U = np.linalg.eigh(self.scaled(chi))
+        turned = np.swapaxes(U, -1, -2)[:, None] @ self.maps @ U[:, None]  # (bodies, 10, 4, 4)
+        bends = np.sqrt(0.5 * self.weight[:, None, None] * self._curvature(e[:, :, None], e[:, None, :]))
+        slopes = 0.5 * self.weight[:, None] * self._first(e) / np.einsum("iaa->ia", bends)
+        for where, part, bend, slope in zip(self.where, turned, bends, slopes, strict=True):
+            block = np.zeros((16, self.size))
+            block[:, where] = (part * bend).reshape(10, 16).T
+            listed.append(block)
+            right.append(np.diag(slope).ravel())
+        return np.sqrt(self.factor) * np.vstack(listed), np.sqrt(self.factor) * np.concatenate(right)
+
     def _distance(self, e: Array) -> Array:
         return np.log(e) ** 2 if self.riemannian else 2.0 * (e - np.log(e) - 1.0)
 
