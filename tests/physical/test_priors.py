@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from inertica.physical.cone import Program
-from inertica.physical.constraints import PHYSICAL, Equal, MassBounds, TotalMass, slack
 from inertica.physical.conesets import Barrier, ConeSet
+from inertica.physical.constraints import PHYSICAL, Equal, MassBounds, TotalMass, slack
 from inertica.physical.logdet import newton_solve
 from inertica.physical.priors import (
     BaseRidge,

@@ -108,7 +108,7 @@ class _Task:
 
     def by_barrier(self, good: float) -> Iterator[Nearest]:
         """Stages of falling weight; the last is within `good`, or where rounding ends the descent."""
-        U, s, Vt = self._directions()
+        _, s, Vt = self._directions()
         kept = np.maximum(s, 1e-3 * max(float(s[-1]), 1.0))
         B, D = Vt.T / kept, (s / kept) ** 2
         barrier = Barrier(self.cones)

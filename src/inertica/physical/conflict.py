@@ -40,7 +40,9 @@ def conflict_error(program: Program, conflict: Sequence[Block]) -> InfeasibleErr
     robot = reference.layout.robot.name
     if len(names) == 1:
         return InfeasibleError(f"{robot}: no parameters satisfy the constraint '{names[0]}'{given}; drop or loosen it")
-    return InfeasibleError(f"{robot}: these constraints exclude each other: {'; '.join(names)}{given}; drop or loosen one of them")
+    return InfeasibleError(
+        f"{robot}: these constraints exclude each other: {'; '.join(names)}{given}; drop or loosen one of them"
+    )
 
 
 def smallest_conflict(program: Program) -> list[Block]:

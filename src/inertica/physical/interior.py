@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from inertica.physical.certified import newton_step, descent
+from inertica.physical.certified import descent, newton_step
 from inertica.physical.conesets import Accuracy, Barrier, ConeSet, settings_of
 
 if TYPE_CHECKING:

@@ -45,11 +45,13 @@ class NewtonAccuracy:
         gap: duality gap relative to the objective.
         decrement: squared Newton decrement relative to the objective; about twice what a further step would gain.
         steps: limit of all Newton steps together.
+        good: proven gap, in noise variances, that needs no slower way.
     """
 
     gap: float = 1e-9
     decrement: float = 1e-11
     steps: int = 800
+    good: float = GOOD
 
 
 def newton_solve(program: Program, fit: Fit, penalty: Penalty, accuracy: NewtonAccuracy | None = None) -> Outcome:
@@ -88,8 +90,8 @@ class _Newton:
                 barrier = Barrier(cones.loosened(HELD))
             y, gap = self._constrained(self.chart.inverse(inside), barrier)
             x = self.chart.x(y)
-        if not gap <= GOOD * self.fit.noise and isinstance(self.penalty, ConePenalty):
-            end = followed(self.program, self.fit, self.penalty, inside, GOOD * self.fit.noise)
+        if not gap <= self.accuracy.good * self.fit.noise and isinstance(self.penalty, ConePenalty):
+            end = followed(self.program, self.fit, self.penalty, inside, self.accuracy.good * self.fit.noise)
             self.steps += end.steps
             x, gap = (end.x, end.gap) if end.gap < gap else (x, gap)
         chi = self.program.chi(x)
