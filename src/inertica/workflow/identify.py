@@ -97,7 +97,7 @@ class _Identification:
         with self._stage("read"):
             self.description = robot if isinstance(robot, Description) else load(robot)
             self.logs = [self._read(x) for x in logs]
-            self.validation = {self._name(x): self._read(x) for x in validate}
+            self.validation = _named([self._name(x) for x in validate], [self._read(x) for x in validate])
         check_references(len(settings.references), len(self.logs), len(self.validation))
         if not self.torque_only:
             check_logs(self.logs)
@@ -130,7 +130,8 @@ class _Identification:
         self._judge(result)
         needed = any("q" not in log.signals for log in (*self.logs, *self.validation.values()))
         references = self.settings.references if needed else ()
-        return replace(result, warnings=tuple(self.warnings), time=dict(self.time), references=references)
+        speeds = tuple(float(v) for v in np.max([np.abs(m.dq).max(axis=0) for m in motions], axis=0))
+        return replace(result, warnings=tuple(self.warnings), time=dict(self.time), references=references, speeds=speeds)
 
     def _result(
         self,
@@ -355,6 +356,19 @@ class _Identification:
         start = time.perf_counter()
         yield
         self.time[name] = self.time.get(name, 0.0) + time.perf_counter() - start
+
+
+def _named(names: Sequence[str], logs: Sequence[Log]) -> dict[str, Log]:
+    """Logs by name; those that share one, as logs that never were files do, are numbered."""
+    out: dict[str, Log] = {}
+    for k, (name, log) in enumerate(zip(names, logs, strict=True)):
+        number = names[: k + 1].count(name)
+        key = f"{name} {number}" if names.count(name) > 1 else name
+        while key in out or (key != name and key in names):
+            number += 1
+            key = f"{name} {number}"
+        out[key] = log
+    return out
 
 
 def _position_error(description: Description, parameters: Parameters, log: Log) -> float | None:
