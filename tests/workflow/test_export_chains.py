@@ -1,4 +1,4 @@
-"""Export of sub-chains and of links with tools: every link of the written file could exist; what a format lacks is in a card beside it."""
+"""Sub-chains and links with tools: every link of the written file could exist; what a format lacks is in a card beside it."""
 
 from dataclasses import replace
 

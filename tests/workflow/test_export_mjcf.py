@@ -44,7 +44,8 @@ ARM = """<robot name="arm"><link name="base"/>
   <link name="b"><inertial><origin xyz="0.15 0.01 0"/><mass value="1"/>
     <inertia ixx="0.01" ixy="0" ixz="0.001" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>
   <link name="tip"><inertial><mass value="0.3"/><inertia ixx="0.001" iyy="0.001" izz="0.001"/></inertial></link>
-  <link name="c"><inertial><origin xyz="0 0.01 0.1"/><mass value="0.5"/><inertia ixx="0.004" iyy="0.003" izz="0.002"/></inertial></link>
+  <link name="c"><inertial><origin xyz="0 0.01 0.1"/><mass value="0.5"/>
+    <inertia ixx="0.004" iyy="0.003" izz="0.002"/></inertial></link>
   <joint name="j1" type="revolute"><parent link="base"/><child link="a"/><origin xyz="0 0.1 0.2" rpy="0.2 -0.4 0.9"/>
     <axis xyz="0.6 0 0.8"/><limit lower="-2" upper="1.5" velocity="3" effort="30"/></joint>
   <joint name="j2" type="prismatic"><parent link="a"/><child link="b"/><origin xyz="0.3 0 0" rpy="1.5707963267948966 0 0"/>
@@ -120,7 +121,9 @@ def test_the_error_of_the_approximation_is_that_of_the_best_fit():
     p = result.parameters
     true = p["Fv1"] * v + p["Fc1"] + p["dFs1"] * np.exp(-((v / 0.05) ** 2))
     best, rest = np.linalg.lstsq(np.column_stack([v, np.ones_like(v)]), true, rcond=None)[:2]
-    assert found.parameters["Fv1"] == pytest.approx(best[0], rel=0.02) and found.parameters["Fc1"] == pytest.approx(best[1], rel=0.01)
+    assert found.parameters["Fv1"] == pytest.approx(best[0], rel=0.02) and found.parameters["Fc1"] == pytest.approx(
+        best[1], rel=0.01
+    )
     assert found.error[0] == pytest.approx(np.sqrt(rest[0]) / np.linalg.norm(true), rel=0.1)
     assert found.error[1] < 1e-9 and found.joints == (0, 1)
 

@@ -33,7 +33,7 @@ def rewritten(folder, **arrays):
 
 def test_a_reversed_beta_is_refused(tmp_path):
     folder = rewritten(pair.identified().save(tmp_path / "r"), beta=lambda b: b[::-1])
-    with pytest.raises(FileError, match="'beta' are not those that result.json states"):
+    with pytest.raises(FileError, match=r"'beta' are not those that result.json states"):
         Result.load(folder)
 
 
@@ -89,7 +89,7 @@ def test_what_a_card_cannot_say_is_refused_when_saving(tmp_path):
     plain = load(pair.folder() / "pair.urdf")
     described = plain.with_terms((*plain.layout.terms, UserTerm("Kx", lambda x: {0: x.q[1]})))
     result = identify(described, [pair.folder() / "run1.csv"], **OPTIONS)
-    with pytest.raises(InputError, match="term Kx is a function in Python.*FormulaTerm"):
+    with pytest.raises(InputError, match=r"term Kx is a function in Python.*FormulaTerm"):
         result.save(tmp_path / "r")
     longer = replace(plain.robot, joints=(plain.robot.joints[0], replace(plain.robot.joints[1], position=(0.5, 0.0, 0.0))))
     layout = replace(plain.layout, robot=longer)
@@ -97,7 +97,7 @@ def test_what_a_card_cannot_say_is_refused_when_saving(tmp_path):
     result = pair.identified()
     base = base_model(layout)
     result = replace(result, description=moved, estimate=replace(result.estimate, base=base))
-    with pytest.raises(InputError, match="geometry of pair.*change the model file"):
+    with pytest.raises(InputError, match=r"geometry of pair.*change the model file"):
         result.save(tmp_path / "s")
 
 
@@ -137,3 +137,9 @@ def test_several_logs_in_memory_stay_several(tmp_path):
     assert list(result.residuals) == ["identification", f"{logs[0].origin} 1", f"{logs[0].origin} 2"] and len(result.logs) == 3
     first, second = list(result.residuals.values())[1:]
     assert first.raw.all != second.raw.all
+
+
+@pytest.mark.parametrize("wrong", [{"cutoff": 0.0}, {"cutoff": -3.0}, {"cutoff": float("nan")}, {"decimate": 0.0}])
+def test_frequencies_that_are_none_are_refused(wrong):
+    with pytest.raises(InputError, match="number of Hz greater than zero"):
+        identify(pair.folder() / "pair.urdf", [pair.folder() / "run1.csv"], **wrong)

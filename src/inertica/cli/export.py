@@ -35,7 +35,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("result", metavar="RESULT", help="folder of a result")
     target = parser.add_mutually_exclusive_group(required=True)
     for option, format in (("--urdf", "urdf"), ("--mjcf", "mjcf"), ("--yaml", "dh")):
-        target.add_argument(option, metavar="FILE", dest=format, type=Path, help=f"write {ARTICLE[format]} {FORMATS[format]} file")
+        target.add_argument(
+            option, metavar="FILE", dest=format, type=Path, help=f"write {ARTICLE[format]} {FORMATS[format]} file"
+        )
     parser.add_argument(
         "--approximate-friction", action="store_true",
         help="replace friction laws that URDF and MJCF lack by the closest viscous and Coulomb friction, and say how far off it is",
@@ -50,9 +52,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     with progress("writing the model"):
         result = Result.load(arguments.result)
         target = getattr(arguments, format)
-        written = export_model(
-            result, target, format, approximate=arguments.approximate_friction, speed=arguments.speed
-        )
+        written = export_model(result, target, format, approximate=arguments.approximate_friction, speed=arguments.speed)
     for sentence in (*_doubts(result), *written.notes):
         warnings.warn(ModelWarning(sentence), stacklevel=1)
 

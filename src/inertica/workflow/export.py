@@ -73,7 +73,8 @@ class Exported:
     def sentence(self) -> str:
         """What was found on reading the file again."""
         checked = "every link in it could exist and " if self.possible else ""
-        return f"read again, {checked}its torques ({words(self.format)}) agree with the result's to {self.difference:.1e} of their size"
+        agree = f"its torques ({words(self.format)}) agree with the result's to {self.difference:.1e} of their size"
+        return f"read again, {checked}{agree}"
 
 
 def export_model(
@@ -261,7 +262,7 @@ def _sidecar(
     own = format == description.source.format
     left = list(held(parameters, format, load(description.source.path) if format == "dh" else None).left)
     left += ["the direction of gravity"] if leans else []
-    notes = (plain.note,) if plain else ()
+    notes: tuple[str, ...] = (plain.note,) if plain else ()
     if not left:
         if is_sidecar(extra):
             extra.unlink()

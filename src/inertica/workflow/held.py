@@ -40,7 +40,7 @@ class Held:
     Args:
         parameters: on the layout of what the file holds.
         left: names of non-zero parameters, and of constants of laws without parameters, that it does not hold.
-        """
+    """
 
     parameters: Parameters
     left: tuple[str, ...]
@@ -94,7 +94,9 @@ def sidecar_path(target: Path) -> Path:
     return target.with_name(target.stem + EXTRA)
 
 
-def sidecar_text(description: Description, parameters: Parameters, target: Path, chain: bool = True) -> tuple[str, tuple[str, ...]]:
+def sidecar_text(
+    description: Description, parameters: Parameters, target: Path, chain: bool = True
+) -> tuple[str, tuple[str, ...]]:
     """The card beside a written file, and the names of parameters that no file can hold.
 
     Args:
@@ -162,4 +164,3 @@ def _is_drive(layout: Layout, name: str) -> bool:
 def _constants(terms: tuple[Term, ...]) -> tuple[str, ...]:
     """Names of what laws without linear parameters (a bristle's stiffness, say) depend on."""
     return tuple(s.name for t in terms if not t.parameters for s in t.shapes)
-

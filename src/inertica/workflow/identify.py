@@ -29,7 +29,7 @@ from inertica.logs.recipe import Recipe
 from inertica.physical.cone import SolveError
 from inertica.physical.stated import Stated, stated
 from inertica.robot.description import Description
-from inertica.robot.friction import law
+from inertica.robot.friction import check_laws, law
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.options import friction_terms
@@ -43,7 +43,7 @@ from inertica.workflow.friction_choice import FrictionSearch, assumed_friction
 from inertica.workflow.inputs import check_logs, check_references
 from inertica.workflow.method_choice import CONSISTENT, MethodSearch
 from inertica.workflow.prediction import judged
-from inertica.workflow.replay import driven_log, later_part, moved, own_reference
+from inertica.workflow.replay import driven_log, later_part, loop_gains, moved, own_reference
 from inertica.workflow.result import Result
 from inertica.workflow.settings import Settings, check_method, prepared_method
 
@@ -238,6 +238,7 @@ class _Identification:
         d = self.description
         dropped = set(friction_terms(d.layout.terms))
         laws = [law(name, j) for j in range(d.robot.n) for name in self.settings.friction]
+        check_laws(laws)
         return replace(d.with_terms((*(t for t in d.layout.terms if t not in dropped), *laws)), friction_stated=True)
 
     def _friction(self, motions: list[Motion]) -> Description:
@@ -302,9 +303,11 @@ class _Identification:
         for k, (name, log) in enumerate(self.validation.items()):
             motion = self._validation_motion(k, log, description, estimate, motions[0].recipe)
             out[name] = judged(parameters, [motion], engine)
-            out[name] = replace(out[name], d_q=_position_error(description, parameters, log))
+            out[name] = replace(out[name], d_q=_position_error(description, parameters, log, estimate))
         if len(self.logs) == 1:
-            out["identification"] = replace(out["identification"], d_q=_position_error(description, parameters, self.logs[0]))
+            out["identification"] = replace(
+                out["identification"], d_q=_position_error(description, parameters, self.logs[0], estimate)
+            )
         if not self.validation:
             out["hold-out"] = self._hold_out(description, estimate, motions, estimator)
         return out
@@ -371,6 +374,6 @@ def _named(names: Sequence[str], logs: Sequence[Log]) -> dict[str, Log]:
     return out
 
 
-def _position_error(description: Description, parameters: Parameters, log: Log) -> float | None:
-    """d_q of a log that has a position."""
-    return position_error(description, parameters, log) if "q" in log.signals else None
+def _position_error(description: Description, parameters: Parameters, log: Log, estimate: Estimate) -> float | None:
+    """d_q of a log that has a position, with the gains of the loop that were found with the parameters."""
+    return position_error(description, parameters, log, loop_gains(estimate)) if "q" in log.signals else None

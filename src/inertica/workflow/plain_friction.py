@@ -73,7 +73,7 @@ def plain_friction(parameters: Parameters, speeds: Array) -> PlainFriction:
     kept = tuple(t for t in layout.terms if not (t in laws and t.joint in odd))
     simple = Layout(layout.robot, (*kept, *(kind(j) for j in odd for kind in (Viscous, Coulomb))), layout.payloads)
     q = random_states(layout, CONFIGURATIONS, seed=0).q
-    with_laws, without = Engine(layout), Engine(bare)
+    with_laws, without, rest_of = Engine(layout), Engine(bare), parameters.on(bare)
     values: dict[str, float] = {}
     error = np.zeros(n)
     for j in odd:
@@ -83,7 +83,9 @@ def plain_friction(parameters: Parameters, speeds: Array) -> PlainFriction:
         dq[:, j] = v
         at = np.repeat(q, 2 * SPEEDS, axis=0)
         tau = with_laws.inverse_dynamics(at, dq, 0.0 * dq, parameters.values, parameters.shapes)
-        friction = np.asarray(tau - without.inverse_dynamics(at, dq, 0.0 * dq, parameters.on(bare).values, parameters.on(bare).shapes))[:, j]
+        friction = np.asarray(
+            tau - without.inverse_dynamics(at, dq, 0.0 * dq, parameters.on(bare).values, parameters.on(bare).shapes)
+        )[:, j]
         columns = np.column_stack([v, np.sign(v)])
         (fv, fc), rest = nnls(columns, friction)
         values |= {f"Fv{j + 1}": float(fv), f"Fc{j + 1}": float(fc)}

@@ -31,6 +31,9 @@ Array = NDArray[np.float64]
 
 NONE = "none"
 
+KIND = "kind"
+"""Key of a filter's class."""
+
 
 def write_card(description: Description, folder: Path) -> None:
     """The model file and a card beside it that reads back the description, also where it was changed in Python.
@@ -137,23 +140,39 @@ def _joints(layout: Layout) -> list[tuple[object, ...]]:
 
 
 def recipe_document(recipe: Recipe) -> dict[str, Any]:
-    """Every field of a recipe; the filter by its class and its own fields."""
-    out = {f.name: plain(getattr(recipe, f.name)) for f in fields(recipe) if f.name != "filter"}
-    if type(recipe.filter).__name__ not in _FILTERS:
-        raise InputError(f"a result with the filter {type(recipe.filter).__name__} cannot be saved; use one of {', '.join(_FILTERS)}")
-    return out | {"filter": {"kind": type(recipe.filter).__name__} | _fields(recipe.filter)}
+    """Every field of a recipe; filters by their class and their own fields."""
+    return {f.name: _stated_value(getattr(recipe, f.name)) for f in fields(recipe)}
 
 
 def recipe_of(document: Mapping[str, Any]) -> Recipe:
-    """The recipe that `recipe_document` wrote; fields of earlier or later versions that are not known are an error."""
-    keys = {name: tuple(value) if isinstance(value, list) else value for name, value in document.items()}
+    """The recipe that `recipe_document` wrote."""
+    keys = dict(document)
     if "filter" not in keys:  # written before filters had their own entry
         order, cutoff = keys.pop("order"), keys.pop("cutoff")
-        keys["filter"] = {"kind": "Butterworth", "order": order, "cutoff": cutoff} if order else {"kind": "Unfiltered"}
-    stated = dict(keys.pop("filter"))
-    kind = _FILTERS[stated.pop("kind")]
-    stated = {name: tuple(value) if isinstance(value, list) else value for name, value in stated.items()}
-    return Recipe(filter=kind(**stated), **keys)
+        keys["filter"] = {KIND: "Butterworth", "order": order, "cutoff": cutoff} if order else {KIND: "Unfiltered"}
+    known = {f.name for f in fields(Recipe)}
+    strange = [name for name in keys if name not in known]
+    if strange:
+        raise InputError(
+            f"the result was made by another version: its preprocessing states '{strange[0]}', which is not known here"
+        )
+    return Recipe(**{name: _read_value(value) for name, value in keys.items()})
+
+
+def _stated_value(value: object) -> Any:
+    if not isinstance(value, filters.Filter):
+        return plain(value)
+    if type(value).__name__ not in _FILTERS:
+        raise InputError(f"a result with the filter {type(value).__name__} cannot be saved; use one of {', '.join(_FILTERS)}")
+    return {KIND: type(value).__name__} | {f.name: plain(getattr(value, f.name)) for f in fields(value)}  # type: ignore[arg-type]
+
+
+def _read_value(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_read_value(entry) for entry in value)
+    if isinstance(value, dict) and value.get(KIND) in _FILTERS:
+        return _FILTERS[value[KIND]](**{name: _read_value(entry) for name, entry in value.items() if name != KIND})
+    return value
 
 
 _FILTERS: dict[str, type[filters.Filter]] = {
@@ -162,10 +181,6 @@ _FILTERS: dict[str, type[filters.Filter]] = {
         filters.Unfiltered, filters.Butterworth, filters.Equiripple, filters.Fourier, filters.SavitzkyGolay, filters.SmoothingSpline,
     )
 }  # fmt: skip
-
-
-def _fields(filter: filters.Filter) -> dict[str, Any]:
-    return {f.name: plain(getattr(filter, f.name)) for f in fields(filter)}  # type: ignore[arg-type]
 
 
 def check_arrays(folder: Path, document: Mapping[str, Any], arrays: Mapping[str, Array], base: BaseModel, shapes: int) -> None:
