@@ -83,9 +83,7 @@ def plain_friction(parameters: Parameters, speeds: Array) -> PlainFriction:
         dq[:, j] = v
         at = np.repeat(q, 2 * SPEEDS, axis=0)
         tau = with_laws.inverse_dynamics(at, dq, 0.0 * dq, parameters.values, parameters.shapes)
-        friction = np.asarray(
-            tau - without.inverse_dynamics(at, dq, 0.0 * dq, parameters.on(bare).values, parameters.on(bare).shapes)
-        )[:, j]
+        friction = np.asarray(tau - without.inverse_dynamics(at, dq, 0.0 * dq, rest_of.values, rest_of.shapes))[:, j]
         columns = np.column_stack([v, np.sign(v)])
         (fv, fc), rest = nnls(columns, friction)
         values |= {f"Fv{j + 1}": float(fv), f"Fc{j + 1}": float(fc)}
