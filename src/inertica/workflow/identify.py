@@ -40,18 +40,16 @@ from inertica.workflow.choice import Choice, Say
 from inertica.workflow.delay_choice import DelaySearch
 from inertica.workflow.filter_choice import FilterSearch, recipe_for
 from inertica.workflow.friction_choice import FrictionSearch, assumed_friction
+from inertica.workflow.hold_out import HoldOut
 from inertica.workflow.inputs import check_logs, check_references
 from inertica.workflow.method_choice import CONSISTENT, MethodSearch
 from inertica.workflow.prediction import judged
-from inertica.workflow.replay import driven_log, later_part, loop_gains, moved, own_reference
+from inertica.workflow.replay import driven_log, loop_gains, moved, own_reference
 from inertica.workflow.result import Result
 from inertica.workflow.settings import Settings, check_method, prepared_method
 
 Array = NDArray[np.float64]
 LogLike = str | Path | Log
-
-HELD_OUT = 0.2
-"""Share of the data kept back for validation when no validation log is given."""
 
 FEWEST = 50
 """Usable samples below which nothing is fitted."""
@@ -313,22 +311,24 @@ class _Identification:
         return out
 
     def _hold_out(self, description: Description, estimate: Estimate, motions: list[Motion], estimator: Estimator) -> Residual:
-        """The same method fitted without the last part of every log, judged on that part."""
-        self.say("validate: fitting without the last fifth of the data")
-        spans = [log.t[np.isfinite(log.t)] for log in self.logs]
-        borders = [float(t[0] + (1.0 - HELD_OUT) * (t[-1] - t[0])) for t in spans]
+        """The same method fitted without a fifth of the moving data, in stretches spread over the logs, judged on those."""
+        self.say("validate: fitting without a fifth of the moving data")
         recipes = [replace(motion.recipe, rate=None) for motion in motions]
-        listed = list(enumerate(zip(self.logs, borders, recipes, strict=True)))
-        early = [self._prepared(log.sliced(t1=border), recipe, k) for k, (log, border, recipe) in listed]
-        without = estimator.estimate(self._problem(estimate.base, early, description))
+        listed = list(enumerate(zip(self.logs, recipes, strict=True)))
+        simulated = self.torque_only or "drive" in estimate.settings
+        own = [self._prepared(log, recipe, k) for k, (log, recipe) in listed] if simulated else motions
+        left = HoldOut.of(own)
+        without = estimator.estimate(self._problem(estimate.base, left.rest(own), description))
         parameters = self._standard(without, description)
-        late = [
-            prepare(driven_log(log.sliced(t0=border), without), recipe)
-            if "q" in log.signals
-            else later_part(moved(description, without, recipe, log, self._reference(k)), border)
-            for k, (log, border, recipe) in listed
-        ]
-        return judged(parameters, late, estimate.base.engine)
+        seen = own
+        if simulated:
+            seen = [
+                prepare(driven_log(log, without), recipe)
+                if "q" in log.signals
+                else moved(description, without, recipe, log, self._reference(k))
+                for k, (log, recipe) in listed
+            ]
+        return judged(parameters, seen, estimate.base.engine, left.masks)
 
     def _check_motion(self, motions: list[Motion]) -> None:
         used = sum(m.used for m in motions)

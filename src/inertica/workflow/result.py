@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.load import CARD
 from inertica.robot.load import load as load_robot
-from inertica.validation.residuals import Relative, Residual
+from inertica.validation.residuals import Moving, Relative, Residual
 from inertica.workflow.choice import Choice
 from inertica.workflow.plain import plain
 from inertica.workflow.prediction import judged, predicted_torque
@@ -231,8 +231,13 @@ class Result:
 
 def _residual(document: Mapping[str, Any]) -> Residual:
     def relative(part: Mapping[str, Any]) -> Relative:
-        values = tuple(math.nan if x is None else float(x) for x in part["per_joint"])
-        return Relative(values, math.nan if part["all"] is None else float(part["all"]))
+        return Relative(_numbers(part["per_joint"]), math.nan if part["all"] is None else float(part["all"]))
 
     raw, filtered = relative(document["raw"]), relative(document["filtered"])
-    return Residual(raw, filtered, document["s"], document["d_tau"], document["samples"], document.get("d_q"))
+    stated = document.get("moving")
+    moving = None if stated is None else Moving(**{name: _numbers(values) for name, values in stated.items()})
+    return Residual(raw, filtered, document["s"], document["d_tau"], document["samples"], document.get("d_q"), moving)
+
+
+def _numbers(values: Sequence[float | None]) -> tuple[float, ...]:
+    return tuple(math.nan if x is None else float(x) for x in values)
