@@ -12,9 +12,9 @@ from inertica.report.data import IDENTIFICATION, Record, records
 from inertica.report.drawn import choice_figures, fit_sections, torque_figures
 from inertica.report.numbers import number
 from inertica.report.tables import base_table, choices_list, provenance, residual_table, short_names, standard_tables, trust_map
-from inertica.report.verdict import verdict
 from inertica.workflow.folder import whole_file
 from inertica.workflow.result import Result
+from inertica.workflow.verdict import verdict
 
 CONTENTS = {
     "summary": "Summary", "choices": "Choices", "torque": "Torque", "residuals": "Residuals", "friction": "Friction",
@@ -67,7 +67,8 @@ def _head(result: Result) -> str:
 def _summary(result: Result, drawn: Sequence[Record]) -> str:
     judged = verdict(result)
     headline = f"<p><strong>{html.text(judged.headline)}</strong></p>"
-    box = f'<div class="verdict {judged.level}">{headline}{html.paragraph(judged.sentence)}</div>'
+    said = html.paragraph(judged.sentence) + html.paragraph(f"Next: {judged.next}.")
+    box = f'<div class="verdict {judged.level}">{headline}{said}</div>'
     labels, names = list(result.labels.values()), short_names(list(result.residuals))
     numbers = [
         ("method", result.method),
