@@ -126,7 +126,9 @@ def _order(order: tuple[int, ...], joints: tuple[int, ...], words: str) -> Itera
     fix = "name them in the card's columns:, or put joints: in the order of the log"
     yield Hypothesis("joint order", f"position columns {words}", joints, columns=order, advice=fix)
     yield Hypothesis("joint order", f"torque columns {words}", joints, torques=order, advice=fix)
-    yield Hypothesis("joint order", f"columns {words}, positions and torques alike", joints, columns=order, torques=order, advice=fix)
+    yield Hypothesis(
+        "joint order", f"columns {words}, positions and torques alike", joints, columns=order, torques=order, advice=fix
+    )
 
 
 def _zeros(robot: Robot, moving: NDArray[np.bool_]) -> Iterator[Hypothesis]:

@@ -164,9 +164,13 @@ def _same_robot(judge: Judge, fit: Fit) -> Finding:
     said = f"the links' torque differs from the model's by {_percent(like.distance)} % (size {like.scale:.2g} times the model's)"
     expected = f"below {100 * USUAL:.0f} % is usual for a log of this robot"
     if strange:
-        why = f"; {joint_list(list(like.structured))} {'is' if len(like.structured) == 1 else 'are'} not explained" * bool(like.structured)
+        why = f"; {joint_list(list(like.structured))} {'is' if len(like.structured) == 1 else 'are'} not explained" * bool(
+            like.structured
+        )
         text = f"is it a log of the same robot? {said}, {expected}; {left}{why}"
-        advice = "compare the model with the robot: type, lengths, masses, tool; no single swap, sign, zero or unit explains the log"
+        advice = (
+            "compare the model with the robot: type, lengths, masses, tool; no single swap, sign, zero or unit explains the log"
+        )
         return Finding("same robot", "problem", text, advice, numbers=numbers)
     if like.distance > USUAL:
         advice = "check masses and centres of mass of the model, and the tool; identify will move them far"

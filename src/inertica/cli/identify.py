@@ -129,6 +129,8 @@ class View:
             yield f"{result.estimate.iterations} iterations; {result.estimate.stop_reason}"
         judged = verdict(result)
         yield Text.assemble((f"{judged.headline}. ", _VERDICT_STYLES[judged.level]), judged.sentence, "\n")
+        if result.check:
+            yield f"check of the log: {result.check['summary']}\n"
         yield table("choices", ("subject", "decision"), [[c.subject, c.sentence] for c in result.choices])
         yield residual_table(result.residuals)
         yield from self._base()

@@ -51,7 +51,9 @@ def check(description: Description, logs: Sequence[Log]) -> Quality:
     return Quality(description.name, looked.names, looked.findings)
 
 
-def look(description: Description, logs: Sequence[Log], *, delays: bool = True, together: bool = True) -> Looked:
+def look(
+    description: Description, logs: Sequence[Log], *, delays: bool = True, together: bool = True, base: BaseModel | None = None
+) -> Looked:
     """The same with what the plain fit sees.
 
     Args:
@@ -59,6 +61,7 @@ def look(description: Description, logs: Sequence[Log], *, delays: bool = True, 
         logs: recorded ones.
         delays: look for delays of torque, which takes two more fits of each log.
         together: say what the logs determine.
+        base: base parameters of the description's layout, when they are there.
     """
     if not logs:
         raise InputError("there is no log to check")
@@ -67,7 +70,7 @@ def look(description: Description, logs: Sequence[Log], *, delays: bool = True, 
         if log.n != description.robot.n:
             raise InputError(f"{name} has {log.n} joints, {description.name} has {description.robot.n}")
         log.need("q"), log.need("tau")
-    base = base_model(description.layout)
+    base = base or base_model(description.layout)
     engine = Engine(description.layout)
     findings: list[Finding] = []
     seen: dict[str, Observed] = {}

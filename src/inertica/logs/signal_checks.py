@@ -185,7 +185,9 @@ def saturation(log: Log, robot: Robot) -> Finding:
         return Finding("saturation", verdict, text, advice, numbers=numbers)
     if beyond.any():
         listed = [int(j) for j in np.flatnonzero(beyond)]
-        text = f"the torque of {joint_list(listed)} goes up to {float(np.max((most / limits)[beyond])):.3g} times beyond its limit"
+        text = (
+            f"the torque of {joint_list(listed)} goes up to {float(np.max((most / limits)[beyond])):.3g} times beyond its limit"
+        )
         advice = "no saturation: check the unit of the torques, or the limits in the model"
         return Finding("saturation", "note", text, advice, numbers=numbers)
     return Finding("saturation", "fine", "no torque sits at a limit or is cut off", numbers=numbers)

@@ -59,6 +59,7 @@ class Result:
         logs: data set -> where it came from.
         references: what the controller followed in logs without position, one for all or one for each, those of validation logs
             last; empty when the logs themselves say it.
+        check: what the check said of the logs before the fit, as `inertica.checks.gate.Report.document` has it.
     """
 
     description: Description
@@ -73,6 +74,7 @@ class Result:
     warnings: tuple[str, ...] = ()
     logs: Mapping[str, str] = field(default_factory=dict)
     references: tuple[Trajectory, ...] = ()
+    check: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def std(self) -> Array:
@@ -153,6 +155,7 @@ class Result:
             "choices": [asdict(c) for c in self.choices],
             "stop_reason": estimate.stop_reason,
             "estimate": {"settings": dict(estimate.settings), "simulations": estimate.simulations},
+            "check": dict(self.check),
             "time": dict(self.time),
             "logs": dict(self.logs),
             "warnings": list(self.warnings),
@@ -217,6 +220,7 @@ class Result:
             tuple(document["warnings"]),
             document["logs"],
             references=tuple(load_trajectory(source / f"{REFERENCE}{k + 1}.yaml") for k in range(document.get("references", 0))),
+            check=document.get("check", {}),
         )
 
 

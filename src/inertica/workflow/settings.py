@@ -28,6 +28,7 @@ class Settings:
             logs, one for each, or one for each and then one for each validation log.
         options: of the method that was asked for, name -> word; see `inertica.estimators.options`.
         estimate_gains: let methods that simulate the controller estimate its gains, too; the same as the option `estimate-gains`.
+        force: fit logs although their check found a problem.
     """
 
     method: str = "auto"
@@ -39,6 +40,7 @@ class Settings:
     references: tuple[Trajectory, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     estimate_gains: bool = False
+    force: bool = False
 
     @property
     def method_options(self) -> dict[str, str]:
