@@ -42,6 +42,7 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
     fixed.add_argument("--decimate", metavar="HZ", type=_positive, help="bandwidth to decimate to; follows the cut-off")
     fixed.add_argument("--delay", metavar="S[,S..]", type=_numbers, help="of torque behind motion in s, one or one per joint")
     fixed.add_argument("--friction", metavar="A,B", help=f"laws on every joint: {', '.join(friction.LAWS)}, or none")
+    fixed.add_argument("--force", action="store_true", help="fit the logs although their check found a problem")
     fixed.add_argument("--velocity", choices=("recorded", "differences"), help="where velocity comes from")
 
 
@@ -101,10 +102,8 @@ def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
     laws = None if arguments.friction in (None, "auto") else _laws(arguments.friction)
     references = tuple(load_trajectory(name) for name in getattr(arguments, "reference", ()))
     options = method_options(arguments)
-    quick = getattr(arguments, "quick", False)
-    return Settings(
-        method, arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options, quick=quick
-    )
+    flags = {name: getattr(arguments, name, False) for name in ("quick", "force")}
+    return Settings(method, arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options, **flags)
 
 
 @dataclass(frozen=True)

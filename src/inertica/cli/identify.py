@@ -134,6 +134,8 @@ class View:
         judged = verdict(result)
         yield Text.assemble((f"{judged.headline}. ", _VERDICT_STYLES[judged.level]), judged.sentence)
         yield Text.assemble(("Next: ", "bold"), judged.next, "\n")
+        if result.check:
+            yield f"check of the log: {result.check['summary']}\n"
         yield table("choices", ("subject", "decision"), [[c.subject, c.sentence] for c in result.choices])
         yield residual_table(result.residuals)
         yield from self._base()

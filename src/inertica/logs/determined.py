@@ -58,7 +58,7 @@ def excitation(fit: PlainFit, base: BaseModel) -> Finding:
     if condition <= FAIR_CONDITION:
         return Finding("excitation", "fine", text, numbers=numbers)
     text += f"; hardly excited: {'; '.join(words for _, words in named[:3])}"
-    verdict: Verdict = "problem" if condition > POOR_CONDITION else "note"
+    verdict: Verdict = "warning" if condition > POOR_CONDITION else "note"
     advice = "add a log that moves these (inertica excite designs one); a small residual on this log alone proves nothing"
     return Finding("excitation", verdict, text, advice, numbers=numbers)
 

@@ -78,6 +78,8 @@ def _summary(result: Result, drawn: Sequence[Record]) -> str:
         ("condition number", number(result.estimate.condition, 3)),
         ("every link possible", "yes" if result.physically_consistent else "no"),
     ]
+    if result.check:
+        numbers.append(("check of the log", str(result.check["summary"])))
     if any(r.simulated for r in drawn):
         numbers.append(("motion", "simulated" if all(r.simulated for r in drawn) else "partly simulated"))
     parts = [box, html.facts(numbers), residual_table(result)]

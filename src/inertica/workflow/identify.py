@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.checks.gate import Report, admitted
 from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
 from inertica.estimators.intervals import noise_intervals, standard_intervals, standard_parameters
@@ -105,6 +106,8 @@ class _Identification:
             self.warnings += [f"{log.origin}: {w}" for w in log.warnings]
 
     def run(self) -> Result:
+        with self._stage("check"):
+            report = self._admitted()
         with self._stage("choose"):
             recipe = self._without_position() if self.torque_only else self._preprocessing()
             motions = [self._prepared(log, recipe, k) for k, log in enumerate(self.logs)]
@@ -133,7 +136,9 @@ class _Identification:
         needed = any("q" not in log.signals for log in (*self.logs, *self.validation.values()))
         references = self.settings.references if needed else ()
         speeds = tuple(float(v) for v in np.max([np.abs(m.dq).max(axis=0) for m in motions], axis=0))
-        return replace(result, warnings=tuple(self.warnings), time=dict(self.time), references=references, speeds=speeds)
+        return replace(
+            result, warnings=tuple(self.warnings), time=dict(self.time), references=references, speeds=speeds, check=report.document()
+        )
 
     def _result(
         self,
@@ -148,6 +153,15 @@ class _Identification:
         logs = {"identification": ", ".join(str(log.origin) for log in self.logs)}
         logs |= {name: str(log.origin) for name, log in self.validation.items()}
         return Result(description, estimate, parameters, intervals, labels, recipe, tuple(self.choices), residuals, logs=logs)
+
+    def _admitted(self) -> Report:
+        """What the check says of the logs; it raises where that forbids a fit."""
+        self.say("check: is the log what it says it is")
+        assumed = assumed_friction(self._with_fixed_friction())
+        base = None if self.torque_only else self._base(assumed)
+        report = admitted(assumed, self.logs, force=self.settings.force, base=base)
+        self.warnings += [f"check, {f.name}: {f.text}" for f in report.problems]
+        return report
 
     def _read(self, source: LogLike) -> Log:
         log = source if isinstance(source, Log) else read_log(source, self.description)

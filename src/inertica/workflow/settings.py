@@ -32,6 +32,7 @@ class Settings:
         options: of the method that was asked for, name -> word; see `inertica.estimators.options`.
         estimate_gains: let methods that simulate the controller estimate its gains, too; the same as the option `estimate-gains`.
         quick: do not apply the estimate to itself, nor try neighbouring cut-offs; intervals then hold no bias, and say so.
+        force: fit logs although their check found a problem.
     """
 
     method: str = "auto"
@@ -44,6 +45,7 @@ class Settings:
     options: Mapping[str, str] = field(default_factory=dict)
     estimate_gains: bool = False
     quick: bool = False
+    force: bool = False
 
     def __post_init__(self) -> None:
         for what, value in (("cut-off", self.cutoff), ("decimation frequency", self.decimate)):
