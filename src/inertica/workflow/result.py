@@ -59,6 +59,7 @@ class Result:
         logs: data set -> where it came from.
         references: what the controller followed in logs without position, one for all or one for each, those of validation logs
             last; empty when the logs themselves say it.
+        gravity: how the robot is mounted and how that is known, see `Mount.document`.
     """
 
     description: Description
@@ -73,6 +74,7 @@ class Result:
     warnings: tuple[str, ...] = ()
     logs: Mapping[str, str] = field(default_factory=dict)
     references: tuple[Trajectory, ...] = ()
+    gravity: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def std(self) -> Array:
@@ -150,6 +152,7 @@ class Result:
             ],
             "base": [{"name": n, "value": v, "std": s, "relation": r} for n, v, s, r in grouped],
             "sigma": list(estimate.sigma),
+            "gravity": dict(self.gravity),
             "choices": [asdict(c) for c in self.choices],
             "stop_reason": estimate.stop_reason,
             "estimate": {"settings": dict(estimate.settings), "simulations": estimate.simulations},
@@ -217,6 +220,7 @@ class Result:
             tuple(document["warnings"]),
             document["logs"],
             references=tuple(load_trajectory(source / f"{REFERENCE}{k + 1}.yaml") for k in range(document.get("references", 0))),
+            gravity=document.get("gravity", {}),
         )
 
 
@@ -235,6 +239,8 @@ def _write_card(description: Description, folder: Path) -> None:
         stated = {"root": source.root, "tip": source.tip, "joints": list(source.joints) if source.joints else None}
         stated = {key: value for key, value in stated.items() if value is not None}
     stated |= {"model": model.name, "name": description.name}
+    if any(description.robot.gravity):  # found or stated; a model file without gravity says so itself
+        stated["gravity"] = list(description.robot.gravity)
     stated.pop("friction", None)
     text = yaml.safe_dump(stated, sort_keys=False, allow_unicode=True)
     text += f"friction: {friction_text(friction_terms(description.layout.terms))}\n"
