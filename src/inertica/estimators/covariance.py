@@ -73,15 +73,21 @@ def hac(system: System, beta: Array, spread: Array, joint_weights: Array) -> Arr
     return scores_of(system, beta, joint_weights).through(spread)
 
 
-def scores_of(system: System, beta: Array, joint_weights: Array) -> Scores:
-    """The filling of `hac`, which does not depend on how the system was solved."""
+def scores_of(system: System, beta: Array, joint_weights: Array, parameters: int | None = None) -> Scores:
+    """The filling of `hac`, which does not depend on how the system was solved.
+
+    Args:
+        system, beta, joint_weights: as there.
+        parameters: how many were fitted, when the system shows only some of them.
+    """
     b = len(beta)
+    fitted = b if parameters is None else parameters
     with one_thread():
         records = _residuals(system, beta, joint_weights)
-        colours = [_colours(r, use, b) for r, use in records]
+        colours = [_colours(r, use, fitted) for r, use in records]
         times = [_times(r) for r, _ in records]
         lags = [lags_for(len(r), own) for (r, _), own in zip(records, times, strict=True)]
-        freedom = [_freedom(own, use, b) for (_, use), own in zip(records, times, strict=True)]
+        freedom = [_freedom(own, use, fitted) for (_, use), own in zip(records, times, strict=True)]
         stationary, robust = np.zeros((b, b)), np.zeros((b, b))
         for rows, first in _with_start(system):
             r, use = (x[first : first + len(rows.y)] for x in records[rows.motion])

@@ -45,6 +45,7 @@ from inertica.workflow.hold_out import HoldOut
 from inertica.workflow.inputs import check_logs, check_references
 from inertica.workflow.interval_choice import assessed
 from inertica.workflow.method_choice import CONSISTENT, MethodSearch
+from inertica.workflow.mount_choice import FAR, Mount, MountSearch
 from inertica.workflow.prediction import judged
 from inertica.workflow.replay import driven_log, loop_gains, moved, own_reference
 from inertica.workflow.result import Result
@@ -92,6 +93,7 @@ class _Identification:
         self.choices: list[Choice] = []
         self.warnings: list[str] = []
         self.stated, self.replicas = Stated(), Replicas()
+        self.mount: Mount
         check_method(settings)
         if not logs:
             raise InputError("identify needs at least one log")
@@ -112,6 +114,10 @@ class _Identification:
             recipe = self._without_position() if self.torque_only else self._preprocessing()
             motions = [self._prepared(log, recipe, k) for k, log in enumerate(self.logs)]
             self._check_motion(motions)
+            if self._mounted(motions) > FAR:  # filter and delay were chosen for a robot that stands otherwise
+                self.choices = [c for c in self.choices if c.subject == "gravity"]
+                recipe = self._preprocessing()
+                motions = [self._prepared(log, recipe, k) for k, log in enumerate(self.logs)]
             description = self._friction(motions)
         base = self._base(description)
         self.warnings += base.warnings
@@ -152,7 +158,8 @@ class _Identification:
         labels = trust_labels(estimate.base, estimate.beta, estimate.std, intervals=intervals)
         logs = {"identification": ", ".join(str(log.origin) for log in self.logs)}
         logs |= {name: str(log.origin) for name, log in self.validation.items()}
-        return Result(description, estimate, parameters, intervals, labels, recipe, tuple(self.choices), residuals, logs=logs)
+        found = (description, estimate, parameters, intervals, labels, recipe, tuple(self.choices), residuals)
+        return Result(*found, logs=logs, gravity=self.mount.document())
 
     def _admitted(self) -> Report:
         """What the check says of the logs; it raises where that forbids a fit."""
@@ -257,6 +264,26 @@ class _Identification:
         laws = [law(name, j) for j in range(d.robot.n) for name in self.settings.friction]
         check_laws(laws)
         return replace(d.with_terms((*(t for t in d.layout.terms if t not in dropped), *laws)), friction_stated=True)
+
+    def _mounted(self, motions: list[Motion]) -> float:
+        """How the robot is mounted, for all that follows; degrees by which the data have turned gravity."""
+        wanted, d = self.settings.gravity, self.description
+        if isinstance(wanted, tuple):
+            self.mount = Mount.given(wanted, d.robot.gravity, "given, not chosen")
+            self.description = d.with_gravity(wanted)
+        elif wanted is None and d.gravity_given:
+            self.mount = Mount.given(d.robot.gravity, d.robot.gravity, "as the card or model file states")
+        elif self.torque_only:
+            self.mount = Mount.given(
+                d.robot.gravity, d.robot.gravity, "as in the model file; no position was recorded to test it on"
+            )
+        else:
+            assumed = self._with_fixed_friction()
+            base = self._base(assumed_friction(assumed))
+            found, _, self.mount = MountSearch(assumed, motions, self.say, base).run()
+            self.description = d.with_gravity(found.robot.gravity)
+        self.choices.append(self.mount.choice)
+        return self.mount.angle if self.mount.accepted else 0.0
 
     def _friction(self, motions: list[Motion]) -> Description:
         description = self._with_fixed_friction()

@@ -59,6 +59,7 @@ class Result:
         speeds: (n,) largest speed of every joint in the identification logs; empty when not known.
         check: what the check of the logs said, as a plain document; None when they were not checked.
         lack_of_fit: what tests of the residuals found, as a plain document; None when none were done.
+        gravity: how the robot is mounted and how that is known, see `Mount.document`.
     """
 
     description: Description
@@ -76,6 +77,7 @@ class Result:
     speeds: tuple[float, ...] = ()
     check: Mapping[str, Any] | None = None
     lack_of_fit: Mapping[str, Any] | None = None
+    gravity: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def std(self) -> Array:
@@ -156,6 +158,7 @@ class Result:
                 for n, v, s, r in grouped
             ],
             "sigma": list(estimate.sigma),
+            "gravity": dict(self.gravity),
             "choices": [asdict(c) for c in self.choices],
             "stop_reason": estimate.stop_reason,
             "estimate": {"settings": dict(estimate.settings), "simulations": estimate.simulations},
@@ -230,6 +233,7 @@ class Result:
             speeds=tuple(document.get("speeds", ())),
             check=document.get("check"),
             lack_of_fit=document.get("lack_of_fit"),
+            gravity=document.get("gravity", {}),
         )
 
 
