@@ -6,7 +6,8 @@ in its known loop with the estimate and taken through the same preprocessing and
 
     z = (d - mean d_r) / (std sqrt(1 + 1/R)),
 
-Bonferroni within a family.  Where there are no replicas, nothing is tested, and that is said.  Families that alarm are sorted out one
+Bonferroni within a family.  Where there are no replicas, nothing is tested, and that is said (but for elasticity that shows at once,
+see `compliance`).  Families that alarm are sorted out one
 after the other: the one with the least p is fitted, too, and the others are tested again on what is left.
 """
 
@@ -21,6 +22,7 @@ from scipy.special import log_ndtr
 
 from inertica.errors import InputError
 from inertica.estimators.base import Estimate, Problem
+from inertica.validation.compliance import TOGETHER, fast_compliance
 from inertica.validation.misfit_words import Case, finding, measured
 from inertica.validation.model_errors import Direction
 from inertica.validation.ripple import Harmonics, Wave, harmonics, wave_numbers
@@ -37,8 +39,8 @@ FEWEST = 2
 MEDIAN = 2.0 * np.log(2.0)
 """Of a chi-square variable with two degrees of freedom."""
 
-POSITION = "position"
-FAMILIES = (POSITION, "velocity", "load", "time", "reversal", "elasticity", "tilt", "length", "delay")
+POSITION, ELASTICITY = "position", "elasticity"
+FAMILIES = (POSITION, "velocity", "load", "time", "reversal", ELASTICITY, "tilt", "length", "delay")
 """What the residual is held against; in words in `misfit_words`."""
 
 NO_REPLICAS = "the control loop is not known, so there is no simulated fit to compare the residuals with"
@@ -122,17 +124,38 @@ def lack_of_fit(
     """
     if any("q" not in m.log.signals for m in problem.motions):
         return LackOfFit.untested("no position was recorded")
+    case, spring = Case.of(problem, estimate), _fast(problem)
     if len(replicas) < FEWEST:
-        return LackOfFit.untested(reason or NO_REPLICAS)
+        return _spring_alone(spring, case, reason or NO_REPLICAS)
     linear = _Linear(scores(problem, estimate), tuple(scores(p, e) for p, e in replicas))
-    case = Case.of(problem, estimate)
     ripple = _ripple_test(problem, estimate, replicas)
-    return _sorted_out(linear, ripple, case, level)
+    return _sorted_out(linear, ripple, spring, case, level)
 
 
-def _sorted_out(linear: _Linear, ripple: _Deviation, case: Case, level: float) -> LackOfFit:
+def _fast(problem: Problem) -> _Deviation:
+    """Elasticity that shows without replicas."""
+    found = fast_compliance(problem.motions)
+    j = found.joint
+    if j is None:
+        return _Deviation()
+    z = float(np.arctanh(min(found.correlation[j], 1.0 - 1e-9)) - np.arctanh(TOGETHER)) * np.sqrt(found.samples)
+    log_p = float(log_ndtr(-z))
+    return _Deviation(Direction(ELASTICITY, j, "compliance"), j, z, log_p, found.compliance[j])
+
+
+def _spring_alone(spring: _Deviation, case: Case, why: str) -> LackOfFit:
+    """What can be said without replicas."""
+    if spring.index is None:
+        return LackOfFit.untested(why)
+    tests = [FamilyTest(f, False, why) if f != ELASTICITY else _test(f, spring, True, case) for f in FAMILIES]
+    return LackOfFit(tuple(tests), (finding(ELASTICITY, spring.index, spring.size, case),), (ELASTICITY,))
+
+
+def _sorted_out(linear: _Linear, ripple: _Deviation, spring: _Deviation, case: Case, level: float) -> LackOfFit:
     """The likeliest family first; those that follow are tested on what it leaves."""
     first = {family: linear.deviation(family) for family in FAMILIES if family != POSITION} | {POSITION: ripple}
+    if spring.index is not None:
+        first[ELASTICITY] = spring
     now = dict(first)
     named: list[str] = []
     sentences: list[str] = []

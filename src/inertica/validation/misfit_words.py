@@ -121,7 +121,7 @@ _SENTENCES = {
         "a torque sensor or gear sticks; hold poses approached from both sides to measure it",
     ),
     "elasticity": (
-        "the joint{where} looks elastic",
+        "the drive{where} looks elastic",
         "inertias and armatures are off; record slower motion, or measure the position on the link's side",
     ),
     "tilt": ("the robot seems to lean", "measure the mount, or let it be estimated (`gravity: auto`)"),

@@ -95,7 +95,7 @@ def model_errors(problem: Problem, motion: Motion, chi: Array) -> Columns:
 
 def low_passed(motion: Motion, values: Array) -> Array:
     """(N, n) with the bandwidth of the rows, at the full rate."""
-    return motion.recipe.filter.smoothed(values, motion.dt)
+    return motion.decimator.filtered(values) if motion.decimator.ratio > 1 else motion.recipe.filter.smoothed(values, motion.dt)
 
 
 def elapsed(motion: Motion) -> Array:
