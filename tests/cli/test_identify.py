@@ -54,7 +54,8 @@ def test_the_folder_holds_everything_and_loads_again(tmp_path, capsys):
     document = identified(capsys, robot, fit, "--validate", other, *QUICK, "-o", tmp_path / "out")
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {
-        "result.json", "result.npz", "robot.yaml", "model.urdf", "identified.urdf", "parameters.csv", "report.html"
+        "result.json", "result.npz", "robot.yaml", "model.urdf", "identified.urdf", "identified.extra.yaml", "parameters.csv",
+        "report.html",
     }  # fmt: skip
     assert Path(document["files"][0]).name == "result.json"
     stored = json.loads((tmp_path / "out" / "result.json").read_text())
@@ -190,3 +191,9 @@ def test_a_real_record_by_all_defaults(real_data, tmp_path, capsys):
     document = identified(capsys, tmp_path / "card.yaml", f"{log}@0:4.0", "--validate", f"{log}@4.0:5.2", "-o", out)
     assert document["residual"][f"{log}@4.0:5.2"]["raw"]["all"] <= 0.169
     assert (out / "identified.urdf").exists() and (out / "report.html").stat().st_size < 3_000_000
+
+
+def test_friction_laws_that_no_motion_tells_apart_are_refused(capsys):
+    model, log, _ = pair.files()
+    said = pair.refused(capsys, "identify", model, log, "--friction", "coulomb,directional")
+    assert "joint 1 has the friction laws 'directional' and 'coulomb'" in said

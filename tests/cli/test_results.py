@@ -118,8 +118,7 @@ def test_export_writes_a_checked_copy(saved, tmp_path, capsys):
 
 
 def test_export_refuses_other_formats_and_places(saved, tmp_path, capsys):
-    assert "not converted" in refused(capsys, "export", saved, "--mjcf", tmp_path / "out.xml")
-    assert "not converted" in refused(capsys, "export", saved, "--yaml", tmp_path / "out.yaml")
+    assert "new MJCF file" in refused(capsys, "export", saved, "--yaml", tmp_path / "out.yaml")
     assert "no folder" in refused(capsys, "export", saved, "--urdf", tmp_path / "none" / "out.urdf")
     assert "required" in refused(capsys, "export", saved)
     assert list(tmp_path.iterdir()) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from inertica.errors import InputError, nearest
@@ -235,6 +236,25 @@ def law(name: str, joint: int, **options: float) -> Term:
         if option not in valid:
             raise InputError(f"friction law '{name}' has no option '{option}'; {nearest(option, valid)}")
     return kind(joint, **options)
+
+
+def check_laws(terms: Sequence[Term]) -> None:
+    """Refuses laws that say the same of one joint twice, so that no data can tell them apart.
+
+    Coulomb friction that depends on direction is the sum of one that does not and an offset.
+    """
+    for term in terms:
+        if not isinstance(term, DirectionalCoulomb):
+            continue
+        for other in terms:
+            dry = isinstance(other, (Coulomb, SmoothCoulomb, Stribeck))
+            if other.joint == term.joint and (dry or (isinstance(other, Offset) and not term.width)):
+                name = next(word for word, kind in LAWS.items() if type(other) is kind)
+                what = "an offset" if name == "offset" else "dry friction"
+                raise InputError(
+                    f"joint {term.at + 1} has the friction laws 'directional' and '{name}', which both state {what}: "
+                    "no motion can tell them apart; leave one of them out"
+                )
 
 
 def direction(dq: Scalar, width: float) -> Scalar:

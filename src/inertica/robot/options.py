@@ -68,6 +68,7 @@ def default_friction(n: int) -> tuple[Term, ...]:
 
 def apply_options(options: Options, base: Layout, fixed_at: Item | None = None) -> Layout:
     """A layout with what the options state, and the terms of `base` where they state nothing."""
+    friction.check_laws(options.friction or ())
     laws = options.friction if options.friction is not None else friction_terms(base.terms)
     armature = options.armature if options.armature is not None else _of_type(base.terms, Armature)
     coupling = options.coupling if options.coupling is not None else _of_type(base.terms, Coupling, ToolboxCoupling)

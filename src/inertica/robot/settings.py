@@ -46,8 +46,10 @@ def read_limits(item: Item, robot: Robot, convert: Convert = as_given) -> Limits
     return Limits(**values)
 
 
-def read_loop(item: Item, n: int) -> dict[str, Any]:
-    """The control law with its gains: one number per joint each, SI, joint side."""
+def read_loop(item: Item, n: int) -> dict[str, Any] | None:
+    """The control law with its gains: one number per joint each, SI, joint side; `none` takes that of the model away."""
+    if item.is_scalar and item.text() == "none":
+        return None
     keys = item.mapping(LOOP_KEYS, required=("law",))
     loop = {key: entry.plain() for key, entry in keys.items()}
     loop["law"] = keys["law"].text()

@@ -43,7 +43,7 @@ class Residual:
         s: sqrt(SSE) / N of the raw residual, N the number of values (Jaco2 paper).
         d_tau: mean over samples of |tau_k - tau_hat_k| / |tau_k| (survey).
         samples: number of samples.
-        d_q: mean over samples of |q_k - q_sim,k| / |q_k| with the loop simulated (survey); None when the loop is not known.
+        d_q: mean of |q_k - q_sim,k| over mean of |q_k| with the loop simulated; None when the loop is not known.
     """
 
     raw: Relative

@@ -29,7 +29,7 @@ from inertica.logs.recipe import Recipe
 from inertica.physical.cone import SolveError
 from inertica.physical.stated import Stated, stated
 from inertica.robot.description import Description
-from inertica.robot.friction import law
+from inertica.robot.friction import check_laws, law
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.options import friction_terms
@@ -43,7 +43,7 @@ from inertica.workflow.friction_choice import FrictionSearch, assumed_friction
 from inertica.workflow.inputs import check_logs, check_references
 from inertica.workflow.method_choice import CONSISTENT, MethodSearch
 from inertica.workflow.prediction import judged
-from inertica.workflow.replay import driven_log, later_part, moved, own_reference
+from inertica.workflow.replay import driven_log, later_part, loop_gains, moved, own_reference
 from inertica.workflow.result import Result
 from inertica.workflow.settings import Settings, check_method, prepared_method
 
@@ -97,7 +97,7 @@ class _Identification:
         with self._stage("read"):
             self.description = robot if isinstance(robot, Description) else load(robot)
             self.logs = [self._read(x) for x in logs]
-            self.validation = {self._name(x): self._read(x) for x in validate}
+            self.validation = _named([self._name(x) for x in validate], [self._read(x) for x in validate])
         check_references(len(settings.references), len(self.logs), len(self.validation))
         if not self.torque_only:
             check_logs(self.logs)
@@ -130,7 +130,8 @@ class _Identification:
         self._judge(result)
         needed = any("q" not in log.signals for log in (*self.logs, *self.validation.values()))
         references = self.settings.references if needed else ()
-        return replace(result, warnings=tuple(self.warnings), time=dict(self.time), references=references)
+        speeds = tuple(float(v) for v in np.max([np.abs(m.dq).max(axis=0) for m in motions], axis=0))
+        return replace(result, warnings=tuple(self.warnings), time=dict(self.time), references=references, speeds=speeds)
 
     def _result(
         self,
@@ -237,6 +238,7 @@ class _Identification:
         d = self.description
         dropped = set(friction_terms(d.layout.terms))
         laws = [law(name, j) for j in range(d.robot.n) for name in self.settings.friction]
+        check_laws(laws)
         return replace(d.with_terms((*(t for t in d.layout.terms if t not in dropped), *laws)), friction_stated=True)
 
     def _friction(self, motions: list[Motion]) -> Description:
@@ -301,9 +303,11 @@ class _Identification:
         for k, (name, log) in enumerate(self.validation.items()):
             motion = self._validation_motion(k, log, description, estimate, motions[0].recipe)
             out[name] = judged(parameters, [motion], engine)
-            out[name] = replace(out[name], d_q=_position_error(description, parameters, log))
+            out[name] = replace(out[name], d_q=_position_error(description, parameters, log, estimate))
         if len(self.logs) == 1:
-            out["identification"] = replace(out["identification"], d_q=_position_error(description, parameters, self.logs[0]))
+            out["identification"] = replace(
+                out["identification"], d_q=_position_error(description, parameters, self.logs[0], estimate)
+            )
         if not self.validation:
             out["hold-out"] = self._hold_out(description, estimate, motions, estimator)
         return out
@@ -357,6 +361,19 @@ class _Identification:
         self.time[name] = self.time.get(name, 0.0) + time.perf_counter() - start
 
 
-def _position_error(description: Description, parameters: Parameters, log: Log) -> float | None:
-    """d_q of a log that has a position."""
-    return position_error(description, parameters, log) if "q" in log.signals else None
+def _named(names: Sequence[str], logs: Sequence[Log]) -> dict[str, Log]:
+    """Logs by name; those that share one, as logs that never were files do, are numbered."""
+    out: dict[str, Log] = {}
+    for k, (name, log) in enumerate(zip(names, logs, strict=True)):
+        number = names[: k + 1].count(name)
+        key = f"{name} {number}" if names.count(name) > 1 else name
+        while key in out or (key != name and key in names):
+            number += 1
+            key = f"{name} {number}"
+        out[key] = log
+    return out
+
+
+def _position_error(description: Description, parameters: Parameters, log: Log, estimate: Estimate) -> float | None:
+    """d_q of a log that has a position, with the gains of the loop that were found with the parameters."""
+    return position_error(description, parameters, log, loop_gains(estimate)) if "q" in log.signals else None

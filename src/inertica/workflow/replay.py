@@ -78,7 +78,7 @@ def _simulated(description: Description, estimate: Estimate, recipe: Recipe, log
     given = () if reference is None else (reference,)
     problem = Problem(estimate.base, (motion,), description.prior, ControlLoop.of(description), references=given)
     try:
-        (found,) = replayed(problem, estimate.beta, _gains(estimate))
+        (found,) = replayed(problem, estimate.beta, loop_gains(estimate))
     except InerticaError as error:
         raise InerticaError(
             f"{error} ({estimate.method}: {estimate.stop_reason}); try another start, or check the loop"
@@ -86,7 +86,7 @@ def _simulated(description: Description, estimate: Estimate, recipe: Recipe, log
     return replace(found, done={**found.done, "position": SIMULATED})
 
 
-def _gains(estimate: Estimate) -> dict[str, NDArray[np.float64]]:
+def loop_gains(estimate: Estimate) -> dict[str, NDArray[np.float64]]:
     """Gains of the loop that were estimated or re-tuned, name -> (n,)."""
     stated = estimate.settings.get("gains", {})
     assert isinstance(stated, Mapping)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from inertica.errors import InputError
 from inertica.estimators.base import Estimator
@@ -39,6 +42,13 @@ class Settings:
     references: tuple[Trajectory, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     estimate_gains: bool = False
+
+    def __post_init__(self) -> None:
+        for what, value in (("cut-off", self.cutoff), ("decimation frequency", self.decimate)):
+            if value is not None and not 0.0 < value < math.inf:
+                raise InputError(f"the {what} should be a number of Hz greater than zero, not {value:g}")
+        if self.delay is not None and not all(math.isfinite(d) for d in np.atleast_1d(self.delay)):
+            raise InputError("the delay should be a number of seconds, or one for each joint")
 
     @property
     def method_options(self) -> dict[str, str]:
