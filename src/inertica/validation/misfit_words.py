@@ -15,6 +15,19 @@ from inertica.validation.ripple import Wave
 
 Array = NDArray[np.float64]
 
+MISFITS = {
+    "position": "position (ripple)",
+    "velocity": "velocity (friction law)",
+    "load": "load (friction under load)",
+    "time": "time (drift of friction)",
+    "reversal": "reversal (hysteresis)",
+    "elasticity": "high frequency (elasticity)",
+    "tilt": "gravity (lean)",
+    "length": "geometry (length)",
+    "delay": "rate of torque (delay)",
+}
+"""Families of model errors for tables."""
+
 
 @dataclass(frozen=True, eq=False)
 class Case:

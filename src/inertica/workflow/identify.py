@@ -35,6 +35,7 @@ from inertica.robot.load import load
 from inertica.robot.options import friction_terms
 from inertica.threads import one_thread
 from inertica.validation.closed_loop import position_error
+from inertica.validation.lack_of_fit import lack_of_fit
 from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice, Say
 from inertica.workflow.delay_choice import DelaySearch
@@ -45,6 +46,7 @@ from inertica.workflow.method_choice import CONSISTENT, MethodSearch
 from inertica.workflow.prediction import judged
 from inertica.workflow.replay import driven_log, later_part, loop_gains, moved, own_reference
 from inertica.workflow.result import Result
+from inertica.workflow.self_application import Replicas, replicas
 from inertica.workflow.settings import Settings, check_method, prepared_method
 
 Array = NDArray[np.float64]
@@ -126,12 +128,24 @@ class _Identification:
             residuals = self._residuals(description, parameters, estimate, motions, estimator)
         with self._stage("intervals"):
             intervals = self._intervals(estimate, problem, description)
+        with self._stage("lack of fit"):
+            repeated = self._self_applied(description, parameters, recipe, problem, estimator)
+            pairs = [(run.problem, run.estimate) for run in repeated.runs]
+            misfit = lack_of_fit(problem, estimate, pairs, repeated.reason)
+        self.warnings += misfit.findings
         result = self._result(description, estimate, parameters, recipe, residuals, intervals)
         self._judge(result)
         needed = any("q" not in log.signals for log in (*self.logs, *self.validation.values()))
         references = self.settings.references if needed else ()
         speeds = tuple(float(v) for v in np.max([np.abs(m.dq).max(axis=0) for m in motions], axis=0))
-        return replace(result, warnings=tuple(self.warnings), time=dict(self.time), references=references, speeds=speeds)
+        return replace(
+            result,
+            warnings=tuple(self.warnings),
+            time=dict(self.time),
+            references=references,
+            speeds=speeds,
+            lack_of_fit=misfit.document(),
+        )
 
     def _result(
         self,
@@ -286,6 +300,15 @@ class _Identification:
     def _standard(self, estimate: Estimate, description: Description) -> Parameters:
         chi = standard_parameters(estimate, description.prior)
         return Parameters(description.layout, chi, description.prior.shapes, "identified")
+
+    def _self_applied(
+        self, description: Description, parameters: Parameters, recipe: Recipe, problem: Problem, estimator: Estimator
+    ) -> Replicas:
+        """The experiment simulated with the estimate and identified in the same way, or why that cannot be done."""
+        self.say("self-application: the control loop simulated with the estimate")
+        return replicas(
+            description, parameters, self.logs, recipe, problem, estimator, self.settings.references[: len(self.logs)]
+        )
 
     def _intervals(self, estimate: Estimate, problem: Problem, description: Description) -> Array:
         """(P, 2) of the standard parameters; where those with constraints are not found, those without, and a warning."""
