@@ -15,7 +15,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
+from inertica.logs.filters import Butterworth
 from inertica.logs.log import Log
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
@@ -40,13 +42,36 @@ def with_ripple(log: Log, share: float, per_turn: int = 40) -> Log:
 
 
 def with_elasticity(log: Log, deflection: float = 0.005) -> Log:
-    """Positions measured on the motor's side of gears that give: q + tau / k, `deflection` rad (or m) at the largest torque.
+    """Positions measured on the motor's side of gears that give, while the loop holds the link's: q + tau / k.
 
-    Joints with torques below `deflection` N m keep a stiffness of 1 N m/rad.
+    Joints whose torque stays below `deflection` keep a stiffness of 1 N m/rad.
+
+    Args:
+        log: simulated.
+        deflection: of every joint at its largest torque, rad or m.
     """
     tau = _truth(log, "tau")
     stiffness = np.maximum(np.abs(tau).max(axis=0) / deflection, 1.0)
     return _recorded(log, {"q": log.need("q") + tau / stiffness})
+
+
+def with_soft_drives(log: Log, parameters: Parameters, deflection: float = 0.005, bandwidth: float = 30.0) -> Log:
+    """Gears that give inside the loop: it holds the motors where they were, and the links move by q - tau / k, which takes other torque.
+
+    First order in the deflection, and without what is faster than the bandwidth: motors, not links, follow the controller's noise.
+
+    Args:
+        log: simulated.
+        parameters: of the simulated robot.
+        deflection: of every joint at its largest torque, rad or m.
+        bandwidth: of the deflection in Hz.
+    """
+    q, dq, ddq, tau = (_truth(log, name) for name in ("q", "dq", "ddq", "tau"))
+    moved = Butterworth(cutoff=bandwidth).kinematics(np.array(tau), 1.0 / log.rate)
+    compliance = deflection / np.maximum(np.abs(moved.q).max(axis=0), 1e-12)
+    slopes = Engine(parameters.layout, threads=1).torque_derivatives(q, dq, ddq, parameters)
+    change = sum(np.einsum("kij,kj->ki", D, compliance * x) for D, x in zip(slopes, (moved.q, moved.dq, moved.ddq), strict=True))
+    return _recorded(log, {"tau": log.need("tau") - change})
 
 
 def with_friction_drift(log: Log, parameters: Parameters, viscous: float = 0.2, coulomb: float = 0.2) -> Log:

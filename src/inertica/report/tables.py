@@ -49,11 +49,20 @@ def lack_of_fit_table(result: Result) -> str:
         said = (
             "found" if test["flagged"] else ("explained by what was found" if test["p"] < document["level"] else "nothing found")
         )
-        rows.append([MISFITS[test["family"]], joint, number(test["z"], 3), number(test["p"], 2), test["size"], said])
+        rows.append(
+            [
+                MISFITS[test["family"]],
+                joint,
+                number(test["z"], 3),
+                number(test["p"], 2),
+                test["size"] if test["flagged"] else "",
+                said,
+            ]
+        )
     columns = ("residual against", "joint", "deviation", "p", "size", "verdict")
     caption = (
         "Lack of fit: the largest deviation of each kind, in standard deviations from fits of the same experiment simulated with the "
-        "estimate; its probability without a model error; the size of an error that would explain it"
+        "estimate; its probability without a model error; what would explain it"
     )
     return html.table(caption, columns, rows, right=columns[1:4])
 

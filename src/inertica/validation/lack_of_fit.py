@@ -43,6 +43,9 @@ POSITION, ELASTICITY = "position", "elasticity"
 FAMILIES = (POSITION, "velocity", "load", "time", "reversal", ELASTICITY, "tilt", "length", "delay")
 """What the residual is held against; in words in `misfit_words`."""
 
+ONE_SIDED = (ELASTICITY, "reversal")
+"""Families whose errors cannot be negative."""
+
 NO_REPLICAS = "the control loop is not known, so there is no simulated fit to compare the residuals with"
 
 
@@ -86,12 +89,14 @@ class LackOfFit:
         findings: a sentence for each flagged family, the likeliest first.
         named: those families in the same order.
         replicas: simulated fits that the residuals were compared with.
+        level: probability of a false alarm of each family.
     """
 
     tests: tuple[FamilyTest, ...]
     findings: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     replicas: int = 0
+    level: float = LEVEL
 
     @classmethod
     def untested(cls, why: str) -> LackOfFit:
@@ -103,7 +108,8 @@ class LackOfFit:
     def document(self) -> dict[str, object]:
         """As plain data, for the key `lack_of_fit` of the command line's JSON."""
         tests = [t.document() for t in self.tests]
-        return {"replicas": self.replicas, "level": LEVEL, "tests": tests, "findings": list(self.findings)}
+        found = {"named": list(self.named), "findings": list(self.findings)}
+        return {"replicas": self.replicas, "level": self.level, **found, "tests": tests}
 
 
 def lack_of_fit(
@@ -170,7 +176,7 @@ def _sorted_out(linear: _Linear, ripple: _Deviation, spring: _Deviation, case: C
             linear = linear.given(likely)
             now |= {f: linear.deviation(f) for f in FAMILIES if f != POSITION and f not in named}
     tests = tuple(_test(family, first[family], family in named, case) for family in FAMILIES)
-    return LackOfFit(tests, tuple(sentences), tuple(named), len(linear.replicas))
+    return LackOfFit(tests, tuple(sentences), tuple(named), len(linear.replicas), level)
 
 
 def _test(family: str, found: _Deviation, flagged: bool, case: Case) -> FamilyTest:
@@ -214,8 +220,9 @@ class _Linear:
         scatter = np.sqrt(np.mean(np.sum((d - d.mean(axis=0)) ** 2, axis=0) / (R - 1) / std**2))
         away = self.own.sizes[members] - d.mean(axis=0)
         z = away / (std * np.sqrt(1.0 + 1.0 / R) * max(1.0, float(scatter)))
-        i = int(np.argmax(np.abs(z)))
-        log_p = min(0.0, float(np.log(2.0 * len(z)) + log_ndtr(-abs(z[i]))))
+        sides = 1.0 if family in ONE_SIDED else 2.0
+        i = int(np.argmax(z if family in ONE_SIDED else np.abs(z)))
+        log_p = min(0.0, float(np.log(sides * len(z)) + log_ndtr(-z[i] if family in ONE_SIDED else -abs(z[i]))))
         direction = self.own.directions[members[i]]
         return _Deviation(direction, direction.joint, float(z[i]), log_p, float(away[i]))
 
