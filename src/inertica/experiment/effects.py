@@ -56,7 +56,7 @@ def with_elasticity(log: Log, deflection: float = 0.005) -> Log:
 
 
 def with_soft_drives(log: Log, parameters: Parameters, deflection: float = 0.005, bandwidth: float = 30.0) -> Log:
-    """Gears that give inside the loop: it holds the motors where they were, and the links move by q - tau / k, which takes other torque.
+    """Gears that give inside the loop: it holds the motors where they were, and links at q - tau / k take other torque.
 
     First order in the deflection, and without what is faster than the bandwidth: motors, not links, follow the controller's noise.
 
