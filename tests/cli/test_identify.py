@@ -44,7 +44,7 @@ def test_json_has_what_the_design_promises(capsys):
 def test_everything_is_chosen_when_nothing_is_fixed(capsys):
     robot, fit, _ = files()
     document = identified(capsys, robot, fit)
-    assert [c["subject"] for c in document["choices"]] == ["filter", "delay", "friction", "method"]
+    assert [c["subject"] for c in document["choices"]] == ["filter", "delay", "friction", "method", "intervals"]
     assert all(c["automatic"] and c["sentence"] for c in document["choices"])
     assert set(document["residual"]) == {"identification", "hold-out"} and document["filter"]["why"]
 

@@ -101,7 +101,10 @@ def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
     laws = None if arguments.friction in (None, "auto") else _laws(arguments.friction)
     references = tuple(load_trajectory(name) for name in getattr(arguments, "reference", ()))
     options = method_options(arguments)
-    return Settings(method, arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options)
+    quick = getattr(arguments, "quick", False)
+    return Settings(
+        method, arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options, quick=quick
+    )
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="DIR", type=Path,
         help="write result.json, the identified model, parameters.csv and report.html",
     )  # fmt: skip
+    parser.add_argument(
+        "--quick", action="store_true",
+        help="do not apply the estimate to itself, nor try neighbouring cut-offs; intervals then hold no bias",
+    )  # fmt: skip
     add_choices(parser)
     add_loop(parser)
 

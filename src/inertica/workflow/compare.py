@@ -23,6 +23,7 @@ from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.validation.residuals import Residual
 from inertica.workflow.identify import HELD_OUT, LogLike, identify
+from inertica.workflow.interval_choice import stated_uncertainty
 from inertica.workflow.prediction import judged
 from inertica.workflow.replay import later_part
 from inertica.workflow.result import Result
@@ -99,7 +100,7 @@ def compare(
     fitted, others = [read(log) for log in logs], [read(log) for log in validate]
     chosen = settings or Settings()
     measured = all("q" in log.signals for log in fitted)
-    common = replace(chosen, method=REFERENCE if measured else WITHOUT_POSITION)
+    common = replace(chosen, method=REFERENCE if measured else WITHOUT_POSITION, quick=True)
     reference = identify(description, fitted, validate=others, settings=common, progress=say)
     reference = replace(reference, references=chosen.references)
     data = _Data.of(reference, fitted, others)
@@ -192,7 +193,7 @@ def _row(reference: Result, name: str, data: _Data) -> Row:
             residuals["hold-out"] = _residual(second, [late for _, late in data.parts])
     except (InerticaError, np.linalg.LinAlgError) as error:
         return Row(name, failure=str(error))
-    labels = trust_labels(estimate.base, estimate.beta, estimate.std)
+    labels = trust_labels(estimate.base, estimate.beta, stated_uncertainty(estimate, problem, estimator).estimate.std)
     determined = list(labels.values()).count(DETERMINED)
     return Row(name, residuals, estimate.condition, result.physically_consistent, determined, seconds, estimate.iterations)
 

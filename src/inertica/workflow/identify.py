@@ -42,11 +42,12 @@ from inertica.workflow.delay_choice import DelaySearch
 from inertica.workflow.filter_choice import FilterSearch, recipe_for
 from inertica.workflow.friction_choice import FrictionSearch, assumed_friction
 from inertica.workflow.inputs import check_logs, check_references
+from inertica.workflow.interval_choice import assessed
 from inertica.workflow.method_choice import CONSISTENT, MethodSearch
 from inertica.workflow.prediction import judged
 from inertica.workflow.replay import driven_log, later_part, loop_gains, moved, own_reference
 from inertica.workflow.result import Result
-from inertica.workflow.self_application import Replicas, replicas
+from inertica.workflow.self_application import Replicas
 from inertica.workflow.settings import Settings, check_method, prepared_method
 
 Array = NDArray[np.float64]
@@ -92,7 +93,7 @@ class _Identification:
         self._last_base: BaseModel | None = None
         self.choices: list[Choice] = []
         self.warnings: list[str] = []
-        self.stated = Stated()
+        self.stated, self.replicas = Stated(), Replicas()
         check_method(settings)
         if not logs:
             raise InputError("identify needs at least one log")
@@ -119,7 +120,9 @@ class _Identification:
         with self._stage("choose"):
             estimator = self._method(problem)
         with self._stage("fit"):
-            estimator, estimate = self._estimated(estimator, problem)
+            estimator, fitted = self._estimated(estimator, problem)
+        with self._stage("intervals"):
+            estimate = self._stated(estimator, fitted, problem, description, recipe)
         self.warnings += [*estimate.warnings, *self._about_constraints(estimator)]
         parameters = self._standard(estimate, description)
         if self.torque_only or "drive" in estimate.settings:
@@ -129,9 +132,8 @@ class _Identification:
         with self._stage("intervals"):
             intervals = self._intervals(estimate, problem, description)
         with self._stage("lack of fit"):
-            repeated = self._self_applied(description, parameters, recipe, problem, estimator)
-            pairs = [(run.problem, run.estimate) for run in repeated.runs]
-            misfit = lack_of_fit(problem, estimate, pairs, repeated.reason)
+            pairs = [(run.problem, run.estimate) for run in self.replicas.runs]
+            misfit = lack_of_fit(problem, fitted, pairs, self.replicas.reason)
         self.warnings += misfit.findings
         result = self._result(description, estimate, parameters, recipe, residuals, intervals)
         self._judge(result)
@@ -297,18 +299,21 @@ class _Identification:
             self.warnings.append(f"the links may be impossible ones: {estimator.name} failed ({error})")
             return plain, plain.estimate(problem)
 
+    def _stated(
+        self, estimator: Estimator, estimate: Estimate, problem: Problem, description: Description, recipe: Recipe
+    ) -> Estimate:
+        """The estimate with the bias of the pipeline taken out where the loop is known, and with intervals that hold."""
+        self.say("intervals: " + ("noise and blocks" if self.settings.quick else "applying the estimate to itself"))
+        stated, self.replicas = assessed(
+            description, self._standard(estimate, description), estimate, self.logs, recipe, problem, estimator,
+            references=self.settings.references, quick=self.settings.quick,
+        )  # fmt: skip
+        self.choices.append(stated.choice)
+        return stated.estimate
+
     def _standard(self, estimate: Estimate, description: Description) -> Parameters:
         chi = standard_parameters(estimate, description.prior)
         return Parameters(description.layout, chi, description.prior.shapes, "identified")
-
-    def _self_applied(
-        self, description: Description, parameters: Parameters, recipe: Recipe, problem: Problem, estimator: Estimator
-    ) -> Replicas:
-        """The experiment simulated with the estimate and identified in the same way, or why that cannot be done."""
-        self.say("self-application: the control loop simulated with the estimate")
-        return replicas(
-            description, parameters, self.logs, recipe, problem, estimator, self.settings.references[: len(self.logs)]
-        )
 
     def _intervals(self, estimate: Estimate, problem: Problem, description: Description) -> Array:
         """(P, 2) of the standard parameters; where those with constraints are not found, those without, and a warning."""

@@ -151,7 +151,10 @@ class Result:
                 }
                 for p, v, s, ends, before in listed
             ],
-            "base": [{"name": n, "value": v, "std": s, "relation": r} for n, v, s, r in grouped],
+            "base": [
+                {"name": n, "value": v, "std": s, "interval": [v - INTERVAL * s, v + INTERVAL * s], "relation": r}
+                for n, v, s, r in grouped
+            ],
             "sigma": list(estimate.sigma),
             "choices": [asdict(c) for c in self.choices],
             "stop_reason": estimate.stop_reason,

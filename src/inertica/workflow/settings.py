@@ -31,6 +31,7 @@ class Settings:
             logs, one for each, or one for each and then one for each validation log.
         options: of the method that was asked for, name -> word; see `inertica.estimators.options`.
         estimate_gains: let methods that simulate the controller estimate its gains, too; the same as the option `estimate-gains`.
+        quick: do not apply the estimate to itself, nor try neighbouring cut-offs; intervals then hold no bias, and say so.
     """
 
     method: str = "auto"
@@ -42,6 +43,7 @@ class Settings:
     references: tuple[Trajectory, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     estimate_gains: bool = False
+    quick: bool = False
 
     def __post_init__(self) -> None:
         for what, value in (("cut-off", self.cutoff), ("decimation frequency", self.decimate)):
