@@ -124,7 +124,7 @@ _SENTENCES = {
         "the friction{where} depends on speed in another way than its law",
         "try other laws (`--friction`), or record slower and faster motion",
     ),
-    "load": ("the friction{where} grows with the load", "use the friction law `load`"),
+    "load": ("the friction{where} grows with the load", "the friction law `load` describes it"),
     "time": (
         "the friction{where} changes over the record",
         "warm the robot up before recording, or identify from a shorter part of the log; the parameters are means over the record",
