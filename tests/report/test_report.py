@@ -125,3 +125,17 @@ def test_a_failure_in_the_middle_leaves_no_half_result(tmp_path, monkeypatch):
 def test_the_file_is_written(tmp_path, text):
     path = write_report(pair.identified(), pair.logs(), tmp_path / "report.html")
     assert path.read_text(encoding="utf-8") == text
+
+
+def test_lack_of_fit_is_a_table_of_every_test():
+    tests = [
+        {"family": "time", "tested": True, "joint": 2, "z": -7.3, "p": 1e-12, "size": "falls by 20 %", "flagged": True},
+        {"family": "delay", "tested": True, "joint": 1, "z": 4.5, "p": 1e-3, "size": "1 ms late", "flagged": False},
+        {"family": "tilt", "tested": False, "why": "the control loop is not known"},
+    ]
+    found = {"replicas": 4, "level": 0.005, "named": ["time"], "findings": ["friction falls"], "tests": tests}
+    tree = html.fromstring(report(replace(pair.identified(), lack_of_fit=found), pair.logs()))
+    rows = {row[0].text_content(): row.text_content() for row in tree.xpath("//table[contains(., 'Lack of fit')]/tbody/tr")}
+    assert "falls by 20 %" in rows["time (drift of friction)"] and "found" in rows["time (drift of friction)"]
+    assert "1 ms late" not in rows["rate of torque (delay)"] and "explained by" in rows["rate of torque (delay)"]
+    assert "not tested: the control loop is not known" in rows["gravity (lean)"]

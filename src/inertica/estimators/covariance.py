@@ -84,7 +84,7 @@ def scores_of(system: System, beta: Array, joint_weights: Array, parameters: int
     fitted = b if parameters is None else parameters
     with one_thread():
         records = _residuals(system, beta, joint_weights)
-        colours = [_colours(r, use, fitted) for r, use in records]
+        colour = [colours(r, use, fitted) for r, use in records]
         times = [_times(r) for r, _ in records]
         lags = [lags_for(len(r), own) for (r, _), own in zip(records, times, strict=True)]
         freedom = [_freedom(own, use, fitted) for (_, use), own in zip(records, times, strict=True)]
@@ -94,7 +94,7 @@ def scores_of(system: System, beta: Array, joint_weights: Array, parameters: int
             scores = np.zeros((len(r), b))
             for j, (W, columns) in enumerate(zip(rows.W, system.columns, strict=True)):
                 scaled = W * (joint_weights[j] * use[:, j])[:, None]
-                stationary[np.ix_(columns, columns)] += colours[rows.motion][j].between(scaled)
+                stationary[np.ix_(columns, columns)] += colour[rows.motion][j].between(scaled)
                 scores[:, columns] += scaled * r[:, j, None]
             robust += freedom[rows.motion] * long_run(scores, lags[rows.motion])
     return Scores(stationary, robust)
@@ -165,17 +165,26 @@ class Colour:
         lags = min(len(self.gamma), len(W))
         if lags == 1:
             return self.gamma[0] * (W.T @ W)
-        size = next_fast_len(len(W) + lags, real=True)
+        V = self.coloured(W.T)
+        return np.asarray(V @ V.T)
+
+    def coloured(self, rows: Array) -> Array:
+        """Rows (k, m) turned so that their products are the covariances of what they make of such residuals: (k, M)."""
+        m = rows.shape[1]
+        lags = min(len(self.gamma), m)
+        if lags == 1:
+            return np.sqrt(self.gamma[0]) * rows
+        size = next_fast_len(m + lags, real=True)
         around = np.zeros(size)
         around[:lags] = self.gamma[:lags]
         around[size - lags + 1 :] = self.gamma[1:lags][::-1]
         power = np.maximum(rfft(around).real, 0.0)  # a window with sharp edges may dip below zero
         power[1 : (size + 1) // 2] *= 2.0  # frequencies that have a negative partner
-        V = rfft(np.ascontiguousarray(W.T), size, axis=1) * np.sqrt(power / size)
-        return np.asarray(V.real @ V.real.T + V.imag @ V.imag.T)
+        V = rfft(np.ascontiguousarray(rows), size, axis=1) * np.sqrt(power / size)
+        return np.concatenate([V.real, V.imag], axis=1)
 
 
-def _colours(residual: Array, use: NDArray[np.bool_], parameters: int) -> list[Colour]:
+def colours(residual: Array, use: NDArray[np.bool_], parameters: int) -> list[Colour]:
     """Colour of each joint's residuals, corrected for the freedom the fit has taken."""
     out = []
     for r, there in zip(residual.T, use.T, strict=True):

@@ -36,6 +36,7 @@ from inertica.robot.load import load
 from inertica.robot.options import friction_terms
 from inertica.threads import one_thread
 from inertica.validation.closed_loop import position_error
+from inertica.validation.lack_of_fit import lack_of_fit
 from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice, Say
 from inertica.workflow.delay_choice import SIMULATE_HOLD, DelaySearch
@@ -126,9 +127,9 @@ class _Identification:
         with self._stage("choose"):
             estimator = self._method(problem)
         with self._stage("fit"):
-            estimator, estimate = self._estimated(estimator, problem)
+            estimator, fitted = self._estimated(estimator, problem)
         with self._stage("intervals"):
-            estimate = self._stated(estimator, estimate, problem, description, recipe)
+            estimate = self._stated(estimator, fitted, problem, description, recipe)
         self.warnings += [*estimate.warnings, *self._about_constraints(estimator)]
         parameters = self._standard(estimate, description)
         if self.torque_only or "drive" in estimate.settings:
@@ -137,13 +138,23 @@ class _Identification:
             residuals = self._residuals(description, parameters, estimate, motions, estimator)
         with self._stage("intervals"):
             intervals = self._intervals(estimate, problem, description)
+        with self._stage("lack of fit"):
+            pairs = [(run.problem, run.estimate) for run in self.replicas.runs]
+            misfit = lack_of_fit(problem, fitted, pairs, self.replicas.reason)
+        self.warnings += misfit.findings
         result = self._result(description, estimate, parameters, recipe, residuals, intervals)
         self._judge(result)
         needed = any("q" not in log.signals for log in (*self.logs, *self.validation.values()))
         references = self.settings.references if needed else ()
         speeds = tuple(float(v) for v in np.max([np.abs(m.dq).max(axis=0) for m in motions], axis=0))
         return replace(
-            result, warnings=tuple(self.warnings), time=dict(self.time), references=references, speeds=speeds, check=report.document()
+            result,
+            warnings=tuple(self.warnings),
+            time=dict(self.time),
+            references=references,
+            speeds=speeds,
+            check=report.document(),
+            lack_of_fit=misfit.document(),
         )
 
     def _result(
