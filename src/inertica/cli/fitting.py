@@ -107,9 +107,9 @@ def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
     laws = None if arguments.friction in (None, "auto") else _laws(arguments.friction)
     references = tuple(load_trajectory(name) for name in getattr(arguments, "reference", ()))
     options = method_options(arguments)
-    flags = {name: getattr(arguments, name, False) for name in ("quick", "force")}
     fixed = (arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options)
-    return Settings(method, *fixed, **flags, gravity=_gravity(arguments.gravity))
+    quick, force = (bool(getattr(arguments, name, False)) for name in ("quick", "force"))
+    return Settings(method, *fixed, quick=quick, force=force, gravity=_gravity(arguments.gravity))
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ def combination_covariance(blocks: Iterable[tuple[list[Array], Array, NDArray[np
             times = _times(residual)
             scores = np.sum([v * residual[:, j, None] for j, v in enumerate(V)], axis=0)
             own = _freedom(times, use, parameters) * long_run(scores, lags_for(len(residual), times))
-            even = np.sum([c.between(v) for c, v in zip(_colours(residual, use, parameters), V, strict=True)], axis=0)
+            even = np.sum([c.between(v) for c, v in zip(colours(residual, use, parameters), V, strict=True)], axis=0)
             stationary, robust = (stationary + even, robust + own) if robust.size else (even, own)
         return _larger(stationary, robust)
 

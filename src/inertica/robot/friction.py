@@ -265,7 +265,7 @@ def law(name: str, joint: int, **options: float | tuple[float, ...]) -> Term:
     for option in options:
         if option not in valid:
             raise InputError(f"friction law '{name}' has no option '{option}'; {nearest(option, valid)}")
-    return kind(joint, **options)  # type: ignore[arg-type]
+    return kind(joint, **options)
 
 
 def check_laws(terms: Sequence[Term]) -> None:

@@ -99,7 +99,8 @@ class FilterSearch:
         )
         sentence = (
             f"{value}: {why}; rows within {1e3 * REVERSAL / fit:.2g} ms of a joint's reversals are left out; the filter of "
-            f"predictions leaves {100 * self.score(fit, *best):.2f} % of the raw torque of data left out, the least of {len(scores)} settings"
+            f"predictions leaves {100 * self.score(fit, *best):.2f} % of the raw torque of data left out, the least of {len(scores)} "
+            "settings"
         )
         chosen = replace(
             recipe_for(fit, self.rate, replace(self.recipe, velocity=velocity)), prediction=Butterworth(cutoff=cutoff)

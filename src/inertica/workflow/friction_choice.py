@@ -67,6 +67,10 @@ SLOW_ROWS = 20
 
 VISCOUS, COULOMB, OFFSET, STRIBECK, SATURATING, LOAD = "viscous", "Coulomb", "offset", "Stribeck", "saturating", "load-dependent"
 SHAPED = (STRIBECK, SATURATING)
+SYMBOLS = {VISCOUS: "Fv", COULOMB: "Fc", OFFSET: "off", STRIBECK: "dFs", SATURATING: "Fw", LOAD: "mu"}
+
+ODDS, UNLIKELY = 10.0, 0.1
+"""Odds against a piece before data are seen, and the weight below which a law that was not taken is forgotten."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,7 @@ class FrictionSearch:
         self.selection.settle_colour([k for k, p in enumerate(self.pieces) if p.kind not in SHAPED])
 
     def run(self) -> tuple[Description, Choice]:
-        chosen = self._settled(self._grown())
+        self.chosen = chosen = self._settled(self._grown())
         terms = (*self.others, *(t for j in range(self.n) for t in self._terms(j, [self.pieces[k] for k in chosen])))
         final = self.description.with_terms(terms)
         groups: dict[str, list[str]] = {}
@@ -142,6 +146,44 @@ class FrictionSearch:
         )
         scores = {f"joint {p.joint + 1}: {self._name(p)}": gain.share for p, gain in self.tested.items()}
         return final, Choice("friction", value, sentence, True, scores)
+
+    def changes(self) -> list[dict[str, float]]:
+        """What other laws would change that the data tell hardly apart: base parameter -> change, for every such law.
+
+        A law with one more piece counts by the odds that the piece is there, w = 1 / (1 + ODDS exp(-z^2 / 2)): its change is
+        multiplied by sqrt(w).  A speed that was searched counts where the fit with another is within one standard deviation.
+        """
+        chosen, out = self.chosen, []
+        before = self._named_fit(chosen)
+        for piece, k in self._runners_up(chosen):
+            z = self.selection.gain(chosen, k).z
+            weight = 1.0 / (1.0 + ODDS * np.exp(-0.5 * z**2))
+            if weight > UNLIKELY and (z > 0.0 or piece.kind == OFFSET):
+                out.append(_difference(self._named_fit([*chosen, k]), before, float(np.sqrt(weight))))
+        for k in [k for k in chosen if self.pieces[k].kind in SHAPED]:
+            rest = [c for c in chosen if c != k]
+            alike = [i for i, p in enumerate(self.pieces) if self._alike(p, self.pieces[k])]
+            explained = {i: e for i, (a, e) in zip(alike, self.selection.quick(rest, alike), strict=True) if a > 0.0}
+            unit = explained.get(k, 0.0) / max(self.selection.gain(rest, k).z ** 2, 1e-300)
+            near = [i for i, e in explained.items() if i != k and explained[k] - e < unit]
+            out += [_difference(self._named_fit([*rest, i]), before, 1.0) for i in near]
+        return out
+
+    def _runners_up(self, chosen: Sequence[int]) -> list[tuple[Piece, int]]:
+        """The best further piece of every kind and joint."""
+        candidates = [k for k, p in enumerate(self.pieces) if not any(self._alike(self.pieces[c], p) for c in chosen)]
+        best: dict[tuple[int, str], tuple[float, int]] = {}
+        for k, (_, explained) in zip(candidates, self.selection.quick(chosen, candidates), strict=True):
+            key = self.pieces[k].joint, self.pieces[k].kind
+            if explained > best.get(key, (0.0, -1))[0]:
+                best[key] = explained, k
+        return [(self.pieces[k], k) for _, k in best.values()]
+
+    def _named_fit(self, chosen: Sequence[int]) -> dict[str, float]:
+        """Base parameters and friction by their names in the fit with the chosen pieces."""
+        amplitudes = zip(chosen, self.selection.amplitudes(chosen), strict=True)
+        rigid = dict(zip(self.base.names, self.selection.rigid(chosen), strict=True))
+        return rigid | {f"{SYMBOLS[self.pieces[k].kind]}{self.pieces[k].joint + 1}": a for k, a in amplitudes}
 
     def _grown(self) -> list[int]:
         """Forward from viscous and Coulomb friction, over all joints, the best first."""
@@ -176,8 +218,8 @@ class FrictionSearch:
         """Whether rows well away from reversals show the piece as well: what filters leave of a reversal looks like slow friction."""
         if self._far is None or len(self._far.joint) < len(self.pieces):
             wide = [replace(m, recipe=replace(m.recipe, reversal=AWAY * (m.recipe.reversal or 0.0))) for m in self.motions]
-            near = np.concatenate([near_reversal(m)[m.decimator.kept(len(m))] for m in wide])
-            self._far = self.selection.away(self._like_rows([~near]))
+            near = [near_reversal(m)[m.decimator.kept(len(m))] for m in wide]
+            self._far = self.selection.away([part == 0.0 for part in self._like_rows([n.astype(float) for n in near])])
         gain = self._far.gain(chosen, k)
         return gain.amplitude > 0.0 and gain.z > CONFIRMED
 
@@ -308,6 +350,11 @@ class FrictionSearch:
         best = max(left, key=lambda p: left[p].share)
         gain = left[best]
         return f"; next best: {self._name(best)} on joint {best.joint + 1} ({100 * gain.share:.2g} %, {gain.z:.2g} deviations)"
+
+
+def _difference(fit: dict[str, float], before: dict[str, float], factor: float) -> dict[str, float]:
+    """What a fit changes of parameters that both have."""
+    return {name: factor * (fit[name] - value) for name, value in before.items() if name in fit}
 
 
 def _with_friction(description: Description, others: tuple[Term, ...], motions: tuple[Motion, ...]) -> System:

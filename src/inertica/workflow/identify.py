@@ -28,6 +28,7 @@ from inertica.logs.prepare import prepare
 from inertica.logs.read import read_log
 from inertica.logs.recipe import Recipe
 from inertica.physical.cone import SolveError
+from inertica.physical.geometry_prior import usable_prior
 from inertica.physical.stated import Stated, stated
 from inertica.robot.description import Description
 from inertica.robot.friction import check_laws, law
@@ -94,6 +95,7 @@ class _Identification:
         self.choices: list[Choice] = []
         self.warnings: list[str] = []
         self.stated, self.replicas = Stated(), Replicas()
+        self.other_laws: list[dict[str, float]] = []
         self.mount: Mount
         check_method(settings)
         if not logs:
@@ -120,14 +122,16 @@ class _Identification:
                 recipe = self._preprocessing()
                 motions = [self._prepared(log, recipe, k) for k, log in enumerate(self.logs)]
             description = self._friction(motions)
+        prior, replaced = usable_prior(description)
+        description = replace(description, prior=prior)
         base = self._base(description)
-        self.warnings += base.warnings
+        self.warnings += [*base.warnings, *([replaced] if replaced else [])]
         self.stated = stated(description)
         problem = self._problem(base, motions, description)
         with self._stage("choose"):
             estimator = self._method(problem)
         with self._stage("fit"):
-            estimator, fitted = self._estimated(estimator, problem)
+            fitted = self._estimated(estimator, problem)
         with self._stage("intervals"):
             estimate = self._stated(estimator, fitted, problem, description, recipe)
         self.warnings += [*estimate.warnings, *self._about_constraints(estimator)]
@@ -306,8 +310,10 @@ class _Identification:
         if description.friction_stated:
             self._fixed("friction", "as the card or the command states")
             return description
-        found, choice = FrictionSearch(description, motions, self.say).run()
+        search = FrictionSearch(description, motions, self.say)
+        found, choice = search.run()
         self.choices.append(choice)
+        self.other_laws = search.changes()
         return found
 
     def _method(self, problem: Problem) -> Estimator:
@@ -321,22 +327,12 @@ class _Identification:
         self.choices.append(choice)
         return estimator
 
-    def _estimated(self, estimator: Estimator, problem: Problem) -> tuple[Estimator, Estimate]:
-        """The estimate; a consistent method that was chosen automatically and fails gives way to the plain one, and says so."""
+    def _estimated(self, estimator: Estimator, problem: Problem) -> Estimate:
         self.say(f"fit: {estimator.name}")
-        try:
-            estimate = estimator.estimate(problem)
-            if not estimate.iterations:  # the start itself
-                raise InerticaError(f"{estimator.name}: {estimate.warnings[-1]}")
-            return estimator, estimate
-        except SolveError as error:
-            if self.settings.method != "auto":
-                raise
-            plain = method(estimator.name.removeprefix(CONSISTENT))
-            sentence = f"{plain.name}: {estimator.name} failed ({error})"
-            self.choices[-1] = Choice("method", plain.name, sentence)
-            self.warnings.append(f"the links may be impossible ones: {estimator.name} failed ({error})")
-            return plain, plain.estimate(problem)
+        estimate = estimator.estimate(problem)
+        if not estimate.iterations:  # the start itself
+            raise InerticaError(f"{estimator.name}: {estimate.warnings[-1]}")
+        return estimate
 
     def _stated(
         self, estimator: Estimator, estimate: Estimate, problem: Problem, description: Description, recipe: Recipe
@@ -346,6 +342,7 @@ class _Identification:
         stated, self.replicas = assessed(
             description, self._standard(estimate, description), estimate, self.logs, recipe, problem, estimator,
             references=self.settings.references, quick=self.settings.quick,
+            alternatives=[estimate.beta + np.array([c.get(name, 0.0) for name in estimate.base.names]) for c in self.other_laws],
         )  # fmt: skip
         self.choices.append(stated.choice)
         return stated.estimate

@@ -162,7 +162,6 @@ class Result:
             "choices": [asdict(c) for c in self.choices],
             "stop_reason": estimate.stop_reason,
             "estimate": {"settings": dict(estimate.settings), "simulations": estimate.simulations},
-            "check": dict(self.check),
             "time": dict(self.time),
             "logs": dict(self.logs),
             "warnings": list(self.warnings),
