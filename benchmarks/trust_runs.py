@@ -240,4 +240,4 @@ def _has_quick() -> bool:
 
 
 def _short(x: float | None) -> float | None:
-    return None if x is None or not math.isfinite(x) else float(f"{x:.7g}")
+    return None if x is None or not math.isfinite(x) else float(f"{x:.10g}")
