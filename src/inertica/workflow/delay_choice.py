@@ -123,7 +123,8 @@ class DelaySearch:
         for log in self.logs:
             part = busiest(log, LOOKED_AT)
             motion = prepare(part, Recipe(filter=Unfiltered(), standstill=None, border=0))
-            sigma = part.position_noise if np.isfinite(part.position_noise).all() else position_noise(motion.q)
+            as_recorded = np.array_equal(motion.q, part.need("q"))  # then a log looks at its noise only once
+            sigma = part.position_noise if as_recorded else position_noise(motion.q)
             edges = noise_edge(motion.q, motion.dt, sigma)
             band = max(band, motion_band(motion.q, motion.dt, sigma))
             edge = min(edge, float(np.min(edges[edges > 0.0], initial=np.inf)), 0.39 * motion.rate)
