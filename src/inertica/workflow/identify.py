@@ -338,7 +338,7 @@ class _Identification:
         self, estimator: Estimator, estimate: Estimate, problem: Problem, description: Description, recipe: Recipe
     ) -> Estimate:
         """The estimate with the bias of the pipeline taken out where the loop is known, and with intervals that hold."""
-        self.say("intervals: " + ("noise and blocks" if self.settings.quick else "applying the estimate to itself"))
+        self.say("intervals: noise and blocks" + ("" if self.settings.quick else ", bias of filter and method"))
         stated, self.replicas = assessed(
             description, self._standard(estimate, description), estimate, self.logs, recipe, problem, estimator,
             references=self.settings.references, quick=self.settings.quick,
