@@ -76,9 +76,9 @@ class Tour:
         self.seconds: dict[str, float] = {}
 
     def take(self, preset: str | None, seed: int, say: Say) -> None:
+        from inertica.checks.gate import checked
         from inertica.excitation import catalog_trajectory
         from inertica.identifiability.base import base_model
-        from inertica.checks.gate import checked
         from inertica.workflow.compare import compare
         from inertica.workflow.settings import Settings
 

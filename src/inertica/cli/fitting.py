@@ -103,7 +103,9 @@ def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
     references = tuple(load_trajectory(name) for name in getattr(arguments, "reference", ()))
     options = method_options(arguments)
     force = getattr(arguments, "force", False)
-    return Settings(method, arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options, force=force)
+    return Settings(
+        method, arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options, force=force
+    )
 
 
 @dataclass(frozen=True)

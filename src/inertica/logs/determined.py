@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.identifiability.base import BaseModel
+from inertica.identifiability.labels import RELATIVE_WIDTH, known_well
 from inertica.logs.findings import Finding, Verdict, joint_list
 from inertica.logs.plainfit import Observed, PlainFit, solve_with
 
@@ -16,8 +17,8 @@ Array = NDArray[np.float64]
 FAIR_CONDITION, POOR_CONDITION = 50.0, 100.0
 """Condition numbers of the base regressor with columns of equal norm: good designs reach 10 to 30."""
 
-WELL, WEAK = 0.1, 0.3
-"""Relative standard deviations: below 10 % a parameter is determined, above 30 % it is not (DIDIM paper: essential or not)."""
+WEAK = 0.3
+"""Relative standard deviation above which a parameter is not determined at all (DIDIM paper: essential or not)."""
 
 NEGLIGIBLE = 0.03
 """A parameter that could not be more than this part of any joint's torque is negligible in these logs, whatever its value."""
@@ -82,10 +83,14 @@ def direction_text(v: Array, names: Sequence[str]) -> str:
 
 
 def parameters(fit: PlainFit, base: BaseModel) -> Finding:
-    """Which base and standard parameters the logs determine, by relative standard deviation of the plain fit."""
+    """Which base and standard parameters the logs determine: `determined` means what it means in `identify`, foretold from the
+    standard deviations of the plain fit."""
     with np.errstate(divide="ignore"):
         relative = np.where(np.isfinite(fit.sd), fit.sd / np.maximum(np.abs(fit.beta), 1e-300), np.inf)
-    labels = [_label(r, e) for r, e in zip(relative, fit.effect, strict=True)]
+    resolved = np.isfinite(fit.sd)
+    sure = np.zeros(len(relative), bool)
+    sure[resolved] = known_well(fit.beta[resolved], fit.sd[resolved])
+    labels = [_label(s, r, e) for s, r, e in zip(sure, relative, fit.effect, strict=True)]
     of_base = dict(zip(base.names, labels, strict=True))
     standard = {name: _standard_label(kind, name, of_base) for name, kind in base.classes().items()}
     lost = [name for name, label in of_base.items() if label == "not determined"]
@@ -98,8 +103,8 @@ def parameters(fit: PlainFit, base: BaseModel) -> Finding:
     counts = {label: labels.count(label) for label in LABELS}
     numbers = {"base": rows, "standard": standard, **{key.replace(" ", "_"): value for key, value in counts.items()}}
     text = (
-        f"of {base.rank} base parameters {counts['determined']} are determined (to 10 % or better), {counts['weak']} weakly "
-        f"(to 30 %), {counts['negligible']} are negligible, {counts['not determined']} are not determined"
+        f"of {base.rank} base parameters {counts['determined']} will be determined (95 % interval within {100 * RELATIVE_WIDTH:.0f} % "
+        f"of the value), {counts['weak']} weakly, {counts['negligible']} are negligible, {counts['not determined']} not determined"
     )
     if lost:
         more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
@@ -110,8 +115,8 @@ def parameters(fit: PlainFit, base: BaseModel) -> Finding:
     return Finding("parameters", "fine", text, numbers=numbers)
 
 
-def _label(relative: float, effect: float) -> str:
-    if relative <= WELL:
+def _label(sure: bool, relative: float, effect: float) -> str:
+    if sure:
         return "determined"
     if effect <= NEGLIGIBLE:
         return "negligible"
