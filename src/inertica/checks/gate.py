@@ -36,7 +36,7 @@ def checked(description: Description, logs: Sequence[Log], *, quick: bool = Fals
     with one_thread():
         looked = look(description, logs, delays=not quick, together=not quick, base=base)
         free = with_friction(description)
-        engine = Engine(free.layout)
+        engine = looked.engine if free.layout == description.layout else Engine(free.layout)
         found: list[Finding] = []
         for name in looked.names:
             found += [f for f in looked.findings if f.log == name]

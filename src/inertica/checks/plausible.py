@@ -175,9 +175,9 @@ class Judge:
             entries = self.engine.regressor_entries(rows.q, rows.dq, rows.ddq, self.prior.shapes)
             return [([k for _, k in own], entries[:, [e for e, _ in own]]) for own in self._own]
         turned = replace(self.engine.layout, robot=self.engine.layout.robot.with_gravity(h.gravity))
-        signals = (list(x.T) for x in (rows.q, rows.dq, rows.ddq))
+        q, dq, ddq = (list(x.T) for x in (rows.q, rows.dq, rows.ddq))
         out = []
-        for Y in Equations(turned).regressor(*signals, list(self.prior.shapes)):
+        for Y in Equations(turned).regressor(q, dq, ddq, list(self.prior.shapes)):
             own = [k for k, y in enumerate(Y) if not (np.isscalar(y) and y == 0.0)]
             columns = [np.broadcast_to(np.asarray(Y[k], float), (len(rows.q),)) for k in own]
             out.append((own, np.column_stack(columns) if own else np.zeros((len(rows.q), 0))))
@@ -186,7 +186,7 @@ class Judge:
     def _solved(self, W: Sequence[Observation], tau: Array, gain: Array) -> Fit:
         n, P, mean = len(W), self.engine.layout.size, self.prior.values
         size = np.sqrt(np.mean(tau**2, axis=0))
-        live = np.flatnonzero(size > 0.0)
+        live = [j for j in range(n) if size[j] > 0.0]
         spread = self._spread(W, size)
         normal = {}
         for j in live:
@@ -250,7 +250,7 @@ def model_spread(prior: Parameters) -> Array:
 def _at_least(A: Array, b: Array, lowest: Array, bounded: NDArray[np.bool_]) -> Array:
     """Minimum of x'Ax/2 - b'x with x >= lowest where bounded: those below are held there and the others found again."""
     held = np.zeros(len(b), bool)
-    x = np.linalg.solve(A, b)
+    x = np.asarray(np.linalg.solve(A, b))
     for _ in range(4):
         below = bounded & ~held & (x < lowest - 1e-9)
         if not below.any():

@@ -88,7 +88,7 @@ class Quality:
 
 
 def _worst(findings: Iterable[Finding]) -> Verdict:
-    worst = max((f.verdict for f in findings), key=lambda v: SEVERITY[v], default="fine")
+    worst: Verdict = max((f.verdict for f in findings), key=lambda v: SEVERITY[v], default="fine")
     return worst if SEVERITY[worst] else "fine"
 
 

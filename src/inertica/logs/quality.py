@@ -33,11 +33,13 @@ class Looked:
         names: of the logs.
         findings: of single logs, and of all together.
         seen: name -> what a plain fit sees of the logs that are fit to be looked at.
+        engine: of the robot's layout.
     """
 
     names: tuple[str, ...]
     findings: tuple[Finding, ...]
     seen: Mapping[str, Observed]
+    engine: Engine
 
 
 def check(description: Description, logs: Sequence[Log]) -> Quality:
@@ -81,7 +83,7 @@ def look(
             seen |= {name: o} if o is not None else {}
         if seen and together:
             findings += _together(tuple(seen.values()), base)
-    return Looked(names, tuple(findings), seen)
+    return Looked(names, tuple(findings), seen, engine)
 
 
 def _names(logs: Sequence[Log]) -> tuple[str, ...]:

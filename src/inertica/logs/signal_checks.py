@@ -9,7 +9,7 @@ from inertica.logs.filters import Butterworth, noise_gains
 from inertica.logs.findings import Finding, Verdict, joint_list
 from inertica.logs.log import Log
 from inertica.logs.motion import Motion
-from inertica.logs.noise import position_noise, quantisation_step
+from inertica.logs.noise import position_noise
 from inertica.logs.resample import GAP, regular_intervals
 from inertica.robot.model import Robot
 
@@ -20,7 +20,7 @@ MANY_MISSING = 0.05
 STALE, HELD_STEPS = 0.02, 1.5
 ROUGH, TOO_ROUGH = 0.05, 0.5
 NEAR_LIMIT, BEYOND_LIMIT, FLAT_RUN = 0.98, 1.5, 4
-"""A torque within 2 % of its limit is at it, unless it goes beyond by half; that many equal extreme samples in a row are a flat top."""
+"""A torque within 2 % of its limit is at it, unless it goes half beyond; as many equal extreme samples in a row are a flat top."""
 
 
 def sampling(log: Log) -> Finding:
@@ -104,7 +104,7 @@ def repeated_samples(log: Log, motion: Motion) -> Finding:
     channels: dict[str, float] = {}
     for symbol in ("q", "tau"):
         for j, column in enumerate(log.need(symbol).T):
-            step = quantisation_step(column) or 0.0
+            step = float(log.steps[symbol][j])
             if np.ptp(column[np.isfinite(column)]) == 0.0:
                 continue  # a dead channel, which has its own finding
             at_end = (column == np.nanmax(column)) | (column == np.nanmin(column))  # so has a flat top
@@ -139,8 +139,7 @@ def _typical_change(x: Array) -> float:
 
 def quantisation(log: Log, motion: Motion) -> Finding:
     """Steps of the positions, and what they do to accelerations after filtering."""
-    steps = np.array([quantisation_step(column) or 0.0 for column in log.need("q").T])
-    torque = np.array([quantisation_step(column) or 0.0 for column in log.need("tau").T])
+    steps, torque = log.steps["q"], log.steps["tau"]
     gain = noise_gains(motion.recipe.filter, motion.dt)[2]
     rms = np.sqrt(np.mean(motion.ddq[~motion.mask] ** 2, axis=0)) if motion.used else np.zeros(motion.n)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -174,7 +173,7 @@ def saturation(log: Log, robot: Robot) -> Finding:
     beyond = most > BEYOND_LIMIT * limits
     share = np.array([np.mean(x >= NEAR_LIMIT * lim) for x, lim in zip(columns, limits, strict=True)])
     share = np.where(beyond, 0.0, share)
-    flat = np.array([_flat_share(x[np.isfinite(x) & use]) for x in tau.T])
+    flat = np.array([_flat_share(x[np.isfinite(x) & use], step) for x, step in zip(tau.T, log.steps["tau"], strict=True)])
     numbers = {"at_limit": share, "flat_top": flat, "beyond": most / limits}
     bad = [j for j in range(log.n) if share[j] > 1e-3 or flat[j] > 0.0]
     if bad:
@@ -193,11 +192,11 @@ def saturation(log: Log, robot: Robot) -> Finding:
     return Finding("saturation", "fine", "no torque sits at a limit or is cut off", numbers=numbers)
 
 
-def _flat_share(x: Array) -> float:
+def _flat_share(x: Array, step: float) -> float:
     """Share of samples in flat tops: the extreme value again and again, much more often than the values next to it."""
     if len(x) < 100 or np.ptp(x) == 0.0:
         return 0.0
-    step = quantisation_step(x) or 1e-9 * float(np.ptp(x))
+    step = step or 1e-9 * float(np.ptp(x))
     total = 0
     for side in (x, -x):
         top = side >= side.max() - 0.5 * step
