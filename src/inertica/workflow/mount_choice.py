@@ -287,17 +287,17 @@ class _Decision:
 
     def _leaning(self, home: Array, weights: Array, tilt: Tilt, test: LeanTest | None) -> Mount:
         """At one of the two directions, with a lean when it is believed."""
-        hangs = home @ self.file < 0.0
+        hangs = bool(home @ self.file < 0.0)
         where = "the opposite way to the model file's: the robot hangs" if hangs else "as the model file has it"
         plain = Mount(vector(home), vector(self.file), where, tested=test is not None, accepted=hangs)
-        if test is None:
-            return replace(plain, sentence=f"{where}; a lean is not testable with this motion")
-        plain = replace(plain, **_angles(test.angles, test))
-        size, width = float(np.linalg.norm(test.angles)), INTERVAL * test.sd
         if not self.search.turning():
             which = min(2, self.search.description.robot.n)
             why = f"a lean cannot be told from an encoder offset of joint {which}, since the first axis does not turn vertically"
             return replace(plain, sentence=f"{where}; {why}")
+        if test is None:
+            return replace(plain, sentence=f"{where}; a lean is not testable with this motion")
+        plain = replace(plain, **_angles(test.angles, test))
+        size, width = float(np.linalg.norm(test.angles)), INTERVAL * test.sd
         if test.p >= SIGNIFICANT:
             if test.sd > KNOWN:
                 return replace(plain, sentence=f"{where}; a lean of less than {width:.1f} deg would not show in these data")
