@@ -46,7 +46,7 @@ BLOCKS = 5
 """Parts of the data of which one is left out at a time."""
 
 FEWEST_ROWS = 20
-"""Rows of a joint below which nothing is tested."""
+"""Rows of the joint with most of them below which nothing is tested."""
 
 ROUNDING = 1e-9
 """Columns below this share of the largest are rounding; scaled to unit length they would become regressors."""
@@ -284,7 +284,7 @@ class MountData:
         self.prior = np.zeros(layout.size) if problem.prior is None else np.array(problem.prior.values)
         with one_thread():
             self.factors, self.counts = _block_factors(self.system)
-        if np.any(self.counts.sum(axis=0) < FEWEST_ROWS):
+        if self.counts.sum(axis=0).max() < FEWEST_ROWS:
             raise InputError("there are too few usable samples to test how the robot is mounted")
 
     @property

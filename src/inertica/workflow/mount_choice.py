@@ -38,6 +38,9 @@ KNOWN, SMALLEST = 1.0, 0.25
 FAR = 10.0
 """Degrees from which it is another mount and not a lean."""
 
+NEAR_AXIS, WILD = 30.0, 30.0
+"""Degrees from an axis of the base within which it may stand for a direction; standard deviation above which none is stated."""
+
 HALF = 0.5
 """Residual on data left out, relative to that of the model file's mount, at which another one is believed."""
 
@@ -52,6 +55,11 @@ DIRECTIONS, STARTS = 20, 3
 
 TURNS = np.radians(20.0)
 """Travel of a vertical first axis below which a lean is an encoder offset of the next joint."""
+
+
+SAME = (
+    "with these data, in which both give nearly the same torques (slow motion, or axes along gravity); the model file's is kept"
+)
 
 
 @dataclass(frozen=True)
@@ -147,12 +155,16 @@ class MountSearch:
 
     def run(self) -> tuple[Description, Choice, Mount]:
         self.say("gravity: testing how the robot is mounted")
-        with one_thread():
-            mount = self.mount()
+        mount = self.mount()
         found = self.description.with_gravity(mount.gravity) if mount.accepted else self.description
         return found, mount.choice, mount
 
     def mount(self) -> Mount:
+        """The mount alone."""
+        with one_thread():  # factorisations are small
+            return self._mount()
+
+    def _mount(self) -> Mount:
         if not self.file.any():
             return self._kept("the model file has no gravity, so how the robot is mounted is not testable")
         assumed, added = with_offsets(assumed_friction(self.description))
@@ -215,8 +227,11 @@ class _Decision:
             return None
         test = lean_test(self.data, tilt, weights, best)
         best, ambiguous = self._signed(tilt, best, 1.0 if test is None else test.correlation)
+        best, test = self._squared(weights, tilt, best, before)
+        used, _ = self.data.left_out(weights, best)
         residuals = (float(np.sqrt(before / size)), float(np.sqrt(used / size)))
-        spread = "" if test is None else f" (± {INTERVAL * test.sd:.1f} deg)"
+        known = test is not None and test.sd < WILD
+        spread = f" (± {INTERVAL * test.sd:.1f} deg)" if test is not None and known else " (one of its angles is not determined)"
         sentence = (
             f"the robot is mounted otherwise than its model file says: gravity points along {listed(best / self.size)} of the base"
             f"{spread}, {between(best, self.file):.0f} deg away; the residual on data left out falls from "
@@ -226,6 +241,18 @@ class _Decision:
             vector(best), vector(self.file), sentence, tested=True, accepted=True, ambiguous=ambiguous, residuals=residuals
         )
         return found if test is None else replace(found, **_angles(np.zeros(2), test))
+
+    def _squared(self, weights: Array, tilt: Tilt, g: Array, before: float) -> tuple[Array, LeanTest | None]:
+        """The nearest axis of the base where the data do not tell g from it: walls and ceilings are square to floors."""
+        axis = np.zeros(3)
+        k = int(np.argmax(np.abs(g)))
+        axis[k] = self.size * np.sign(g[k])
+        if between(g, axis) <= NEAR_AXIS:
+            test = lean_test(self.data, tilt, weights, axis)
+            told = test is not None and test.p < SIGNIFICANT and test.sd < KNOWN
+            if not told and self.data.left_out(weights, axis)[0] <= HALF**2 * before:
+                return axis, test
+        return g, lean_test(self.data, tilt, weights, g)
 
     def _aside(self, g: Array) -> float:
         """Degrees to the nearer of the model file's gravity and its opposite."""
@@ -239,7 +266,7 @@ class _Decision:
         if signs.gain < -CLEAR:
             return g, ""
         same = g if g @ self.file >= 0.0 else -g
-        return same, f"that it is not along {listed(-same / self.size)} cannot be told from these data: {SLOW}"
+        return same, f"that it is not along {listed(-same / self.size)} is not testable {SAME}"
 
     def _near(self) -> Mount:
         """Upright or hanging, with a lean or without."""
@@ -254,23 +281,23 @@ class _Decision:
                 home, weights, tilt = -home, there, turned
                 test = lean_test(self.data, tilt, weights, home)
         elif signs.gain >= -CLEAR:
-            ambiguous = f"whether gravity pulls this way or the opposite one cannot be told from these data: {SLOW}"
+            ambiguous = f"whether the robot stands or hangs is not testable {SAME}"
         found = self._leaning(home, weights, tilt, test)
         return replace(found, ambiguous=ambiguous)
 
     def _leaning(self, home: Array, weights: Array, tilt: Tilt, test: LeanTest | None) -> Mount:
         """At one of the two directions, with a lean when it is believed."""
-        hangs = home @ self.file < 0.0
+        hangs = bool(home @ self.file < 0.0)
         where = "the opposite way to the model file's: the robot hangs" if hangs else "as the model file has it"
         plain = Mount(vector(home), vector(self.file), where, tested=test is not None, accepted=hangs)
-        if test is None:
-            return replace(plain, sentence=f"{where}; a lean is not testable with this motion")
-        plain = replace(plain, **_angles(test.angles, test))
-        size, width = float(np.linalg.norm(test.angles)), INTERVAL * test.sd
         if not self.search.turning():
             which = min(2, self.search.description.robot.n)
             why = f"a lean cannot be told from an encoder offset of joint {which}, since the first axis does not turn vertically"
             return replace(plain, sentence=f"{where}; {why}")
+        if test is None:
+            return replace(plain, sentence=f"{where}; a lean is not testable with this motion")
+        plain = replace(plain, **_angles(test.angles, test))
+        size, width = float(np.linalg.norm(test.angles)), INTERVAL * test.sd
         if test.p >= SIGNIFICANT:
             if test.sd > KNOWN:
                 return replace(plain, sentence=f"{where}; a lean of less than {width:.1f} deg would not show in these data")
@@ -306,9 +333,6 @@ class _Decision:
             f"the residual on data left out falls from {100 * residuals[0]:.3g} to {100 * residuals[1]:.3g} %"
         )
         return replace(found, gravity=vector(leaning), accepted=True, sentence=sentence)
-
-
-SLOW = "in slow motion both explain the same torques, the model file's is kept"
 
 
 def with_offsets(description: Description) -> tuple[Description, frozenset[str]]:
