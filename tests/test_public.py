@@ -32,7 +32,7 @@ def test_folders_import_only_from_above() -> None:
     from pathlib import Path
 
     order = ["robot", "dynamics", "identifiability", "excitation", "logs", "experiment", "physical", "estimators", "validation"]
-    order += ["workflow", "campaign", "reproduce", "report", "cli"]
+    order += ["checks", "workflow", "campaign", "reproduce", "report", "cli"]
     root = Path(ia.__file__).parent
     wrong = []
     for file in root.rglob("*.py"):

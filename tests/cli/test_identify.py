@@ -164,7 +164,7 @@ def test_logs_of_other_robots(tmp_path, capsys):
 
     strange = pair.write_log(Path(robot), tmp_path / "strange.csv", edit=noise)
     document = identified(capsys, robot, fit, "--validate", strange, *QUICK)
-    assert document["verdict"]["level"] == "bad" and "same robot" in document["verdict"]["sentence"]
+    assert document["verdict"]["level"] == "bad" and "the robot itself may be" in document["verdict"]["next"]
 
 
 def test_missing_and_empty_files(tmp_path, capsys):

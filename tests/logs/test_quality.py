@@ -52,7 +52,7 @@ def test_standard_deviations_cover_the_errors() -> None:
 def test_slow_small_motion_is_called_poor_and_its_directions_are_named() -> None:
     quality = check(TX40, [clean(0, amplitude=0.2)])
     excitation = one(quality, "excitation")
-    assert excitation.verdict == "problem" and excitation.numbers["condition_scaled"] > 100
+    assert excitation.verdict == "warning" and excitation.numbers["condition_scaled"] > 100
     directions = [d["direction"] for d in excitation.numbers["directions"]]
     assert any("MX4" in d and "MX3" in d for d in directions)  # parallel axes that hardly turn against each other
     assert directions[0] in excitation.text
@@ -97,27 +97,6 @@ def test_delay_with_dry_friction_is_within_its_stated_uncertainty(seed: int) -> 
     assert late.verdict == "note" and set(late.numbers["joints"]) <= {3, 4, 5, 6} and len(late.numbers["joints"]) >= 2
 
 
-@pytest.mark.parametrize("joint", [1, 2, 4])
-def test_a_torque_of_the_wrong_sign_is_found_even_with_wrong_masses(joint: int) -> None:
-    tau = clean(0).tau.copy()
-    tau[:, joint] *= -1
-    heavy = TX40.prior.values.copy()
-    for _, where in TX40.layout.bodies:
-        heavy[where] *= 1.8
-    wrong = Description(TX40.robot, TX40.layout, TX40.prior.with_values(heavy), TX40.source)
-    for robot in (TX40, wrong):
-        finding = one(check(robot, [changed(clean(0), tau=tau)]), "joint signs")
-        assert finding.verdict == "problem" and finding.numbers["joints"] == [joint + 1]
-    assert one(check(wrong, [clean(0)]), "joint signs").verdict == "fine"
-
-
-def test_a_position_of_the_wrong_sign_is_found() -> None:
-    q = clean(0).q.copy()
-    q[:, 2] *= -1
-    finding = one(check(TX40, [changed(clean(0), q=q)]), "joint signs")
-    assert finding.verdict == "problem" and finding.numbers["joints"] == [3] and finding.numbers["flipped"] == "position"
-
-
 def test_faults_of_single_channels() -> None:
     log = clean(0)
     cut, dead = log.tau.copy(), log.tau.copy()
@@ -138,10 +117,10 @@ def test_faults_of_single_channels() -> None:
 def test_rough_and_stale_samples() -> None:
     log = clean(0)
     rough = one(check(TX40, [changed(log, q=np.round(log.q / 1e-3) * 1e-3)]), "quantisation")
-    assert rough.verdict == "problem" and np.allclose(rough.numbers["q"], 1e-3)
+    assert rough.verdict == "warning" and np.allclose(rough.numbers["q"], 1e-3)
     held = np.arange(len(log)) // 2 * 2
     stale = one(check(TX40, [changed(log, q=log.q[held], tau=log.tau[held])]), "repeated samples")
-    assert stale.verdict == "problem" and stale.numbers["whole_samples"] == pytest.approx(0.5, abs=0.01)
+    assert stale.verdict == "warning" and stale.numbers["whole_samples"] == pytest.approx(0.5, abs=0.01)
     slow = one(check(TX40, [changed(log, tau=log.tau[held])]), "repeated samples")
     assert slow.verdict == "note" and "tau1" in slow.text
 
@@ -155,7 +134,7 @@ def test_velocity_scale_units_and_gaps() -> None:
     lag = one(check(TX40, [Log.from_arrays(log.t, {"q": log.q, "dq": late, "tau": log.tau})]), "velocity")
     assert lag.verdict == "note" and np.allclose(lag.numbers["lag"], 0.004, atol=5e-4)
     degrees = one(check(TX40, [changed(log, q=np.rad2deg(log.q))]), "limits")
-    assert degrees.verdict == "problem" and "degrees" in degrees.advice
+    assert degrees.verdict == "warning" and "degrees" in degrees.advice
     keep = np.ones(len(log), bool)
     keep[3000:3100] = False
     gap = one(check(TX40, [Log.from_arrays(log.t[keep], {"q": log.q[keep], "tau": log.tau[keep]})]), "gaps")
@@ -198,7 +177,7 @@ def test_ur10e_jitter_standstill_and_late_currents(real_data: Path, tmp_path: Pa
     assert late[3:].mean() > late[:3].mean() + 0.008
     assert np.all(np.abs(late[3:] - 0.025) < 3 * sd[3:]) and np.all((late[:3] > -0.005) & (late[:3] < 0.02))
     assert all(f.verdict == "fine" for f in quality.of("velocity"))
-    assert quality.worst("joint signs") == "fine" and quality.worst("excitation") == "fine"
+    assert quality.worst("excitation") == "fine"
     assert quality.verdict == "note"
 
 
@@ -222,7 +201,7 @@ def test_kuka_is_poorly_excited(real_data: Path, tmp_path: Path) -> None:
     logs = [read_log(f"{folder / name}@3:", robot) for name in ("ident_slow_1.csv.gz", "ident_slow_2.csv.gz")]
     quality = check(robot, logs)
     excitation = one(quality, "excitation")
-    assert excitation.verdict == "problem" and excitation.numbers["condition"] > 1000
+    assert excitation.verdict == "warning" and excitation.numbers["condition"] > 1000
     assert all("*" in d["direction"] for d in excitation.numbers["directions"])
     names = set(robot.layout.names)
     words = [part.partition("*")[2] for d in excitation.numbers["directions"] for part in d["direction"].split() if "*" in part]
@@ -230,4 +209,4 @@ def test_kuka_is_poorly_excited(real_data: Path, tmp_path: Path) -> None:
     # a fit looks perfect on these records all the same
     assert one(quality, "residual").numbers["all"] < 0.03
     assert one(quality, "parameters").numbers["not_determined"] > 20
-    assert quality.worst("delay") == "fine" and quality.worst("joint signs") == "fine"
+    assert quality.worst("delay") == "fine"

@@ -1,8 +1,10 @@
-"""Checks logs before any fit: sampling, gaps, quantisation, saturation, signs, delays, and what the motion can determine.
+"""Checks logs before any fit: sampling, gaps, quantisation, saturation, delays, what the motion can determine, and whether the
+log is what it says: signs, order of columns, encoder zeros, units, mount, and the robot itself.
 
 ROBOT is a built-in name, a DH YAML, a URDF, an MJCF or a robot card; its friction and couplings are those that the logs are held
 against.  LOG is CSV (also gzipped), Parquet, NPZ, MAT, a ROS bag or MCAP; FILE@t0:t1 takes the rows with t from t0 to t1.
-Each finding is fine, a note or a problem, with what to do about it.
+Each finding is fine, not testable in this log, a note, a warning or a PROBLEM, with what to do about it.  A PROBLEM ends with exit
+code 1, and stops `identify` unless it is told --force.
 """
 
 from __future__ import annotations
@@ -12,10 +14,10 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from inertica.checks.gate import checked
 from inertica.cli.console import Answer, one_line, progress, table
 from inertica.errors import ModelWarning
 from inertica.logs.findings import Finding, Quality
-from inertica.logs.quality import check
 from inertica.logs.read import read_log
 from inertica.robot.load import load
 
@@ -29,7 +31,13 @@ inertica check arm.urdf first.csv@2:52 second.csv
 inertica check tx40 log.npz --json
 """
 
-_LOOK: Mapping[str, tuple[str, str]] = {"fine": ("fine", "green"), "note": ("note", "yellow"), "problem": ("PROBLEM", "bold red")}
+_LOOK: Mapping[str, tuple[str, str]] = {
+    "fine": ("fine", "green"),
+    "not testable": ("not testable", "dim"),
+    "note": ("note", "yellow"),
+    "warning": ("warning", "bold yellow"),
+    "problem": ("PROBLEM", "bold red"),
+}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -44,8 +52,8 @@ def run(arguments: argparse.Namespace) -> Answer:
     for sentence in dict.fromkeys(s for log in logs for s in log.warnings):
         warnings.warn(ModelWarning(sentence), stacklevel=1)
     with progress(f"checking {len(logs)} log{'s' * (len(logs) > 1)} of {robot.name}"):
-        quality = check(robot, logs)
-    return Answer(quality.document(), lambda: text(quality))
+        quality = checked(robot, logs)
+    return Answer(quality.document(), lambda: text(quality), 1 if quality.problems else 0)
 
 
 def text(quality: Quality) -> Iterator[RenderableType]:

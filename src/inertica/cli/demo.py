@@ -76,9 +76,9 @@ class Tour:
         self.seconds: dict[str, float] = {}
 
     def take(self, preset: str | None, seed: int, say: Say) -> None:
+        from inertica.checks.gate import checked
         from inertica.excitation import catalog_trajectory
         from inertica.identifiability.base import base_model
-        from inertica.logs.quality import check
         from inertica.workflow.compare import compare
         from inertica.workflow.settings import Settings
 
@@ -94,7 +94,7 @@ class Tour:
             self.logs, self.control_rate = (first, second), experiment.loop.rate
         with self._timed("check"):
             say("checking the log")
-            self.quality = check(self.robot, [first])
+            self.quality = checked(self.robot, [first])
         with self._timed("identify"):
             self.found = compare(self.robot, [first], METHODS, validate=[second], settings=Settings(), progress=say)
         self.errors = self._errors()

@@ -23,10 +23,10 @@ from inertica.estimators.registry import METHODS, PRIORS
 from inertica.identifiability.labels import INTERVAL, LABELS
 from inertica.report.numbers import number, span, tidy
 from inertica.report.style import LABEL_COLOURS
-from inertica.report.verdict import BAD, DOUBTFUL, GOOD, verdict
 from inertica.workflow.identify import identify
 from inertica.workflow.result import Result
 from inertica.workflow.settings import check_method
+from inertica.workflow.verdict import BAD, DOUBTFUL, GOOD, verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -115,7 +115,7 @@ class View:
     def document(self) -> dict[str, object]:
         judged = verdict(self.result)
         return self.result.document() | {
-            "verdict": {"level": judged.level, "sentence": judged.sentence},
+            "verdict": judged.document(),
             "files": list(self.files),
         }
 
@@ -132,7 +132,10 @@ class View:
         if result.estimate.iterations > 1:
             yield f"{result.estimate.iterations} iterations; {result.estimate.stop_reason}"
         judged = verdict(result)
-        yield Text.assemble((f"{judged.headline}. ", _VERDICT_STYLES[judged.level]), judged.sentence, "\n")
+        yield Text.assemble((f"{judged.headline}. ", _VERDICT_STYLES[judged.level]), judged.sentence)
+        yield Text.assemble(("Next: ", "bold"), judged.next, "\n")
+        if result.check:
+            yield f"check of the log: {result.check['summary']}\n"
         yield table("choices", ("subject", "decision"), [[c.subject, c.sentence] for c in result.choices])
         yield residual_table(result.residuals)
         yield from self._base()

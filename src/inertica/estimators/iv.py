@@ -82,7 +82,8 @@ class Iv(Iterated):
             if kept is None or watch.best() == watch.iterations:
                 kept = Step(solution, seen, sigma), pair
             sigma = np.maximum(found / np.sqrt(np.maximum(measured.counts(), 1.0)), 1e-9 * sigma.max())
-            following = run.follow(watch, self.stop, solution.beta, at)
+            _, R, _ = pair.factors(1.0 / sigma)
+            following = run.follow(watch, self.stop, solution.beta, at, R.T @ R)
             if following is None:
                 break
             replays, at = following

@@ -23,8 +23,11 @@ MISSED = 0.3
 NEGLIGIBLE = 0.03
 """A parameter that could not be more than this part of any joint's torque is negligible in these logs, whatever its value."""
 
+HARDLY = 0.3
+"""Relative standard deviation beyond which a parameter is hardly known (DIDIM paper: not essential)."""
+
 MANY = 1.0 / 3.0
-"""Parameters that are neither determined nor negligible beyond this part of all are worth a note."""
+"""Parameters that are hardly known beyond this part of all are worth a note."""
 
 SHOWN = 0.35
 """Parts of a direction smaller than this fraction of its largest are not named."""
@@ -58,7 +61,7 @@ def excitation(fit: PlainFit, base: BaseModel) -> Finding:
     if condition <= FAIR_CONDITION:
         return Finding("excitation", "fine", text, numbers=numbers)
     text += f"; hardly excited: {'; '.join(words for _, words in named[:3])}"
-    verdict: Verdict = "problem" if condition > POOR_CONDITION else "note"
+    verdict: Verdict = "warning" if condition > POOR_CONDITION else "note"
     advice = "add a log that moves these (inertica excite designs one); a small residual on this log alone proves nothing"
     return Finding("excitation", verdict, text, advice, numbers=numbers)
 
@@ -90,7 +93,8 @@ def parameters(fit: PlainFit, base: BaseModel) -> Finding:
     labels = [_label(bool(w), s, e) for w, s, e in zip(well, fit.sd, fit.effect, strict=True)]
     of_base = dict(zip(base.names, labels, strict=True))
     standard = {name: _standard_label(kind, name, of_base) for name, kind in base.classes().items()}
-    lost = [name for name, label in of_base.items() if label in (WEAK, "not determined")]
+    unknown = zip(base.names, labels, relative, strict=True)
+    lost = [name for name, label, r in unknown if label in (WEAK, "not determined") and r > HARDLY]
     rows = [
         {"name": name, "value": float(v), "std": float(s), "relative_std": float(r), "label": label, "relation": relation}
         for name, v, s, r, label, relation in zip(
@@ -106,7 +110,7 @@ def parameters(fit: PlainFit, base: BaseModel) -> Finding:
     )
     if lost:
         more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
-        text += f": {', '.join(lost[:MOST_NAMED])}{more}"
+        text += f"; hardly known: {', '.join(lost[:MOST_NAMED])}{more}"
     if len(lost) > MANY * base.rank:
         advice = "much of the model would rest on prior values; use a more exciting motion or keep to a prior"
         return Finding("parameters", "note", text, advice, numbers=numbers)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Verdict = Literal["fine", "note", "problem"]
-SEVERITY: Mapping[str, int] = {"fine": 0, "note": 1, "problem": 2}
+Verdict = Literal["fine", "not testable", "note", "warning", "problem"]
+SEVERITY: Mapping[str, int] = {"fine": 0, "not testable": 0, "note": 1, "warning": 2, "problem": 3}
+"""What could not be tested says nothing against a log, and nothing for it."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,8 @@ class Finding:
 
     Args:
         name: what, in a word or two.
-        verdict: fine, note (know it) or problem (act on it).
+        verdict: fine; not testable in this log; note (know it); warning (results will be worse for it); problem (the log is not what
+            it says, or no fit of it could be trusted: `identify` stops).
         text: one sentence with the numbers that matter.
         advice: what to do; empty when fine.
         log: which log; empty when it is about all of them together.
@@ -54,22 +56,28 @@ class Quality:
     @property
     def verdict(self) -> Verdict:
         """The worst of all findings."""
-        return max((f.verdict for f in self.findings), key=lambda v: SEVERITY[v], default="fine")
+        return _worst(self.findings)
+
+    @property
+    def problems(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.verdict == "problem")
 
     def of(self, name: str) -> tuple[Finding, ...]:
         """Findings of one name, one per log where it is about single logs."""
         return tuple(f for f in self.findings if f.name == name)
 
     def worst(self, name: str) -> Verdict:
-        return max((f.verdict for f in self.of(name)), key=lambda v: SEVERITY[v], default="fine")
+        return _worst(self.of(name))
 
     @property
     def sentence(self) -> str:
         """The verdict in words."""
-        by = {v: sorted({f.name for f in self.findings if f.verdict == v}) for v in ("problem", "note")}
+        by = {v: list(dict.fromkeys(f.name for f in self.findings if f.verdict == v)) for v in SEVERITY}
+        said = [f"{v}: {', '.join(by[v])}" for v in ("problem", "warning", "note", "not testable") if by[v]]
         if by["problem"]:
-            return f"problem: {', '.join(by['problem'])}" + (f"; note: {', '.join(by['note'])}" if by["note"] else "")
-        return f"usable; note: {', '.join(by['note'])}" if by["note"] else "fine"
+            return "; ".join(said)
+        word = "usable" if by["warning"] or by["note"] else "fine"
+        return "; ".join([word, *said])
 
     def document(self) -> dict[str, object]:
         """For JSON."""
@@ -77,6 +85,11 @@ class Quality:
             "robot": self.robot, "logs": list(self.logs), "verdict": self.verdict, "summary": self.sentence,
             "findings": [f.document() for f in self.findings],
         }  # fmt: skip
+
+
+def _worst(findings: Iterable[Finding]) -> Verdict:
+    worst: Verdict = max((f.verdict for f in findings), key=lambda v: SEVERITY[v], default="fine")
+    return worst if SEVERITY[worst] else "fine"
 
 
 def joint_list(numbers: list[int]) -> str:

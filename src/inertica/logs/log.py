@@ -213,6 +213,14 @@ class Log:
 
         return position_noise(self.need("q")[~self.mask])
 
+    @cached_property
+    def steps(self) -> Mapping[str, Array]:
+        """Symbol -> (n,) quantisation steps of recorded positions and torques, 0 where there are none, see `inertica.logs.noise`."""
+        from inertica.logs.noise import quantisation_step
+
+        recorded = {symbol: self.signals[symbol] for symbol in ("q", "tau") if symbol in self.signals}
+        return {symbol: np.array([quantisation_step(x) or 0.0 for x in values.T]) for symbol, values in recorded.items()}
+
     def sliced(self, t0: float = -np.inf, t1: float = np.inf) -> Log:
         """The samples whose t lies in [t0, t1]; ends beyond 1e8 s are seconds since 1970 when the clock counts from there."""
         low, high = (x - self.origin.start if self.origin.start and 1e8 < abs(x) < np.inf else x for x in (t0, t1))

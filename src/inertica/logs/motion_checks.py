@@ -1,4 +1,4 @@
-"""Checks of motion against torque in one log: standstill, recorded velocity, signs, delays."""
+"""Checks of motion against torque in one log: standstill, recorded velocity, delays."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.dynamics.engine import Engine
 from inertica.logs.delay import Delay, combined, scan
 from inertica.logs.findings import Finding, Verdict, joint_list
 from inertica.logs.motion import STANDSTILL
 from inertica.logs.plainfit import Observed
 from inertica.logs.resample import on_clock, uniform_clock
-from inertica.robot.layout import Parameters
 
 Array = NDArray[np.float64]
 
@@ -26,9 +24,6 @@ REACH, REACH_SAMPLES = 0.06, 5.0
 CLEAR_DELAY, LEAST_DELAY, LEAST_GAIN, LEAST_LEVERAGE = 3.0, 0.25, 0.9, 0.6
 """A delay counts when it is 3 standard deviations and a quarter of a sample, takes 10 % off the residual, and parameters cannot
 imitate it; or when it takes half of the residual off, which no parameter did."""
-
-CLEAR_SIGN, LEAST_SHARE = 5.0, 0.2
-"""A sign counts as wrong beyond 5 standard deviations, when what it rests on is a fifth of the torque or more."""
 
 
 def standstill(o: Observed) -> Finding:
@@ -109,85 +104,6 @@ def delays(bands: Sequence[Observed]) -> Finding:
 def _counts(d: Delay, dt: float) -> bool:
     clear = d.told and abs(d.value) > max(CLEAR_DELAY * d.sd, LEAST_DELAY * dt)
     return clear and (d.gain < 0.5 or (d.gain < LEAST_GAIN and d.leverage > LEAST_LEVERAGE))
-
-
-def signs(o: Observed, engine: Engine, prior: Parameters) -> Finding:
-    """Measured torque against the prior's gravity, and friction against velocity: both have a sign that masses do not change.
-
-    tau_j = a g_j + b (rest of the prior's rigid torque) + Fv dq_j + Fc sign(dq_j) + off is fitted joint by joint.  Wrong masses change
-    the size of a; a negative a, or friction that drives, means that torque or position counts the other way round.
-    """
-    m = o.motion
-    rigid = _rigid(prior)
-    still = np.zeros_like(m.q)
-    gravity = _torque(engine, m.q, still, still, rigid, prior.shapes)
-    rest = _torque(engine, m.q, m.dq, m.ddq, rigid, prior.shapes) - gravity
-    weight, friction, wrong = np.zeros(m.n), np.zeros(m.n), {}
-    for j in range(m.n):
-        columns = np.column_stack([gravity[:, j], rest[:, j], m.dq[:, j], np.sign(m.dq[:, j]), np.ones(len(m))])
-        W = o.reduced(columns)[o.use]
-        y = o.reduced(m.tau[:, [j]])[o.use, 0]
-        weight[j], friction[j] = _signed_shares(W, y)
-        if weight[j] < 0.0 or friction[j] < 0.0:
-            wrong[j] = "gravity" if weight[j] < 0.0 and friction[j] >= 0.0 else "friction" if weight[j] >= 0.0 else "both"
-    numbers = {"gravity": weight, "friction": friction, "joints": [j + 1 for j in wrong]}
-    if not wrong:
-        seen = [j for j in range(m.n) if weight[j] > 0.0]
-        text = (
-            f"gravity has the expected sign on {joint_list(seen)}" if seen else "no joint feels enough gravity to tell its sign"
-        )
-        return Finding("joint signs", "fine", text, numbers=numbers)
-    why = {
-        "gravity": "gravity of the model appears with the opposite sign",
-        "friction": "its friction would drive instead of brake",
-        "both": "gravity has the opposite sign and friction would drive",
-    }
-    text = "; ".join(f"joint {j + 1}: {why[kind]}" for j, kind in wrong.items())
-    advice = "torque or position of these joints counts the other way round (or the zero of the encoder is off): flip one of them"
-    return Finding("joint signs", "problem", text, advice, numbers=numbers)
-
-
-def _signed_shares(W: Array, y: Array) -> tuple[float, float]:
-    """Share of the torque that gravity and friction take, with their sign; 0 where it cannot be told."""
-    size = np.linalg.norm(W, axis=0)
-    if len(y) < 50 or not np.any(y - y.mean()):
-        return 0.0, 0.0
-    live = size > 1e-9 * max(float(size.max()), 1e-300)
-    A = W[:, live] / size[live]
-    x, *_ = np.linalg.lstsq(A, y, rcond=1e-9)
-    r = y - A @ x
-    # residuals are coloured: one independent row in ten is assumed
-    noise = np.sqrt(10.0 * float(r @ r) / max(len(y) - A.shape[1], 1))
-    sd = noise * np.sqrt(np.diag(np.linalg.pinv(A.T @ A)))
-    full, spread = np.zeros(W.shape[1]), np.full(W.shape[1], np.inf)
-    full[live], spread[live] = x, sd
-    whole = float(np.linalg.norm(y - y.mean()))
-    varying = W[:, 0] - W[:, 0].mean()
-    weight = full[0] / max(size[0], 1e-300) * float(np.linalg.norm(varying)) / whole
-    if abs(full[0]) < CLEAR_SIGN * spread[0] or abs(weight) < LEAST_SHARE:
-        weight = 0.0
-    braking = W[:, 2:4] @ (full[2:4] / np.maximum(size[2:4], 1e-300))
-    power = float(braking @ W[:, 2]) / max(float(np.linalg.norm(W[:, 2])), 1e-300) / whole
-    clear = max(abs(full[k]) / spread[k] for k in (2, 3))
-    return float(weight), power if clear > CLEAR_SIGN and abs(power) > LEAST_SHARE else 0.0
-
-
-def _rigid(prior: Parameters) -> Array:
-    """Inertial parameters of the prior, terms left out."""
-    out = np.zeros(prior.layout.size)
-    for _, where in prior.layout.bodies:
-        out[where] = prior.values[where]
-    return out
-
-
-def _torque(engine: Engine, q: Array, dq: Array, ddq: Array, chi: Array, shapes: Array) -> Array:
-    """Regressor times parameters, chunk by chunk; works with terms that have no inverse dynamics."""
-    out = np.zeros(q.shape)
-    for where, values in engine.regressor_chunks(q, dq, ddq, shapes):
-        for e, (i, k) in enumerate(engine.entries):
-            if chi[k]:
-                out[where, i] += values[e] * chi[k]
-    return out
 
 
 def _range(values: Array) -> str:

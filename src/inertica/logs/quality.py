@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -13,7 +13,6 @@ from inertica.errors import InputError
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs import determined, motion_checks, signal_checks
 from inertica.logs.findings import Finding, Quality
-from inertica.logs.flips import flipped_joint
 from inertica.logs.log import Log
 from inertica.logs.plainfit import Observed, observed, plain_fit, suggested_cutoff
 from inertica.robot.description import Description
@@ -26,12 +25,45 @@ FEWEST_ROWS = 20
 """Rows of the plain fit below which nothing is fitted."""
 
 
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """Logs with their signals looked at.
+
+    Args:
+        names: of the logs.
+        findings: of single logs, and of all together.
+        seen: name -> what a plain fit sees of the logs that are fit to be looked at.
+        engine: of the robot's layout.
+    """
+
+    names: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    seen: Mapping[str, Observed]
+    engine: Engine
+
+
 def check(description: Description, logs: Sequence[Log]) -> Quality:
-    """The quality of logs, alone and together.
+    """The quality of logs, alone and together; `inertica.checks.checked` also asks whether they are what they say.
 
     Args:
         description: the robot, with the friction and couplings that are to be identified.
         logs: recorded ones, with positions and torques.
+    """
+    looked = look(description, logs)
+    return Quality(description.name, looked.names, looked.findings)
+
+
+def look(
+    description: Description, logs: Sequence[Log], *, delays: bool = True, together: bool = True, base: BaseModel | None = None
+) -> Looked:
+    """The same with what the plain fit sees.
+
+    Args:
+        description: the robot.
+        logs: recorded ones.
+        delays: look for delays of torque, which takes two more fits of each log.
+        together: say what the logs determine.
+        base: base parameters of the description's layout, when they are there.
     """
     if not logs:
         raise InputError("there is no log to check")
@@ -40,18 +72,18 @@ def check(description: Description, logs: Sequence[Log]) -> Quality:
         if log.n != description.robot.n:
             raise InputError(f"{name} has {log.n} joints, {description.name} has {description.robot.n}")
         log.need("q"), log.need("tau")
-    base = base_model(description.layout)
+    base = base or base_model(description.layout)
     engine = Engine(description.layout)
     findings: list[Finding] = []
-    seen: list[Observed] = []
+    seen: dict[str, Observed] = {}
     with threadpool_limits(1):  # two BLAS threads make factorisations of this size many times slower
         for log, name in zip(logs, names, strict=True):
-            own, o = _alone(engine, base, description, log)
+            own, o = _alone(engine, base, description, log, delays)
             findings += [replace(f, log=name) for f in own]
-            seen += [o] if o is not None else []
-        if seen:
-            findings += _together(seen, base)
-    return Quality(description.name, names, tuple(findings))
+            seen |= {name: o} if o is not None else {}
+        if seen and together:
+            findings += _together(tuple(seen.values()), base)
+    return Looked(names, tuple(findings), seen, engine)
 
 
 def _names(logs: Sequence[Log]) -> tuple[str, ...]:
@@ -64,7 +96,9 @@ def _names(logs: Sequence[Log]) -> tuple[str, ...]:
     return tuple(f"{i + 1}: {log.origin}" for i, log in enumerate(logs))
 
 
-def _alone(engine: Engine, base: BaseModel, description: Description, log: Log) -> tuple[list[Finding], Observed | None]:
+def _alone(
+    engine: Engine, base: BaseModel, description: Description, log: Log, delays: bool
+) -> tuple[list[Finding], Observed | None]:
     """Findings about one log, and what the plain fit sees of it; None when it is not fit to be looked at."""
     usable = int(np.count_nonzero(~log.mask & np.isfinite(log.t)))
     if usable < SHORTEST:
@@ -76,7 +110,7 @@ def _alone(engine: Engine, base: BaseModel, description: Description, log: Log) 
     if dead.numbers["empty"]:
         return found, None
     cutoff = suggested_cutoff(log, base.rank)
-    o, lower, upper = (observed(engine, log, base, description.prior, factor * cutoff) for factor in (1.0, 0.5, 2.0))
+    o = observed(engine, log, base, description.prior, cutoff)
     rows = int(np.count_nonzero(o.use))
     if rows < FEWEST_ROWS:
         text = f"masks, gaps and standstill leave {rows} samples at the motion's bandwidth, too few to hold torque against motion"
@@ -90,10 +124,9 @@ def _alone(engine: Engine, base: BaseModel, description: Description, log: Log) 
     ]
     speed = motion_checks.velocity(o)
     found += [speed] if speed is not None else []
-    signs = motion_checks.signs(o, engine, description.prior)
-    if signs.verdict == "fine":
-        signs = flipped_joint(engine, base, description.prior, log, cutoff) or signs
-    found += [signs, motion_checks.delays([o, lower, upper])]
+    if delays:
+        bands = [observed(engine, log, base, description.prior, factor * cutoff) for factor in (0.5, 2.0)]
+        found.append(motion_checks.delays([o, *bands]))
     text = f"a low-pass of {cutoff:.3g} Hz for torque and regressor columns, {2 * cutoff:.3g} Hz for positions, suits this motion"
     found.append(Finding("bandwidth", "fine", text, numbers={"cutoff": cutoff}))
     return found, o

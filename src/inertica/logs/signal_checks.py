@@ -9,7 +9,7 @@ from inertica.logs.filters import Butterworth, noise_gains
 from inertica.logs.findings import Finding, Verdict, joint_list
 from inertica.logs.log import Log
 from inertica.logs.motion import Motion
-from inertica.logs.noise import position_noise, quantisation_step
+from inertica.logs.noise import position_noise
 from inertica.logs.resample import GAP, regular_intervals
 from inertica.robot.model import Robot
 
@@ -19,8 +19,8 @@ JITTER, SLOW_RATE = 0.02, 100.0
 MANY_MISSING = 0.05
 STALE, HELD_STEPS = 0.02, 1.5
 ROUGH, TOO_ROUGH = 0.05, 0.5
-NEAR_LIMIT, FLAT_RUN = 0.98, 4
-"""A torque within 2 % of its limit is at it; that many equal extreme samples in a row are a flat top."""
+NEAR_LIMIT, BEYOND_LIMIT, FLAT_RUN = 0.98, 1.5, 4
+"""A torque within 2 % of its limit is at it, unless it goes half beyond; as many equal extreme samples in a row are a flat top."""
 
 
 def sampling(log: Log) -> Finding:
@@ -63,7 +63,7 @@ def gaps(log: Log) -> Finding:
     if not said:
         return Finding("gaps", "fine", "no gaps, no masked samples", numbers=numbers)
     share = sum(masked.values()) / len(log)
-    verdict: Verdict = "problem" if missing > MANY_MISSING or share > MANY_MISSING else "note"
+    verdict: Verdict = "warning" if missing > MANY_MISSING or share > MANY_MISSING else "note"
     advice = "gaps and their neighbourhood are left out of fits; find out why the recorder lost samples"
     return Finding("gaps", verdict, "; ".join(said), advice, numbers=numbers)
 
@@ -104,7 +104,7 @@ def repeated_samples(log: Log, motion: Motion) -> Finding:
     channels: dict[str, float] = {}
     for symbol in ("q", "tau"):
         for j, column in enumerate(log.need(symbol).T):
-            step = quantisation_step(column) or 0.0
+            step = float(log.steps[symbol][j])
             if np.ptp(column[np.isfinite(column)]) == 0.0:
                 continue  # a dead channel, which has its own finding
             at_end = (column == np.nanmax(column)) | (column == np.nanmin(column))  # so has a flat top
@@ -122,7 +122,7 @@ def repeated_samples(log: Log, motion: Motion) -> Finding:
     if whole > STALE:
         text = f"{100 * whole:.3g} % of the samples repeat the one before in every channel while the robot moves"
         advice = "the recorder samples faster than its source; record at the source's rate or drop the repeats"
-        return Finding("repeated samples", "problem" if whole > 0.2 else "note", text, advice, numbers=numbers)
+        return Finding("repeated samples", "warning" if whole > 0.2 else "note", text, advice, numbers=numbers)
     if held:
         most = max(held, key=lambda name: held[name])
         text = f"{', '.join(held)} hold old values while the robot moves, {most} in {100 * held[most]:.3g} % of the samples"
@@ -139,8 +139,7 @@ def _typical_change(x: Array) -> float:
 
 def quantisation(log: Log, motion: Motion) -> Finding:
     """Steps of the positions, and what they do to accelerations after filtering."""
-    steps = np.array([quantisation_step(column) or 0.0 for column in log.need("q").T])
-    torque = np.array([quantisation_step(column) or 0.0 for column in log.need("tau").T])
+    steps, torque = log.steps["q"], log.steps["tau"]
     gain = noise_gains(motion.recipe.filter, motion.dt)[2]
     rms = np.sqrt(np.mean(motion.ddq[~motion.mask] ** 2, axis=0)) if motion.used else np.zeros(motion.n)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -155,7 +154,7 @@ def quantisation(log: Log, motion: Motion) -> Finding:
         f"positions come in steps of {_spread(steps)}; filtered{at} they leave noise of {100 * effect[worst]:.2g} % of its "
         f"rms on the acceleration of joint {worst + 1}"
     )
-    verdict: Verdict = "problem" if effect[worst] > TOO_ROUGH else "note" if effect[worst] > ROUGH else "fine"
+    verdict: Verdict = "warning" if effect[worst] > TOO_ROUGH else "note" if effect[worst] > ROUGH else "fine"
     advice = "filter more, move faster, or use the recorded velocity" if verdict != "fine" else ""
     return Finding("quantisation", verdict, text, advice, numbers=numbers)
 
@@ -166,26 +165,38 @@ def _spread(steps: Array) -> str:
 
 
 def saturation(log: Log, robot: Robot) -> Finding:
-    """Torques at their limits, and flat tops."""
+    """Torques at their limits, and flat tops.  What goes far beyond a limit is not held by it: units, then, or the model's limit."""
     tau, use = log.need("tau"), ~log.mask
     limits = np.array(robot.limits.torque)
-    share = np.array([np.mean(np.abs(x[np.isfinite(x) & use]) >= NEAR_LIMIT * lim) for x, lim in zip(tau.T, limits, strict=True)])
-    flat = np.array([_flat_share(x[np.isfinite(x) & use]) for x in tau.T])
-    numbers = {"at_limit": share, "flat_top": flat}
+    columns = [np.abs(x[np.isfinite(x) & use]) for x in tau.T]
+    most = np.array([float(x.max(initial=0.0)) for x in columns])
+    beyond = most > BEYOND_LIMIT * limits
+    share = np.array([np.mean(x >= NEAR_LIMIT * lim) for x, lim in zip(columns, limits, strict=True)])
+    share = np.where(beyond, 0.0, share)
+    flat = np.array([_flat_share(x[np.isfinite(x) & use], step) for x, step in zip(tau.T, log.steps["tau"], strict=True)])
+    numbers = {"at_limit": share, "flat_top": flat, "beyond": most / limits}
     bad = [j for j in range(log.n) if share[j] > 1e-3 or flat[j] > 0.0]
-    if not bad:
-        return Finding("saturation", "fine", "no torque sits at a limit or is cut off", numbers=numbers)
-    most = max(float(share[j]) + float(flat[j]) for j in bad)
-    text = f"the torque of {joint_list(bad)} is cut off or at its limit, in up to {100 * most:.2g} % of the samples"
-    advice = "the recorded torque is not what moved the robot there: move more gently, or mask these samples"
-    return Finding("saturation", "problem" if most > 0.01 else "note", text, advice, numbers=numbers)
+    if bad:
+        worst = max(float(share[j]) + float(flat[j]) for j in bad)
+        text = f"the torque of {joint_list(bad)} is cut off or at its limit, in up to {100 * worst:.2g} % of the samples"
+        advice = "the recorded torque is not what moved the robot there: move more gently, or mask these samples"
+        verdict: Verdict = "problem" if flat.max() > 0.01 else "warning" if worst > 0.01 else "note"
+        return Finding("saturation", verdict, text, advice, numbers=numbers)
+    if beyond.any():
+        listed = [int(j) for j in np.flatnonzero(beyond)]
+        text = (
+            f"the torque of {joint_list(listed)} goes up to {float(np.max((most / limits)[beyond])):.3g} times beyond its limit"
+        )
+        advice = "no saturation: check the unit of the torques, or the limits in the model"
+        return Finding("saturation", "note", text, advice, numbers=numbers)
+    return Finding("saturation", "fine", "no torque sits at a limit or is cut off", numbers=numbers)
 
 
-def _flat_share(x: Array) -> float:
+def _flat_share(x: Array, step: float) -> float:
     """Share of samples in flat tops: the extreme value again and again, much more often than the values next to it."""
     if len(x) < 100 or np.ptp(x) == 0.0:
         return 0.0
-    step = quantisation_step(x) or 1e-9 * float(np.ptp(x))
+    step = step or 1e-9 * float(np.ptp(x))
     total = 0
     for side in (x, -x):
         top = side >= side.max() - 0.5 * step
@@ -214,6 +225,6 @@ def limits(log: Log, robot: Robot, motion: Motion) -> Finding:
     if not said:
         return Finding("limits", "fine", "positions and velocities stay within the robot's limits", numbers=numbers)
     far = bool(outside) and bool(np.any(over[outside] > 0.25 * span[outside]))
-    verdict: Verdict = "problem" if far or (quick and fast[quick].max() > 2.0) else "note"
+    verdict: Verdict = "warning" if far or (quick and fast[quick].max() > 2.0) else "note"
     advice = "check units (degrees?), the zero of the encoders, the order of joints, and the limits in the model"
     return Finding("limits", verdict, "; ".join(said), advice, numbers=numbers)

@@ -18,7 +18,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.physical.cone import Metric, Outcome, Program, SolveError, settings_of
+from inertica.physical.cone import Metric, Outcome, Program, SolveError
+from inertica.physical.conesets import settings_of
 from inertica.physical.constraints import SIGN_MARGIN, slack
 from inertica.physical.fit import Fit
 from inertica.physical.priors import Quadratic

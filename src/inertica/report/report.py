@@ -21,9 +21,9 @@ from inertica.report.tables import (
     standard_tables,
     trust_map,
 )
-from inertica.report.verdict import verdict
 from inertica.workflow.folder import whole_file
 from inertica.workflow.result import Result
+from inertica.workflow.verdict import verdict
 
 CONTENTS = {
     "summary": "Summary", "choices": "Choices", "torque": "Torque", "residuals": "Residuals", "friction": "Friction",
@@ -76,7 +76,8 @@ def _head(result: Result) -> str:
 def _summary(result: Result, drawn: Sequence[Record]) -> str:
     judged = verdict(result)
     headline = f"<p><strong>{html.text(judged.headline)}</strong></p>"
-    box = f'<div class="verdict {judged.level}">{headline}{html.paragraph(judged.sentence)}</div>'
+    said = html.paragraph(judged.sentence) + html.paragraph(f"Next: {judged.next}.")
+    box = f'<div class="verdict {judged.level}">{headline}{said}</div>'
     labels, names = list(result.labels.values()), short_names(list(result.residuals))
     numbers = [
         ("method", result.method),
@@ -86,6 +87,8 @@ def _summary(result: Result, drawn: Sequence[Record]) -> str:
         ("condition number", number(result.estimate.condition, 3)),
         ("every link possible", "yes" if result.physically_consistent else "no"),
     ]
+    if result.check:
+        numbers.append(("check of the log", str(result.check["summary"])))
     if any(r.simulated for r in drawn):
         numbers.append(("motion", "simulated" if all(r.simulated for r in drawn) else "partly simulated"))
     parts = [box, html.facts(numbers), residual_table(result), lack_of_fit_table(result)]

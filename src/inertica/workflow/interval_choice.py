@@ -205,7 +205,7 @@ def _by_blocks(estimate: Estimate, problem: Problem, estimator: Estimator, said:
     if isinstance(estimator, Irls):
         system = _reweighted(system, estimate, huber_weights if estimator.weights == "huber" else bisquare_weights)
     short, long = block_deviations(system, said.beta, weights, (SHORT, LONG))
-    return np.maximum(short * STUDENT[SHORT] / INTERVAL, long)
+    return np.maximum(short * STUDENT[SHORT], long * STUDENT[LONG]) / INTERVAL
 
 
 def _reweighted(system: System, estimate: Estimate, function: Callable[[Array], Array]) -> System:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from inertica.errors import InerticaError
 from inertica.estimators.base import Estimate, Problem
-from inertica.estimators.loop_simulation import at_rows, replayed
+from inertica.estimators.loop_simulation import replayed
 from inertica.estimators.torque_only import torque_only
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
@@ -60,12 +60,6 @@ def own_reference(references: Sequence[Trajectory], k: int) -> Trajectory | None
     if len(references) == 1:
         return references[0]
     return references[k] if k < len(references) else None
-
-
-def later_part(motion: Motion, t0: float) -> Motion:
-    """What lies after t0, for judging; simulations must begin where the log does."""
-    rest = at_rows(motion, slice(int(np.searchsorted(motion.t, t0)), None))
-    return replace(rest, log=motion.log.sliced(t0=t0))
 
 
 def is_simulated(motion: Motion) -> bool:

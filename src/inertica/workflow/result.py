@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.load import CARD
 from inertica.robot.load import load as load_robot
-from inertica.validation.residuals import Relative, Residual
+from inertica.validation.residuals import Moving, Relative, Residual
 from inertica.workflow.choice import Choice
 from inertica.workflow.plain import plain
 from inertica.workflow.prediction import judged, predicted_torque
@@ -59,6 +59,7 @@ class Result:
         speeds: (n,) largest speed of every joint in the identification logs; empty when not known.
         check: what the check of the logs said, as a plain document; None when they were not checked.
         lack_of_fit: what tests of the residuals found, as a plain document; None when none were done.
+        gravity: how the robot is mounted and how that is known, see `Mount.document`.
     """
 
     description: Description
@@ -76,6 +77,7 @@ class Result:
     speeds: tuple[float, ...] = ()
     check: Mapping[str, Any] | None = None
     lack_of_fit: Mapping[str, Any] | None = None
+    gravity: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def std(self) -> Array:
@@ -108,7 +110,7 @@ class Result:
             log: of the same robot.
             reference: what the controller followed; the log's own columns when not given.
         """
-        return moved(self.description, self.estimate, self.recipe, log, reference)
+        return moved(self.description, self.estimate, self.recipe.for_prediction, log, reference)
 
     def predict(self, log: Log, reference: Trajectory | None = None) -> Array:
         """(M, n) torques at the samples of a log; see `motion`."""
@@ -156,6 +158,7 @@ class Result:
                 for n, v, s, r in grouped
             ],
             "sigma": list(estimate.sigma),
+            "gravity": dict(self.gravity),
             "choices": [asdict(c) for c in self.choices],
             "stop_reason": estimate.stop_reason,
             "estimate": {"settings": dict(estimate.settings), "simulations": estimate.simulations},
@@ -229,13 +232,19 @@ class Result:
             speeds=tuple(document.get("speeds", ())),
             check=document.get("check"),
             lack_of_fit=document.get("lack_of_fit"),
+            gravity=document.get("gravity", {}),
         )
 
 
 def _residual(document: Mapping[str, Any]) -> Residual:
     def relative(part: Mapping[str, Any]) -> Relative:
-        values = tuple(math.nan if x is None else float(x) for x in part["per_joint"])
-        return Relative(values, math.nan if part["all"] is None else float(part["all"]))
+        return Relative(_numbers(part["per_joint"]), math.nan if part["all"] is None else float(part["all"]))
 
     raw, filtered = relative(document["raw"]), relative(document["filtered"])
-    return Residual(raw, filtered, document["s"], document["d_tau"], document["samples"], document.get("d_q"))
+    stated = document.get("moving")
+    moving = None if stated is None else Moving(**{name: _numbers(values) for name, values in stated.items()})
+    return Residual(raw, filtered, document["s"], document["d_tau"], document["samples"], document.get("d_q"), moving)
+
+
+def _numbers(values: Sequence[float | None]) -> tuple[float, ...]:
+    return tuple(math.nan if x is None else float(x) for x in values)

@@ -149,10 +149,9 @@ def _missing(description: Description, logs: Sequence[Log], estimator: Estimator
 
 
 def _engine(problem: Problem) -> Engine:
-    """Dynamics to simulate with; loads and states of friction need all parameters, not only the base ones."""
+    """Dynamics to simulate with; states of friction need all parameters, not only the base ones."""
     layout = problem.base.layout
-    simple = not layout.memory and not any(t.needs_load for t in layout.terms)
-    return problem.engine if simple else Engine(layout)
+    return Engine(layout) if layout.memory else problem.engine
 
 
 def _settled(estimator: Estimator, problem: Problem) -> Estimator:

@@ -1,0 +1,76 @@
+"""`checked`: everything that is known against a log before it is fitted; what `inertica check` shows and `identify` obeys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from inertica.checks.plausible import Judge, Rows, with_friction
+from inertica.checks.search import findings
+from inertica.dynamics.engine import Engine
+from inertica.errors import InerticaError
+from inertica.identifiability.base import BaseModel
+from inertica.logs.findings import Finding, Quality
+from inertica.logs.log import Log
+from inertica.logs.quality import look
+from inertica.robot.description import Description
+from inertica.threads import one_thread
+
+Report = Quality
+"""What a check says; the name it has where logs are let through or stopped."""
+
+
+class CheckError(InerticaError):
+    """A log that is not what it says; the command line exits with code 1."""
+
+
+def checked(description: Description, logs: Sequence[Log], *, quick: bool = False, base: BaseModel | None = None) -> Report:
+    """Signals, motion, what the logs determine, and whether they are what they say.
+
+    Args:
+        description: the robot, with the friction and couplings that are to be identified.
+        logs: recorded ones, with positions and torques.
+        quick: leave out what `identify` finds by itself: delays, and what the logs determine.
+        base: base parameters of the description's layout, when they are there.
+    """
+    with one_thread():
+        looked = look(description, logs, delays=not quick, together=not quick, base=base)
+        free = with_friction(description)
+        engine = looked.engine if free.layout == description.layout else Engine(free.layout)
+        found: list[Finding] = []
+        for name in looked.names:
+            found += [f for f in looked.findings if f.log == name]
+            if name in looked.seen:
+                judge = Judge(engine, free.prior, Rows.of([looked.seen[name]]))
+                found += [replace(f, log=name) for f in findings(judge)]
+        found += [f for f in looked.findings if not f.log]
+    return Report(description.name, looked.names, tuple(found))
+
+
+def admitted(description: Description, logs: Sequence[Log], *, force: bool = False, base: BaseModel | None = None) -> Report:
+    """The report of logs that may be fitted; raises `CheckError` with the reasons when there is a problem and no force.
+
+    Args:
+        description: the robot.
+        logs: to be fitted.
+        force: let them through all the same.
+        base: base parameters of the description's layout, when they are there.
+    """
+    if any("q" not in log.signals for log in logs):
+        names = tuple(str(log.origin) for log in logs)
+        text = "without a recorded position nothing of the log can be held against the model"
+        return Report(description.name, names, (Finding("position", "not testable", text),))
+    report = checked(description, logs, quick=True, base=base)
+    if report.problems and not force:
+        raise CheckError(reasons(report))
+    return report
+
+
+def reasons(report: Report) -> str:
+    """Why logs are not fitted, and what to do."""
+    several = len(report.logs) > 1
+    said = [
+        f"{f'{f.log}: ' if several and f.log else ''}{f.name}: {f.text}" + (f" -> {f.advice}" if f.advice else "")
+        for f in report.problems
+    ]
+    return f"the check of the log found a problem. {'. '.join(said)}. Mend the log or the card, or use --force to fit it as it is"

@@ -1,0 +1,269 @@
+"""A fit that stays plausible: links near the model's, friction that brakes; what a log is held against.
+
+A free fit of base parameters explains some faults away, with negative inertia or with friction that drives: a joint that counts the
+other way round where no gravity acts, torques a thousand times too large.  So the standard parameters are fitted around the model's
+values, which may be off by tens of percent and a few of them by much more (Student's t with 3 degrees of freedom),
+
+    minimise  sum_j N_j log(rho_j^2 + floor_j^2) + 3 sum_k log(1 + x_k^2 / 3) + log det A + scale,
+              rho_j = |tau_j - W_j chi| / |tau_j|,   x_k = (chi_k - model_k) / spread_k,
+
+by reweighting.  A is the curvature at the minimum: its determinant is the price of parameters that the model leaves free.  `scale`
+holds the size of the links' torque against the model's.  Twice a logarithm of a probability up to a constant, the sum ranks
+hypotheses, whatever units they put the torques in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.checks.hypotheses import AS_RECORDED, Hypothesis
+from inertica.dynamics.engine import Engine
+from inertica.dynamics.equations import Equations
+from inertica.logs.plainfit import Observed
+from inertica.robot.description import Description
+from inertica.robot.friction import Coulomb, Offset, Viscous
+from inertica.robot.layout import Parameters
+
+Array = NDArray[np.float64]
+Observation = tuple[list[int], Array]
+"""The parameters one joint feels, and its regressor (M, k)."""
+
+FLOOR = 0.03
+"""Relative residual below which a joint counts as explained."""
+
+ACCURACY = 0.005
+"""Part of the largest weight that a joint holds: no sensor and no model of a smaller joint is held to more."""
+
+MOST_ROWS = 50.0
+"""Independent rows that a joint counts for at most: model errors do not average out over a longer log."""
+
+LINK_SPREAD, DRIVE_SPREAD = 0.3, 2.0
+"""Standard deviations around the model's values: of a link in parts of its mass and size, of a drive's or friction's own value."""
+
+TAILS = 3.0
+"""Degrees of freedom of the distribution around the model's values: a few may be far off, such as those of an unknown tool."""
+
+SCALE_SPREAD, SCALE_SLACK = 0.7, 0.1
+"""Standard deviation of log(torque of the links / the model's) of a joint: a factor of two, but for a tenth of its torque."""
+
+ROUNDS = 5
+INERTIAL = ("inertia", "first_moment", "mass")
+
+
+def with_friction(description: Description) -> Description:
+    """The robot with viscous and Coulomb friction and an offset wherever it has none, so that these explain what they can."""
+    names = set(description.layout.names)
+    wanted = [t for j in range(description.robot.n) for t in (Viscous(j), Coulomb(j), Offset(j))]
+    lacking = [t for t in wanted if names.isdisjoint(p.name for p in t.parameters)]
+    return description.with_terms((*description.layout.terms, *lacking)) if lacking else description
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A log thinned out to the motion's bandwidth, standstill and masked samples left out.  All (M, n), torque low-passed."""
+
+    q: Array
+    dq: Array
+    ddq: Array
+    tau: Array
+
+    @classmethod
+    def of(cls, logs: Sequence[Observed]) -> Rows:
+        parts = []
+        for o in logs:
+            rows, m = o.rows[o.use], o.motion
+            parts.append((m.q[rows], m.dq[rows], m.ddq[rows], o.reduced(m.tau)[o.use]))
+        return cls(*(np.vstack([p[k] for p in parts]) for k in range(4)))
+
+    def under(self, h: Hypothesis) -> Rows:
+        """The rows with a fault undone."""
+        return Rows(h.position(self.q), h.velocity(self.dq), h.velocity(self.ddq), h.torque(self.tau))
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A plausible fit under a hypothesis.
+
+    Args:
+        residual: (n,) relative residual of each joint.
+        overall: of all joints together.
+        score: the minimised sum; smaller is better.
+        chi: (P,) the parameters.
+    """
+
+    residual: Array
+    overall: float
+    score: float
+    chi: Array
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """How the torque of the fitted links compares with that of the model's.
+
+    Args:
+        distance: norm of the difference over the larger of both norms.
+        scale: norm of the fitted links' torque over the model's.
+        structured: 0-based joints whose torque is missed, and not because of noise.
+    """
+
+    distance: float
+    scale: float
+    structured: tuple[int, ...]
+
+
+class Judge:
+    """Fits of one set of rows under any hypothesis.
+
+    Args:
+        engine: the robot, see `with_friction`.
+        prior: what the model says.
+        rows: the log.
+    """
+
+    def __init__(self, engine: Engine, prior: Parameters, rows: Rows) -> None:
+        self.engine, self.prior, self.rows = engine, prior, rows
+        parameters = engine.layout.parameters
+        self.lower = np.array([p.lower for p in parameters])
+        self.links = np.array([p.kind in INERTIAL for p in parameters])
+        self.fixed = np.array([p.fixed for p in parameters])
+        self.spread = model_spread(prior)
+        self.counts = min(float(len(rows.q)), MOST_ROWS)
+        self._own = [[(e, k) for e, (i, k) in enumerate(engine.entries) if i == j] for j in range(engine.n)]
+
+    @property
+    def knows_links(self) -> bool:
+        """Whether the model has masses to hold the log against."""
+        return bool(np.isfinite(self.spread[self.links]).any())
+
+    @cached_property
+    def weight(self) -> float:
+        """The largest torque (rms) by which a joint holds the model's weight; it does not depend on the units of the log."""
+        still = np.zeros_like(self.rows.q)
+        W = self._observe(Rows(self.rows.q, still, still, still), AS_RECORDED)
+        return max(float(np.sqrt(np.mean(t**2))) for t in self._link_torque(W, self.prior.values).T)
+
+    def fit(self, h: Hypothesis = AS_RECORDED) -> Fit:
+        rows = self.rows.under(h)
+        W = self._observe(rows, h)
+        gain = np.ones(self.engine.n) if h.gain is None else np.abs(h.gain)
+        return self._solved(W, rows.tau, gain)
+
+    def likeness(self, fit: Fit, badly: float) -> Likeness:
+        """The fitted links beside the model's, as recorded; `badly` is the residual above which a joint counts as missed."""
+        W = self._observe(self.rows, AS_RECORDED)
+        model, found = self._link_torque(W, self.prior.values), self._link_torque(W, fit.chi)
+        sizes = float(np.linalg.norm(model)), float(np.linalg.norm(found))
+        size = np.linalg.norm(self.rows.tau, axis=0)
+        error = self.rows.tau - np.column_stack([X @ fit.chi[own] for own, X in W])
+        missed = [j for j in range(self.engine.n) if fit.residual[j] > badly and size[j] > 0.05 * size.max()]
+        distance = float(np.linalg.norm(model - found)) / max(*sizes, 1e-300)
+        return Likeness(distance, sizes[1] / max(sizes[0], 1e-300), tuple(j for j in missed if _structured(error[:, j])))
+
+    def _link_torque(self, W: Sequence[Observation], chi: Array) -> Array:
+        """(M, n) torque of the links alone."""
+        inertial = np.where(self.links, chi, 0.0)
+        return np.column_stack([X @ inertial[own] for own, X in W])
+
+    def _observe(self, rows: Rows, h: Hypothesis) -> list[Observation]:
+        if h.gravity is None:
+            entries = self.engine.regressor_entries(rows.q, rows.dq, rows.ddq, self.prior.shapes)
+            return [([k for _, k in own], entries[:, [e for e, _ in own]]) for own in self._own]
+        turned = replace(self.engine.layout, robot=self.engine.layout.robot.with_gravity(h.gravity))
+        q, dq, ddq = (list(x.T) for x in (rows.q, rows.dq, rows.ddq))
+        out = []
+        for Y in Equations(turned).regressor(q, dq, ddq, list(self.prior.shapes)):
+            own = [k for k, y in enumerate(Y) if not (np.isscalar(y) and y == 0.0)]
+            columns = [np.broadcast_to(np.asarray(Y[k], float), (len(rows.q),)) for k in own]
+            out.append((own, np.column_stack(columns) if own else np.zeros((len(rows.q), 0))))
+        return out
+
+    def _solved(self, W: Sequence[Observation], tau: Array, gain: Array) -> Fit:
+        n, P, mean = len(W), self.engine.layout.size, self.prior.values
+        size = np.sqrt(np.mean(tau**2, axis=0))
+        live = [j for j in range(n) if size[j] > 0.0]
+        spread = self._spread(W, size)
+        normal = {}
+        for j in live:
+            own, X = W[j]
+            scaled, y = X * (spread[own] / size[j]), (tau[:, j] - X @ mean[own]) / size[j]
+            normal[j] = (np.ix_(own, own), own, scaled.T @ scaled / len(y), scaled.T @ y / len(y), float(y @ y) / len(y))
+        floor = np.hypot(FLOOR, ACCURACY * self.weight * gain / np.where(size > 0.0, size, 1.0))
+        bounded = np.isfinite(self.lower) & (spread > 0.0) & ~self.links
+        lowest = np.where(bounded, self.lower - mean, 0.0) / np.where(spread > 0.0, spread, 1.0)
+        rho, x, trust = np.where(size > 0.0, 0.1, 0.0), np.zeros(P), np.ones(P)
+        for _ in range(ROUNDS):
+            A, b = np.diag(trust), np.zeros(P)
+            for j, (block, own, G, c, _) in normal.items():
+                w = self.counts / (rho[j] ** 2 + floor[j] ** 2)
+                A[block] += w * G
+                b[own] += w * c
+            x = _at_least(A, b, lowest, bounded)
+            trust = 1.0 / (1.0 + x**2 / TAILS)
+            for j, (_, own, G, c, yy) in normal.items():
+                rho[j] = np.sqrt(max(yy - 2.0 * x[own] @ c + x[own] @ G @ x[own], 0.0))
+        chi = mean + spread * x
+        score = self.counts * float(np.sum(np.log(rho[live] ** 2 + floor[live] ** 2)))
+        score += TAILS * float(np.sum(np.log1p(x**2 / TAILS))) + float(np.linalg.slogdet(A)[1]) + self._scale(W, tau, chi)
+        overall = float(np.linalg.norm(rho * size) / max(float(np.linalg.norm(size)), 1e-300))
+        return Fit(rho, overall, score, chi)
+
+    def _scale(self, W: Sequence[Observation], tau: Array, chi: Array) -> float:
+        """The price of links whose torque has another size than the model's, joint by joint."""
+        if not self.knows_links:
+            return 0.0
+        model, found = (np.linalg.norm(self._link_torque(W, v), axis=0) for v in (self.prior.values, chi))
+        slack = SCALE_SLACK * np.linalg.norm(tau, axis=0)
+        known = model + slack > 0.0
+        return float(np.sum((np.log((found + slack)[known] / (model + slack)[known]) / SCALE_SPREAD) ** 2))
+
+    def _spread(self, W: Sequence[Observation], size: Array) -> Array:
+        """(P,) that of the model; what the model says nothing about may take as much torque as there is."""
+        reach = np.zeros(self.engine.layout.size)
+        for (own, X), torque in zip(W, size, strict=True):
+            column = np.sqrt(np.mean(X**2, axis=0))
+            reach[own] = np.maximum(reach[own], np.where(column > 0.0, torque / np.where(column > 0.0, column, 1.0), 0.0))
+        return np.where(self.fixed, 0.0, np.where(np.isfinite(self.spread), self.spread, reach))
+
+
+def model_spread(prior: Parameters) -> Array:
+    """(P,) standard deviations around the model's values; infinite where it says nothing."""
+    out = np.full(prior.layout.size, np.inf)
+    for _, where in prior.layout.bodies:
+        values = prior.values[where]
+        M = float(values[9])
+        if M > 0.0:
+            gyration = np.sqrt(max(float(values[[0, 3, 5]].sum()), 0.0) / (2.0 * M))
+            size = max(float(gyration), float(np.linalg.norm(values[6:9])) / M, 1e-3)
+            out[where] = LINK_SPREAD * M * np.array([size**2] * 6 + [size] * 3 + [1.0])
+    for _, where in prior.layout.drives:
+        stated = np.abs(prior.values[where])
+        out[where] = np.where(stated > 0.0, DRIVE_SPREAD * stated, np.inf)
+    return out
+
+
+def _at_least(A: Array, b: Array, lowest: Array, bounded: NDArray[np.bool_]) -> Array:
+    """Minimum of x'Ax/2 - b'x with x >= lowest where bounded: those below are held there and the others found again."""
+    held = np.zeros(len(b), bool)
+    x = np.asarray(np.linalg.solve(A, b))
+    for _ in range(4):
+        below = bounded & ~held & (x < lowest - 1e-9)
+        if not below.any():
+            break
+        held |= below
+        free = ~held
+        x = np.where(held, lowest, 0.0)
+        x[free] = np.linalg.solve(A[np.ix_(free, free)], b[free] - A[np.ix_(free, held)] @ lowest[held])
+    return x
+
+
+def _structured(error: Array) -> bool:
+    """Whether neighbouring rows are wrong alike, as noise is not."""
+    x = error - error.mean()
+    power = float(x @ x)
+    return power > 0.0 and float(x[1:] @ x[:-1]) > 0.5 * power
