@@ -17,6 +17,7 @@ effects
     hysteresis             of the torque sensor, 5 % of the range
     lean                   of the base, 1 degree
     length                 between two joints 3 % longer than stated
+    stribeck, load         friction of the simulated robot follows another law than viscous and Coulomb, which the card states
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from inertica.robot.description import Description
 CUTOFFS = {"tx40": 15.0, "scara4": 15.0, "panda7": 10.0, "rv2sq": 15.0}
 NAMES = {
     "drift": "time", "elastic": "elasticity", "ripple": "position", "ripple-small": "position", "soft": "elasticity",
-    "hysteresis": "reversal", "lean": "tilt", "length": "length",
+    "hysteresis": "reversal", "lean": "tilt", "length": "length", "stribeck": "velocity", "load": "load",
 }  # fmt: skip
 """Effect -> the family that should name it."""
 
@@ -71,7 +72,8 @@ class Run:
 def recorded(description: Description, preset: str, effect: str, run: int) -> Log:
     """The log of one run."""
     robot = {"lean": lambda d: tilted(d, 1.0), "length": lambda d: stretched(d, 0.03)}.get(effect, lambda d: d)(description)
-    experiment = Experiment.of(robot, noise=None if preset == "none" else preset, threads=1)
+    law = effect if effect in ("stribeck", "load") else None
+    experiment = Experiment.of(robot, friction=law, noise=None if preset == "none" else preset, threads=1)
     if effect == "hysteresis":
         experiment = replace(experiment, sensors=replace(experiment.sensors, hysteresis=0.05))
     log = experiment.run(motion(description.name, run), seed=1000 * EFFECTS.index(effect) + run)[0]

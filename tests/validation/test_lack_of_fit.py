@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from inertica.experiment.effects import stretched, tilted, with_elasticity, with
 from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
 from inertica.logs.prepare import prepare
+from inertica.logs.read import read_log
 from inertica.logs.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.validation.compliance import fast_compliance
@@ -162,3 +164,15 @@ def test_rows_turned_by_a_colour_have_its_covariance() -> None:
     turned = colour.coloured(rows)
     assert np.allclose(turned @ turned.T, rows @ full @ rows.T, rtol=0.02)
     assert np.allclose(colour.between(rows.T), turned @ turned.T)
+
+
+@pytest.mark.parametrize(
+    "name", ["tx40/tx40_joint_public.csv.gz", "kuka_lwr4/ident_slow_1.csv.gz", "kuka_lwr4/ident_slow_2.csv.gz"]
+)
+def test_public_records_show_no_spring(real_data: Path, name: str) -> None:
+    """They state no loop, so that this is the only test that could alarm on them."""
+    source = real_data / name
+    (model,) = source.parent.glob("*.urdf")
+    record = read_log(source, ia.load(model))
+    found = fast_compliance((prepare(record, Recipe()),))
+    assert found.joint is None and max(found.correlation) < 0.5

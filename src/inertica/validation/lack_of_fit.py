@@ -26,7 +26,7 @@ from inertica.validation.compliance import TOGETHER, fast_compliance
 from inertica.validation.misfit_words import Case, finding, measured
 from inertica.validation.model_errors import Direction
 from inertica.validation.ripple import Harmonics, Wave, harmonics, wave_numbers
-from inertica.validation.score_tests import Scores, scores
+from inertica.validation.score_tests import Scores, scores, size_of
 
 Array = NDArray[np.float64]
 
@@ -38,6 +38,9 @@ FEWEST = 2
 
 MEDIAN = 2.0 * np.log(2.0)
 """Of a chi-square variable with two degrees of freedom."""
+
+MOST_BYTES = 2e9
+"""Rows and directions of longer records are not built."""
 
 POSITION, ELASTICITY = "position", "elasticity"
 FAMILIES = (POSITION, "velocity", "load", "time", "reversal", ELASTICITY, "tilt", "length", "delay")
@@ -133,6 +136,8 @@ def lack_of_fit(
     case, spring = Case.of(problem, estimate), _fast(problem)
     if len(replicas) < FEWEST:
         return _spring_alone(spring, case, reason or NO_REPLICAS)
+    if size_of(problem) > MOST_BYTES:
+        return _spring_alone(spring, case, "the record is too long to keep all directions in memory; state a lower cut-off")
     linear = _Linear(scores(problem, estimate), tuple(scores(p, e) for p, e in replicas))
     ripple = _ripple_test(problem, estimate, replicas)
     return _sorted_out(linear, ripple, spring, case, level)

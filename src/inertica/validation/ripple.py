@@ -23,8 +23,15 @@ Array = NDArray[np.float64]
 RATE = 250.0
 """Hz of the averages."""
 
-FEWEST_TURNS, MOST = 3.0, 200.0
-"""Ripples over the range of motion, ripples a turn: slower ones look like the dynamics, faster ones do not show at `RATE`."""
+FEWEST, MOST, MOST_SLIDING = 3.0, 200.0, 60.0
+"""Ripples over the range of motion, ripples a turn, and over the range of a sliding joint: slower ones look like the dynamics, faster
+ones do not show at `RATE`."""
+
+LONGEST = 30_000
+"""Averages of a record that are looked at, from its middle: two minutes."""
+
+AT_ONCE = 64
+"""k worked out together."""
 
 SPACING = 0.8
 """Between neighbouring k, as a part of what the range of motion can tell apart."""
@@ -61,8 +68,12 @@ def wave_numbers(problem: Problem) -> list[Array]:
     for j in range(problem.base.layout.robot.n):
         reach = max(float(np.ptp(m.q[:, j])) for m in problem.motions)
         step = 2.0 * np.pi / max(reach, 1e-12)
-        most = MOST if not problem.base.layout.robot.joints[j].prismatic else FEWEST_TURNS * step * 20.0
-        out.append(np.arange(FEWEST_TURNS * step, most, SPACING * step))
+        if problem.base.layout.robot.joints[j].prismatic:
+            out.append(np.arange(FEWEST, MOST_SLIDING, SPACING) * step if reach > 0.0 else np.zeros(0))
+        elif SPACING * step > 1.0:
+            out.append(np.arange(FEWEST * step, MOST, SPACING * step))
+        else:  # whole turns tell whole numbers apart
+            out.append(np.arange(np.ceil(FEWEST * max(step, 1.0)), MOST))
     return out
 
 
@@ -100,11 +111,22 @@ def _averaged(problem: Problem, estimate: Estimate, number: int) -> tuple[Array,
     def blocks(x: NDArray) -> NDArray:
         return x[: count * together].reshape(count, together, -1)
 
-    there = np.asarray(blocks(use).all(axis=1))
-    return blocks(motion.q).mean(axis=1), np.where(there, blocks(residual).mean(axis=1), 0.0), there
+    first = max(0, (count - LONGEST) // 2)
+    middle = slice(first, first + LONGEST)
+    there = np.asarray(blocks(use).all(axis=1))[middle]
+    return blocks(motion.q).mean(axis=1)[middle], np.where(there, blocks(residual).mean(axis=1)[middle], 0.0), there
 
 
 def _joint(joint: int, wanted: Array, records: list[tuple[Array, Array, Array, Colour | None]]) -> Harmonics:
+    """A few k at a time."""
+    parts = [_some(wanted[k : k + AT_ONCE], records) for k in range(0, max(len(wanted), 1), AT_ONCE)]
+    size = np.concatenate([part[0] for part in parts])
+    spread = np.concatenate([part[1] for part in parts]) if records[0][3] is not None else None
+    return Harmonics(joint, wanted, size, spread)
+
+
+def _some(wanted: Array, records: list[tuple[Array, Array, Array, Colour | None]]) -> tuple[Array, Array]:
+    """Amplitudes (K, 2) and their covariance (K, 2, 2)."""
     K = len(wanted)
     u, H, V = np.zeros((K, 2)), np.zeros((K, 2, 2)), np.zeros((K, 2, 2))
     for q, r, weight, colour in records:
@@ -114,8 +136,7 @@ def _joint(joint: int, wanted: Array, records: list[tuple[Array, Array, Array, C
         if colour is not None:
             V += _products(colour.coloured(wave.real) + 1j * colour.coloured(wave.imag))
     inverse = np.linalg.pinv(H, hermitian=True)
-    spread = inverse @ V @ inverse if records[0][3] is not None else None
-    return Harmonics(joint, wanted, np.einsum("kij,kj->ki", inverse, u), spread)
+    return np.einsum("kij,kj->ki", inverse, u), inverse @ V @ inverse
 
 
 def _waves(wanted: Array, q: Array) -> NDArray[np.complex128]:

@@ -29,6 +29,9 @@ Array = NDArray[np.float64]
 ABSORBED = 1e-4
 """A direction of whose square the parameters leave less than this part is theirs to explain."""
 
+PER_JOINT = 11
+"""Directions per joint, at most."""
+
 RESOLVED = 1e-9
 """Relative eigenvalue below which combinations of parameters, or of directions, count as undetermined."""
 
@@ -76,6 +79,13 @@ class Scores:
         T[:, known] -= self.H[:, known] @ _inverse(self.H[np.ix_(known, known)])
         H = T @ self.H @ T.T
         return Scores(self.directions, T @ self.u, H, T @ self.V @ T.T, self.whole)
+
+
+def size_of(problem: Problem) -> int:
+    """Bytes that the rows and directions of a problem take."""
+    n = problem.base.layout.robot.n
+    rows = sum(len(m.decimator.kept(len(m))) for m in problem.motions)
+    return 8 * rows * n * (problem.base.rank + 2 + PER_JOINT * n)
 
 
 def scores(problem: Problem, estimate: Estimate) -> Scores:
