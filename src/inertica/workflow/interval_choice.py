@@ -191,7 +191,8 @@ def neighbour_fits(logs: Sequence[Log], recipe: Recipe, problem: Problem, estima
         cutoff = min(factor * chosen.cutoff, HIGHEST * rate) if chosen.cutoff is not None else None
         decimate = None if recipe.decimate is None else factor * recipe.decimate
         ratio = None if recipe.ratio is None else max(1, round(recipe.ratio / factor))
-        other = replace(recipe, filter=replace(chosen, cutoff=cutoff), decimate=decimate, ratio=ratio)
+        reversal = None if recipe.reversal is None else recipe.reversal / factor
+        other = replace(recipe, filter=replace(chosen, cutoff=cutoff), decimate=decimate, ratio=ratio, reversal=reversal)
         out.append(free.estimate(replace(problem, motions=tuple(prepare(log, other) for log in logs))).beta)
     return out
 
