@@ -109,9 +109,7 @@ class Consistent:
         settings = {} if own is self else {"strength": own.prior.strength, "left_out": dict(self._memory.scores)}
         return replace(found, warnings=(*found.warnings, *notes), settings=settings, strategy=self)
 
-    def kept(
-        self, program: Program, fit: Fit, prior: Prior, correlation: Callable[[], float]
-    ) -> tuple[Outcome, tuple[str, ...]]:
+    def kept(self, program: Program, fit: Fit, prior: Prior, correlation: Callable[[], float]) -> tuple[Outcome, tuple[str, ...]]:
         """The constrained minimum with everything that no data touch left at the prior, and sentences on what could not be left.
 
         Args:

@@ -31,9 +31,6 @@ def standard_intervals(estimate: Estimate, problem: Problem, prior: Parameters) 
     """(P, 2) 95 % intervals of all standard parameters.
 
     Without a consistent method or a prior with a strength, parameters of which only sums are known have no limits.
-
-    Raises:
-        SolveError: an end of an interval of a consistent method was not found.
     """
     evidence, chi = estimate.evidence, estimate.chi
     if evidence is None or evidence.strategy is None or chi is None:
