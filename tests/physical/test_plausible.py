@@ -14,7 +14,9 @@ def changed(prior: Parameters, link: int, mass: float = 1.0, shift: float = 0.0)
     """The same robot with one link heavier by a factor, and its centre of mass elsewhere."""
     body = inertia.to_com(prior.link(link))
     values = np.array(prior.values)
-    values[prior.layout.link(link)] = inertia.from_com(mass * body.mass, body.com + [shift, 0.0, 0.0], mass * body.inertia)
+    values[prior.layout.link(link)] = inertia.from_com(
+        mass * body.mass, body.com + np.array([shift, 0.0, 0.0]), mass * body.inertia
+    )
     return prior.with_values(values, "identified")
 
 

@@ -152,7 +152,8 @@ def _mass_warnings(links: list[LinkMass], total: float, prior_total: float) -> l
         if low > MASS_FACTOR * link.prior or high < link.prior / MASS_FACTOR:
             why = f"and the data exclude the model's ({low:.3g} to {high:.3g} kg): is the model of this robot?"
         else:
-            why = f"and the data do not decide: state it under constraints: links: {{{k + 1}: {{mass: [least, most]}}}}, or use a prior"
+            settle = f"constraints: links: {{{k + 1}: {{mass: [least, most]}}}}"
+            why = f"and the data do not decide: state {settle}, or use a method with a prior"
         out.append(f"{link.name} comes out at {link.mass:.3g} kg, the model has {link.prior:.3g} kg, {why}")
     if prior_total > 0.0 and not 1.0 / TOTAL_FACTOR <= total / prior_total <= TOTAL_FACTOR:
         out.append(
