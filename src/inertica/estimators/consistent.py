@@ -106,7 +106,11 @@ class Consistent:
         outcome, moved = own.kept(program, fit, own.prior, lambda: self._correlation(problem))
         found = _solution(program, fit, self.believed(problem).penalty(program.reference, fit), outcome, system)
         notes = (*metric_notes(self.prior, program.reference), *moved, *self._chosen_note(own))
-        settings = {} if own is self else {"strength": own.prior.strength, "left_out": dict(self._memory.scores)}
+        settings: dict[str, object] = {}
+        if own is not self:
+            settings = {"strength": own.prior.strength, "left_out": dict(self._memory.scores)}
+        if self.strength == "mild" and self._memory.mild is not None:
+            settings["prior"] = self._memory.mild.sentence
         return replace(found, warnings=(*found.warnings, *notes), settings=settings, strategy=self)
 
     def kept(self, program: Program, fit: Fit, prior: Prior, correlation: Callable[[], float]) -> tuple[Outcome, tuple[str, ...]]:
@@ -188,7 +192,7 @@ class Consistent:
         if own is self:
             return ()
         if self._memory.mild is not None and self.strength == "mild":
-            return (self._memory.mild.sentence,)
+            return (self._memory.mild.sentence,) if self._memory.mild.weakened else ()
         scores = self._memory.scores
         best = max(min(scores.values()), 1e-300)
         more = ", ".join(f"{s:g}: {100.0 * (np.sqrt(v / best) - 1.0):.2g} %" for s, v in scores.items() if np.isfinite(v))

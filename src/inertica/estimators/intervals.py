@@ -53,8 +53,8 @@ def consistent_intervals(evidence: Evidence, problem: Problem, chi: Array, level
     # a mild prior has moved the estimate, but is not believed: the intervals are those of the fit without it, and hold the estimate
     found = profile_intervals(program, fit, penalty, program.solve(fit, penalty).chi, level=level)
     lower, upper = np.minimum(found.lower, chi), np.maximum(found.upper, chi)
-    known = found.lower == found.upper
-    return replace(found, lower=np.where(known, found.lower, lower), upper=np.where(known, found.upper, upper))
+    known = found.lower == found.upper  # by an equation, which the estimate keeps, too
+    return replace(found, lower=np.where(known, chi, lower), upper=np.where(known, chi, upper))
 
 
 def noise_intervals(estimate: Estimate, prior: Parameters) -> Array:

@@ -70,6 +70,11 @@ class Mild:
     limit: float
 
     @property
+    def weakened(self) -> bool:
+        """Whether the prior was too costly at first, which is worth a warning."""
+        return self.strength is None or (bool(self.left_out) and self.strength < (1.0 - 1e-9) * self.kappa)
+
+    @property
     def sentence(self) -> str:
         cost = f"the squares of the data rise by {self.rise:.3g} noise variances, {self.limit:.3g} would be significant"
         if self.strength is None:
