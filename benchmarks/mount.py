@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -48,11 +49,16 @@ ROBOTS = ("tx40", "rv2sq", "panda7", "jaco2", "scara4", "scara2")
 KINDS = ("identification", "validation")
 G, CUTOFF, SLOWER = 9.81, 10.0, 8.0
 ZERO_ERROR, GAIN_ERROR, PRIOR_ERROR = np.radians(0.15), 0.02, 0.3
+UR10E = "torque: {from: current, gain: [11.976, 11.976, 9.839, 10.763, 10.763, 10.763]}\n"
 RECORDS = {
-    "tx40": ("tx40.urdf", ("tx40_joint_public.csv.gz",)),
-    "kuka_lwr4": ("kuka_lwr4.urdf", ("ident_slow_1.csv.gz", "ident_slow_2.csv.gz")),
-    "ur10e": ("ur10e.urdf", ("ident_unloaded_a.csv.gz", "ident_unloaded_b.csv.gz")),
+    "tx40": ("", ("tx40_joint_public.csv.gz",)),
+    "kuka_lwr4": ("", ("ident_slow_1.csv.gz@3:25",)),
+    "kuka_lwr4 ": ("", ("ident_slow_2.csv.gz@3:25",)),
+    "ur10e": (UR10E, ("ident_unloaded_a.csv.gz@6.8:37.4", "ident_unloaded_b.csv.gz@2.0:52.1")),
+    "ur10e ": (UR10E, ("ident_loaded.csv.gz@3.2:53.3",)),
+    "ur10e  ": (UR10E, ("valid_ptp.csv.gz@7.5:44.9",)),
 }
+"""Folder -> what a card must add, and logs that are fitted together."""
 
 
 @dataclass(frozen=True)
@@ -168,15 +174,16 @@ def judged(case: str, mount: Mount, error: float) -> bool:
 
 
 def public(folder: Path) -> Iterator[tuple[str, Mount]]:
-    """The public records, each robot's unloaded ones together."""
-    for name, (model, logs) in RECORDS.items():
-        if (folder / name / model).exists():
-            description = ia.load(folder / name / model)
-            motions = []
-            for file in logs:
-                log = read_log(folder / name / file, description)
-                motions.append(prepare(log, recipe_for(min(CUTOFF, 0.2 * log.rate), log.rate, Recipe())))
-            yield name, MountSearch(description, motions, lambda _: None).mount()
+    """The public records, their windows and drive gains as their pages state them."""
+    for key, (card, logs) in RECORDS.items():
+        model = (folder / key.strip() / f"{key.strip()}.urdf").resolve()
+        with tempfile.TemporaryDirectory() as place:
+            path = Path(place) / "card.yaml"
+            path.write_text(f"model: {model}\n{card}")
+            description = ia.load(path)
+            records = [read_log(f"{model.parent / name}", description) for name in logs]
+            motions = [prepare(r, recipe_for(min(CUTOFF, 0.2 * r.rate), r.rate, Recipe())) for r in records]
+            yield f"{key.strip()} {', '.join(logs)}", MountSearch(description, motions, lambda _: None).mount()
 
 
 def main() -> None:

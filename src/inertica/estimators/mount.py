@@ -266,6 +266,27 @@ class Tilt:
         return strategy.solve(program, fit, strategy.prior.penalty(program.reference, fit)).squares
 
 
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """What fits without one block each say of that block.
+
+    Args:
+        error: squares of the prediction errors.
+        size: squares of the torque.
+        directions: (blocks, 3) gravity in each fit.
+    """
+
+    error: float
+    size: float
+    directions: Array
+
+    def spread(self, along: Array) -> Array:
+        """(2,) standard deviations of the angles along tangents in degrees, by how much they change without a block (jackknife)."""
+        count = len(self.directions)
+        angles = np.degrees(self.directions @ along.T / np.linalg.norm(self.directions, axis=1)[:, None])
+        return np.asarray(np.sqrt((count - 1) / count * np.sum((angles - angles.mean(axis=0)) ** 2, axis=0)))
+
+
 class MountData:
     """The data of a problem as factors, block by block and joint by joint.
 
@@ -324,15 +345,15 @@ class MountData:
     def _joint(self, j: int) -> Tilt:
         return Tilt(self._spread(self._joints[j], j), self.system.heavy, self.file, self.prior, self.free)
 
-    def left_out(self, weights: Array, g: Array, steps: int = 0) -> tuple[float, float]:
-        """Squares of data left out, block by block, and of their torque.
+    def left_out(self, weights: Array, g: Array, steps: int = 0) -> LeftOut:
+        """Prediction of every block by the others.
 
         Args:
             weights: (n,) 1 / sigma_j.
             g: direction.
             steps: Gauss-Newton steps by which the direction follows the data of each fit; 0 holds it.
         """
-        error = size = 0.0
+        error, size, directions = 0.0, 0.0, []
         blocks = range(len(self.factors))
         for b in blocks:
             rest = self.tilt(weights, [i for i in blocks if i != b])
@@ -340,7 +361,8 @@ class MountData:
             part = self.tilt(weights, [b])
             error += part.error(here, rest.solve(here).chi)
             size += float(part.R[:, -1] @ part.R[:, -1])
-        return error, size
+            directions.append(here)
+        return LeftOut(error, size, np.array(directions))
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,6 +387,15 @@ class LeanTest:
     def sd(self) -> float:
         """Degrees, of both angles together."""
         return float(np.sqrt(np.trace(self.covariance)))
+
+    def at_least(self, sd: Array) -> LeanTest:
+        """The same with standard deviations of at least these; noise is not all that makes parts of the data disagree."""
+        factor = np.maximum(1.0, sd / np.sqrt(np.diag(self.covariance)))
+        return replace(self, covariance=factor[:, None] * self.covariance * factor)
+
+    def probability(self, angles: Array) -> float:
+        """Of angles as large as these when there are none."""
+        return float(chi2.sf(angles @ np.linalg.solve(self.covariance, angles), 2))
 
 
 def lean_test(data: MountData, tilt: Tilt, weights: Array, g: Array) -> LeanTest | None:

@@ -90,6 +90,9 @@ def export_model(result: Result, target: str | Path, format: str | None = None) 
         notes += save_model(result.description, values, temporary, result.labels)
         if source.format == "dh":
             _comment(temporary, result)
+        if result.gravity.get("accepted"):
+            found = ", ".join(f"{x:.6g}" for x in result.description.robot.gravity)
+            notes += (f"{path.name} does not state the gravity that was found, [{found}] m/s^2 in the base frame",)
         again = _read_again(result.description, temporary)
         difference = _difference(result, again, path)
         _check_written(result, again, path)
