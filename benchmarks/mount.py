@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import inertica as ia
-from inertica.estimators.mount import between
+from inertica.estimators.tilt import between
 from inertica.excitation import Fourier, Trajectory, catalog_trajectory
 from inertica.experiment import Experiment
 from inertica.identifiability.base import BaseModel, base_model
@@ -54,6 +54,7 @@ RECORDS = {
     "tx40": ("", ("tx40_joint_public.csv.gz",)),
     "kuka_lwr4": ("", ("ident_slow_1.csv.gz@3:25",)),
     "kuka_lwr4 ": ("", ("ident_slow_2.csv.gz@3:25",)),
+    "kuka_lwr4  ": ("", ("ident_slow_1.csv.gz@3:25", "ident_slow_2.csv.gz@3:25")),
     "ur10e": (UR10E, ("ident_unloaded_a.csv.gz@6.8:37.4", "ident_unloaded_b.csv.gz@2.0:52.1")),
     "ur10e ": (UR10E, ("ident_loaded.csv.gz@3.2:53.3",)),
     "ur10e  ": (UR10E, ("valid_ptp.csv.gz@7.5:44.9",)),

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
-from inertica.estimators.mount import LeanTest, MountData, Tilt, between, compare_signs, lean_test, sphere, tangents
+from inertica.estimators.mount import LeanTest, MountData, compare_signs, lean_test
+from inertica.estimators.tilt import Tilt, between, sphere, tangents
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.identifiability.labels import INTERVAL
 from inertica.logs.motion import Motion
@@ -46,6 +47,9 @@ HALF, DOUBTFUL = 0.5, 0.8
 
 CLEAR = 20.0
 """Variances of a row, times the correlation time, by which squares must differ to tell gravity from its opposite."""
+
+ALIKE = 1e-3
+"""Share of the squares on data left out by which the opposite of gravity may do worse and still count as doing alike."""
 
 WORTHWHILE = 0.95
 """Squares of some other direction relative to the model file's below which directions are searched."""
@@ -286,15 +290,19 @@ class _Decision:
         correlation = 1.0 if test is None else test.correlation
         signs = compare_signs(self.data, tilt, home, correlation, CLEAR)
         ambiguous = ""
-        if signs.gain > CLEAR and signs.consistent:
-            there, turned = self._at(-home)
-            if self.data.left_out(there, -home).error < self.data.left_out(there, home).error:
-                home, weights, tilt = -home, there, turned
-                test = lean_test(self.data, tilt, weights, home)
+        if signs.gain > CLEAR and signs.consistent and self._hangs(home):
+            home = -home
+            weights, tilt = self._at(home)
+            test = lean_test(self.data, tilt, weights, home)
         elif signs.gain >= -CLEAR:
             ambiguous = f"whether the robot stands or hangs is not testable {SAME}"
         found = self._leaning(home, weights, tilt, test)
         return replace(found, ambiguous="; ".join(part for part in (ambiguous, self.doubt) if part))
+
+    def _hangs(self, g: Array) -> bool:
+        """Whether the opposite of g predicts data left out no worse; where only real bodies tell them apart, they do alike."""
+        weights, _ = self._at(-g)
+        return self.data.left_out(weights, -g).error <= (1.0 + ALIKE) * self.data.left_out(weights, g).error
 
     def _leaning(self, home: Array, weights: Array, tilt: Tilt, test: LeanTest | None) -> Mount:
         """At one of the two directions, with a lean when it is believed."""
@@ -312,7 +320,7 @@ class _Decision:
         if test.p >= SIGNIFICANT:
             if test.sd > KNOWN:
                 return replace(plain, sentence=f"{where}; a lean of less than {width:.1f} deg would not show in these data")
-            said = f"a lean of {size:.2f} deg (± {width:.2f}) is what noise explains (p = {test.p:.2g})"
+            said = f"a lean of {size:.2f} deg (± {width:.2f}) is not significant (p = {test.p:.2g})"
             return replace(plain, sentence=f"{where}: {said}; a turn about the vertical would not show")
         return self._tried(plain, home, weights, tilt, test)
 
