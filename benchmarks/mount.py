@@ -1,6 +1,6 @@
 """How often `identify`'s search for gravity finds a robot that hangs, lies on its side or leans, and how often it is wrong.
 
-    python benchmarks/mount.py [--robot tx40 panda7 ...] [--upright 20] [--side 4] [--hang 4] [--lean 8] [--records DIR] [--json]
+    python benchmarks/mount.py [--robot tx40 panda7 ...] [--upright 17] [--side 4] [--hang 4] [--slow 1] [--lean 8] [--records DIR] [--json]
 
 Every run simulates closed-loop logs of a catalog robot with its standard noise, mounted as the row says, and gives them to
 `MountSearch` with the catalog's upright description, whose inertial values are off by 30 % (log-normal).  Rows:
@@ -190,7 +190,7 @@ def public(folder: Path) -> Iterator[tuple[str, Mount]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--robot", nargs="+", default=ROBOTS)
-    for case, runs in {"upright": 17, "side": 4, "hang": 2, "slow": 1, "lean": 5}.items():
+    for case, runs in {"upright": 17, "side": 4, "hang": 4, "slow": 1, "lean": 8}.items():
         parser.add_argument(f"--{case}", type=int, default=runs, help="runs for each robot")
     parser.add_argument("--records", type=Path)
     parser.add_argument("--json", action="store_true")
