@@ -1,6 +1,7 @@
 """How often `identify`'s search for gravity finds a robot that hangs, lies on its side or leans, and how often it is wrong.
 
-    python benchmarks/mount.py [--robot tx40 panda7 ...] [--upright 17] [--side 4] [--hang 4] [--slow 1] [--lean 8] [--records DIR] [--json]
+    python benchmarks/mount.py [--robot tx40 panda7 ...] [--upright 17] [--side 4] [--hang 4] [--slow 1] [--lean 8]
+                                [--records DIR] [--json]
 
 Every run simulates closed-loop logs of a catalog robot with its standard noise, mounted as the row says, and gives them to
 `MountSearch` with the catalog's upright description, whose inertial values are off by 30 % (log-normal).  Rows:
