@@ -1,6 +1,7 @@
 """How often `identify`'s search for gravity finds a robot that hangs, lies on its side or leans, and how often it is wrong.
 
-    python benchmarks/mount.py [--robot tx40 panda7 ...] [--upright 20] [--side 4] [--hang 4] [--lean 8] [--records DIR] [--json]
+    python benchmarks/mount.py [--robot tx40 panda7 ...] [--upright 17] [--side 4] [--hang 4] [--slow 1] [--lean 8]
+                                [--records DIR] [--json]
 
 Every run simulates closed-loop logs of a catalog robot with its standard noise, mounted as the row says, and gives them to
 `MountSearch` with the catalog's upright description, whose inertial values are off by 30 % (log-normal).  Rows:
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
@@ -29,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import inertica as ia
-from inertica.estimators.mount import between
+from inertica.estimators.tilt import between
 from inertica.excitation import Fourier, Trajectory, catalog_trajectory
 from inertica.experiment import Experiment
 from inertica.identifiability.base import BaseModel, base_model
@@ -48,11 +50,17 @@ ROBOTS = ("tx40", "rv2sq", "panda7", "jaco2", "scara4", "scara2")
 KINDS = ("identification", "validation")
 G, CUTOFF, SLOWER = 9.81, 10.0, 8.0
 ZERO_ERROR, GAIN_ERROR, PRIOR_ERROR = np.radians(0.15), 0.02, 0.3
+UR10E = "torque: {from: current, gain: [11.976, 11.976, 9.839, 10.763, 10.763, 10.763]}\n"
 RECORDS = {
-    "tx40": ("tx40.urdf", ("tx40_joint_public.csv.gz",)),
-    "kuka_lwr4": ("kuka_lwr4.urdf", ("ident_slow_1.csv.gz", "ident_slow_2.csv.gz")),
-    "ur10e": ("ur10e.urdf", ("ident_unloaded_a.csv.gz", "ident_unloaded_b.csv.gz")),
+    "tx40": ("", ("tx40_joint_public.csv.gz",)),
+    "kuka_lwr4": ("", ("ident_slow_1.csv.gz@3:25",)),
+    "kuka_lwr4 ": ("", ("ident_slow_2.csv.gz@3:25",)),
+    "kuka_lwr4  ": ("", ("ident_slow_1.csv.gz@3:25", "ident_slow_2.csv.gz@3:25")),
+    "ur10e": (UR10E, ("ident_unloaded_a.csv.gz@6.8:37.4", "ident_unloaded_b.csv.gz@2.0:52.1")),
+    "ur10e ": (UR10E, ("ident_loaded.csv.gz@3.2:53.3",)),
+    "ur10e  ": (UR10E, ("valid_ptp.csv.gz@7.5:44.9",)),
 }
+"""Folder -> what a card must add, and logs that are fitted together."""
 
 
 @dataclass(frozen=True)
@@ -168,21 +176,22 @@ def judged(case: str, mount: Mount, error: float) -> bool:
 
 
 def public(folder: Path) -> Iterator[tuple[str, Mount]]:
-    """The public records, each robot's unloaded ones together."""
-    for name, (model, logs) in RECORDS.items():
-        if (folder / name / model).exists():
-            description = ia.load(folder / name / model)
-            motions = []
-            for file in logs:
-                log = read_log(folder / name / file, description)
-                motions.append(prepare(log, recipe_for(min(CUTOFF, 0.2 * log.rate), log.rate, Recipe())))
-            yield name, MountSearch(description, motions, lambda _: None).mount()
+    """The public records, their windows and drive gains as their pages state them."""
+    for key, (card, logs) in RECORDS.items():
+        model = (folder / key.strip() / f"{key.strip()}.urdf").resolve()
+        with tempfile.TemporaryDirectory() as place:
+            path = Path(place) / "card.yaml"
+            path.write_text(f"model: {model}\n{card}")
+            description = ia.load(path)
+            records = [read_log(f"{model.parent / name}", description) for name in logs]
+            motions = [prepare(r, recipe_for(min(CUTOFF, 0.2 * r.rate), r.rate, Recipe())) for r in records]
+            yield f"{key.strip()} {', '.join(logs)}", MountSearch(description, motions, lambda _: None).mount()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--robot", nargs="+", default=ROBOTS)
-    for case, runs in {"upright": 17, "side": 4, "hang": 2, "slow": 1, "lean": 5}.items():
+    for case, runs in {"upright": 17, "side": 4, "hang": 4, "slow": 1, "lean": 8}.items():
         parser.add_argument(f"--{case}", type=int, default=runs, help="runs for each robot")
     parser.add_argument("--records", type=Path)
     parser.add_argument("--json", action="store_true")

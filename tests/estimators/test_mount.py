@@ -14,7 +14,8 @@ from estimators.simulated import exact_motion
 from inertica.dynamics.equations import plain_regressor
 from inertica.dynamics.weight import Weight
 from inertica.estimators.base import Problem
-from inertica.estimators.mount import LeanTest, MountData, Tilt, between, compare_signs, lean_test, sphere, tangents, turned
+from inertica.estimators.mount import LeanTest, MountData, compare_signs, lean_test
+from inertica.estimators.tilt import Tilt, between, sphere, tangents, turned
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.motion import Motion
 from inertica.robot.description import Description

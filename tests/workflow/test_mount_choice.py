@@ -11,7 +11,7 @@ import pytest
 import pair
 from estimators.simulated import exact_motion
 from inertica.errors import InputError
-from inertica.estimators.mount import between
+from inertica.estimators.tilt import between
 from inertica.logs.prepare import prepare
 from inertica.logs.read import read_log
 from inertica.logs.recipe import Recipe
