@@ -1,0 +1,103 @@
+"""Friction laws chosen on simulated logs whose law is known, and what is said of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import inertica as ia
+from inertica.experiment import Experiment
+from inertica.logs.edge import lowest_edge
+from inertica.logs.log import Log
+from inertica.logs.prepare import prepare
+from inertica.logs.recipe import Recipe
+from inertica.robot.friction import Coulomb, LoadDependent, Offset, Stribeck, Viscous
+from inertica.robot.layout import Parameters
+from inertica.robot.terms import Term
+from inertica.workflow.filter_choice import candidate_cutoffs, recipe_for
+from inertica.workflow.friction_choice import FrictionSearch
+
+ROBOT = "rv2sq"
+
+
+def truth(law: str) -> Parameters:
+    """The catalog robot with one more piece of friction on every joint."""
+    robot = ia.load(ROBOT)
+    terms: list[Term] = []
+    values: dict[str, float] = {}
+    for j in range(robot.robot.n):
+        fc = robot.prior[f"Fc{j + 1}"]
+        terms += [Viscous(j), Stribeck(j, vs=0.3) if law == "stribeck" else Coulomb(j)]
+        if law == "stribeck":
+            values[f"dFs{j + 1}"] = 0.6 * fc
+        if law == "offset":
+            terms.append(Offset(j))
+            values[f"off{j + 1}"] = 0.4 * fc
+        if law == "load":
+            terms.append(LoadDependent(j, robot.prior.moments()))
+            values[f"mu{j + 1}"] = 0.15
+    others = [t for t in robot.layout.terms if not isinstance(t, Viscous | Coulomb)]
+    layout = replace(robot.layout, terms=(*others, *terms))
+    return robot.prior.on(layout).replaced(values)
+
+
+@cache
+def simulated(law: str) -> Log:
+    robot = ia.load(ROBOT)
+    experiment = replace(Experiment.of(robot, noise="low_position"), truth=truth(law))
+    (log,) = experiment.run(ia.catalog_trajectory(ROBOT).trajectory, seed=11)
+    return log
+
+
+def search(law: str) -> FrictionSearch:
+    robot, log = replace(ia.load(ROBOT), friction_stated=False), simulated(law)
+    edge = lowest_edge((log,))
+    recipe = recipe_for(max(f for f in candidate_cutoffs(log.rate) if f <= edge), log.rate, Recipe(delay=-0.5 / 1000.0))
+    return FrictionSearch(robot, [prepare(log, recipe)], lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("law", "piece", "joints"),
+    [("none more", None, 6), ("offset", Offset, 5), ("stribeck", Stribeck, 4), ("load", LoadDependent, 1)],
+)
+def test_the_law_of_the_log_is_found(law: str, piece: type[Term] | None, joints: int) -> None:
+    found, choice = search(law).run()
+    more = [t for t in found.layout.terms if isinstance(t, Offset | Stribeck | LoadDependent)]
+    if piece is None:
+        assert not more and choice.value == "joints 1, 2, 3, 4, 5, 6: viscous, Coulomb"
+    else:
+        assert len([t for t in more if isinstance(t, piece)]) >= joints
+        assert len([t for t in more if not isinstance(t, piece)]) <= 1
+    assert "were tried on every joint" in choice.sentence
+
+
+def test_every_piece_brakes() -> None:
+    """Amplitudes of the chosen pieces are not negative, offsets apart."""
+    own = search("stribeck")
+    own.run()
+    amplitudes = own.selection.amplitudes(own.chosen)
+    assert all(a >= 0.0 for k, a in zip(own.chosen, amplitudes, strict=True) if own.pieces[k].kind != "offset")
+
+
+def test_other_laws_say_what_they_would_change() -> None:
+    own = search("none more")
+    own.run()
+    changes = own.changes()
+    names = set(own.base.names) | {f"F{s}{j + 1}" for s in "vc" for j in range(6)}
+    assert all(set(change) <= names for change in changes)
+    assert all(np.isfinite(list(change.values())).all() for change in changes)
+
+
+def test_a_load_law_survives_saving(tmp_path) -> None:
+    """The moments that make the load are in the card of a result."""
+    result = ia.identify(
+        replace(ia.load(ROBOT), friction_stated=False), [simulated("load")], method="wls", quick=True, delay=-0.0005
+    )
+    laws = [t for t in result.description.layout.terms if isinstance(t, LoadDependent)]
+    assert laws
+    again = ia.Result.load(result.save(tmp_path / "result"))
+    assert [t for t in again.description.layout.terms if isinstance(t, LoadDependent)] == laws
+    assert np.allclose(again.predict(simulated("load")), result.predict(simulated("load")), rtol=1e-9, atol=1e-9, equal_nan=True)
