@@ -44,9 +44,25 @@ def test_json_has_what_the_design_promises(capsys):
 def test_everything_is_chosen_when_nothing_is_fixed(capsys):
     robot, fit, _ = files()
     document = identified(capsys, robot, fit)
-    assert [c["subject"] for c in document["choices"]] == ["filter", "delay", "friction", "method", "intervals"]
+    assert [c["subject"] for c in document["choices"]] == ["filter", "delay", "gravity", "friction", "method", "intervals"]
     assert all(c["automatic"] and c["sentence"] for c in document["choices"])
     assert set(document["residual"]) == {"identification", "hold-out"} and document["filter"]["why"]
+
+
+def test_how_the_robot_is_mounted_is_part_of_the_document(capsys, tmp_path):
+    robot, fit, _ = files()
+    found = identified(capsys, robot, fit, *QUICK, "-o", tmp_path / "out")["gravity"]
+    assert found["direction"] == [0.0, 0.0, -1.0] and found["automatic"] and found["tested"] and not found["accepted"]
+    assert len(found["lean"]) == len(found["interval"]) == 2 and found["why"]
+    assert yaml.safe_load((tmp_path / "out" / "robot.yaml").read_text())["gravity"] == [0.0, 0.0, -9.81]
+    stated = identified(capsys, robot, fit, *QUICK, "--gravity=0,0,-9.80665")["gravity"]
+    assert stated["gravity"] == [0.0, 0.0, -9.80665] and not stated["automatic"]
+
+
+@pytest.mark.parametrize("words", ["1,2", "0,0,0", "down", "1,2,x", "nan,0,1", ""])
+def test_gravity_without_a_direction_is_refused(capsys, words):
+    robot, fit, _ = files()
+    assert "gravity" in refused(capsys, "identify", robot, fit, f"--gravity={words}")
 
 
 def test_the_folder_holds_everything_and_loads_again(tmp_path, capsys):

@@ -41,7 +41,7 @@ def test_methods_share_the_choices(capsys):
     assert entry["residual"][other]["raw"]["all"] == pytest.approx(wls.residuals[other].raw.all, rel=1e-9)
     assert entry["condition"] == pytest.approx(wls.estimate.condition) and entry["failure"] is None
     assert entry["determined"] == list(wls.labels.values()).count("determined") and entry["time"] > 0.0
-    assert {c["subject"] for c in document["choices"]} == {"filter", "delay", "friction"}
+    assert {c["subject"] for c in document["choices"]} == {"filter", "delay", "gravity", "friction"}
 
 
 def test_a_method_that_fails_does_not_stop_the_others(capsys, monkeypatch):

@@ -99,7 +99,7 @@ def resting_at_the_end() -> Log:
     q, dq, ddq = (path(t, order) for order in (0, 1, 2))
     rng = np.random.default_rng(5)
     tau = Engine(robot.layout).inverse_dynamics(q, np.where(faded > 0.0, dq, 0.0), ddq, robot.prior)
-    tau = np.where(faded > 0.0, tau, tau + [0.7, -0.25]) + 0.02 * rng.normal(size=q.shape)
+    tau = np.where(faded > 0.0, tau, tau + np.array([0.7, -0.25])) + 0.02 * rng.normal(size=q.shape)
     return Log.from_arrays(t, {"q": q + 1e-6 * rng.normal(size=q.shape), "tau": tau}, log.joints)
 
 

@@ -140,6 +140,7 @@ class View:
         yield residual_table(result.residuals)
         yield from self._base()
         yield from self._standard()
+        yield f"{result.masses.sentence}\n"
         yield f"time: {', '.join(f'{stage} {seconds:.2f} s' for stage, seconds in result.time.items())}"
         if self.files:
             yield f"written: {', '.join(self.files)}"

@@ -22,7 +22,7 @@ from inertica.estimators.loop_gains import DRIVE, LoopGains, driven
 from inertica.estimators.loop_simulation import LoopSimulator, Replay
 from inertica.estimators.observe import System
 from inertica.estimators.solve import LinearSolve, Solution, Unconstrained
-from inertica.estimators.start import FromPrior, Start
+from inertica.estimators.start import FromPrior, LeastSquaresOrPrior, Start
 
 Array = NDArray[np.float64]
 
@@ -95,6 +95,9 @@ class Iterated(ABC):
         problem.require(self)
         run = ClosedLoop(self, problem, rng)
         begun = run.simulate(run.start)
+        if begun is None and isinstance(self.start, LeastSquaresOrPrior) and problem.prior is not None:
+            run.start = problem.prior_beta
+            begun = run.simulate(run.start)
         if begun is None:
             return run.failed_start(self.name)
         found = self._iterate(run, begun[0])

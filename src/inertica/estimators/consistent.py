@@ -19,7 +19,7 @@ from inertica.errors import InputError
 from inertica.estimators.base import Estimator, Problem
 from inertica.estimators.bayes import block_factors
 from inertica.estimators.least_squares import joint_sigmas
-from inertica.estimators.mild import Mild, joined, mild_strength
+from inertica.estimators.mild import Mild, correlation, joined, mild_strength
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import RESOLVED, Solution
 from inertica.identifiability.base import BaseModel
@@ -72,6 +72,7 @@ class _Memory:
     chosen: Consistent | None = None
     mild: Mild | None = None
     held: dict[bytes, Program] = field(default_factory=dict)
+    correlated: tuple[ref[Motion], float] | None = None
 
     def knows(self, problem: Problem) -> bool:
         same = self.base is problem.base and self.prior is problem.prior and self.constraints is problem.constraints
@@ -102,19 +103,24 @@ class Consistent:
 
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
         own, program, fit = self.settled(problem), self.program(problem), self.fit(system, problem)
-        outcome, moved = own.kept(program, fit, own.prior)
+        outcome, moved = own.kept(program, fit, own.prior, lambda: self._correlation(problem))
         found = _solution(program, fit, self.believed(problem).penalty(program.reference, fit), outcome, system)
         notes = (*metric_notes(self.prior, program.reference), *moved, *self._chosen_note(own))
-        settings = {} if own is self else {"strength": own.prior.strength, "left_out": dict(self._memory.scores)}
+        settings: dict[str, object] = {}
+        if own is not self:
+            settings = {"strength": own.prior.strength, "left_out": dict(self._memory.scores)}
+        if self.strength == "mild" and self._memory.mild is not None:
+            settings["prior"] = self._memory.mild.sentence
         return replace(found, warnings=(*found.warnings, *notes), settings=settings, strategy=self)
 
-    def kept(self, program: Program, fit: Fit, prior: Prior) -> tuple[Outcome, tuple[str, ...]]:
+    def kept(self, program: Program, fit: Fit, prior: Prior, correlation: Callable[[], float]) -> tuple[Outcome, tuple[str, ...]]:
         """The constrained minimum with everything that no data touch left at the prior, and sentences on what could not be left.
 
         Args:
             program: constraints and prior values, all parameters that are not fixed free.
             fit: the data.
             prior: distance and strength.
+            correlation: rows that say as much as one independent one; asked for only where held values stand against the data.
         """
         silent = untouched(program, fit)
         holding = holdable(program, silent) if self.solver in ("auto", "cone", "newton") else np.zeros_like(silent)
@@ -129,11 +135,20 @@ class Consistent:
             if not tight:
                 return found, moved_sentence(program, silent, found.chi)
             free = free or self.solve(program, fit, penalty)
-            if found.squares - free.squares <= COSTLY * fit.noise:
+            if found.squares - free.squares <= COSTLY * correlation() * fit.noise:
                 return found, moved_sentence(program, silent, found.chi)
             holding = holding & ~np.any([np.any(b.F != 0.0, axis=0) for b in tight], axis=0)
         found = free or self.solve(program, fit, penalty)
         return found, moved_sentence(program, silent, found.chi)
+
+    def _correlation(self, problem: Problem) -> float:
+        m = self._memory
+        if m.mild is not None:
+            return m.mild.kappa
+        if m.correlated is None or m.correlated[0]() is not problem.motions[0]:
+            system = System(problem)
+            m.correlated = (ref(problem.motions[0]), correlation(system, system.stacked(1.0 / joint_sigmas(system))))
+        return m.correlated[1]
 
     def _holding(self, program: Program, holding: NDArray[np.bool_]) -> Program:
         """The same with some parameters at the prior; kept for the next call."""
@@ -177,7 +192,7 @@ class Consistent:
         if own is self:
             return ()
         if self._memory.mild is not None and self.strength == "mild":
-            return (self._memory.mild.sentence,)
+            return (self._memory.mild.sentence,) if self._memory.mild.weakened else ()
         scores = self._memory.scores
         best = max(min(scores.values()), 1e-300)
         more = ", ".join(f"{s:g}: {100.0 * (np.sqrt(v / best) - 1.0):.2g} %" for s, v in scores.items() if np.isfinite(v))

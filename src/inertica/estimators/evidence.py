@@ -76,9 +76,18 @@ class Evidence:
             U, s, Vt, known, scale = self._decomposed()
             rows, c = U[:, known].T @ self.R, U[:, known].T @ self.z
             if self.scores is not None or self.stated is not None:
-                L = np.linalg.cholesky(rows @ self._covariance(Vt[known].T / s[known] / scale[:, None]) @ rows.T)
+                L = _root(rows @ self._covariance(Vt[known].T / s[known] / scale[:, None]) @ rows.T)
                 rows, c = (solve_triangular(L, x, lower=True) for x in (rows, c))
         b = len(self.z)
         R, z = np.zeros((b, b)), np.zeros(b)
         R[: len(c)], z[: len(c)] = rows, c
         return R, z
+
+
+def _root(S: Array) -> Array:
+    """L with L L' = S; of too few independent samples S loses its rank to rounding, and gets a little on its diagonal."""
+    try:
+        return np.asarray(np.linalg.cholesky(S))
+    except np.linalg.LinAlgError:
+        e, V = np.linalg.eigh(0.5 * (S + S.T))
+        return np.asarray(np.linalg.cholesky((V * np.maximum(e, 1e-9 * e[-1])) @ V.T))

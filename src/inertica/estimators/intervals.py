@@ -31,9 +31,6 @@ def standard_intervals(estimate: Estimate, problem: Problem, prior: Parameters) 
     """(P, 2) 95 % intervals of all standard parameters.
 
     Without a consistent method or a prior with a strength, parameters of which only sums are known have no limits.
-
-    Raises:
-        SolveError: an end of an interval of a consistent method was not found.
     """
     evidence, chi = estimate.evidence, estimate.chi
     if evidence is None or evidence.strategy is None or chi is None:
@@ -56,8 +53,8 @@ def consistent_intervals(evidence: Evidence, problem: Problem, chi: Array, level
     # a mild prior has moved the estimate, but is not believed: the intervals are those of the fit without it, and hold the estimate
     found = profile_intervals(program, fit, penalty, program.solve(fit, penalty).chi, level=level)
     lower, upper = np.minimum(found.lower, chi), np.maximum(found.upper, chi)
-    known = found.lower == found.upper
-    return replace(found, lower=np.where(known, found.lower, lower), upper=np.where(known, found.upper, upper))
+    known = found.lower == found.upper  # by an equation, which the estimate keeps, too
+    return replace(found, lower=np.where(known, chi, lower), upper=np.where(known, chi, upper))
 
 
 def noise_intervals(estimate: Estimate, prior: Parameters) -> Array:

@@ -6,7 +6,8 @@ the solution by -(A - A_g)^-1 s_g, to first order in the weights; the jackknife'
     std^2 = (G - 1)/G sum_g (d_g - mean d)^2,   d_g = (A - A_g)^-1 s_g.
 
 Autocovariances see noise; blocks also see a model that is wrong in different ways in different parts of the record (friction that
-drifts, say).  Twelve blocks are short enough for a usable standard deviation, five long ones see slow errors better.
+drifts, say).  Twelve blocks are short enough for a usable standard deviation; five long ones see slow errors better and are
+noisier.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ differences.  A prior that stands for geometry alone (`physical.geometry_prior`)
 
 The prior must cost no significant residual: the squares of the data may rise above those of the consistent fit without a pull by no
 more than 2 kappa sqrt(2 b) noise variances, b the number of base parameters (twice the standard deviation of what b independent
-directions leave by chance, counted in independent rows).  Where they rise by more, the strength is lowered by tens, and at the end
-the prior is given up.
+directions leave by chance, counted in independent rows) and the noise what that consistent fit leaves.  Where they rise by more,
+the strength is lowered by tens, and at the end the prior is given up.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ WEAKEST = 1e-3
 
 BLOCKS = 5
 
-ROUGH = NewtonAccuracy(good=1e-1)
+ROUGH = NewtonAccuracy(gap=1e-6, decrement=1e-8, good=1e-1)
 """Fits that are only compared need not be exact to more than a third of a standard deviation."""
 
 
@@ -70,6 +70,11 @@ class Mild:
     limit: float
 
     @property
+    def weakened(self) -> bool:
+        """Whether the prior was too costly at first, which is worth a warning."""
+        return self.strength is None or (bool(self.left_out) and self.strength < (1.0 - 1e-9) * self.kappa)
+
+    @property
     def sentence(self) -> str:
         cost = f"the squares of the data rise by {self.rise:.3g} noise variances, {self.limit:.3g} would be significant"
         if self.strength is None:
@@ -87,24 +92,30 @@ def mild_strength(solve: Consistent, problem: Problem) -> Mild:
     system = System(problem)
     weights = 1.0 / joint_sigmas(system)
     stacked = system.stacked(weights)
-    with one_thread():
-        beta = np.asarray(np.linalg.lstsq(stacked.R, stacked.z, rcond=1e-10)[0], float)
-    kappa = float(np.median(residual_times(system, beta)))
+    kappa = correlation(system, stacked)
     scores: dict[float, float] = {}
     first = 1.0
     if problem.prior is None or problem.prior.origin != GEOMETRY_ORIGIN:
         first, scores = _one_standard_error(solve, block_factors(system, BLOCKS, weights), problem, kappa)
     program, fit = solve.program(problem), solve.fit(stacked, problem)
     least = program.solve(fit, Euclidean().penalty(program.reference, fit)).squares
+    noise = fit.noise * (stacked.rest**2 + least) / max(stacked.rest**2, 1e-300)
     limit, rise, strength = 2.0 * kappa * float(np.sqrt(2.0 * problem.base.rank)), 0.0, first
     while strength >= WEAKEST * min(kappa, first):
         candidate = solve.with_strength(strength)
-        found, _ = candidate.kept(program, fit, candidate.prior)
-        rise = (found.squares - least) / fit.noise
+        found, _ = candidate.kept(program, fit, candidate.prior, lambda: kappa)
+        rise = (found.squares - least) / noise
         if rise <= limit:
             return Mild(strength, kappa, scores, rise, limit)
         strength = 0.1 * strength
     return Mild(None, kappa, scores, rise, limit)
+
+
+def correlation(system: System, stacked: Stacked) -> float:
+    """Median over the joints of the correlation time of the residuals of plain least squares, in rows."""
+    with one_thread():
+        beta = np.asarray(np.linalg.lstsq(stacked.R, stacked.z, rcond=1e-10)[0], float)
+    return float(np.median(residual_times(system, beta)))
 
 
 def _one_standard_error(
@@ -124,7 +135,7 @@ def _one_standard_error(
     doubt = np.std(errors - errors[best], axis=1, ddof=1) * np.sqrt(len(blocks))
     allowed = [f for f, total, d in zip(FACTORS, totals, doubt, strict=True) if total - totals[best] <= d]
     strengths = (float(f * kappa) for f in FACTORS)
-    return max(1.0, *allowed) * kappa, dict(zip(strengths, map(float, totals), strict=True))
+    return float(max(1.0, *allowed)) * kappa, dict(zip(strengths, map(float, totals), strict=True))
 
 
 def joined(parts: Sequence[Stacked]) -> Stacked:

@@ -207,7 +207,7 @@ class Barrier:
             J = np.einsum("ik,ikab->iab", x[columns], maps) + constant
             e, V = np.linalg.eigh(J)
             root = np.swapaxes(V / np.sqrt(np.maximum(e, 1e-300))[:, None, :], -1, -2)
-            turned = np.einsum("iab,ikbc,idc->ikad", root, maps, root, optimize=True)
+            turned = root[:, None] @ maps @ np.swapaxes(root, -1, -2)[:, None]
             slopes = np.einsum("ikaa->ik", turned)
             flat = turned.reshape(*turned.shape[:2], -1)
             curves = flat @ flat.transpose(0, 2, 1)
@@ -232,7 +232,7 @@ class Barrier:
         for columns, maps, constant in self.matrices:
             e, V = np.linalg.eigh(np.einsum("ik,ikab->iab", x[columns], maps) + constant)
             root = np.swapaxes(V / np.sqrt(np.maximum(e, 1e-300))[:, None, :], -1, -2)
-            turned = np.einsum("iab,ikbc,idc->ikad", root, maps, root, optimize=True)
+            turned = root[:, None] @ maps @ np.swapaxes(root, -1, -2)[:, None]
             for c, part in zip(columns, turned, strict=True):
                 block = np.zeros((part[0].size, len(x)))
                 block[:, c] = part.reshape(len(c), -1).T

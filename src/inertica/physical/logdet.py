@@ -170,7 +170,11 @@ class _Newton:
         """Newton step and gradient; with the exact second derivatives of the prior where all together curve upwards."""
         free, scale, B = self.program.free, self.program.scale, self.chart.B
         chi, units = self._chi(y), np.outer(scale, scale)
-        g, Hb = self.penalty.gradient(chi)[free] * scale, np.zeros((len(scale),) * 2)
+        if isinstance(self.penalty, ConePenalty):
+            (gradient,), (hessian,) = self.penalty.derivatives(chi[None])
+        else:
+            gradient, hessian = self.penalty.gradient(chi), self.penalty.hessian(chi)
+        g, Hb = gradient[free] * scale, np.zeros((len(scale),) * 2)
         if barrier is not None:
             gb, Hb = barrier.derivatives(self.chart.x(y))
             g, Hb = g + weight * gb, weight * Hb
@@ -183,7 +187,7 @@ class _Newton:
             step = _definite_step(slope, curved(self.penalty.exact_hessian(chi)))
             if step is not None:
                 return step, slope
-        return newton_step(slope, curved(self.penalty.hessian(chi))), slope
+        return newton_step(slope, curved(hessian)), slope
 
     def _start(self) -> Array:
         """The prior in scaled variables; a point inside the constraints near it when it breaks an equation or its own domain."""

@@ -3,7 +3,7 @@
 A parameter is untouched when a change by its whole size moves the data by less than `SILENT` standard deviations of one row.  It is
 held at its prior value unless a statement about it is broken there (a prior that is no possible body, a stated mass): then it
 has to move, and a sentence says so.  Held values may also stand against the data through a body they share (the inertia about one
-axis is known, those about the others are not): where that costs the data anything, they are let go, and that is said, too.
+axis is known, those about the others are not): where that costs a significant residual, they are let go, and that is said, too.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Mask = NDArray[np.bool_]
 SILENT = 1e-6
 """Standard deviations of a row."""
 
-COSTLY = 1e-2
-"""Noise variances by which the squares of the data may rise for held values: a tenth of a standard deviation."""
+COSTLY = 3.84
+"""Noise variances of independent rows by which the squares of the data may rise for held values: more is significant at 5 %."""
 
 
 def untouched(program: Program, fit: Fit) -> Mask:

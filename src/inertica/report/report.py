@@ -86,6 +86,7 @@ def _summary(result: Result, drawn: Sequence[Record]) -> str:
         ("determined alone", f"{labels.count('determined')} of {len(labels)}"),
         ("condition number", number(result.estimate.condition, 3)),
         ("every link possible", "yes" if result.physically_consistent else "no"),
+        ("total mass", f"{result.masses.total:.3g} kg (model {result.masses.prior_total:.3g} kg)"),
     ]
     if result.check:
         numbers.append(("check of the log", str(result.check["summary"])))

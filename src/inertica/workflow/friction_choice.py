@@ -69,8 +69,11 @@ VISCOUS, COULOMB, OFFSET, STRIBECK, SATURATING, LOAD = "viscous", "Coulomb", "of
 SHAPED = (STRIBECK, SATURATING)
 SYMBOLS = {VISCOUS: "Fv", COULOMB: "Fc", OFFSET: "off", STRIBECK: "dFs", SATURATING: "Fw", LOAD: "mu"}
 
-ODDS, UNLIKELY = 10.0, 0.1
+ODDS, UNLIKELY = 30.0, 0.1
 """Odds against a piece before data are seen, and the weight below which a law that was not taken is forgotten."""
+
+RIVALS = (OFFSET, STRIBECK, LOAD)
+"""Pieces whose absence would be felt by the others; a saturating one takes over what Coulomb friction means."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,7 @@ class FrictionSearch:
         for piece, k in self._runners_up(chosen):
             z = self.selection.gain(chosen, k).z
             weight = 1.0 / (1.0 + ODDS * np.exp(-0.5 * z**2))
-            if weight > UNLIKELY and (z > 0.0 or piece.kind == OFFSET):
+            if piece.kind in RIVALS and weight > UNLIKELY and (z > 0.0 or piece.kind == OFFSET):
                 out.append(_difference(self._named_fit([*chosen, k]), before, float(np.sqrt(weight))))
         for k in [k for k in chosen if self.pieces[k].kind in SHAPED]:
             rest = [c for c in chosen if c != k]

@@ -339,6 +339,9 @@ class _Identification:
         estimate = estimator.estimate(problem)
         if not estimate.iterations:  # the start itself
             raise InerticaError(f"{estimator.name}: {estimate.warnings[-1]}")
+        if "prior" in estimate.settings:
+            at = next(i for i, c in enumerate(self.choices) if c.subject == "method")
+            self.choices[at] = replace(self.choices[at], sentence=f"{self.choices[at].sentence}; {estimate.settings['prior']}")
         return estimate
 
     def _stated(
@@ -419,6 +422,7 @@ class _Identification:
             )
         if negative := result.negative():
             self.warnings.append(f"negative where only positive values are possible: {', '.join(negative)}")
+        self.warnings += result.masses.warnings
         moved = [log.signals["q"] for log in self.logs if "q" in log.signals]
         still = [j + 1 for j in range(self.description.robot.n) if moved and all(np.ptp(q[:, j]) < 1e-3 for q in moved)]
         if still:

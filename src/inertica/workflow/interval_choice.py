@@ -45,11 +45,8 @@ from inertica.workflow.self_application import Replicas, replicas
 
 Array = NDArray[np.float64]
 
-SHORT, LONG = 12, 5
-"""Blocks of the record that are left out in turn."""
-
-STUDENT = {SHORT: 2.201, LONG: 2.776}
-"""97.5 % points of Student's distribution with one degree of freedom less than blocks."""
+BLOCKS, STUDENT = 12, 2.201
+"""Blocks of the record that are left out in turn, and the 97.5 % point of Student's distribution with 11 degrees of freedom."""
 
 DISTRUSTED = 0.5
 """Share of a correction that counts as uncertain."""
@@ -191,7 +188,8 @@ def neighbour_fits(logs: Sequence[Log], recipe: Recipe, problem: Problem, estima
         cutoff = min(factor * chosen.cutoff, HIGHEST * rate) if chosen.cutoff is not None else None
         decimate = None if recipe.decimate is None else factor * recipe.decimate
         ratio = None if recipe.ratio is None else max(1, round(recipe.ratio / factor))
-        other = replace(recipe, filter=replace(chosen, cutoff=cutoff), decimate=decimate, ratio=ratio)
+        reversal = None if recipe.reversal is None else recipe.reversal / factor
+        other = replace(recipe, filter=replace(chosen, cutoff=cutoff), decimate=decimate, ratio=ratio, reversal=reversal)
         out.append(free.estimate(replace(problem, motions=tuple(prepare(log, other) for log in logs))).beta)
     return out
 
@@ -204,8 +202,7 @@ def _by_blocks(estimate: Estimate, problem: Problem, estimator: Estimator, said:
     weights = np.ones(system.n) if isinstance(estimator, Ols) else 1.0 / np.maximum(estimate.sigma, 1e-300)
     if isinstance(estimator, Irls):
         system = _reweighted(system, estimate, huber_weights if estimator.weights == "huber" else bisquare_weights)
-    short, long = block_deviations(system, said.beta, weights, (SHORT, LONG))
-    return np.maximum(short * STUDENT[SHORT], long * STUDENT[LONG]) / INTERVAL
+    return block_deviations(system, said.beta, weights, (BLOCKS,))[0] * STUDENT / INTERVAL
 
 
 def _reweighted(system: System, estimate: Estimate, function: Callable[[Array], Array]) -> System:

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
-from inertica.estimators.mount import LeanTest, MountData, Tilt, between, compare_signs, lean_test, sphere, tangents
+from inertica.estimators.mount import LeanTest, MountData, compare_signs, lean_test
+from inertica.estimators.tilt import Tilt, between, sphere, tangents
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.identifiability.labels import INTERVAL
 from inertica.logs.motion import Motion
@@ -38,11 +39,17 @@ KNOWN, SMALLEST = 1.0, 0.25
 FAR = 10.0
 """Degrees from which it is another mount and not a lean."""
 
-HALF = 0.5
-"""Residual on data left out, relative to that of the model file's mount, at which another one is believed."""
+NEAR_AXIS, WILD = 30.0, 30.0
+"""Degrees from an axis of the base within which it may stand for a direction; standard deviation above which none is stated."""
+
+HALF, DOUBTFUL = 0.5, 0.8
+"""Residual on data left out, relative to that of the model file's mount, at which another one is believed, and mentioned."""
 
 CLEAR = 20.0
 """Variances of a row, times the correlation time, by which squares must differ to tell gravity from its opposite."""
+
+ALIKE = 1e-3
+"""Share of the squares on data left out by which the opposite of gravity may do worse and still count as doing alike."""
 
 WORTHWHILE = 0.95
 """Squares of some other direction relative to the model file's below which directions are searched."""
@@ -52,6 +59,11 @@ DIRECTIONS, STARTS = 20, 3
 
 TURNS = np.radians(20.0)
 """Travel of a vertical first axis below which a lean is an encoder offset of the next joint."""
+
+
+SAME = (
+    "with these data, in which both give nearly the same torques (slow motion, or axes along gravity); the model file's is kept"
+)
 
 
 @dataclass(frozen=True)
@@ -147,12 +159,16 @@ class MountSearch:
 
     def run(self) -> tuple[Description, Choice, Mount]:
         self.say("gravity: testing how the robot is mounted")
-        with one_thread():
-            mount = self.mount()
+        mount = self.mount()
         found = self.description.with_gravity(mount.gravity) if mount.accepted else self.description
         return found, mount.choice, mount
 
     def mount(self) -> Mount:
+        """The mount alone."""
+        with one_thread():  # factorisations are small
+            return self._mount()
+
+    def _mount(self) -> Mount:
         if not self.file.any():
             return self._kept("the model file has no gravity, so how the robot is mounted is not testable")
         assumed, added = with_offsets(assumed_friction(self.description))
@@ -183,6 +199,7 @@ class _Decision:
         self.search, self.data, self.file = search, data, search.file
         self.size = float(np.linalg.norm(self.file))
         self.weights, self.tilt = self._at(self.file)
+        self.doubt = ""
 
     def mount(self) -> Mount:
         far = self._far()
@@ -209,23 +226,48 @@ class _Decision:
         best, _ = tilt.newton(best)
         if self._aside(best) <= FAR:
             return None
-        used, size = self.data.left_out(weights, best)
-        before = min(self.data.left_out(weights, g)[0] for g in (self.file, -self.file))
-        if used > HALF**2 * before:
-            return None
+        found = self.data.left_out(weights, best)
+        before = min(self.data.left_out(weights, g).error for g in (self.file, -self.file))
+        if found.error <= HALF**2 * before:
+            return self._elsewhere(weights, tilt, best, before)
+        if found.error <= DOUBTFUL**2 * before:
+            self.doubt = (
+                f"gravity along {listed(best / self.size)} of the base would lower the residual on data left out from "
+                f"{_percent(before, found.size)} to {_percent(found.error, found.size)} %, which is not enough to believe it: "
+                "state gravity in the card if the robot is mounted so"
+            )
+        return None
+
+    def _elsewhere(self, weights: Array, tilt: Tilt, best: Array, before: float) -> Mount:
+        """Another side up: which way gravity pulls, whether it is an axis of the base, and the words."""
         test = lean_test(self.data, tilt, weights, best)
         best, ambiguous = self._signed(tilt, best, 1.0 if test is None else test.correlation)
-        residuals = (float(np.sqrt(before / size)), float(np.sqrt(used / size)))
-        spread = "" if test is None else f" (± {INTERVAL * test.sd:.1f} deg)"
+        best, test = self._squared(weights, tilt, best, before)
+        found = self.data.left_out(weights, best)
+        spread = (
+            f"± {INTERVAL * test.sd:.1f} deg" if test is not None and test.sd < WILD else "one of its angles is not determined"
+        )
         sentence = (
-            f"the robot is mounted otherwise than its model file says: gravity points along {listed(best / self.size)} of the base"
-            f"{spread}, {between(best, self.file):.0f} deg away; the residual on data left out falls from "
-            f"{100 * residuals[0]:.3g} to {100 * residuals[1]:.3g} %"
+            f"the robot is mounted otherwise than its model file says: gravity points along {listed(best / self.size)} of the base "
+            f"({spread}), {between(best, self.file):.0f} deg away; the residual on data left out falls from "
+            f"{_percent(before, found.size)} to {_percent(found.error, found.size)} %"
         )
-        found = Mount(
-            vector(best), vector(self.file), sentence, tested=True, accepted=True, ambiguous=ambiguous, residuals=residuals
-        )
-        return found if test is None else replace(found, **_angles(np.zeros(2), test))
+        residuals = (float(np.sqrt(before / found.size)), float(np.sqrt(found.error / found.size)))
+        options = {"tested": True, "accepted": True, "ambiguous": ambiguous, "residuals": residuals}
+        filled = {} if test is None else _angles(np.zeros(2), test)
+        return Mount(vector(best), vector(self.file), sentence, **options, **filled)  # type: ignore[arg-type]
+
+    def _squared(self, weights: Array, tilt: Tilt, g: Array, before: float) -> tuple[Array, LeanTest | None]:
+        """The nearest axis of the base where the data do not tell g from it: walls and ceilings are square to floors."""
+        axis = np.zeros(3)
+        k = int(np.argmax(np.abs(g)))
+        axis[k] = self.size * np.sign(g[k])
+        if between(g, axis) <= NEAR_AXIS:
+            test = lean_test(self.data, tilt, weights, axis)
+            told = test is not None and test.p < SIGNIFICANT and test.sd < KNOWN
+            if not told and self.data.left_out(weights, axis).error <= HALF**2 * before:
+                return axis, test
+        return g, lean_test(self.data, tilt, weights, g)
 
     def _aside(self, g: Array) -> float:
         """Degrees to the nearer of the model file's gravity and its opposite."""
@@ -239,7 +281,7 @@ class _Decision:
         if signs.gain < -CLEAR:
             return g, ""
         same = g if g @ self.file >= 0.0 else -g
-        return same, f"that it is not along {listed(-same / self.size)} cannot be told from these data: {SLOW}"
+        return same, f"that it is not along {listed(-same / self.size)} is not testable {SAME}"
 
     def _near(self) -> Mount:
         """Upright or hanging, with a lean or without."""
@@ -248,33 +290,37 @@ class _Decision:
         correlation = 1.0 if test is None else test.correlation
         signs = compare_signs(self.data, tilt, home, correlation, CLEAR)
         ambiguous = ""
-        if signs.gain > CLEAR and signs.consistent:
-            there, turned = self._at(-home)
-            if self.data.left_out(there, -home)[0] < self.data.left_out(there, home)[0]:
-                home, weights, tilt = -home, there, turned
-                test = lean_test(self.data, tilt, weights, home)
+        if signs.gain > CLEAR and signs.consistent and self._hangs(home):
+            home = -home
+            weights, tilt = self._at(home)
+            test = lean_test(self.data, tilt, weights, home)
         elif signs.gain >= -CLEAR:
-            ambiguous = f"whether gravity pulls this way or the opposite one cannot be told from these data: {SLOW}"
+            ambiguous = f"whether the robot stands or hangs is not testable {SAME}"
         found = self._leaning(home, weights, tilt, test)
-        return replace(found, ambiguous=ambiguous)
+        return replace(found, ambiguous="; ".join(part for part in (ambiguous, self.doubt) if part))
+
+    def _hangs(self, g: Array) -> bool:
+        """Whether the opposite of g predicts data left out no worse; where only real bodies tell them apart, they do alike."""
+        weights, _ = self._at(-g)
+        return self.data.left_out(weights, -g).error <= (1.0 + ALIKE) * self.data.left_out(weights, g).error
 
     def _leaning(self, home: Array, weights: Array, tilt: Tilt, test: LeanTest | None) -> Mount:
         """At one of the two directions, with a lean when it is believed."""
-        hangs = home @ self.file < 0.0
+        hangs = bool(home @ self.file < 0.0)
         where = "the opposite way to the model file's: the robot hangs" if hangs else "as the model file has it"
         plain = Mount(vector(home), vector(self.file), where, tested=test is not None, accepted=hangs)
-        if test is None:
-            return replace(plain, sentence=f"{where}; a lean is not testable with this motion")
-        plain = replace(plain, **_angles(test.angles, test))
-        size, width = float(np.linalg.norm(test.angles)), INTERVAL * test.sd
         if not self.search.turning():
             which = min(2, self.search.description.robot.n)
             why = f"a lean cannot be told from an encoder offset of joint {which}, since the first axis does not turn vertically"
             return replace(plain, sentence=f"{where}; {why}")
+        if test is None:
+            return replace(plain, sentence=f"{where}; a lean is not testable with this motion")
+        plain = replace(plain, **_angles(test.angles, test))
+        size, width = float(np.linalg.norm(test.angles)), INTERVAL * test.sd
         if test.p >= SIGNIFICANT:
             if test.sd > KNOWN:
                 return replace(plain, sentence=f"{where}; a lean of less than {width:.1f} deg would not show in these data")
-            said = f"a lean of {size:.2f} deg (± {width:.2f}) is what noise explains (p = {test.p:.2g})"
+            said = f"a lean of {size:.2f} deg (± {width:.2f}) is not significant (p = {test.p:.2g})"
             return replace(plain, sentence=f"{where}: {said}; a turn about the vertical would not show")
         return self._tried(plain, home, weights, tilt, test)
 
@@ -286,29 +332,30 @@ class _Decision:
         again = lean_test(self.data, there, own, leaning) or test
         along = tangents(home)
         angles = np.degrees(np.arctan2(along @ leaning, home @ leaning / self.size))
-        error, total = self.data.left_out(own, leaning, steps=2)
-        before, _ = self.data.left_out(own, home)
+        with_it, without = self.data.left_out(own, leaning, steps=2), self.data.left_out(own, home)
+        again = replace(again, tangents=along).at_least(with_it.spread(along))
+        again = replace(again, p=max(test.p, again.probability(angles)))
         doubts = [
             f"it is known to ± {INTERVAL * again.sd:.1f} deg only" if again.sd >= KNOWN else "",
             f"it is smaller than {SMALLEST:g} deg" if size <= SMALLEST else "",
-            "it does not lower the error on data left out" if error >= before else "",
-            "the residual on data left out does not fall by half" if size > FAR and error > HALF**2 * before else "",
+            "parts of the data disagree about it" if again.p >= SIGNIFICANT else "",
+            "it does not lower the error on data left out" if with_it.error >= without.error else "",
+            "the residual on data left out does not fall by half"
+            if size > FAR and with_it.error > HALF**2 * without.error
+            else "",
         ]
-        residuals = (float(np.sqrt(before / total)), float(np.sqrt(error / total)))
-        found = replace(plain, residuals=residuals, **_angles(angles, replace(again, tangents=along, p=test.p)))
+        residuals = (float(np.sqrt(without.error / without.size)), float(np.sqrt(with_it.error / with_it.size)))
+        found = replace(plain, residuals=residuals, **_angles(angles, again))
         said = f"gravity tilted by {size:.2f} deg (± {INTERVAL * again.sd:.2f})"
         if any(doubts):
             because = ", ".join(d for d in doubts if d)
-            return replace(found, sentence=f"{plain.sentence}; {said} would fit better (p = {test.p:.1g}), but {because}")
+            return replace(found, sentence=f"{plain.sentence}; {said} would fit better (p = {again.p:.1g}), but {because}")
         towards = ", ".join(f"{a:.2f} deg towards {name}" for a, name in zip(angles, _names(along), strict=True))
         sentence = (
-            f"{plain.sentence if plain.accepted else 'the base leans'}: {said} from the model file's ({towards}; p = {test.p:.1g}); "
+            f"{plain.sentence if plain.accepted else 'the base leans'}: {said} from the model file's ({towards}; p = {again.p:.1g}); "
             f"the residual on data left out falls from {100 * residuals[0]:.3g} to {100 * residuals[1]:.3g} %"
         )
         return replace(found, gravity=vector(leaning), accepted=True, sentence=sentence)
-
-
-SLOW = "in slow motion both explain the same torques, the model file's is kept"
 
 
 def with_offsets(description: Description) -> tuple[Description, frozenset[str]]:
@@ -321,6 +368,10 @@ def with_offsets(description: Description) -> tuple[Description, frozenset[str]]
 def listed(v: ArrayLike) -> str:
     """A vector in round brackets."""
     return "(" + ", ".join(f"{float(x) + 0.0:.4g}" if abs(x) >= 5e-4 else "0" for x in np.asarray(v, float)) + ")"
+
+
+def _percent(error: float, size: float) -> str:
+    return f"{100.0 * np.sqrt(error / max(size, 1e-300)):.3g}"
 
 
 def _names(along: Array) -> tuple[str, ...]:

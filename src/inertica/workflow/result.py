@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK
 from inertica.logs.log import Log
 from inertica.logs.motion import Motion
 from inertica.logs.recipe import Recipe
+from inertica.physical.plausible import MassSummary, mass_summary
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.load import CARD
@@ -97,7 +99,14 @@ class Result:
     def negative(self) -> list[str]:
         """Drive and friction parameters on the wrong side of their sign constraint."""
         listed = zip(self.parameters.layout.parameters, self.parameters.values, strict=True)
-        return [p.name for p, value in listed if p.kind not in ("inertia", "mass") and value < p.lower - 1e-12]
+        out = [p.name for p, value in listed if p.kind not in ("inertia", "mass") and value < p.lower - 1e-12]
+        sums = [row for term in self.parameters.layout.terms for row in term.inequalities]
+        return out + [" + ".join(row) for row in sums if sum(c * self.parameters[name] for name, c in row.items()) < -1e-12]
+
+    @cached_property
+    def masses(self) -> MassSummary:
+        """Masses and centres of mass beside those of the model and the shapes of its links."""
+        return mass_summary(self.parameters, self.description.prior, self.intervals, self.description.source)
 
     def reference(self, k: int = 0) -> Trajectory | None:
         """What the controller followed in the k-th log, validation logs after the others, when it was stated apart from the logs."""
@@ -158,6 +167,7 @@ class Result:
                 for n, v, s, r in grouped
             ],
             "sigma": list(estimate.sigma),
+            "masses": self.masses.document(),
             "gravity": dict(self.gravity),
             "choices": [asdict(c) for c in self.choices],
             "stop_reason": estimate.stop_reason,

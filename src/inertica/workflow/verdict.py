@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +63,7 @@ class Doubt:
     next: str
 
 
-def verdict(result: Result, implausible: Sequence[str] = ()) -> Verdict:
+def verdict(result: Result) -> Verdict:
     """Judges by the worst data set that was not used in the fit, while joints move.
 
     bad: the model predicts next to nothing there.  good: all joints together within 20 % and each within 40 % of its own low-passed
@@ -72,11 +72,10 @@ def verdict(result: Result, implausible: Sequence[str] = ()) -> Verdict:
 
     Args:
         result: with its residuals, and what the check and the tests of the residuals found.
-        implausible: sentences on values that nobody should put on a robot, the remedy in them.
     """
     others = {name: r for name, r in result.residuals.items() if name != "identification"}
     name, worst = max(others.items(), key=lambda pair: _size(pair[1])) if others else ("", result.residuals["identification"])
-    doubts = [*_of_prediction(result, name, worst), *_of_findings(result), *_of_values(result, implausible)]
+    doubts = [*_of_prediction(result, name, worst), *_of_findings(result), *_of_values(result)]
     bad = [d for d in doubts if d.level == BAD]
     first = next(iter(bad or doubts), None)
     numbers = _numbers(name, worst) + _own(result, name) + _joints(worst) + _possible(result)
@@ -173,8 +172,8 @@ def _of_findings(result: Result) -> list[Doubt]:
     return out
 
 
-def _of_values(result: Result, implausible: Sequence[str]) -> list[Doubt]:
-    out = [Doubt(DOUBTFUL, "Doubtful values", _sentence(said), said) for said in implausible]
+def _of_values(result: Result) -> list[Doubt]:
+    out = [Doubt(DOUBTFUL, "Doubtful values", _sentence(said), said) for said in result.masses.warnings]
     if not result.physically_consistent:
         out.append(
             Doubt(
