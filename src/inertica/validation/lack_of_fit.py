@@ -31,7 +31,7 @@ from inertica.validation.score_tests import Scores, scores, size_of
 Array = NDArray[np.float64]
 
 LEVEL = 0.0025
-"""Of each family: nine of them together raise a false alarm in at most 2.3 % of clean fits, if their deviations were exactly normal."""
+"""Of each family: nine of them together raise a false alarm in at most 2.3 % of clean fits, if deviations were exactly normal."""
 
 FEWEST = 2
 """Replicas below which there is nothing to compare with."""
