@@ -133,7 +133,7 @@ def test_lack_of_fit_is_a_table_of_every_test():
         {"family": "delay", "tested": True, "joint": 1, "z": 4.5, "p": 1e-3, "size": "1 ms late", "flagged": False},
         {"family": "tilt", "tested": False, "why": "the control loop is not known"},
     ]
-    found = {"replicas": 4, "level": 0.005, "named": ["time"], "findings": ["friction falls"], "tests": tests}
+    found = {"replicas": 4, "level": 0.0025, "named": ["time"], "findings": ["friction falls"], "tests": tests}
     tree = html.fromstring(report(replace(pair.identified(), lack_of_fit=found), pair.logs()))
     rows = {row[0].text_content(): row.text_content() for row in tree.xpath("//table[contains(., 'Lack of fit')]/tbody/tr")}
     assert "falls by 20 %" in rows["time (drift of friction)"] and "found" in rows["time (drift of friction)"]

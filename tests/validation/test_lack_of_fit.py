@@ -150,7 +150,7 @@ def test_ripple_is_measured_by_number_and_amplitude(scara: Description, log: Log
 
 
 def test_position_follows_torque_only_through_a_spring(log: Log, scara: Description) -> None:
-    rigid, elastic = (fast_compliance((prepare(x, Recipe()),)) for x in (log, with_elasticity(log)))
+    rigid, elastic = (fast_compliance([x]) for x in (log, with_elasticity(log)))
     assert rigid.joint is None and max(rigid.correlation) < 0.0  # the controller answers noise with the opposite torque
     assert elastic.joint is not None
     assert elastic.compliance[0] == pytest.approx(0.005 / np.abs(log.truth["tau"][:, 0]).max(), rel=0.05)
@@ -174,5 +174,5 @@ def test_public_records_show_no_spring(real_data: Path, name: str) -> None:
     source = real_data / name
     (model,) = source.parent.glob("*.urdf")
     record = read_log(source, ia.load(model))
-    found = fast_compliance((prepare(record, Recipe()),))
+    found = fast_compliance([record])
     assert found.joint is None and max(found.correlation) < 0.5

@@ -8,7 +8,7 @@ import pytest
 
 import inertica as ia
 from inertica.experiment import Experiment
-from inertica.experiment.effects import with_ripple
+from inertica.experiment.effects import with_elasticity, with_ripple
 from inertica.logs.log import Log
 from inertica.robot.description import Description
 from inertica.workflow.result import Result
@@ -42,3 +42,9 @@ def test_without_a_loop_or_in_a_hurry_nothing_is_tested(scara: Description, log:
         assert found is not None and not found["findings"]
         assert all(not t["tested"] and ("quick" in t["why"] or "loop is not known" in t["why"]) for t in found["tests"])
         assert not any("ripple" in w for w in result.warnings)
+
+
+def test_a_fit_that_stops_says_that_the_drives_give(scara: Description, log: Log) -> None:
+    """Deflections look like noise, or like positions in another unit."""
+    with pytest.raises(ia.InerticaError, match=r"the drive of joint \d looks elastic \(a deflection of 5 m"):
+        ia.identify(scara, [with_elasticity(log)], cutoff=1e6)

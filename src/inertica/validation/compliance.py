@@ -10,13 +10,13 @@ compare with.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
 
 Array = NDArray[np.float64]
 
@@ -51,9 +51,9 @@ class FastCompliance:
         return j if self.samples >= FEWEST and self.correlation[j] >= TOGETHER else None
 
 
-def fast_compliance(motions: tuple[Motion, ...]) -> FastCompliance:
-    """Of the logs that motions were made of."""
-    parts = [_differences(m.log) for m in motions]
+def fast_compliance(logs: Sequence[Log]) -> FastCompliance:
+    """Over all logs, which have positions and torques."""
+    parts = [_differences(log) for log in logs]
     q, tau = (np.concatenate([p[i] for p in parts]) for i in (0, 1))
     both, squares = np.sum(q * tau, axis=0), (np.sum(q**2, axis=0), np.sum(tau**2, axis=0))
     size = np.sqrt(squares[0] * squares[1])

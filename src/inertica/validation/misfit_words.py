@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,10 @@ from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.intervals import standard_parameters
+from inertica.logs.log import Log
 from inertica.robot.layout import Parameters
+from inertica.robot.model import Robot
+from inertica.validation.compliance import fast_compliance
 from inertica.validation.model_errors import Direction
 from inertica.validation.ripple import Wave
 
@@ -88,9 +92,7 @@ def measured(family: str, which: Direction | Wave, size: float, case: Case) -> s
         case "reversal":
             return f"hysteresis of {100.0 * abs(size):.2g} % of the torque's range"
         case "elasticity":
-            given = abs(size) * case.largest[j]
-            scale, unit = (1e3, "mrad") if case.coordinate(j) == "rad" else (1e3, "mm")
-            return f"a deflection of {scale * given:.2g} {unit} at the largest torque"
+            return _deflection(abs(size) * float(case.largest[j]), case.coordinate(j))
         case "tilt":
             return f"a lean of {np.rad2deg(abs(size)):.2g} degrees {which.what}"
         case "length":
@@ -113,6 +115,23 @@ def finding(family: str, which: Direction | Wave, size: float, case: Case, also:
     words = measured(family, which, size, case)
     said, remedy = _SENTENCES[family]
     return f"{'also: ' if also else ''}{said.format(where=where)} ({words}); {remedy}"
+
+
+def spring(logs: Sequence[Log], robot: Robot) -> str:
+    """The sentence of elasticity that shows in the logs themselves; empty when there is none."""
+    if any(symbol not in log.signals for log in logs for symbol in ("q", "tau")):
+        return ""
+    found = fast_compliance(logs)
+    if found.joint is None:
+        return ""
+    j = found.joint
+    given = found.compliance[j] * max(float(np.nanmax(np.abs(log.need("tau")[:, j]))) for log in logs)
+    said, remedy = _SENTENCES["elasticity"]
+    return f"{said.format(where=f' of joint {j + 1}')} ({_deflection(given, robot.joints[j].unit)}); {remedy}"
+
+
+def _deflection(size: float, unit: str) -> str:
+    return f"a deflection of {1e3 * size:.2g} {'mrad' if unit == 'rad' else 'mm'} at the largest torque"
 
 
 _SENTENCES = {

@@ -38,6 +38,7 @@ from inertica.robot.options import friction_terms
 from inertica.threads import one_thread
 from inertica.validation.closed_loop import position_error
 from inertica.validation.lack_of_fit import lack_of_fit
+from inertica.validation.misfit_words import spring
 from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice, Say
 from inertica.workflow.delay_choice import SIMULATE_HOLD, DelaySearch
@@ -82,7 +83,13 @@ def identify(
     """
     chosen = settings or Settings(**fixed)  # type: ignore[arg-type]
     with one_thread():  # factorisations are small throughout; a second BLAS thread would only get in their way
-        return _Identification(robot, logs, validate, chosen, progress or (lambda _: None)).run()
+        work = _Identification(robot, logs, validate, chosen, progress or (lambda _: None))
+        try:
+            return work.run()
+        except InerticaError as error:
+            if cause := spring(work.logs, work.description.robot):  # makes logs look noisy, or of another unit
+                error.args = (f"{error}. What may be behind it: {cause}",)
+            raise
 
 
 class _Identification:
