@@ -167,9 +167,8 @@ def _same_robot(judge: Judge, h: Hypothesis, fit: Fit) -> Finding:
     said = f"the links' torque differs from the model's by {_percent(like.distance)} % (size {like.scale:.2g} times the model's)"
     expected = f"below {100 * USUAL:.0f} % is usual for a log of this robot"
     if strange:
-        why = f"; {joint_list(list(like.structured))} {'is' if len(like.structured) == 1 else 'are'} not explained" * bool(
-            like.structured
-        )
+        missed = list(like.structured)
+        why = f"; {joint_list(missed)} {'is' if len(missed) == 1 else 'are'} not explained" if missed else ""
         text = f"is it a log of the same robot? {said}, {expected}; {left}{why}"
         advice = (
             "compare the model with the robot: type, lengths, masses, tool; no single swap, sign, zero or unit explains the log"
