@@ -92,7 +92,11 @@ def findings(judge: Judge) -> list[Finding]:
         return [found, *(_waiting(kind, found) for kind in KINDS if kind != found.name)]
     torque = np.linalg.norm(judge.rows.tau, axis=0)
     silent = [j for j in range(judge.engine.n) if np.ptp(judge.rows.q[:, j]) <= MOVES or torque[j] == 0.0]
-    return [*(_untold(kind, searched, silent) for kind in KINDS), _lean(judge), _same_robot(judge, AS_RECORDED, searched.as_recorded)]
+    return [
+        *(_untold(kind, searched, silent) for kind in KINDS),
+        _lean(judge),
+        _same_robot(judge, AS_RECORDED, searched.as_recorded),
+    ]
 
 
 def _named(searched: Searched, h: Hypothesis, fit: Fit) -> Finding:
