@@ -44,9 +44,25 @@ def test_json_has_what_the_design_promises(capsys):
 def test_everything_is_chosen_when_nothing_is_fixed(capsys):
     robot, fit, _ = files()
     document = identified(capsys, robot, fit)
-    assert [c["subject"] for c in document["choices"]] == ["filter", "delay", "friction", "method"]
+    assert [c["subject"] for c in document["choices"]] == ["filter", "delay", "gravity", "friction", "method", "intervals"]
     assert all(c["automatic"] and c["sentence"] for c in document["choices"])
     assert set(document["residual"]) == {"identification", "hold-out"} and document["filter"]["why"]
+
+
+def test_how_the_robot_is_mounted_is_part_of_the_document(capsys, tmp_path):
+    robot, fit, _ = files()
+    found = identified(capsys, robot, fit, *QUICK, "-o", tmp_path / "out")["gravity"]
+    assert found["direction"] == [0.0, 0.0, -1.0] and found["automatic"] and found["tested"] and not found["accepted"]
+    assert len(found["lean"]) == len(found["interval"]) == 2 and found["why"]
+    assert yaml.safe_load((tmp_path / "out" / "robot.yaml").read_text())["gravity"] == [0.0, 0.0, -9.81]
+    stated = identified(capsys, robot, fit, *QUICK, "--gravity=0,0,-9.80665")["gravity"]
+    assert stated["gravity"] == [0.0, 0.0, -9.80665] and not stated["automatic"]
+
+
+@pytest.mark.parametrize("words", ["1,2", "0,0,0", "down", "1,2,x", "nan,0,1", ""])
+def test_gravity_without_a_direction_is_refused(capsys, words):
+    robot, fit, _ = files()
+    assert "gravity" in refused(capsys, "identify", robot, fit, f"--gravity={words}")
 
 
 def test_the_folder_holds_everything_and_loads_again(tmp_path, capsys):
@@ -54,7 +70,8 @@ def test_the_folder_holds_everything_and_loads_again(tmp_path, capsys):
     document = identified(capsys, robot, fit, "--validate", other, *QUICK, "-o", tmp_path / "out")
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {
-        "result.json", "result.npz", "robot.yaml", "model.urdf", "identified.urdf", "parameters.csv", "report.html"
+        "result.json", "result.npz", "robot.yaml", "model.urdf", "identified.urdf", "identified.extra.yaml", "parameters.csv",
+        "report.html",
     }  # fmt: skip
     assert Path(document["files"][0]).name == "result.json"
     stored = json.loads((tmp_path / "out" / "result.json").read_text())
@@ -163,7 +180,7 @@ def test_logs_of_other_robots(tmp_path, capsys):
 
     strange = pair.write_log(Path(robot), tmp_path / "strange.csv", edit=noise)
     document = identified(capsys, robot, fit, "--validate", strange, *QUICK)
-    assert document["verdict"]["level"] == "bad" and "same robot" in document["verdict"]["sentence"]
+    assert document["verdict"]["level"] == "bad" and "the robot itself may be" in document["verdict"]["next"]
 
 
 def test_missing_and_empty_files(tmp_path, capsys):
@@ -190,3 +207,9 @@ def test_a_real_record_by_all_defaults(real_data, tmp_path, capsys):
     document = identified(capsys, tmp_path / "card.yaml", f"{log}@0:4.0", "--validate", f"{log}@4.0:5.2", "-o", out)
     assert document["residual"][f"{log}@4.0:5.2"]["raw"]["all"] <= 0.169
     assert (out / "identified.urdf").exists() and (out / "report.html").stat().st_size < 3_000_000
+
+
+def test_friction_laws_that_no_motion_tells_apart_are_refused(capsys):
+    model, log, _ = pair.files()
+    said = pair.refused(capsys, "identify", model, log, "--friction", "coulomb,directional")
+    assert "joint 1 has the friction laws 'directional' and 'coulomb'" in said

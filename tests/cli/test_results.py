@@ -41,7 +41,7 @@ def test_methods_share_the_choices(capsys):
     assert entry["residual"][other]["raw"]["all"] == pytest.approx(wls.residuals[other].raw.all, rel=1e-9)
     assert entry["condition"] == pytest.approx(wls.estimate.condition) and entry["failure"] is None
     assert entry["determined"] == list(wls.labels.values()).count("determined") and entry["time"] > 0.0
-    assert {c["subject"] for c in document["choices"]} == {"filter", "delay", "friction"}
+    assert {c["subject"] for c in document["choices"]} == {"filter", "delay", "gravity", "friction"}
 
 
 def test_a_method_that_fails_does_not_stop_the_others(capsys, monkeypatch):
@@ -118,8 +118,7 @@ def test_export_writes_a_checked_copy(saved, tmp_path, capsys):
 
 
 def test_export_refuses_other_formats_and_places(saved, tmp_path, capsys):
-    assert "not converted" in refused(capsys, "export", saved, "--mjcf", tmp_path / "out.xml")
-    assert "not converted" in refused(capsys, "export", saved, "--yaml", tmp_path / "out.yaml")
+    assert "new MJCF file" in refused(capsys, "export", saved, "--yaml", tmp_path / "out.yaml")
     assert "no folder" in refused(capsys, "export", saved, "--urdf", tmp_path / "none" / "out.urdf")
     assert "required" in refused(capsys, "export", saved)
     assert list(tmp_path.iterdir()) == []

@@ -250,18 +250,23 @@ def test_friction_laws_mixed_per_joint_simulate() -> None:
 def test_load_dependent_friction_follows_gravity() -> None:
     """Against the same robot without it: the difference of the torques that keep a velocity is mu |gravity| sign(dq)."""
     robot = random_robot(1, n=2)
-    plain, rubbing = (
-        Layout(robot, (Armature(0), Armature(1), *extra)) for extra in ((), (LoadDependent(0, mu=0.1), LoadDependent(1, mu=0.3)))
-    )
+    plain = Layout(robot, (Armature(0), Armature(1)))
     chi = random_parameters(plain, 0)
+    rubbing = Layout(robot, (*plain.terms, LoadDependent(0, chi.moments()), LoadDependent(1, chi.moments())))
+    loaded = chi.on(rubbing).replaced({"mu1": 0.1, "mu2": 0.3})
     q, dq, ddq = states(0, 20, 2)
     gravity = Engine(plain).bias_forces(q, np.zeros_like(dq), chi)
     tau = Engine(plain).inverse_dynamics(q, dq, ddq, chi)
-    equations = Equations(rubbing)
-    for k in range(20):
-        found = equations.inverse_dynamics(list(q[k]), list(dq[k]), list(ddq[k]), chi.values, [0.1, 0.3])
-        assert np.allclose(found, tau[k] + np.array([0.1, 0.3]) * np.abs(gravity[k]) * np.sign(dq[k]))
+    expected = tau + np.array([0.1, 0.3]) * np.abs(gravity) * np.sign(dq)
+    assert np.allclose(Engine(rubbing).inverse_dynamics(q, dq, ddq, loaded), expected)
+    assert np.allclose(plain_regressor(rubbing, q, dq, ddq) @ loaded.values, expected)
     reference = smooth_reference(2, 50)
-    run = Engine(rubbing).simulate(chi.values, reference, {"kp": 400.0, "kd": 40.0}, DT)
-    back = equations.inverse_dynamics(list(run.q[0, 9]), list(run.dq[0, 9]), list(run.ddq[0, 9]), chi.values, [0.1, 0.3])
+    run = Engine(rubbing).simulate(loaded, reference, {"kp": 400.0, "kd": 40.0}, DT)
+    back = Engine(rubbing).inverse_dynamics(run.q[0, 9:10], run.dq[0, 9:10], run.ddq[0, 9:10], loaded)
     assert np.allclose(back, run.tau[0, 9])
+
+
+def test_load_dependent_friction_says_what_it_lacks() -> None:
+    layout = Layout(random_robot(1, n=2), (LoadDependent(0),))
+    with pytest.raises(InputError, match="needs the first moments and the mass of every link"):
+        plain_regressor(layout, *states(0, 3, 2))

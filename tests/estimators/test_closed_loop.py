@@ -25,6 +25,7 @@ from inertica.estimators.start import FilteredOls, Given, Random, Regular
 from inertica.estimators.torque_only import torque_only
 from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import ControlLoop
+from inertica.logs.filters import Butterworth
 
 LOW = "low_position"
 
@@ -353,3 +354,14 @@ def test_gap_to_least_squares_grows_with_noise() -> None:
         ols, didim = (mean_error("tx40", np.mean(found[name], axis=0)) for name in ("ols", "didim"))
         gaps.append(ols - didim)
     assert 0.0 < gaps[0] < gaps[1] < gaps[2]
+
+
+def test_iv_finds_nothing_wrong_with_a_loop_that_is_right() -> None:
+    """A prior off by tens of percent and a low cut-off: noise in what the data hardly determine must not be blamed on the loop."""
+    log = experiment_log("tx40", "standard", duration=4.0)
+    p = problem("tx40", [log], chosen=Butterworth(10.0), decimate=10.0)
+    assert p.prior is not None
+    factors = np.random.default_rng(1000).uniform(0.7, 1.3, p.prior.layout.size)
+    e = Iv().estimate(replace(p, prior=p.prior.with_values(p.prior.values * factors)))
+    assert e.stop_reason.startswith("converged") and e.warnings == ()
+    assert np.mean(np.abs(e.beta - truth("tx40")) < 1.96 * e.std) > 0.85

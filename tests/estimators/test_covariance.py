@@ -11,7 +11,7 @@ from scipy.linalg import toeplitz
 
 from estimators.simulated import SIGMA, exact_motion, repeated, robot
 from inertica.estimators.base import Problem
-from inertica.estimators.covariance import Colour, autocovariance, correlated_lags, correlation_time
+from inertica.estimators.covariance import Colour, autocovariance, combination_covariance, correlated_lags, correlation_time
 from inertica.estimators.least_squares import Ols, Wls
 from inertica.logs.filters import Butterworth
 
@@ -129,3 +129,19 @@ def test_samples_seen_twice_do_not_count_twice():
     found = Wls().estimate(problem)
     ratio = found.std / np.sqrt(np.diag(found.plain_covariance))
     assert np.median(ratio) == pytest.approx(2.0, rel=0.25)
+
+
+def test_combinations_of_coloured_residuals_have_the_covariance_of_their_colour() -> None:
+    """sum V'r of AR(1) residuals r of two joints: V' C V with the Toeplitz matrix C of their autocovariance."""
+    rng, N, rho = np.random.default_rng(8), 2000, 0.8
+    r = rng.normal(size=(N, 2))
+    for k in range(1, N):
+        r[k] = rho * r[k - 1] + np.sqrt(1.0 - rho**2) * r[k]
+    t = np.arange(N) / N
+    V = [np.column_stack([np.sin(12.0 * t), np.cos(31.0 * t)]), np.column_stack([t, np.sin(50.0 * t)])]
+    C = toeplitz(rho ** np.arange(N))
+    exact = np.diag(sum(v.T @ C @ v for v in V))
+    found = np.diag(combination_covariance([(V, r, np.ones((N, 2), bool))], 2))
+    assert np.sqrt(found / exact) == pytest.approx(1.0, abs=0.3)
+    twice = np.diag(combination_covariance([(V, r, np.ones((N, 2), bool))] * 2, 2))
+    assert twice == pytest.approx(2.0 * found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from inertica.estimators.closed_loop import held_back
 from inertica.estimators.iteration import Stop
 
 SURE = np.array([1e-6, 1e-6])
@@ -55,3 +56,13 @@ def test_rest_at_a_worse_residual_is_no_convergence() -> None:
     watch.record(np.array([3.0]), 10.0, np.array([1e-6]))
     watch.record(np.array([3.0]), 10.0, np.array([1e-6]))
     assert watch.done and not watch.converged and watch.best() == 0
+
+
+def test_a_simulation_is_held_back_where_data_say_little() -> None:
+    """One direction known a million times better than the other: the first arrives, the second stays."""
+    known, unknown = np.array([1.0, 1.0]) / np.sqrt(2.0), np.array([1.0, -1.0]) / np.sqrt(2.0)
+    information = 1e8 * np.outer(known, known) + 1e2 * np.outer(unknown, unknown)
+    last, beta = np.array([1.0, 2.0]), np.array([4.0, -3.0])
+    ways = held_back(beta, last, information)
+    arrived, moved = (ways - last) @ known / ((beta - last) @ known), (ways - last) @ unknown / ((beta - last) @ unknown)
+    assert np.abs(arrived - 1.0).max() < 0.1 and moved[-1] < 1e-4 and np.all(np.diff(moved) < 0.0)

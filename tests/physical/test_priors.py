@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from inertica.physical.cone import Program
+from inertica.physical.conesets import Barrier, ConeSet
 from inertica.physical.constraints import PHYSICAL, Equal, MassBounds, TotalMass, slack
-from inertica.physical.logdet import Barrier, newton_solve
+from inertica.physical.logdet import newton_solve
 from inertica.physical.priors import (
     BaseRidge,
     Entropic,
@@ -219,7 +220,7 @@ def test_barrier_derivatives_agree_with_differences() -> None:
     com = inertia.to_com(problem.reference.values[problem.description.layout.link(1)]).com
     extra = CentreInEllipsoid({2: Ellipsoid.of_axes(com, [0.2, 0.3, 0.4])})
     program = Program(problem.reference, (*PHYSICAL, extra))
-    barrier = Barrier(list(program.blocks), program)
+    barrier = Barrier(ConeSet.of_blocks(program.ordered, program))
     x = problem.reference.values / problem.reference.scale
     g, H = barrier.derivatives(x)
     h = 1e-6

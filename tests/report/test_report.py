@@ -1,4 +1,4 @@
-"""The report: one valid file with everything in it, for eyes and for screen readers; and the verdict."""
+"""The report: one valid file with everything in it, for eyes and for screen readers."""
 
 import html as escapes
 import re
@@ -15,8 +15,6 @@ from inertica.report.bundle import write_bundle
 from inertica.report.data import friction_laws, record
 from inertica.report.report import CONTENTS, report, write_report
 from inertica.report.tables import short_names
-from inertica.report.verdict import verdict
-from inertica.validation.residuals import Relative, Residual
 from inertica.workflow.choice import Choice
 from inertica.workflow.result import Result
 
@@ -91,32 +89,6 @@ def test_friction_points_scatter_about_the_law():
     assert drawn.residual.std() < 0.1 and len(drawn.friction) == len(drawn.residual) == len(drawn.q)
 
 
-def judged(own, other, filtered, name="run2.csv"):
-    def figures(raw, low):
-        return Residual(Relative((raw,), raw), Relative((low,), low), 0.0, raw, 10)
-
-    sets = {"identification": figures(own, own / 2)} | ({name: figures(other, filtered)} if other is not None else {})
-    return verdict(replace(pair.identified(), residuals=sets))
-
-
-def test_verdicts():
-    assert judged(0.15, 0.16, 0.07).level == "good"
-    assert judged(0.15, 0.16, 0.3).level == "doubtful"
-    carried = judged(0.1, 0.35, 0.15)
-    assert carried.level == "doubtful" and "carry" in carried.headline
-    assert judged(0.1, 1.2, 1.0).level == "bad" and "same robot" in judged(0.1, 1.2, 1.0).sentence
-    assert judged(0.1, float("nan"), float("nan")).level == "bad"
-    assert "left out" in judged(0.15, 0.16, 0.07, "hold-out").sentence
-    assert judged(0.1, None, None).headline == "Not validated"
-
-
-def test_a_weak_joint_does_not_hide_behind_strong_ones():
-    raw, low = Relative((0.05, 0.6), 0.06), Relative((0.04, 0.41), 0.05)
-    figures = Residual(raw, low, 0.0, 0.1, 10)
-    said = verdict(replace(pair.identified(), residuals={"identification": figures, "run2.csv": figures}))
-    assert said.level == "good" and "joint 2 41 %" in said.sentence and "joint 1" not in said.sentence
-
-
 def test_short_names_only_where_they_tell_apart():
     assert short_names(["identification", "/a/b/run.csv@1:2"]) == ["identification", "run.csv@1:2"]
     assert short_names(["/a/run.csv", "/b/run.csv"]) == ["/a/run.csv", "/b/run.csv"]
@@ -153,3 +125,17 @@ def test_a_failure_in_the_middle_leaves_no_half_result(tmp_path, monkeypatch):
 def test_the_file_is_written(tmp_path, text):
     path = write_report(pair.identified(), pair.logs(), tmp_path / "report.html")
     assert path.read_text(encoding="utf-8") == text
+
+
+def test_lack_of_fit_is_a_table_of_every_test():
+    tests = [
+        {"family": "time", "tested": True, "joint": 2, "z": -7.3, "p": 1e-12, "size": "falls by 20 %", "flagged": True},
+        {"family": "delay", "tested": True, "joint": 1, "z": 4.5, "p": 1e-3, "size": "1 ms late", "flagged": False},
+        {"family": "tilt", "tested": False, "why": "the control loop is not known"},
+    ]
+    found = {"replicas": 4, "level": 0.005, "named": ["time"], "findings": ["friction falls"], "tests": tests}
+    tree = html.fromstring(report(replace(pair.identified(), lack_of_fit=found), pair.logs()))
+    rows = {row[0].text_content(): row.text_content() for row in tree.xpath("//table[contains(., 'Lack of fit')]/tbody/tr")}
+    assert "falls by 20 %" in rows["time (drift of friction)"] and "found" in rows["time (drift of friction)"]
+    assert "1 ms late" not in rows["rate of torque (delay)"] and "explained by" in rows["rate of torque (delay)"]
+    assert "not tested: the control loop is not known" in rows["gravity (lean)"]

@@ -111,6 +111,9 @@ def test_everything_a_card_can_say(card):
         ("prior: {masses: -10 %}", "greater than zero"),
         ("parameters: {Mq: 1}", "unknown key 'Mq'"),
         ("gravity: 9.81", "should be a list"),
+        ("gravity: [1, 2]", "gravity has 2 values for 3 coordinates"),
+        ("gravity: [0, 0, 0]", "gravity has no direction"),
+        ("gravity: down", "should be a list"),
         ("limits: {lower: [2, 0]}", "lower limit of shoulder"),
         ("fixed: [M7]", "card.yaml:2: .*cannot fix unknown parameter 'M7'"),
         ("friction: [lugree]", "did you mean 'lugre'"),
@@ -289,3 +292,14 @@ def test_a_card_replaces_the_constraints_of_a_dh_file(tmp_path, card):
 def test_mistakes_in_constraints(card, text, problem):
     with pytest.raises(FileError, match=problem):
         load(card(f"constraints:\n  {text}\n"))
+
+
+@pytest.mark.parametrize("other", ["coulomb", "smooth", "stribeck", "offset"])
+def test_laws_that_no_motion_tells_apart_are_refused(tmp_path, other):
+    """sign(dq) is the sum of the two columns of a directional law, and a constant their difference."""
+    card = tmp_path / "card.yaml"
+    card.write_text(f"model: planar2\nfriction: [viscous, directional, {other}]\n")
+    with pytest.raises(InputError, match=f"joint 1 has the friction laws 'directional' and '{other}'"):
+        load(card)
+    card.write_text("model: planar2\nfriction: [viscous, directional]\n")
+    load(card)

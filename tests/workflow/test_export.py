@@ -27,7 +27,8 @@ def test_a_urdf_gives_the_results_torques_in_another_program(tmp_path):
     result = pair.identified()
     written = export_model(result, tmp_path / "out.urdf")
     assert written.difference <= 1e-9 and written.format == "urdf"
-    assert "Ia1" in written.notes[0] and "URDF has no place" in written.notes[0]
+    assert written.notes == ("URDF has no place for Ia1, Ia2; they are in out.extra.yaml, a card that adds them",)
+    assert "of links, viscous friction and Coulomb friction" in written.sentence
     model = pinocchio.buildModelFromUrdf(str(tmp_path / "out.urdf"))
     data = model.createData()
     names = [n for n in result.parameters.layout.names if n[:2] in ("Ia", "Fv", "Fc")]
@@ -111,14 +112,16 @@ def test_a_fit_held_by_constraints_passes_the_model_check(tmp_path, model):
 
 
 def test_a_link_that_writing_made_impossible_is_noticed(tmp_path, monkeypatch):
-    monkeypatch.setattr(export, "negative_names", lambda parameters: ("Fv1",))
+    """A file whose link has the same torques but whose tool, one by one, could not exist."""
     possible = replace(pair.identified(), parameters=pair.identified().description.prior)
-    with pytest.raises(InerticaError, match=r"out\.urdf is not written: read again, Fv1 could not exist"):
+    monkeypatch.setattr(export, "_impossible", lambda tree: [] if tree.path.name == "pair.urdf" else ["tool"])
+    with pytest.raises(InerticaError, match=r"out\.urdf is not written: read again, tool could not exist"):
         export_model(possible, tmp_path / "out.urdf")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_formats_are_not_converted(tmp_path):
-    with pytest.raises(InputError, match=r"belongs to a URDF model \(pair.urdf\).*not converted"):
+    with pytest.raises(InputError, match=r"belongs to a URDF model \(pair.urdf\).*new MJCF file"):
         export_model(pair.identified(), tmp_path / "out.yaml", "dh")
 
 
@@ -133,7 +136,9 @@ def test_a_dh_file_takes_new_friction_and_labels(tmp_path):
     assert "Fc1" not in again.layout.names and again.prior["off2"] == result.parameters["off2"]
     lines = [line for line in (tmp_path / "out.yaml").read_text().splitlines() if line.startswith("# inertica ")]
     assert len(lines) == 2 and "Fv1 " in lines[0]
-    assert written.difference <= 1e-9 and written.notes == ("planar2.yaml has no place for Ks1; they are not in the file",)
+    assert written.difference <= 1e-9 and written.notes == (
+        "planar2.yaml has no place for Ks1; they are in out.extra.yaml, a card that adds them",
+    )
 
 
 def test_a_loaded_result_exports_the_same(tmp_path):

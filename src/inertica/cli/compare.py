@@ -30,6 +30,9 @@ inertica compare card.yaml run1.csv.gz --methods ols,wls --cutoff 20 --json
 inertica compare card.yaml torque.csv.gz --methods didim,clie --reference traj.yaml
 """
 
+OWN = ("method", "intervals")
+"""Choices that every method makes for itself."""
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_inputs(parser)
@@ -72,7 +75,7 @@ class View:
         return {
             "robot": reference.description.name,
             "base_count": reference.estimate.base.rank,
-            "choices": [asdict(c) for c in reference.choices if c.subject != "method"],
+            "choices": [asdict(c) for c in reference.choices if c.subject not in OWN],
             "methods": [_entry(row) for row in self.found.rows],
         }
 
@@ -83,7 +86,7 @@ class View:
         yield Text(
             f"{reference.description.name}: {reference.estimate.base.rank} base parameters, methods side by side\n", "bold"
         )
-        chosen = [[c.subject, c.sentence] for c in reference.choices if c.subject != "method"]
+        chosen = [[c.subject, c.sentence] for c in reference.choices if c.subject not in OWN]
         yield table("choices, the same for all", ("subject", "decision"), chosen)
         good = [row for row in self.found.rows if row.failure is None]
         if good:

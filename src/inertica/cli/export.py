@@ -1,6 +1,8 @@
 """Writes the values of a saved result into a copy of the model its robot was read from, with the
-trust labels as comments.  The file is read again, and its torques compared with the result's,
-before it is called written.
+trust labels as comments, or into a new MJCF file whatever the model was.  The file is read again,
+checked link by link as check-model does, and its torques are compared with the result's before
+it is called written.  What the format has no place for goes to NAME.extra.yaml beside it, a robot
+card that adds it to the file.
 """
 
 from __future__ import annotations
@@ -13,14 +15,18 @@ from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress
 from inertica.errors import ModelWarning
-from inertica.workflow.export import FORMATS, export_model
+from inertica.workflow.export import export_model
+from inertica.workflow.held import FORMATS
 from inertica.workflow.result import Result
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+ARTICLE = {"urdf": "a", "mjcf": "an", "dh": "a"}
+
 EXAMPLES = """\
 inertica export result/ --urdf identified.urdf
+inertica export result/ --mjcf identified.xml --approximate-friction
 inertica export result/ --yaml identified.yaml --json
 """
 
@@ -29,21 +35,34 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("result", metavar="RESULT", help="folder of a result")
     target = parser.add_mutually_exclusive_group(required=True)
     for option, format in (("--urdf", "urdf"), ("--mjcf", "mjcf"), ("--yaml", "dh")):
-        target.add_argument(option, metavar="FILE", dest=format, type=Path, help=f"write a {FORMATS[format]} file")
+        target.add_argument(
+            option, metavar="FILE", dest=format, type=Path, help=f"write {ARTICLE[format]} {FORMATS[format]} file"
+        )
+    parser.add_argument(
+        "--approximate-friction", action="store_true",
+        help="replace friction laws that URDF and MJCF lack by the closest viscous and Coulomb friction, and say how far off it is",
+    )  # fmt: skip
+    parser.add_argument(
+        "--speed", type=float, metavar="V", help="up to which (rad/s, m/s) it is to be close; that of the logs by default"
+    )
 
 
 def run(arguments: argparse.Namespace) -> Answer:
     format = next(name for name in FORMATS if getattr(arguments, name) is not None)
     with progress("writing the model"):
         result = Result.load(arguments.result)
-        written = export_model(result, getattr(arguments, format), format)
+        target = getattr(arguments, format)
+        written = export_model(result, target, format, approximate=arguments.approximate_friction, speed=arguments.speed)
     for sentence in (*_doubts(result), *written.notes):
         warnings.warn(ModelWarning(sentence), stacklevel=1)
 
     def text() -> Iterator[RenderableType]:
-        yield f"written: {written.path}; read again, its torques agree to {written.difference:.1e} of their size"
+        yield f"written: {written.path}{f' and {written.extra.name}' if written.extra else ''}; {written.sentence}"
 
-    document = {"file": str(written.path), "format": format, "difference": written.difference}
+    document = {
+        "file": str(written.path), "format": format, "difference": written.difference, "possible": written.possible,
+        "extra": str(written.extra) if written.extra else None, "notes": list(written.notes),
+    }  # fmt: skip
     return Answer(document, text)
 
 

@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from inertica.cli.console import table
 from inertica.errors import InputError
@@ -43,6 +43,11 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
     fixed.add_argument("--delay", metavar="S[,S..]", type=_numbers, help="of torque behind motion in s, one or one per joint")
     fixed.add_argument("--friction", metavar="A,B", help=f"laws on every joint: {', '.join(friction.LAWS)}, or none")
     fixed.add_argument("--force", action="store_true", help="fit the logs although their check found a problem")
+    fixed.add_argument(
+        "--gravity", metavar="auto|=X,Y,Z",
+        help="free fall in the base frame in m/s^2 (--gravity=0,0,-9.81), or auto to find how the robot is mounted; the default "
+        "unless the card states gravity or the model file does not stand upright",
+    )  # fmt: skip
     fixed.add_argument("--velocity", choices=("recorded", "differences"), help="where velocity comes from")
 
 
@@ -102,10 +107,9 @@ def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
     laws = None if arguments.friction in (None, "auto") else _laws(arguments.friction)
     references = tuple(load_trajectory(name) for name in getattr(arguments, "reference", ()))
     options = method_options(arguments)
-    force = getattr(arguments, "force", False)
-    return Settings(
-        method, arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options, force=force
-    )
+    fixed = (arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options)
+    quick, force = (bool(getattr(arguments, name, False)) for name in ("quick", "force"))
+    return Settings(method, *fixed, quick=quick, force=force, gravity=_gravity(arguments.gravity))
 
 
 @dataclass(frozen=True)
@@ -173,6 +177,19 @@ def _number(word: str) -> float:
         return float(word)
     except ValueError:
         raise argparse.ArgumentTypeError(f"'{word}' is not a number") from None
+
+
+def _gravity(word: str | None) -> Literal["auto"] | tuple[float, float, float] | None:
+    """auto, or three numbers."""
+    if word is None:
+        return None
+    if word.strip() == "auto":
+        return "auto"
+    try:
+        x, y, z = (float(part) for part in word.split(","))
+    except ValueError:
+        raise InputError(f"--gravity should be auto, or free fall in the base frame such as 0,0,-9.81; not '{word}'") from None
+    return (x, y, z)
 
 
 def _option(word: str) -> tuple[str, str]:

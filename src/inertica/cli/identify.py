@@ -23,10 +23,10 @@ from inertica.estimators.registry import METHODS, PRIORS
 from inertica.identifiability.labels import INTERVAL, LABELS
 from inertica.report.numbers import number, span, tidy
 from inertica.report.style import LABEL_COLOURS
-from inertica.report.verdict import BAD, DOUBTFUL, GOOD, verdict
 from inertica.workflow.identify import identify
 from inertica.workflow.result import Result
 from inertica.workflow.settings import check_method
+from inertica.workflow.verdict import BAD, DOUBTFUL, GOOD, verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -55,6 +55,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="DIR", type=Path,
         help="write result.json, the identified model, parameters.csv and report.html",
+    )  # fmt: skip
+    parser.add_argument(
+        "--quick", action="store_true",
+        help="do not apply the estimate to itself, nor try neighbouring cut-offs; intervals then hold no bias",
     )  # fmt: skip
     add_choices(parser)
     add_loop(parser)
@@ -111,7 +115,7 @@ class View:
     def document(self) -> dict[str, object]:
         judged = verdict(self.result)
         return self.result.document() | {
-            "verdict": {"level": judged.level, "sentence": judged.sentence},
+            "verdict": judged.document(),
             "files": list(self.files),
         }
 
@@ -128,7 +132,8 @@ class View:
         if result.estimate.iterations > 1:
             yield f"{result.estimate.iterations} iterations; {result.estimate.stop_reason}"
         judged = verdict(result)
-        yield Text.assemble((f"{judged.headline}. ", _VERDICT_STYLES[judged.level]), judged.sentence, "\n")
+        yield Text.assemble((f"{judged.headline}. ", _VERDICT_STYLES[judged.level]), judged.sentence)
+        yield Text.assemble(("Next: ", "bold"), judged.next, "\n")
         if result.check:
             yield f"check of the log: {result.check['summary']}\n"
         yield table("choices", ("subject", "decision"), [[c.subject, c.sentence] for c in result.choices])

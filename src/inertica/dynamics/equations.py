@@ -99,7 +99,7 @@ class Equations:
     def require_linear(self, purpose: str) -> None:
         """Refuse terms with memory where only the present motion is known."""
         for term, _ in self.layout.drives:
-            if term.memory or term.needs_load:
+            if term.memory:
                 raise InputError(
                     f"{self.robot.name}: {purpose} is not possible with {type(term).__name__} on joint {(term.joint or 0) + 1}, "
                     "which is not a function of the motion alone; use it in simulation and identify with stribeck"
@@ -128,7 +128,7 @@ class Equations:
 
     def _term_torques(self, q: Vector, dq: Vector, ddq: Vector, chi: Vector, shapes: Vector, memory: Vector) -> list[Scalar]:
         tau: list[Scalar] = [0.0] * self.robot.n
-        for term, where, x in self._seen(q, dq, ddq, shapes, memory, chi):
+        for term, where, x in self._seen(q, dq, ddq, shapes, memory):
             for value, column in zip(chi[where], term.columns(x), strict=True):
                 for joint, factor in column.items():
                     tau[joint] = tau[joint] + value * factor
@@ -136,24 +136,30 @@ class Equations:
                 tau[joint] = tau[joint] + extra
         return tau
 
-    def _seen(
-        self, q: Vector, dq: Vector, ddq: Vector, shapes: Vector, memory: Vector, chi: Vector | None = None
-    ) -> list[tuple[Term, slice, State]]:
+    def _seen(self, q: Vector, dq: Vector, ddq: Vector, shapes: Vector, memory: Vector) -> list[tuple[Term, slice, State]]:
         """Every term with its parameters' slice and the motion as it sees it."""
         named = dict(zip((s.name for s in self.layout.shapes), shapes, strict=True))
-        needs_load = chi is not None and any(term.needs_load for term, _ in self.layout.drives)
-        load = self._gravity_load(q, chi) if needs_load and chi is not None else [0.0] * self.robot.n
+        loads: dict[tuple[float, ...] | None, list[Scalar]] = {None: [0.0] * self.robot.n}
         out, used = [], 0
         for term, where in self.layout.drives:
+            if term.load not in loads:
+                loads[term.load] = self._gravity_load(q, term)
             own = {s.name: named[s.name] for s in term.shapes}
-            out.append((term, where, State(q, dq, ddq, own, memory[used : used + len(term.memory)], load)))
+            out.append((term, where, State(q, dq, ddq, own, memory[used : used + len(term.memory)], loads[term.load])))
             used += len(term.memory)
         return out
 
-    def _gravity_load(self, q: Vector, chi: Vector) -> list[Scalar]:
-        zero = [0.0] * self.robot.n
-        at = recursions.poses(self.robot, q)
-        return recursions.inverse_dynamics(at, zero, zero, self.link_inertia(chi), self.robot.gravity)
+    def _gravity_load(self, q: Vector, term: Term) -> list[Scalar]:
+        """Torque of gravity on the links that a term states."""
+        n, moments = self.robot.n, term.load
+        if moments is None or len(moments) != 4 * n:
+            raise InputError(
+                f"{self.robot.name}: {type(term).__name__} on joint {(term.joint or 0) + 1} needs the first moments and the mass "
+                f"of every link that loads it, {4 * n} numbers, and has {len(moments or ())}"
+            )
+        zero: list[Scalar] = [0.0] * n
+        links: list[list[Scalar]] = [[0.0] * 6 + list(moments[4 * j : 4 * j + 4]) for j in range(n)]
+        return recursions.inverse_dynamics(recursions.poses(self.robot, q), zero, zero, links, self.robot.gravity)
 
     @cached_property
     def _to_link(self) -> list[np.ndarray | None]:

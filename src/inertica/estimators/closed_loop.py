@@ -22,12 +22,15 @@ from inertica.estimators.loop_gains import DRIVE, LoopGains, driven
 from inertica.estimators.loop_simulation import LoopSimulator, Replay
 from inertica.estimators.observe import System
 from inertica.estimators.solve import LinearSolve, Solution, Unconstrained
-from inertica.estimators.start import FromPrior, Start
+from inertica.estimators.start import FromPrior, LeastSquaresOrPrior, Start
 
 Array = NDArray[np.float64]
 
 HALVINGS = 7
 """How often a step that makes the simulated loop unstable is halved, all in one batch."""
+
+DAMPINGS = (1e-5, 1e-4, 1e-3, 1e-2, 3e-2, 0.1)
+"""Of directions of unit columns, by which a simulation is held back where the data say little."""
 
 RUNAWAY = 3.0
 """Two residuals in a row above the best one by this factor: the iteration diverges."""
@@ -92,6 +95,9 @@ class Iterated(ABC):
         problem.require(self)
         run = ClosedLoop(self, problem, rng)
         begun = run.simulate(run.start)
+        if begun is None and isinstance(self.start, LeastSquaresOrPrior) and problem.prior is not None:
+            run.start = problem.prior_beta
+            begun = run.simulate(run.start)
         if begun is None:
             return run.failed_start(self.name)
         found = self._iterate(run, begun[0])
@@ -127,6 +133,7 @@ class ClosedLoop:
         self._search: GainSearch | None = None
         self._calm, self._held = 0, False
         self.fit: GainFit | None = None
+        self.stable_at: Array | None = None  # in place of an estimate whose simulated loop was not stable
         self.drive: Array | None = None
         self.notes: list[str] = []
 
@@ -143,14 +150,44 @@ class ClosedLoop:
             return self.gains
         return self.simulator.retuned(beta, self.tuned_for) | self.gains
 
-    def simulate(self, beta: Array, last: Array | None = None) -> tuple[list[Replay], Array] | None:
-        """Replays at beta, or as far towards it from `last` as the loop stays stable, and where that is; None when nowhere."""
+    def simulate(
+        self, beta: Array, last: Array | None = None, information: Array | None = None
+    ) -> tuple[list[Replay], Array] | None:
+        """Replays at beta, or as far towards it from `last` as the loop stays stable, and where that is; None when nowhere.
+
+        Directions that the data say least about go first: what makes a loop unstable is mostly an inertia matrix that noise in
+        poorly determined parameters has spoiled, and those may as well stay where they were.
+
+        Args:
+            beta: the estimate.
+            last: an estimate at which the loop was stable.
+            information: (b, b) of the estimate, the inverse of its covariance.
+        """
         replays, stable = self.simulator(beta, self.current_gains(beta))
         if stable[0]:
             return replays, beta
         if last is None:
             return None
+        if information is not None and (near := self._at(held_back(beta, last, information))) is not None:
+            _, replays, self.stable_at = near
+            return replays, self.stable_at
         ways = last + 0.5 ** np.arange(1, HALVINGS + 1)[:, None] * (beta - last)
+        halved = self._at(ways, clear=True)
+        if halved is None:
+            return None
+        k, replays, at = halved
+        self.notes.append(
+            f"the loop simulated with an estimate was unstable; the step was halved {k + 1} times, to where it is stable"
+        )
+        return replays, at
+
+    def _at(self, ways: Array, clear: bool = False) -> tuple[int, list[Replay], Array] | None:
+        """The first of several points at which the loop is stable, the replays there and the point; None when it is at none.
+
+        Args:
+            ways: (k, b), nearest the estimate first.
+            clear: take the next one where that is stable, too, to be clear of the edge where the loop rings.
+        """
         lanes: dict[str, Array] = {}
         if self.method.retune:
             each = [self.current_gains(way) for way in ways]
@@ -159,13 +196,12 @@ class ClosedLoop:
         if not stable.any():
             return None
         k = int(np.argmax(stable))
-        k = k + 1 if k + 1 < HALVINGS and stable[k + 1] else k  # once more, to be clear of the edge where the loop rings
-        self.notes.append(
-            f"the loop simulated with an estimate was unstable; the step was halved {k + 1} times, to where it is stable"
-        )
-        return [Replay(*(x[k : k + 1] for x in (r.q, r.dq, r.ddq, r.tau))) for r in replays], ways[k]
+        k = k + 1 if clear and k + 1 < len(ways) and stable[k + 1] else k
+        return k, [Replay(*(x[k : k + 1] for x in (r.q, r.dq, r.ddq, r.tau))) for r in replays], ways[k]
 
-    def follow(self, watch: Watch, stop: Stop, beta: Array, last: Array) -> tuple[list[Replay], Array] | None:
+    def follow(
+        self, watch: Watch, stop: Stop, beta: Array, last: Array, information: Array | None = None
+    ) -> tuple[list[Replay], Array] | None:
         """After an iteration: update the gains, see whether to go on, and replay the loop at beta; None when it ends here."""
         self.update_gains(beta)
         if watch.converged and not self.settled_gains() and watch.iterations < stop.limit:
@@ -174,7 +210,7 @@ class ClosedLoop:
             watch.halt("diverged: the residual grows; the best estimate was kept")
         if watch.done:
             return None
-        following = self.simulate(beta, last)
+        following = self.simulate(beta, last, information)
         if following is None:
             watch.halt("the loop simulated with the last estimate is unstable, however small the step; that estimate was kept")
         return following
@@ -227,6 +263,8 @@ class ClosedLoop:
     def check(self, beta: Array) -> tuple[str, ...]:
         """Warnings about the control law, and about gains that could not be told."""
         self.fit = fit_gains(self.simulator, beta, self.current_gains(beta), self.drive)
+        if self.fit is None and self.stable_at is not None:  # poorly determined parameters spoil the loop, not the loop itself
+            self.fit = fit_gains(self.simulator, self.stable_at, self.current_gains(self.stable_at), self.drive)
         if self.fit is None:
             said = (
                 "the loop simulated with the parameters found is unstable, so the control law could not be compared with the log"
@@ -305,6 +343,18 @@ class ClosedLoop:
             warnings=tuple(warnings),
             evidence=evidence,
         )
+
+
+def held_back(beta: Array, last: Array, information: Array) -> Array:
+    """(k, b) points between two estimates: beta - last damped ever more where the data say little, hardly where they say much.
+
+    last + (H + lambda diag H)^-1 H (beta - last), H the information, lambda from 1e-5 to 0.1.
+    """
+    scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
+    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    step = vectors.T @ (scale * (beta - last))
+    kept = [np.maximum(values, 0.0) / (np.maximum(values, 0.0) + damping) for damping in DAMPINGS]
+    return np.array([last + (vectors @ (share * step)) / scale for share in kept])
 
 
 def _plain(table: Mapping[str, Array]) -> dict[str, tuple[float, ...]]:

@@ -19,13 +19,16 @@ from inertica.errors import InputError
 from inertica.estimators.base import Estimator, Problem
 from inertica.estimators.bayes import block_factors
 from inertica.estimators.least_squares import joint_sigmas
+from inertica.estimators.mild import Mild, correlation, joined, mild_strength
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import RESOLVED, Solution
 from inertica.identifiability.base import BaseModel
 from inertica.logs.motion import Motion
 from inertica.physical.active import response
 from inertica.physical.cholesky import cholesky_solve
-from inertica.physical.cone import Accuracy, Outcome, Program, SolveError
+from inertica.physical.cone import Outcome, Program
+from inertica.physical.conesets import Accuracy
+from inertica.physical.conflict import InfeasibleError
 from inertica.physical.constraints import PHYSICAL, Constraint
 from inertica.physical.fit import Fit
 from inertica.physical.logdet import newton_solve
@@ -34,6 +37,7 @@ from inertica.physical.priors import Euclidean, Penalty, Prior, Quadratic, chose
 from inertica.physical.scales import Reference
 from inertica.physical.stated import combined
 from inertica.physical.uncertainty import Intervals, profile_intervals
+from inertica.physical.untouched import COSTLY, holdable, moved_sentence, untouched
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
 
@@ -43,6 +47,9 @@ Solver = Literal["auto", "cone", "newton", "cholesky", "points"]
 
 EXACT = 1e-9
 """Residuals below this share of the torque count as this share: no data are better than rounding."""
+
+DOUBTFUL = 1e-2
+"""Gap of a solve, in noise variances, that is worth a word: a tenth of a standard deviation."""
 
 STRENGTHS = tuple(10.0**k for k in range(-3, 5))
 """Of a prior, for cross-validation to choose from."""
@@ -63,6 +70,9 @@ class _Memory:
     motions: tuple[ref[Motion], ...] = ()
     scores: Mapping[float, float] = field(default_factory=dict)
     chosen: Consistent | None = None
+    mild: Mild | None = None
+    held: dict[bytes, Program] = field(default_factory=dict)
+    correlated: tuple[ref[Motion], float] | None = None
 
     def knows(self, problem: Problem) -> bool:
         same = self.base is problem.base and self.prior is problem.prior and self.constraints is problem.constraints
@@ -79,26 +89,74 @@ class Consistent:
         solver: cone (Clarabel; quadratic priors), newton (all priors), cholesky or points (an approximation whose error is told;
             quadratic priors), or auto: the first that fits.
         accuracy: of the cone solver.
-        strength: that given with the prior, or the one that predicts parts of the data best when each is left out in turn; it is
-            chosen once for a problem, with the weights of plain WLS, and kept while a method iterates.  Intervals then still rely
-            on no more than what was given.
+        strength: that given with the prior; the one that predicts parts of the data best when each is left out in turn; or mild (see
+            `mild`), for priors on the cone.  A chosen one is chosen once for a problem, with the weights of plain WLS, and kept
+            while a method iterates.  Intervals then still rely on no more than what was given, and on no mild prior at all.
     """
 
     constraints: tuple[Constraint, ...] = PHYSICAL
     prior: Prior = field(default_factory=Euclidean)
     solver: Solver = "auto"
     accuracy: Accuracy = field(default_factory=Accuracy)
-    strength: Literal["given", "cross-validated"] = "given"
+    strength: Literal["given", "cross-validated", "mild"] = "given"
     _memory: _Memory = field(default_factory=_Memory, init=False, compare=False, repr=False)  # a changed copy begins anew
 
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
         own, program, fit = self.settled(problem), self.program(problem), self.fit(system, problem)
-        penalty = own.prior.penalty(program.reference, fit)
-        outcome = self.solve(program, fit, penalty)
+        outcome, moved = own.kept(program, fit, own.prior, lambda: self._correlation(problem))
         found = _solution(program, fit, self.believed(problem).penalty(program.reference, fit), outcome, system)
-        notes = (*metric_notes(self.prior, program.reference), *self._chosen_note(own))
-        settings = {} if own is self else {"strength": own.prior.strength, "left_out": dict(self._memory.scores)}
+        notes = (*metric_notes(self.prior, program.reference), *moved, *self._chosen_note(own))
+        settings: dict[str, object] = {}
+        if own is not self:
+            settings = {"strength": own.prior.strength, "left_out": dict(self._memory.scores)}
+        if self.strength == "mild" and self._memory.mild is not None:
+            settings["prior"] = self._memory.mild.sentence
         return replace(found, warnings=(*found.warnings, *notes), settings=settings, strategy=self)
+
+    def kept(self, program: Program, fit: Fit, prior: Prior, correlation: Callable[[], float]) -> tuple[Outcome, tuple[str, ...]]:
+        """The constrained minimum with everything that no data touch left at the prior, and sentences on what could not be left.
+
+        Args:
+            program: constraints and prior values, all parameters that are not fixed free.
+            fit: the data.
+            prior: distance and strength.
+            correlation: rows that say as much as one independent one; asked for only where held values stand against the data.
+        """
+        silent = untouched(program, fit)
+        holding = holdable(program, silent) if self.solver in ("auto", "cone", "newton") else np.zeros_like(silent)
+        penalty = prior.penalty(program.reference, fit)
+        free: Outcome | None = None
+        while holding.any():
+            try:
+                found = self.solve(self._holding(program, holding), fit, penalty)
+            except InfeasibleError:  # what is held and what is stated do not go together
+                break
+            tight = [b for b in found.active if b.cone != "zero" and np.any(b.F[:, holding] != 0.0)]
+            if not tight:
+                return found, moved_sentence(program, silent, found.chi)
+            free = free or self.solve(program, fit, penalty)
+            if found.squares - free.squares <= COSTLY * correlation() * fit.noise:
+                return found, moved_sentence(program, silent, found.chi)
+            holding = holding & ~np.any([np.any(b.F != 0.0, axis=0) for b in tight], axis=0)
+        found = free or self.solve(program, fit, penalty)
+        return found, moved_sentence(program, silent, found.chi)
+
+    def _correlation(self, problem: Problem) -> float:
+        m = self._memory
+        if m.mild is not None:
+            return m.mild.kappa
+        if m.correlated is None or m.correlated[0]() is not problem.motions[0]:
+            system = System(problem)
+            m.correlated = (ref(problem.motions[0]), correlation(system, system.stacked(1.0 / joint_sigmas(system))))
+        return m.correlated[1]
+
+    def _holding(self, program: Program, holding: NDArray[np.bool_]) -> Program:
+        """The same with some parameters at the prior; kept for the next call."""
+        known = self._memory.held
+        key = holding.tobytes()
+        if key not in known or known[key].constraints is not program.constraints:
+            known[key] = Program(replace(program.reference, held=holding), program.constraints, self.accuracy)
+        return known[key]
 
     def program(self, problem: Problem) -> Program:
         """Own constraints and the problem's as cone data; kept for the next call."""
@@ -106,7 +164,7 @@ class Consistent:
         if not m.knows(problem):
             values = None if problem.prior is None else problem.prior.values
             m.program = Program(Reference.of(problem.base.layout, values), combined(self.constraints, given), self.accuracy)
-            m.base, m.prior, m.constraints, m.chosen = problem.base, problem.prior, given, None
+            m.base, m.prior, m.constraints, m.chosen, m.held = problem.base, problem.prior, given, None, {}
         assert m.program is not None
         return m.program
 
@@ -118,15 +176,23 @@ class Consistent:
         m = self._memory
         same = len(m.motions) == len(problem.motions) and all(r() is x for r, x in zip(m.motions, problem.motions, strict=True))
         if m.chosen is None or not same:
-            system = System(problem)
-            blocks = block_factors(system, BLOCKS, 1.0 / joint_sigmas(system))
-            m.chosen, m.scores = cross_validated(replace(self, strength="given"), blocks, problem)
+            if self.strength == "mild":
+                m.mild = mild_strength(replace(self, strength="given"), problem)
+                m.scores, chosen = m.mild.left_out, m.mild.strength
+                given_up = replace(self, prior=Euclidean(), strength="given")
+                m.chosen = given_up if chosen is None else self.with_strength(chosen)
+            else:
+                system = System(problem)
+                blocks = block_factors(system, BLOCKS, 1.0 / joint_sigmas(system))
+                m.chosen, m.scores = cross_validated(replace(self, strength="given"), blocks, problem)
             m.motions = tuple(ref(x) for x in problem.motions)
         return m.chosen
 
     def _chosen_note(self, own: Consistent) -> tuple[str, ...]:
         if own is self:
             return ()
+        if self._memory.mild is not None and self.strength == "mild":
+            return (self._memory.mild.sentence,) if self._memory.mild.weakened else ()
         scores = self._memory.scores
         best = max(min(scores.values()), 1e-300)
         more = ", ".join(f"{s:g}: {100.0 * (np.sqrt(v / best) - 1.0):.2g} %" for s, v in scores.items() if np.isfinite(v))
@@ -167,8 +233,11 @@ class Consistent:
         """The prior that intervals may rely on: never stronger than it was given.
 
         Cross-validation asks what predicts well, and a pull far stronger than the prior is good predicts well where data say little.
-        What it chose counts here only when it is weaker.
+        What it chose counts here only when it is weaker.  A mild prior decides between values that data do not tell apart, and is
+        no knowledge: intervals do not rely on it at all.
         """
+        if self.strength == "mild":
+            return Euclidean()
         own = self.settled(problem)
         return own.prior if own.prior.strength <= self.prior.strength else self.prior
 
@@ -176,7 +245,7 @@ class Consistent:
         """The same with another strength, given."""
         other = replace(self, prior=replace(self.prior, strength=strength), strength="given")  # type: ignore[type-var]
         object.__setattr__(
-            other, "_memory", replace(self._memory, motions=(), scores={}, chosen=None)
+            other, "_memory", replace(self._memory, motions=(), scores={}, chosen=None, mild=None)
         )  # the same cone data serve
         return other
 
@@ -192,7 +261,7 @@ def cross_validated(
         problem: what they belong to.
         strengths: to choose from.
     """
-    rests = [_joined([s for k, s in enumerate(blocks) if k != i]) for i in range(len(blocks))]
+    rests = [joined([s for k, s in enumerate(blocks) if k != i]) for i in range(len(blocks))]
 
     program = solve.program(problem)
 
@@ -200,10 +269,7 @@ def cross_validated(
         candidate, total = solve.with_strength(strength), 0.0
         for left_out, rest in zip(blocks, rests, strict=True):
             fit = candidate.fit(rest, problem)
-            try:
-                chi = candidate.solve(program, fit, candidate.prior.penalty(program.reference, fit)).chi
-            except SolveError:  # a pull too weak to give a solution is not one to choose
-                return np.inf
+            chi = candidate.solve(program, fit, candidate.prior.penalty(program.reference, fit)).chi
             total += float(np.sum((left_out.R @ (fit.T @ chi) - left_out.z) ** 2)) + left_out.rest**2
         return total
 
@@ -220,16 +286,6 @@ def named(name: str, kind: type, **options: Any) -> Callable[[], Estimator]:
         return method
 
     return make
-
-
-def _joined(parts: Sequence[Stacked]) -> Stacked:
-    b = parts[0].R.shape[1]
-    with one_thread():
-        R = np.asarray(np.linalg.qr(np.vstack([np.column_stack([s.R, s.z]) for s in parts]), mode="r"))
-    square = np.zeros((b + 1, b + 1))
-    square[: len(R)] = R[: b + 1]
-    rest = float(np.sqrt(square[b, b] ** 2 + sum(s.rest**2 for s in parts)))
-    return Stacked(square[:b, :b], square[:b, b], rest)
 
 
 def _noise(system: Stacked, problem: Problem) -> float:
@@ -265,6 +321,8 @@ def _solution(program: Program, fit: Fit, penalty: Penalty, outcome: Outcome, sy
 def _said(outcome: Outcome, least: float, system: Stacked, unknown: NDArray[np.bool_]) -> tuple[str, ...]:
     """What the constraints did, in one sentence each; `least` is the sum of squares that plain least squares leaves."""
     out = [outcome.status] if outcome.solver == "points" else []
+    if outcome.gap > DOUBTFUL:
+        out.append(f"the fit is exact to {np.sqrt(outcome.gap):.2g} standard deviations of the parameters only")
     held = [b.name for b in outcome.active if b.cone != "zero"]
     if held:
         now = system.rest**2 + outcome.squares

@@ -73,22 +73,28 @@ def hac(system: System, beta: Array, spread: Array, joint_weights: Array) -> Arr
     return scores_of(system, beta, joint_weights).through(spread)
 
 
-def scores_of(system: System, beta: Array, joint_weights: Array) -> Scores:
-    """The filling of `hac`, which does not depend on how the system was solved."""
+def scores_of(system: System, beta: Array, joint_weights: Array, parameters: int | None = None) -> Scores:
+    """The filling of `hac`, which does not depend on how the system was solved.
+
+    Args:
+        system, beta, joint_weights: as there.
+        parameters: how many were fitted, when the system shows only some of them.
+    """
     b = len(beta)
+    fitted = b if parameters is None else parameters
     with one_thread():
         records = _residuals(system, beta, joint_weights)
-        colours = [_colours(r, use, b) for r, use in records]
+        colour = [colours(r, use, fitted) for r, use in records]
         times = [_times(r) for r, _ in records]
-        lags = [_lags(len(r), own) for (r, _), own in zip(records, times, strict=True)]
-        freedom = [_freedom(own, use, b) for (_, use), own in zip(records, times, strict=True)]
+        lags = [lags_for(len(r), own) for (r, _), own in zip(records, times, strict=True)]
+        freedom = [_freedom(own, use, fitted) for (_, use), own in zip(records, times, strict=True)]
         stationary, robust = np.zeros((b, b)), np.zeros((b, b))
         for rows, first in _with_start(system):
             r, use = (x[first : first + len(rows.y)] for x in records[rows.motion])
             scores = np.zeros((len(r), b))
             for j, (W, columns) in enumerate(zip(rows.W, system.columns, strict=True)):
                 scaled = W * (joint_weights[j] * use[:, j])[:, None]
-                stationary[np.ix_(columns, columns)] += colours[rows.motion][j].between(scaled)
+                stationary[np.ix_(columns, columns)] += colour[rows.motion][j].between(scaled)
                 scores[:, columns] += scaled * r[:, j, None]
             robust += freedom[rows.motion] * long_run(scores, lags[rows.motion])
     return Scores(stationary, robust)
@@ -109,9 +115,27 @@ def score_covariance(blocks: Iterable[tuple[int, Array, Array]], parameters: int
         for listed in parts.values():
             scores, residual = (np.concatenate(x) for x in zip(*listed, strict=True))
             times = _times(residual)
-            own = _freedom(times, residual != 0.0, parameters) * long_run(scores, _lags(len(residual), times))
+            own = _freedom(times, residual != 0.0, parameters) * long_run(scores, lags_for(len(residual), times))
             S = own if not S.size else S + own
     return S
+
+
+def combination_covariance(blocks: Iterable[tuple[list[Array], Array, NDArray[np.bool_]]], parameters: int) -> Array:
+    """(e, e) covariance of e linear combinations of residuals, sum_j V_j' r_j; the larger of both estimates.
+
+    Args:
+        blocks: per motion V_j (m, e) of every joint, scaled residuals (m, n), zero where masked, and which of them take part.
+        parameters: how many were fitted.
+    """
+    stationary = robust = np.zeros((0, 0))
+    with one_thread():
+        for V, residual, use in blocks:
+            times = _times(residual)
+            scores = np.sum([v * residual[:, j, None] for j, v in enumerate(V)], axis=0)
+            own = _freedom(times, use, parameters) * long_run(scores, lags_for(len(residual), times))
+            even = np.sum([c.between(v) for c, v in zip(colours(residual, use, parameters), V, strict=True)], axis=0)
+            stationary, robust = (stationary + even, robust + own) if robust.size else (even, own)
+        return _larger(stationary, robust)
 
 
 def long_run(scores: Array, lags: int) -> Array:
@@ -141,17 +165,26 @@ class Colour:
         lags = min(len(self.gamma), len(W))
         if lags == 1:
             return self.gamma[0] * (W.T @ W)
-        size = next_fast_len(len(W) + lags, real=True)
+        V = self.coloured(W.T)
+        return np.asarray(V @ V.T)
+
+    def coloured(self, rows: Array) -> Array:
+        """Rows (k, m) turned so that their products are the covariances of what they make of such residuals: (k, M)."""
+        m = rows.shape[1]
+        lags = min(len(self.gamma), m)
+        if lags == 1:
+            return np.sqrt(self.gamma[0]) * rows
+        size = next_fast_len(m + lags, real=True)
         around = np.zeros(size)
         around[:lags] = self.gamma[:lags]
         around[size - lags + 1 :] = self.gamma[1:lags][::-1]
         power = np.maximum(rfft(around).real, 0.0)  # a window with sharp edges may dip below zero
         power[1 : (size + 1) // 2] *= 2.0  # frequencies that have a negative partner
-        V = rfft(np.ascontiguousarray(W.T), size, axis=1) * np.sqrt(power / size)
-        return np.asarray(V.real @ V.real.T + V.imag @ V.imag.T)
+        V = rfft(np.ascontiguousarray(rows), size, axis=1) * np.sqrt(power / size)
+        return np.concatenate([V.real, V.imag], axis=1)
 
 
-def _colours(residual: Array, use: NDArray[np.bool_], parameters: int) -> list[Colour]:
+def colours(residual: Array, use: NDArray[np.bool_], parameters: int) -> list[Colour]:
     """Colour of each joint's residuals, corrected for the freedom the fit has taken."""
     out = []
     for r, there in zip(residual.T, use.T, strict=True):
@@ -208,7 +241,7 @@ def _with_start(system: System) -> Iterator[tuple[Rows, int]]:
         yield rows, start
 
 
-def _lags(N: int, times: Array) -> int:
+def lags_for(N: int, times: Array) -> int:
     """Lags to include: several times the longest correlation time, at least the rate-optimal share of the sample size."""
     return int(np.clip(np.ceil(max(4.0 * times.max(), 1.3 * N ** (1 / 5))), 1, min(MOST_LAGS, max(N // 4, 1))))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,12 +27,44 @@ class Evidence:
         R, z: (b, b) and (b,); the rows behind them are divided by the standard deviations of the joints.
         scores: covariance of R'z; None when it is R'R, as for white residuals of unit variance.
         strategy: what put constraints and prior beside it.
+        rest: residual norm that no beta explains, which says how large the noise of a row is.
+        stated: (b, b) covariance of the least-squares solution where that by the scores is known to be too small.
     """
 
     R: Array
     z: Array
     scores: Scores | None = None
     strategy: Consistent | None = None
+    rest: float = 0.0
+    stated: Array | None = None
+
+    def least_squares(self, elsewhere: Array) -> tuple[Array, Array]:
+        """(b,) solution without constraints and prior, and its covariance (b, b).
+
+        Args:
+            elsewhere: (b,) values along directions that the data do not resolve.
+        """
+        with one_thread():
+            U, s, Vt, known, scale = self._decomposed()
+            half = Vt[known].T / s[known] / scale[:, None]
+            beta = elsewhere + half @ (U[:, known].T @ (self.z - self.R @ elsewhere))
+            return beta, self._covariance(half)
+
+    def moved(self, change: Array) -> Evidence:
+        """The same with a least-squares solution that lies elsewhere by this change (b,)."""
+        return replace(self, z=self.z + self.R @ change)
+
+    def _decomposed(self) -> tuple[Array, Array, Array, NDArray[np.bool_], Array]:
+        """Singular value decomposition of R with unit columns, which of its directions are resolved, and the columns' norms."""
+        scale = np.linalg.norm(self.R, axis=0)
+        scale[scale == 0.0] = 1.0
+        U, s, Vt = np.linalg.svd(self.R / scale)
+        return U, s, Vt, s > RESOLVED * s[0] if s[0] > 0.0 else np.zeros(len(s), bool), scale
+
+    def _covariance(self, half: Array) -> Array:
+        if self.stated is not None:
+            return self.stated
+        return half @ half.T if self.scores is None else self.scores.through(half @ half.T)
 
     def whitened(self) -> tuple[Array, Array]:
         """R and z of a problem that says the same with rows of unit variance, independent of each other.
@@ -40,17 +72,22 @@ class Evidence:
         With the singular value decomposition U s V' of R (columns scaled) the errors of c = U'z on the resolved directions have a
         covariance L L', serial correlation included; then L^-1 U'R beta = L^-1 c.  Directions the data do not resolve have no row.
         """
-        scale = np.linalg.norm(self.R, axis=0)
-        scale[scale == 0.0] = 1.0
         with one_thread():
-            U, s, Vt = np.linalg.svd(self.R / scale)
-            known = s > RESOLVED * s[0] if s[0] > 0.0 else np.zeros(len(s), bool)
+            U, s, Vt, known, scale = self._decomposed()
             rows, c = U[:, known].T @ self.R, U[:, known].T @ self.z
-            if self.scores is not None:
-                half = Vt[known].T / s[known] / scale[:, None]
-                L = np.linalg.cholesky(rows @ self.scores.through(half @ half.T) @ rows.T)
+            if self.scores is not None or self.stated is not None:
+                L = _root(rows @ self._covariance(Vt[known].T / s[known] / scale[:, None]) @ rows.T)
                 rows, c = (solve_triangular(L, x, lower=True) for x in (rows, c))
         b = len(self.z)
         R, z = np.zeros((b, b)), np.zeros(b)
         R[: len(c)], z[: len(c)] = rows, c
         return R, z
+
+
+def _root(S: Array) -> Array:
+    """L with L L' = S; of too few independent samples S loses its rank to rounding, and gets a little on its diagonal."""
+    try:
+        return np.asarray(np.linalg.cholesky(S))
+    except np.linalg.LinAlgError:
+        e, V = np.linalg.eigh(0.5 * (S + S.T))
+        return np.asarray(np.linalg.cholesky((V * np.maximum(e, 1e-9 * e[-1])) @ V.T))

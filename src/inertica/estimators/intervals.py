@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,6 +12,7 @@ from inertica.estimators.evidence import Evidence
 from inertica.estimators.standard import nearest_prior, standard_covariance
 from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK, trust_labels
 from inertica.physical.fit import Fit
+from inertica.physical.priors import Quadratic
 from inertica.physical.uncertainty import Intervals, profile_intervals
 from inertica.robot.layout import Parameters
 
@@ -28,9 +31,6 @@ def standard_intervals(estimate: Estimate, problem: Problem, prior: Parameters) 
     """(P, 2) 95 % intervals of all standard parameters.
 
     Without a consistent method or a prior with a strength, parameters of which only sums are known have no limits.
-
-    Raises:
-        SolveError: an end of an interval of a consistent method was not found.
     """
     evidence, chi = estimate.evidence, estimate.chi
     if evidence is None or evidence.strategy is None or chi is None:
@@ -46,8 +46,15 @@ def consistent_intervals(evidence: Evidence, problem: Problem, chi: Array, level
         raise ValueError("no constraints belong to this evidence")
     R, z = evidence.whitened()
     program, fit = solve.program(problem), Fit(R, z, problem.base.T, 1.0)
-    penalty = solve.believed(problem).penalty(program.reference, fit)
-    return profile_intervals(program, fit, penalty, chi, level=level)
+    prior = solve.believed(problem)
+    penalty = prior.penalty(program.reference, fit)
+    if solve.strength != "mild" or not isinstance(penalty, Quadratic):
+        return profile_intervals(program, fit, penalty, chi, level=level)
+    # a mild prior has moved the estimate, but is not believed: the intervals are those of the fit without it, and hold the estimate
+    found = profile_intervals(program, fit, penalty, program.solve(fit, penalty).chi, level=level)
+    lower, upper = np.minimum(found.lower, chi), np.maximum(found.upper, chi)
+    known = found.lower == found.upper  # by an equation, which the estimate keeps, too
+    return replace(found, lower=np.where(known, chi, lower), upper=np.where(known, chi, upper))
 
 
 def noise_intervals(estimate: Estimate, prior: Parameters) -> Array:

@@ -205,7 +205,8 @@ class _Fit:
         with one_thread():
             plain = bread @ filling @ bread
             step = np.linalg.lstsq(curved.T, now.R.T @ (now.z - now.R @ beta), rcond=RESOLVED)[0]
-        evidence = Evidence(curved, curved @ beta + step, scores or Scores(filling, filling), self.solution.strategy)
+        known = scores or Scores(filling, filling)
+        evidence = Evidence(curved, curved @ beta + step, known, self.solution.strategy, now.rest)
         return (plain if scores is None else scores.through(bread)), plain, evidence
 
     def _whole(self, slope: Array, square: Array) -> tuple[Stacked, Array, Array, Array, Scores | None]:

@@ -17,7 +17,7 @@ taken out of W.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -33,11 +33,17 @@ from inertica.estimators.iteration import Watch
 from inertica.estimators.least_squares import check_counts, joint_sigmas
 from inertica.estimators.loop_simulation import Replay
 from inertica.estimators.observe import Rows, Stacked, System
+from inertica.estimators.start import LeastSquaresOrPrior, Start
+from inertica.logs.filters import Unfiltered
+from inertica.logs.motion import Motion
 
 Array = NDArray[np.float64]
 
 FAST = 500.0
 """Sampling rate in Hz from which differences of positions are good enough as they are."""
+
+FLIPPED = 0.05
+"""Share of a row that may come from samples whose direction of motion the filter changed."""
 
 DEPENDENT = 1e-10
 """Squared singular values of unit columns below this share of the largest are not trusted to products of columns."""
@@ -52,9 +58,13 @@ class Iv(Iterated):
     which it tends as the noise in W vanishes).
 
     Args:
-        undistort: take the distortion by differences and filter out of W; by default for motions sampled below 500 Hz.
+        start: first estimate; least squares of the measured motion by default, since instruments from a prior that is far off
+            are weak ones.
+        undistort: take the distortion by differences and filter out of W; by default for motions that were filtered, or sampled
+            below 500 Hz.
     """
 
+    start: Start = field(default_factory=LeastSquaresOrPrior)
     undistort: bool | None = None
 
     name: ClassVar[str] = "iv"
@@ -64,8 +74,8 @@ class Iv(Iterated):
         measured = System(run.problem)
         check_counts(measured)
         sigma = joint_sigmas(measured)
-        slow = min(m.rate for m in run.problem.motions) < FAST
-        distorted = slow if self.undistort is None else self.undistort
+        distorts = any(m.rate < FAST or not isinstance(m.recipe.filter, Unfiltered) for m in run.problem.motions)
+        distorted = distorts if self.undistort is None else self.undistort
         watch: Watch | None = None
         at = run.start  # what the replays were simulated with
         kept: tuple[Step, Instrumented] | None = None
@@ -75,14 +85,15 @@ class Iv(Iterated):
             seen = _undistorted(measured, simulated, run.problem, replays) if distorted else measured
             pair = Instrumented(seen, simulated)
             if watch is None:
-                watch = self.stop.watch(run.start, float(np.linalg.norm(pair.residuals(run.start))))
+                watch = self.stop.watch(run.start, pair.size(run.start))
             solution = self.solve(pair.stacked(1.0 / sigma), run.problem)
             found = pair.residuals(solution.beta)
-            watch.record(solution.beta, float(np.linalg.norm(found)), np.sqrt(np.maximum(np.diag(solution.spread), 0.0)))
+            watch.record(solution.beta, pair.size(solution.beta), np.sqrt(np.maximum(np.diag(solution.spread), 0.0)))
             if kept is None or watch.best() == watch.iterations:
                 kept = Step(solution, seen, sigma), pair
-            sigma = np.maximum(found / np.sqrt(np.maximum(measured.counts(), 1.0)), 1e-9 * sigma.max())
-            following = run.follow(watch, self.stop, solution.beta, at)
+            sigma = np.maximum(found / np.sqrt(np.maximum(pair.counts, 1.0)), 1e-9 * sigma.max())
+            _, R, _ = pair.factors(1.0 / sigma)
+            following = run.follow(watch, self.stop, solution.beta, at, R.T @ R)
             if following is None:
                 break
             replays, at = following
@@ -100,11 +111,24 @@ def _undistorted(measured: System, simulated: System, problem: Problem, replays:
         moved = motion.recipe.filter.kinematics(replay.q[0], motion.dt)
         motions.append(replace(motion, q=np.array(moved.q), dq=np.array(moved.dq), ddq=np.array(moved.ddq)))
     filtered = System(replace(problem, motions=tuple(motions)))
-    rows = [
-        Rows(w.motion, tuple(a - f + z for a, f, z in zip(w.W, g.W, s.W, strict=True)), w.y, w.use)
-        for w, g, s in zip(measured.rows(), filtered.rows(), simulated.rows(), strict=True)
-    ]
+    clear = [_clear_of_reversals(m, r) for m, r in zip(motions, replays, strict=True)]
+    seen = [0] * len(clear)
+    rows = []
+    for w, g, s in zip(measured.rows(), filtered.rows(), simulated.rows(), strict=True):
+        first = seen[w.motion]
+        seen[w.motion] += len(w.use)
+        use = w.use & clear[w.motion][first : seen[w.motion]]
+        rows.append(Rows(w.motion, tuple(a - f + z for a, f, z in zip(w.W, g.W, s.W, strict=True)), w.y, use))
     return System(problem, None, rows)
+
+
+def _clear_of_reversals(filtered: Motion, replay: Replay) -> NDArray[np.bool_]:
+    """(M, n) rows whose direction of motion the filter did not change: where it did, dry friction jumps by twice its size.
+
+    Told by the simulated motion alone, so that noise has no say in which rows are used.
+    """
+    flipped = np.abs(np.sign(filtered.dq) - np.sign(replay.dq[0]))
+    return np.asarray(np.abs(filtered.decimator.decimate(flipped)) < FLIPPED)
 
 
 class Instrumented:
@@ -119,8 +143,10 @@ class Instrumented:
         self.measured, self.simulated = measured, simulated
         self.columns, self.b = measured.columns, measured.base.rank
         self.products = [np.zeros((len(c), 2 * len(c) + 1)) for c in self.columns]
+        self.counts = np.zeros(len(self.columns))
         with threadpool_limits(1):
             for w, z in self._rows():
+                self.counts += np.count_nonzero(w.use, axis=0)
                 for j, total in enumerate(self.products):
                     Z = z.W[j] * w.use[:, j, None]
                     total += Z.T @ np.column_stack([z.W[j], w.W[j], w.y[:, j]])
@@ -135,10 +161,14 @@ class Instrumented:
             square += np.sum(np.where(rows.use, r, 0.0) ** 2, axis=0)
         return np.sqrt(square)
 
+    def size(self, beta: Array) -> float:
+        """Root mean square of y - W beta over the rows in use, which change with the simulation."""
+        return float(np.linalg.norm(self.residuals(beta)) / np.sqrt(max(float(self.counts.sum()), 1.0)))
+
     def stacked(self, weights: Array) -> Stacked:
         """R and z of the weighted problem; `rest` is what rows of unit variance leave, since instruments do not see it."""
         _, R, z = self.factors(weights)
-        return Stacked(R, z, float(np.sqrt(max(self.measured.counts().sum() - self.b, 1.0))))
+        return Stacked(R, z, float(np.sqrt(max(self.counts.sum() - self.b, 1.0))))
 
     def factors(self, weights: Array) -> tuple[Array, Array, Array]:
         """L', L^-1 Z'W and L^-1 Z'y with L L' = Z'Z, rows weighted; by products of columns unless these are nearly dependent."""

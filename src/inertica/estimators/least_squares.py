@@ -115,7 +115,7 @@ def weighted_fit(
         seconds=time.perf_counter() - start,
         settings=solution.settings,
         warnings=solution.warnings,
-        evidence=Evidence(stacked.R, stacked.z, scores, solution.strategy),
+        evidence=Evidence(stacked.R, stacked.z, scores, solution.strategy, stacked.rest),
     )
 
 

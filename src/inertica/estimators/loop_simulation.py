@@ -21,6 +21,7 @@ from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import Problem
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
+from inertica.logs.log import Log
 from inertica.logs.motion import Motion
 
 Array = NDArray[np.float64]
@@ -84,9 +85,14 @@ class Track:
 
     @classmethod
     def of(cls, motion: Motion, loop: ControlLoop, trajectory: Trajectory | None) -> Track:
-        start = float(motion.log.t[~motion.log.mask & np.isfinite(motion.log.t)][0])
         later = float(motion.recipe.period or 0.0) if motion.recipe.average else 0.0  # the second period has no transient
-        at = (motion.t + later - start) * loop.rate
+        return cls.along(motion.log, motion.t + later, loop, trajectory)
+
+    @classmethod
+    def along(cls, log: Log, instants: Array, loop: ControlLoop, trajectory: Trajectory | None) -> Track:
+        """Of a log, read off at these instants; the first control step is the log's first usable sample."""
+        start = float(log.t[~log.mask & np.isfinite(log.t)][0])
+        at = (instants - start) * loop.rate
         steps = int(np.ceil(at[-1] - ON_STEP)) + 1
         near = np.rint(at)
         exact = bool(np.abs(at - near).max() < ON_STEP)
@@ -94,7 +100,7 @@ class Track:
         right = left if exact else np.minimum(left + 1, steps - 1)
         keep = np.unique(np.concatenate([left, right]))
         times: Array = start + np.arange(steps, dtype=float) * loop.dt
-        samples = _from_log(motion, times, loop.feedforward) if trajectory is None else trajectory(times)
+        samples = _from_log(log, times, loop.feedforward) if trajectory is None else trajectory(times)
         q, dq, ddq = (np.asarray(x) for x in samples)
         q, dq = loop.clipped(q, dq)
         share = np.zeros(len(at)) if exact else at - left
@@ -114,11 +120,10 @@ class Track:
         return np.asarray(left + self.share[:, None] * (recorded[:, self.after] - left))
 
 
-def _from_log(motion: Motion, times: Array, accelerations: bool) -> tuple[Array, ...]:
+def _from_log(log: Log, times: Array, accelerations: bool) -> tuple[Array, ...]:
     """q, dq, ddq of the reference at control times, from the reference columns of the log; ddq is zero unless asked for."""
     from scipy.interpolate import CubicSpline
 
-    log = motion.log
     qr = log.need("qr")
     use = ~log.mask & np.isfinite(log.t) & np.isfinite(qr).all(axis=1)
     if np.count_nonzero(use) < 4:

@@ -18,6 +18,7 @@ from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.logs.motion import Motion
 from inertica.logs.observe import decimated_mask
+from inertica.logs.reversals import near_reversal
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -37,7 +38,8 @@ class Rows:
         motion: which of the problem's motions.
         W: per joint (m, k_j), columns as in `System.columns[j]`.
         y: (m, n) torque less what fixed parameters explain.
-        use: (m, n) False for masked samples, and for a joint that rests (the sign of its velocity means nothing then).
+        use: (m, n) False for masked samples, for a joint that rests (the sign of its velocity means nothing then), and near its
+            reversals when the recipe says so.
     """
 
     motion: int
@@ -123,15 +125,17 @@ class System:
 
     def build(self) -> Iterator[Rows]:
         """The same, always built anew and not kept."""
+        others = [row for term in self.base.layout.terms for row in term.reversals]
         for number, motion in enumerate(self.problem.motions):
+            idle = motion.resting | near_reversal(motion, others)
             if motion.decimator.ratio == 1:
                 for first in range(0, len(motion.t), BLOCK):
                     where = slice(first, first + BLOCK)
                     W, y = self.block(motion, where)
-                    yield Rows(number, W, y, ~(motion.mask[where, None] | motion.resting[where]))
+                    yield Rows(number, W, y, ~(motion.mask[where, None] | idle[where]))
             else:
                 decimate, done = motion.decimator.decimate, 0
-                masked = decimated_mask(motion)[:, None] | motion.resting[motion.decimator.kept(len(motion))]
+                masked = decimated_mask(motion)[:, None] | idle[motion.decimator.kept(len(motion))]
                 for where, remaining in motion.decimator.pieces(len(motion)):
                     W, y = self.block(motion, where)
                     use = ~masked[done : done + len(remaining)]

@@ -20,6 +20,7 @@ from inertica.estimators.iteration import Stop
 from inertica.estimators.optimisers import OPTIMISERS
 from inertica.estimators.registry import METHODS
 from inertica.estimators.start import STARTS
+from inertica.physical.priors import Entropic, Riemannian
 
 SWITCH = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
 RULES = ("both", "either")
@@ -79,9 +80,13 @@ def _solver(word: str, solve: Consistent) -> Consistent:
 def _strength(word: str, solve: Consistent) -> Consistent:
     if word == "auto":
         return replace(solve, strength="cross-validated")
+    if word == "mild":
+        if not isinstance(solve.prior, Entropic | Riemannian):
+            raise InputError("the option 'prior-strength' can be mild for priors on the cone only: +entropic and +riemann")
+        return replace(solve, strength="mild")
     value = _number("prior-strength", word)
     if value <= 0.0:
-        raise InputError(f"the option 'prior-strength' takes a positive number or auto, not '{word}'")
+        raise InputError(f"the option 'prior-strength' takes a positive number, auto or mild, not '{word}'")
     return solve.with_strength(value)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from inertica.errors import InputError, nearest
 from inertica.estimators.base import Estimator
@@ -26,12 +27,16 @@ PRIORS: dict[str, Prior] = {
     "pullback": Pullback(),
     "riemann": Riemannian(),
 }
-"""What may follow the name of a consistent method and a plus; their strength is chosen by cross-validation."""
+"""What may follow the name of a consistent method and a plus; their strength is chosen by cross-validation, but for `MILD`."""
+
+MILD = "entropic"
+"""The prior whose strength is mild (see `mild`): it keeps every link near the model where data do not decide, at no cost to them."""
 
 
 def with_prior(name: str, kind: type, prior: str) -> Callable[[], Estimator]:
     """A consistent method with a pull towards the prior: `pc-irls+entropic`."""
-    return named(name, kind, solve=Consistent(prior=PRIORS[prior], strength="cross-validated"))
+    strength: Literal["mild", "cross-validated"] = "mild" if prior == MILD else "cross-validated"
+    return named(name, kind, solve=Consistent(prior=PRIORS[prior], strength=strength))
 
 
 METHODS: dict[str, Callable[[], Estimator]] = {

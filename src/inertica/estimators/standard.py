@@ -11,6 +11,9 @@ from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
+_ROUNDING = 1e-12
+"""Changes below this part of a parameter's size are none: what no data touch stays at the prior to the last digit."""
+
 _TYPICAL = {"inertia": 0.02, "first_moment": 0.1, "mass": 1.0, "armature": 0.05}
 
 
@@ -21,7 +24,8 @@ def nearest_prior(base: BaseModel, beta: ArrayLike, prior: Parameters) -> Array:
 
     the change of each parameter measured against its own size.
     """
-    return prior.values + _gain(base, prior) @ (np.asarray(beta, float) - base.beta(prior.values))
+    change = _gain(base, prior) @ (np.asarray(beta, float) - base.beta(prior.values))
+    return np.asarray(np.where(np.abs(change) > _ROUNDING * parameter_scales(prior), prior.values + change, prior.values))
 
 
 def standard_covariance(base: BaseModel, covariance: ArrayLike, prior: Parameters) -> Array:

@@ -86,6 +86,16 @@ class Regular:
 
 
 @dataclass(frozen=True)
+class LeastSquaresOrPrior:
+    """Least squares of the measured motion, or the prior where the loop simulated with that is unstable."""
+
+    name: ClassVar[str] = "least-squares"
+
+    def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
+        return FilteredOls()(problem, rng)
+
+
+@dataclass(frozen=True)
 class FilteredOls:
     """Weighted least squares of the measured motion behind a low-pass filter.
 

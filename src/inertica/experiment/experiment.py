@@ -88,7 +88,7 @@ class Experiment:
     def engine(self) -> Engine:
         """Dynamics of the simulated robot."""
         layout = self.truth.layout
-        simple = not layout.memory and not any(t.needs_load for t in layout.terms)
+        simple = not layout.memory
         return base_engine(base_model(layout), self.threads) if simple else Engine(layout, threads=self.threads)
 
     def reference(self, trajectory: Trajectory, duration: float | None = None) -> dict[str, Array]:

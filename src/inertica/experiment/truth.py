@@ -105,7 +105,7 @@ def _lugre(d: Description, j: int) -> tuple[list[Term], Values]:
 
 def _load(d: Description, j: int) -> tuple[list[Term], Values]:
     terms, values = _both(d, j)
-    return [*terms, LoadDependent(j, mu=LOAD_SHARE)], values
+    return [*terms, LoadDependent(j, d.prior.moments())], values | {"mu": LOAD_SHARE}
 
 
 FRICTIONS: dict[str, Choice] = {

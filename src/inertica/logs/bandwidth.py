@@ -37,7 +37,7 @@ def bandwidth(q: Array, dt: float) -> Bandwidth:
     """Bandwidth of positions (N, n) on a uniform clock."""
     rate = 1.0 / dt
     length = min(len(q) - 1, max(256, round(_SEGMENT * rate)))
-    f, P = (x[1:] for x in _spectra(np.diff(q, axis=0), rate, length))
+    f, P = (x[1:] for x in spectra(np.diff(q, axis=0), rate, length))
     gain = 2.0 - 2.0 * np.cos(2.0 * np.pi * f * dt)  # of a first difference
     joints = np.array([_of_joint(f, p, gain) for p in P.T])
     joints[np.ptp(q, axis=0) == 0.0] = 0.0
@@ -45,7 +45,7 @@ def bandwidth(q: Array, dt: float) -> Bandwidth:
     return Bandwidth(joints, float(np.clip(MARGIN * joints.max(initial=0.0), min(4.0 * f[0], highest), highest)))
 
 
-def _spectra(y: Array, rate: float, length: int) -> tuple[Array, Array]:
+def spectra(y: Array, rate: float, length: int) -> tuple[Array, Array]:
     """Frequencies and spectral densities (F, n) by Welch's method: Hann windows that overlap by half, means taken off."""
     window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(length) / length)
     starts = range(0, len(y) - length + 1, length - length // 2)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.identifiability.base import BaseModel
-from inertica.identifiability.labels import RELATIVE_WIDTH, known_well
+from inertica.identifiability.labels import DETERMINED, RELATIVE_WIDTH, WEAK, known_well
 from inertica.logs.findings import Finding, Verdict, joint_list
 from inertica.logs.plainfit import Observed, PlainFit, solve_with
 
@@ -17,14 +17,17 @@ Array = NDArray[np.float64]
 FAIR_CONDITION, POOR_CONDITION = 50.0, 100.0
 """Condition numbers of the base regressor with columns of equal norm: good designs reach 10 to 30."""
 
-WEAK = 0.3
-"""Relative standard deviation above which a parameter is not determined at all (DIDIM paper: essential or not)."""
+MISSED = 0.3
+"""A plain fit that leaves more of a joint's torque than this misses something."""
 
 NEGLIGIBLE = 0.03
 """A parameter that could not be more than this part of any joint's torque is negligible in these logs, whatever its value."""
 
+HARDLY = 0.3
+"""Relative standard deviation beyond which a parameter is hardly known (DIDIM paper: not essential)."""
+
 MANY = 1.0 / 3.0
-"""Undetermined parameters beyond this part of all are worth a note."""
+"""Parameters that are hardly known beyond this part of all are worth a note."""
 
 SHOWN = 0.35
 """Parts of a direction smaller than this fraction of its largest are not named."""
@@ -35,7 +38,7 @@ LARGE_RESIDUAL, FOLLOWS = 0.1, 0.6
 ROWS_PER_COLUMN = 3
 """Fewer rows than this per column, and extra columns explain anything."""
 
-LABELS = ("determined", "weak", "negligible", "not determined")
+LABELS = (DETERMINED, WEAK, "negligible", "not determined")
 MOST_NAMED = 12
 
 
@@ -83,17 +86,15 @@ def direction_text(v: Array, names: Sequence[str]) -> str:
 
 
 def parameters(fit: PlainFit, base: BaseModel) -> Finding:
-    """Which base and standard parameters the logs determine: `determined` means what it means in `identify`, foretold from the
-    standard deviations of the plain fit."""
+    """Which base and standard parameters the logs determine, by relative standard deviation of the plain fit."""
     with np.errstate(divide="ignore"):
         relative = np.where(np.isfinite(fit.sd), fit.sd / np.maximum(np.abs(fit.beta), 1e-300), np.inf)
-    resolved = np.isfinite(fit.sd)
-    sure = np.zeros(len(relative), bool)
-    sure[resolved] = known_well(fit.beta[resolved], fit.sd[resolved])
-    labels = [_label(s, r, e) for s, r, e in zip(sure, relative, fit.effect, strict=True)]
+    well = known_well(fit.beta, fit.sd)
+    labels = [_label(bool(w), s, e) for w, s, e in zip(well, fit.sd, fit.effect, strict=True)]
     of_base = dict(zip(base.names, labels, strict=True))
     standard = {name: _standard_label(kind, name, of_base) for name, kind in base.classes().items()}
-    lost = [name for name, label in of_base.items() if label == "not determined"]
+    unknown = zip(base.names, labels, relative, strict=True)
+    lost = [name for name, label, r in unknown if label in (WEAK, "not determined") and r > HARDLY]
     rows = [
         {"name": name, "value": float(v), "std": float(s), "relative_std": float(r), "label": label, "relation": relation}
         for name, v, s, r, label, relation in zip(
@@ -103,24 +104,25 @@ def parameters(fit: PlainFit, base: BaseModel) -> Finding:
     counts = {label: labels.count(label) for label in LABELS}
     numbers = {"base": rows, "standard": standard, **{key.replace(" ", "_"): value for key, value in counts.items()}}
     text = (
-        f"of {base.rank} base parameters {counts['determined']} will be determined (95 % interval within {100 * RELATIVE_WIDTH:.0f} % "
-        f"of the value), {counts['weak']} weakly, {counts['negligible']} are negligible, {counts['not determined']} not determined"
+        f"of {base.rank} base parameters {counts['determined']} are determined (95 % interval within "
+        f"{100 * RELATIVE_WIDTH:.0f} % of the value), {counts['weak']} are weak, {counts['negligible']} are negligible, "
+        f"{counts['not determined']} are not determined"
     )
     if lost:
         more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
-        text += f": {', '.join(lost[:MOST_NAMED])}{more}"
-    if counts["not determined"] > MANY * base.rank:
+        text += f"; hardly known: {', '.join(lost[:MOST_NAMED])}{more}"
+    if len(lost) > MANY * base.rank:
         advice = "much of the model would rest on prior values; use a more exciting motion or keep to a prior"
         return Finding("parameters", "note", text, advice, numbers=numbers)
     return Finding("parameters", "fine", text, numbers=numbers)
 
 
-def _label(sure: bool, relative: float, effect: float) -> str:
-    if sure:
-        return "determined"
+def _label(well: bool, sd: float, effect: float) -> str:
+    if well:
+        return DETERMINED
     if effect <= NEGLIGIBLE:
         return "negligible"
-    return "weak" if relative <= WEAK else "not determined"
+    return WEAK if np.isfinite(sd) else "not determined"
 
 
 def _standard_label(kind: str, name: str, of_base: dict[str, str]) -> str:
@@ -133,7 +135,7 @@ def _standard_label(kind: str, name: str, of_base: dict[str, str]) -> str:
 def residuals(fit: PlainFit, logs: Sequence[Observed]) -> Finding:
     """Relative residual of the plain fit, joint by joint."""
     moving = np.max([np.ptp(o.motion.q, axis=0) for o in logs], axis=0) > 0.0
-    high = [j for j in range(len(fit.residual)) if fit.residual[j] > WEAK and moving[j]]
+    high = [j for j in range(len(fit.residual)) if fit.residual[j] > MISSED and moving[j]]
     numbers = {"per_joint": fit.residual, "all": fit.overall}
     listed = ", ".join(f"{100 * r:.2g}" for r in fit.residual)
     text = f"a plain fit leaves {100 * fit.overall:.2g} % of the torque, joint by joint {listed} %"

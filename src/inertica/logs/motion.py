@@ -20,8 +20,8 @@ from inertica.logs.resample import interpolant
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-BORDER, STANDSTILL, BRIDGED = "border", "standstill", "bridged"
-UNSPOILED = (BORDER, STANDSTILL, BRIDGED)
+BORDER, STANDSTILL, BRIDGED, LEFT_OUT = "border", "standstill", "bridged", "left out"
+UNSPOILED = (BORDER, STANDSTILL, BRIDGED, LEFT_OUT)
 """Reasons for a mask that leave the values themselves right, or right enough not to matter to their neighbours."""
 
 

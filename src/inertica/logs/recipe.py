@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -35,6 +35,8 @@ class Recipe:
         decimate: what the papers call the decimation frequency in Hz: ratio round(0.8 (rate/2) / frequency).
         ratio: decimation ratio, when it is wanted as such.
         keep: which end of the record decimation keeps: `last` as MATLAB, `first` as SciPy.
+        reversal: s before and after a change of sign of a joint's velocity within which linear fits leave out that joint's rows.
+        prediction: filter of the positions that torques are predicted from, where another one than that of the fit predicts better.
     """
 
     rate: float | None = None
@@ -52,6 +54,8 @@ class Recipe:
     decimate: float | None = None
     ratio: int | None = None
     keep: Literal["last", "first"] = "last"
+    reversal: float | None = None
+    prediction: Filter | None = None
 
     def __post_init__(self) -> None:
         if self.velocity not in ("differences", "recorded"):
@@ -62,8 +66,15 @@ class Recipe:
             raise InputError(f"the border cannot be {self.border} samples")
         if isinstance(self.period, (int, float)) and not self.period > 0.0:
             raise InputError(f"the period should be greater than zero, not {self.period:g} s")
+        if self.reversal is not None and not 0.0 <= self.reversal < np.inf:
+            raise InputError(f"the time around a reversal should be a number of seconds, not {self.reversal}")
         if self.average and self.period is None:
             raise InputError("averaging over periods needs the period in s, or 'detect'")
+
+    @property
+    def for_prediction(self) -> Recipe:
+        """The same with the filter that suits predictions."""
+        return self if self.prediction is None else replace(self, filter=self.prediction, prediction=None)
 
     def delays(self, n: int) -> NDArray[np.float64]:
         """(n,) delays of torque in s."""

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.physical.cone import Metric, Outcome, Program, SolveError
+from inertica.physical.cone import Metric, Outcome, Program
 from inertica.physical.constraints import MARGIN, SIGN_MARGIN, slack
 from inertica.physical.fit import Fit
-from inertica.physical.priors import Quadratic
+from inertica.physical.priors import Quadratic, metric_point
 from inertica.physical.pseudo import PSEUDO, smat, svec
 from inertica.physical.scales import Reference
 from inertica.threads import one_thread
@@ -133,21 +133,25 @@ def cholesky_solve(program: Program, fit: Fit, penalty: Quadratic, start: Array 
 
     Args:
         program, fit, penalty: as for the cone solver; the constraints are those of the chart, others are only checked.
-        start: (P,) strictly consistent parameters; the prior when not given.
+        start: (P,) strictly consistent parameters; the prior when not given, links of it that are none replaced by real ones.
 
     Raises:
-        SolveError: not converged.
         InputError: a constraint that the chart does not keep is broken.
     """
     search = _Search(program, Metric.of(program, fit, penalty), Chart(program.reference, log=False))
     with one_thread():
-        chi, iterations = search.run(program.reference.values if start is None else start)
+        chi, iterations, arrived = search.run(metric_point(program.reference).values if start is None else start)
     broken = [b.name for b in program.blocks if slack(b, chi) < -1e-9]
     if broken:
         raise InputError(f"Cholesky coordinates do not keep '{broken[0]}'; use the cone solver")
     squares, best = fit.squares(chi), program.chi(search.metric.x)
     objective = squares + penalty.value(chi)
-    return Outcome(chi, objective, squares, fit.squares(best), program.active(chi), iterations, "converged", "cholesky")
+    gap = 0.0
+    if not arrived:  # how far it is from the end is known from the other solver
+        exact = program.solve(fit, penalty)
+        gap = max((objective - exact.objective) / fit.noise, 0.0) + exact.gap
+    way = "converged" if arrived else "stopped short"
+    return Outcome(chi, objective, squares, fit.squares(best), program.active(chi), iterations, way, "cholesky", gap)
 
 
 class _Search:
@@ -156,18 +160,21 @@ class _Search:
     def __init__(self, program: Program, metric: Metric, chart: Chart) -> None:
         self.program, self.chart, self.metric, self.M = program, chart, metric, metric.M
 
-    def run(self, start: Array) -> tuple[Array, int]:
-        """First with the data's strongest statements weakened, which leaves a wide valley; then less and less so."""
-        theta, count = self.chart.theta(start), 0
+    def run(self, start: Array) -> tuple[Array, int, bool]:
+        """First with the data's strongest statements weakened, which leaves a wide valley; then less and less so.
+
+        The point, the steps it took, and whether the last stage converged.
+        """
+        theta, count, arrived = self.chart.theta(start), 0, True
         _, s, Vt = np.linalg.svd(self.metric.M)
         decades = int(np.ceil(np.log10(s[0] / s[-1])))
         for limit in [*(s[-1] * 10.0 ** np.arange(1, decades)), np.inf]:
             self.M = np.minimum(s, limit)[:, None] * Vt
-            theta, used = self._descend(theta, last=bool(limit == np.inf))
+            theta, used, arrived = self._descend(theta, last=bool(limit == np.inf))
             count += used
-        return self.chart.chi(theta)[0], count
+        return self.chart.chi(theta)[0], count, arrived
 
-    def _descend(self, theta: Array, *, last: bool) -> tuple[Array, int]:
+    def _descend(self, theta: Array, *, last: bool) -> tuple[Array, int, bool]:
         """One stage, in coordinates in which the curvature at its start is one."""
         from scipy.optimize import minimize
 
@@ -189,12 +196,7 @@ class _Search:
             method="trust-exact",
             options={"gtol": 1e-7 if last else 1e-6 * size, "maxiter": 500},
         )
-        if last and not found.success:
-            name = self.program.reference.layout.robot.name
-            raise SolveError(
-                f"{name}: the search in Cholesky coordinates has not converged ({found.message}), so there is no result"
-            )
-        return theta + B @ found.x, int(found.nit)
+        return theta + B @ found.x, int(found.nit), bool(found.success)
 
     def derivatives(self, theta: Array) -> tuple[Array, Array]:
         """Gradient and Hessian in the free coordinates."""

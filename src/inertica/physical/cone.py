@@ -1,11 +1,12 @@
-"""Constrained least squares as a cone program, solved by Clarabel on data that are built once per robot.
+"""Constrained least squares as a cone program on data that are built once per robot.
 
     min |A chi - z|^2 + |W (chi - chi_0)|^2    such that    F chi + f in K
 
-in scaled variables x = chi / scale.  The unknowns given to the solver are residuals r = M (x - x_u), M the triangular factor of
-[A; W] in scaled columns and x_u its unconstrained minimum: what the constraints cost is exactly |r|^2.  The squares are never
-formed as P = M'M, which squares the condition number.  All sizes are those of the parameter vector, whatever the length
-of the record.
+in scaled variables x = chi / scale, M the triangular factor of [A; W] in scaled columns and x_u its unconstrained minimum: what the
+constraints cost is exactly |M (x - x_u)|^2.  The squares are never formed as P = M'M, which squares the condition number.
+Equations are eliminated.  A solve ends with a feasible point and a proof of how near the exact solution it is (`certified`), or
+with the smallest group of statements that contradict each other (`conflict`).  All sizes are those of the parameter vector,
+whatever the length of the record.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import clarabel
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
 from inertica.errors import InerticaError
-from inertica.physical.conflict import InfeasibleError, conflict_error, smallest_conflict
+from inertica.physical.certified import GOOD, Nearest, certified
+from inertica.physical.conesets import Accuracy, ConeSet, Plane, in_order
+from inertica.physical.conflict import HELD, InfeasibleError, conflict_error, smallest_conflict
 from inertica.physical.constraints import PHYSICAL, Block, Constraint, assembled, cone_slack
 from inertica.physical.fit import Fit
+from inertica.physical.interior import strictly_inside
 from inertica.physical.priors import Quadratic
-from inertica.physical.pseudo import side
 from inertica.physical.scales import Reference
 from inertica.threads import one_thread
 
@@ -36,16 +37,12 @@ Array = NDArray[np.float64]
 ACTIVE = 1e-6
 """A constraint counts as active when its slack (margin taken off) is below this, in units of the reference size."""
 
-HELD = 1e-8
-"""By how much a constraint (margin included) may be missed, in reference sizes; beyond it a solve does not count as solved."""
-
-_ATTEMPTS = ((1.0, True), (1.0, False), (10.0, False), (0.1, True), (10.0, True), (0.1, False))
-"""How a problem is given to Clarabel, one after the other until it reaches its accuracy: the unit of the constraints, and whether
-Clarabel scales it further."""
+_SILENT = 1e-13
+"""A direction of which data and prior say less than this part of what they say of the best known is held near the prior."""
 
 
 class SolveError(InerticaError):
-    """A solver did not reach its accuracy; nothing is put in its place."""
+    """No point was found where there should be one; nothing is put in its place."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +56,10 @@ class Outcome:
         free_squares: of the data at the minimum without constraints, prior included.
         active: names of the constraints that hold the solution back.
         iterations: of the solver.
-        status: in its words; "unconstrained minimum" when no solver was needed.
+        status: how the point was found; "unconstrained minimum" when no solver was needed.
         solver: which.
+        gap: proven bound on the distance to the exact solution, squared, in noise variances: every combination of parameters is
+            within sqrt(gap) of its own standard deviations.  For a cost that is not convex (Riemannian) it holds near the solution.
     """
 
     chi: Array
@@ -71,15 +70,7 @@ class Outcome:
     iterations: int
     status: str
     solver: str
-
-
-@dataclass(frozen=True)
-class Accuracy:
-    """Of Clarabel: relative and absolute duality gap and feasibility."""
-
-    gap: float = 1e-8
-    feasibility: float = 1e-9
-    steps: int = 100
+    gap: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +87,23 @@ class Metric:
         known = np.where(program.reference.free, 0.0, program.reference.values)
         right = np.concatenate([fit.z - fit.A @ known, penalty.W @ (penalty.centre - known)])
         with one_thread():
-            R = np.asarray(np.linalg.qr(np.column_stack([stacked, right]), mode="r"))
-        k = len(scale)
-        M = np.zeros((k, k + 1))
-        M[: len(R)] = R[:k]
-        if np.abs(np.diag(M)).min() <= 1e-15 * np.abs(np.diag(M)).max():
-            raise SolveError("neither data nor prior say anything about some parameters; use a prior with a positive strength")
-        return cls(M[:, :k], solve_triangular(M[:, :k], M[:, k]))
+            M = _triangular(np.column_stack([stacked, right]))
+            size = np.abs(np.diag(M)).max()
+            if np.abs(np.diag(M)).min() <= _SILENT * size:
+                # a pull that data and prior do not feel, so that there is one solution
+                k, centre = len(scale), program.reference.values[free] / scale
+                floor = max(_SILENT * size, 1e-300) * np.sqrt(k)
+                M = _triangular(np.vstack([M, floor * np.column_stack([np.eye(k), centre])]))
+        return cls(M[:, :-1], solve_triangular(M[:, :-1], M[:, -1]))
+
+
+def _triangular(rows: Array) -> Array:
+    """(k, k + 1) upper triangular factor of (m, k + 1) rows, without what no solution reaches."""
+    k = rows.shape[1] - 1
+    R = np.asarray(np.linalg.qr(rows, mode="r"))
+    out = np.zeros((k, k + 1))
+    out[: min(len(R), k)] = R[:k]
+    return out
 
 
 class Program:
@@ -117,7 +118,7 @@ class Program:
     def __init__(
         self, reference: Reference, constraints: Sequence[Constraint] = PHYSICAL, accuracy: Accuracy | None = None
     ) -> None:
-        self.reference, self.accuracy = reference, accuracy or Accuracy()
+        self.reference, self.accuracy, self.constraints = reference, accuracy or Accuracy(), tuple(constraints)
         self.free = np.flatnonzero(reference.free)
         self.scale = reference.scale[self.free]
         self.blocks = assembled(constraints, reference)
@@ -127,47 +128,76 @@ class Program:
 
         Raises:
             InfeasibleError: no parameters satisfy the constraints; the sentence names a smallest group that contradicts itself.
-            SolveError: the solver did not reach its accuracy.
         """
         metric = Metric.of(self, fit, penalty)
         best = self.chi(metric.x)
         if all(value >= 0.0 for value in self.slacks(best).values()):
-            return self._outcome(best, fit, penalty, fit.squares(best), 0, "unconstrained minimum")
-        x, iterations, status = self.nearest(metric)
-        return self._outcome(self.chi(x), fit, penalty, fit.squares(best), iterations, status)
+            return self._outcome(best, fit, penalty, fit.squares(best), 0, "unconstrained minimum", 0.0)
+        with one_thread():
+            found = self.nearest(metric, GOOD * fit.noise)
+        gap = found.gap / max(fit.noise, 1e-300)
+        return self._outcome(self.chi(found.x), fit, penalty, fit.squares(best), found.iterations, found.way, gap)
 
-    def nearest(self, metric: Metric) -> tuple[Array, int, str]:
-        """min |M (x - x_u)|^2 within the cones: x, iterations, status.
+    def nearest(self, metric: Metric, good: float = GOOD) -> Nearest:
+        """min |M (x - x_u)|^2 within the constraints; `good` is the gap that is good enough, in the same squares."""
+        plane = self.plane
+        if plane.N.shape[1] == len(metric.x):
+            M, w_u = metric.M, metric.x
+        else:
+            rows = _triangular(np.column_stack([metric.M @ plane.N, metric.M @ (metric.x - plane.origin)]))
+            M, w_u = rows[:, :-1], solve_triangular(rows[:, :-1], rows[:, -1])
+        cones = self.cones
+        if cones.depth(cones.value(w_u)) >= 0.0:
+            found = Nearest(w_u, 0.0, 0, "equations alone")
+        else:
+            found = certified(M, w_u, cones, self.inside, self.accuracy, good)
+        return Nearest(np.asarray(plane.origin + plane.N @ found.x), found.gap, found.iterations, found.way)
 
-        The variables are r = M (x - x_u): the objective is |r|^2, and what the data know exactly drops out of the constraints by
-        itself.  When Clarabel stops short of its accuracy, the same problem is given to it in other units; when none of them
-        gets there, that is the result.
+    @cached_property
+    def plane(self) -> Plane:
+        """Points that keep the equations.
+
+        Raises:
+            InfeasibleError: equations that contradict each other.
         """
-        iterations, status = 0, ""
-        rows = solve_triangular(metric.M, self._cone_rows.T, trans="T").T
-        inside = self._cone_rows @ metric.x + self._cone_right
-        factor = self._row_factors(inside)
-        rows, inside = factor[:, None] * rows, factor * inside
-        size = float(np.linalg.norm(rows))
-        for unit, equilibrate in _ATTEMPTS:
-            A, b = sp.csc_matrix(-rows / (unit * size)), inside / unit
-            settings = self._settings[equilibrate]
-            answer = clarabel.DefaultSolver(self._squares, np.zeros(len(metric.x)), A, b, self._cones, settings).solve()
-            iterations, status = iterations + int(answer.iterations), str(answer.status)
-            if status == "Solved":
-                x = metric.x + solve_triangular(metric.M, np.array(answer.x) / size)
-                missed = -min(self.slacks(self.chi(x)).values())
-                if missed <= HELD:
-                    return x, iterations, status
-                status = f"Solved, but a constraint missed by {missed:.1g}"
-            elif status in ("PrimalInfeasible", "AlmostPrimalInfeasible"):
-                conflict = smallest_conflict(self)
-                if conflict:
-                    raise conflict_error(self, conflict)
-        raise SolveError(
-            f"{self.reference.layout.robot.name}: Clarabel ended with '{status}' after {iterations} iterations, "
-            "so there is no result; loosen its accuracy or use a stronger prior"
-        )
+        count = sum(len(b.f) for b in self.ordered if b.cone == "zero")
+        plane = Plane.of(self._cone_rows[:count], self._cone_right[:count])
+        if plane.miss > HELD:
+            raise conflict_error(self, smallest_conflict(self))
+        return plane
+
+    @cached_property
+    def _room(self) -> tuple[ConeSet, Array]:
+        """Inequalities on that plane, and a point strictly inside.
+
+        Statements that leave no room (a bound of zero on what must not be negative) are loosened by `HELD`.
+        """
+        others = [b for b in self.ordered if b.cone != "zero"]
+        whole = ConeSet.of_blocks(others, self)
+        cones = whole.on(self.plane.origin, self.plane.N)
+        if not others:
+            return cones, np.zeros(self.plane.N.shape[1])
+        for by in (0.0, HELD):
+            wide = cones.loosened(by) if by else cones
+            x, depth = strictly_inside(wide)
+            if depth > 0.0:
+                return wide, x
+        conflict = smallest_conflict(self)
+        raise conflict_error(self, conflict or self.ordered)
+
+    @property
+    def cones(self) -> ConeSet:
+        """The inequalities on `plane`."""
+        return self._room[0]
+
+    @property
+    def inside(self) -> Array:
+        """A point strictly inside `cones`.
+
+        Raises:
+            InfeasibleError: there is none.
+        """
+        return self._room[1]
 
     def _row_factors(self, inside: Array) -> Array:
         """Factors that bring large values of constraints down to one; scaling a cone changes nothing."""
@@ -199,20 +229,16 @@ class Program:
         """Constraints that hold with (almost) nothing to spare; equations always do."""
         return tuple(block for block, value in self.slacks(chi).items() if value < ACTIVE)
 
-    def _outcome(self, chi: Array, fit: Fit, penalty: Quadratic, free: float, iterations: int, status: str) -> Outcome:
+    def _outcome(
+        self, chi: Array, fit: Fit, penalty: Quadratic, free: float, iterations: int, status: str, gap: float
+    ) -> Outcome:
         squares = fit.squares(chi)
-        active = self.active(chi)
-        return Outcome(chi, squares + penalty.value(chi), squares, free, active, iterations, status, "clarabel")
+        return Outcome(chi, squares + penalty.value(chi), squares, free, self.active(chi), iterations, status, "cone", gap)
 
     @cached_property
     def ordered(self) -> tuple[Block, ...]:
         """Blocks in the order of the cone data: equations, inequalities, second order, semidefinite."""
-        order = ("zero", "nonnegative", "second order", "semidefinite")
-        return tuple(b for cone in order for b in self.blocks if b.cone == cone)
-
-    @cached_property
-    def _cones(self) -> list[object]:
-        return cones_of(self.ordered)
+        return in_order(self.blocks)
 
     @cached_property
     def _cone_rows(self) -> Array:
@@ -223,36 +249,3 @@ class Program:
     def _cone_right(self) -> Array:
         known = np.where(self.reference.free, 0.0, self.reference.values)
         return np.concatenate([b.value(known) for b in self.ordered] or [np.zeros(0)])
-
-    @cached_property
-    def _squares(self) -> sp.csc_matrix:
-        return sp.csc_matrix(2.0 * sp.eye(len(self.scale)))
-
-    @cached_property
-    def _settings(self) -> dict[bool, clarabel.DefaultSettings]:
-        out = {equilibrate: settings_of(self.accuracy) for equilibrate in (True, False)}
-        out[False].equilibrate_enable = False
-        return out
-
-
-def cones_of(blocks: Sequence[Block]) -> list[object]:
-    """Clarabel's cones of blocks in their order; neighbours of the linear kinds are merged."""
-    out: list[object] = []
-    for kind, make in (("zero", clarabel.ZeroConeT), ("nonnegative", clarabel.NonnegativeConeT)):
-        rows = sum(len(b.f) for b in blocks if b.cone == kind)
-        if rows:
-            out.append(make(rows))
-    out.extend(clarabel.SecondOrderConeT(len(b.f)) for b in blocks if b.cone == "second order")
-    out.extend(clarabel.PSDTriangleConeT(side(len(b.f))) for b in blocks if b.cone == "semidefinite")
-    return out
-
-
-def settings_of(accuracy: Accuracy) -> clarabel.DefaultSettings:
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = accuracy.gap
-    settings.tol_feas = accuracy.feasibility
-    settings.max_iter = accuracy.steps
-    settings.max_threads = 1
-    settings.direct_solve_method = "qdldl"
-    return settings

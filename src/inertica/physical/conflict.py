@@ -9,20 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import clarabel
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
+from inertica.physical.conesets import ConeSet, Plane
 from inertica.physical.constraints import Block
+from inertica.physical.interior import strictly_inside
 
 if TYPE_CHECKING:
     from inertica.physical.cone import Program
 
 Array = NDArray[np.float64]
 
-_ORDER = ("zero", "nonnegative", "second order", "semidefinite")
+HELD = 1e-8
+"""By how much constraints may miss each other and still count as touching, in reference sizes."""
 
 
 class InfeasibleError(InputError):
@@ -30,12 +31,18 @@ class InfeasibleError(InputError):
 
 
 def conflict_error(program: Program, conflict: Sequence[Block]) -> InfeasibleError:
-    """The error that names a group."""
+    """The error that names a group, and the fixed values that take part in it."""
     names = [block.name for block in conflict]
-    robot = program.reference.layout.robot.name
+    reference = program.reference
+    taking_part = np.any([np.any(block.F != 0.0, axis=0) for block in conflict], axis=0) & reference.fixed
+    fixed = [f"{n} = {v:g}" for n, v, t in zip(reference.layout.names, reference.values, taking_part, strict=True) if t]
+    given = f", with the fixed values {', '.join(fixed)}" if fixed else ""
+    robot = reference.layout.robot.name
     if len(names) == 1:
-        return InfeasibleError(f"{robot}: no parameters satisfy the constraint '{names[0]}'; drop or loosen it")
-    return InfeasibleError(f"{robot}: these constraints exclude each other: {'; '.join(names)}; drop or loosen one of them")
+        return InfeasibleError(f"{robot}: no parameters satisfy the constraint '{names[0]}'{given}; drop or loosen it")
+    return InfeasibleError(
+        f"{robot}: these constraints exclude each other: {'; '.join(names)}{given}; drop or loosen one of them"
+    )
 
 
 def smallest_conflict(program: Program) -> list[Block]:
@@ -57,31 +64,12 @@ def smallest_conflict(program: Program) -> list[Block]:
 
 
 def feasible(program: Program, blocks: Sequence[Block]) -> bool:
-    """Whether blocks (in the order of the cone data) have a common point: the least violation of all is zero.
-
-    Asked as min t with F x + f + t e in K for all blocks, e the middle of each cone, which always has an answer.
-    """
-    from inertica.physical.cone import Accuracy, cones_of, settings_of
-    from inertica.physical.interior import cone_middle
-
+    """Whether blocks (in the order of the cone data) have a common point, or miss one by no more than `HELD`."""
     if not blocks:
         return True
-    known = np.where(program.reference.free, 0.0, program.reference.values)
-    F = np.vstack([b.F[:, program.free] for b in blocks]) * program.scale
-    f = np.concatenate([b.value(known) for b in blocks])
-    equations = sum(len(b.f) for b in blocks if b.cone == "zero")
-    k, rows = F.shape[1], len(F)
-    slack = np.concatenate([cone_middle(b.cone, len(b.f)) for b in blocks])
-    # x, t, and for equations their misses up and down, all pressed towards zero
-    miss = np.zeros((rows, 2 * equations))
-    miss[:equations] = np.hstack([np.eye(equations), -np.eye(equations)])
-    A = np.hstack([-F, -slack[:, None], -miss])
-    floor = np.hstack([np.zeros((1 + 2 * equations, k)), -np.eye(1 + 2 * equations)])
-    A = np.vstack([A[:equations], floor, A[equations:]])
-    b = np.concatenate([f[:equations], np.zeros(len(floor)), f[equations:]])
-    cones = cones_of(blocks)
-    cones.insert(1 if equations else 0, clarabel.NonnegativeConeT(len(floor)))
-    P = sp.csc_matrix((A.shape[1], A.shape[1]))
-    q = np.concatenate([np.zeros(k), np.ones(len(floor))])
-    answer = clarabel.DefaultSolver(P, q, sp.csc_matrix(A), b, cones, settings_of(Accuracy())).solve()
-    return bool(q @ np.array(answer.x) < 1e-7)
+    equations = ConeSet.of_blocks([b for b in blocks if b.cone == "zero"], program)
+    plane = Plane.of(equations.F, equations.f)
+    if plane.miss > HELD:
+        return False
+    cones = ConeSet.of_blocks([b for b in blocks if b.cone != "zero"], program)
+    return not cones.kinds or strictly_inside(cones.on(plane.origin, plane.N).loosened(HELD))[1] > 0.0

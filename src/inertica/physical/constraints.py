@@ -104,7 +104,7 @@ class RealBody:
 
 @dataclass(frozen=True)
 class Signs:
-    """Lower bounds of the layout on drives and friction: armature, viscous, Coulomb, ... not negative."""
+    """Lower bounds of the layout on drives and friction: armature, viscous, Coulomb not negative; friction brakes."""
 
     margin: float = SIGN_MARGIN
 
@@ -116,6 +116,9 @@ class Signs:
             F[0, k] = 1.0 / reference.scale[k]
             f = np.array([-p.lower / reference.scale[k] - self.margin])
             yield Block(f"{p.name} not below {p.lower:g}", "nonnegative", F, f)
+        for term in reference.layout.terms:
+            for row in term.inequalities:
+                yield _linear(f"{' + '.join(row)} not below 0", row, 0.0, reference, self.margin)
 
 
 @dataclass(frozen=True)

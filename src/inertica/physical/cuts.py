@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from inertica.physical.active import tangent_inverse
-from inertica.physical.cone import HELD, Accuracy, Metric, Program, SolveError, cones_of, settings_of
+from inertica.physical.cone import Metric, Program
+from inertica.physical.conesets import Accuracy, cones_of, settings_of
+from inertica.physical.conflict import HELD
 from inertica.physical.constraints import Block, Cone, cone_slack
 from inertica.physical.interior import deepest
 from inertica.physical.pseudo import smat
@@ -63,6 +65,8 @@ class Cuts:
                 for side, sign in ((0, 1.0), (1, -1.0)):
                     if not reached[side, j]:
                         x = ends.find(int(j), sign)
+                        if x is None:  # not cut: the interval stays as long as data and prior leave it
+                            continue
                         reached |= np.array([x <= own[0], x >= own[1]])
                         if not reached[side, j]:
                             out[side, j] = x[j]
@@ -142,8 +146,8 @@ class _Ends:
         self.P = sp.csc_matrix((k, k))
         self.solvers: dict[bool, clarabel.DefaultSolver] = {}
 
-    def find(self, j: int, sign: float) -> Array:
-        """The point with the least (sign 1) or largest (sign -1) x_j."""
+    def find(self, j: int, sign: float) -> Array | None:
+        """The point with the least (sign 1) or largest (sign -1) x_j; None when the solver does not get there."""
         cuts = self.cuts
         row = cuts.inverse[j] / cuts.deviation[j]
         among = self.seen.T @ row
@@ -155,10 +159,10 @@ class _Ends:
             if str(answer.status) == "Solved":
                 w = np.array(answer.x)
                 y = self.seen @ w[:-1] + (w[-1] / length * unseen if length > 1e-12 else 0.0)
-                return np.asarray(cuts.metric.x + cuts.radius * (cuts.inverse @ y))
-        layout = cuts.program.reference.layout
-        name = layout.names[cuts.program.free[j]]
-        raise SolveError(f"{layout.robot.name}: the interval of {name} was not found: Clarabel ended with '{answer.status}'")
+                x = np.asarray(cuts.metric.x + cuts.radius * (cuts.inverse @ y))
+                if np.isfinite(x).all():
+                    return x
+        return None
 
     def _solver(self, careful: bool, objective: Array) -> clarabel.DefaultSolver:
         """Set up for this objective; `careful` scales and refines, which takes longer."""

@@ -1,15 +1,22 @@
-"""A point well inside all constraints, near a given one: where barrier methods start."""
+"""A point well inside all constraints: where barrier methods start, and towards which points outside are pulled.
+
+Whether a point is inside is measured, whatever a solver says of it.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import clarabel
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from inertica.physical.cone import Program, SolveError, cones_of, settings_of
-from inertica.physical.conflict import conflict_error, smallest_conflict
-from inertica.physical.pseudo import side, svec
+from inertica.physical.certified import descent, newton_step
+from inertica.physical.conesets import Accuracy, Barrier, ConeSet, settings_of
+
+if TYPE_CHECKING:
+    from inertica.physical.cone import Program
 
 Array = NDArray[np.float64]
 
@@ -21,43 +28,84 @@ _DEEP = 0.1
 
 
 def deepest(program: Program, x: Array) -> Array:
-    """max depth - near |x - x_0|^2 with every slack at least the depth, depth at most `_DEEP`.
+    """max depth - near |x - x_0|^2 with every slack at least the depth, depth at most `_DEEP`; strictly inside.
 
     Raises:
         InfeasibleError: nothing is strictly inside.
     """
+    plane, cones = program.plane, program.cones
+    found, depth = near(cones, plane.N.T @ (x - plane.origin))
+    if depth <= 0.0:
+        found = program.inside
+    return np.asarray(plane.origin + plane.N @ found)
+
+
+def strictly_inside(cones: ConeSet) -> tuple[Array, float]:
+    """A point inside a set and its depth, which is not positive only when the set has no interior.
+
+    Bodies of unit size are inside what holds for every robot, and need no solver; what users state may exclude them.
+    """
+    x = np.asarray(np.linalg.lstsq(cones.F, cones.middle - cones.f, rcond=None)[0], float)
+    depth = cones.depth(cones.value(x))
+    if depth > 0.0:
+        return x, depth
+    found, reached = near(cones, x)
+    if reached > 0.0:
+        return found, reached
+    last, at_last = _lifted(cones, found if reached > depth else x)
+    return max(((x, depth), (found, reached), (last, at_last)), key=lambda pair: pair[1])
+
+
+def near(cones: ConeSet, x: Array) -> tuple[Array, float]:
+    """The deep point near x that Clarabel finds, and its depth as measured."""
     k = len(x)
-    known = np.where(program.reference.free, 0.0, program.reference.values)
-    F = np.vstack([b.F[:, program.free] for b in program.ordered]) * program.scale
-    f = np.concatenate([b.value(known) for b in program.ordered])
-    unit = np.concatenate([cone_middle(b.cone, len(b.f)) for b in program.ordered])
-    rows = [b for b in program.ordered if b.cone == "zero"]
-    first = sum(len(b.f) for b in rows)
     limit = np.zeros((1, k + 1))
     limit[0, k] = 1.0
-    A = np.insert(np.column_stack([-F, unit]), [first], limit, axis=0)
-    right = np.insert(f, first, _DEEP)
-    cones = cones_of(program.ordered)
-    place = 1 if first else 0
-    cones.insert(place, clarabel.NonnegativeConeT(1))
+    A = np.vstack([limit, np.column_stack([-cones.F, cones.middle])])
+    right = np.concatenate([[_DEEP], cones.f])
+    listed = [clarabel.NonnegativeConeT(1), *cones.cones]
     P = sp.csc_matrix(sp.diags(np.concatenate([np.full(k, 2.0 * _NEAR), [1e-9]])))
     q = np.concatenate([-2.0 * _NEAR * x, [-1.0]])
-    answer = clarabel.DefaultSolver(P, q, sp.csc_matrix(A), right, cones, settings_of(program.accuracy)).solve()
-    status = str(answer.status)
-    if status in ("Solved", "AlmostSolved") and float(answer.x[k]) > 0.0:
-        return np.array(answer.x)[:k]
-    conflict = smallest_conflict(program)
-    if conflict:
-        raise conflict_error(program, conflict)
-    raise SolveError(f"{program.reference.layout.robot.name}: no point strictly inside the constraints was found ('{status}')")
+    answer = clarabel.DefaultSolver(P, q, sp.csc_matrix(A), right, listed, settings_of(Accuracy())).solve()
+    found = np.array(answer.x)[:k]
+    return (found, cones.depth(cones.value(found))) if np.isfinite(found).all() else (x, -np.inf)
 
 
-def cone_middle(cone: str, rows: int) -> Array:
-    """The direction in which a cone is deepest."""
-    if cone == "zero":
-        return np.zeros(rows)
-    if cone == "nonnegative":
-        return np.ones(rows)
-    if cone == "second order":
-        return np.eye(rows)[0]
-    return svec(np.eye(side(rows)))
+def _lifted(cones: ConeSet, x: Array) -> tuple[Array, float]:
+    """By Newton's method: every cone widened by t, t pressed below zero while the barrier of the widened set is kept small.
+
+    The widened set has an interior whatever was stated, so there is always a start.
+    """
+    size = 1e-4  # of leaving x, against t
+    wide = ConeSet(np.column_stack([cones.F, cones.middle]), cones.f, cones.kinds, cones.sizes)
+    barrier = Barrier(wide)
+    v = np.append(x, 2.0 * max(-cones.depth(cones.value(x)), 0.0) + 1.0)
+    start, k = np.array(v), len(x)
+    curvature = np.append(np.full(k, 2.0 * size), 0.0)
+    weight, best = 1.0, (x, cones.depth(cones.value(x)))
+    while weight > 1e-12:
+
+        def total(at: Array, weight: float = weight) -> float:
+            return float(at[k] + 0.5 * curvature @ (at - start) ** 2 + weight * barrier.value(at))
+
+        for _ in range(40):
+            g, H = barrier.derivatives(v)
+            g = weight * g + curvature * (v - start)
+            g[k] += 1.0
+            H = weight * H
+            H[np.diag_indices(k + 1)] += curvature
+            p = newton_step(g, H)
+            decrement = -float(g @ p)
+            length, _ = descent(total, v, p, total(v), decrement) if np.isfinite(decrement) else (0.0, 0.0)
+            if length == 0.0:
+                break
+            v = v + length * p
+            if decrement <= 0.1 * weight:
+                break
+        depth = cones.depth(cones.value(v[:k]))
+        if depth > best[1]:
+            best = (v[:k], depth)
+        if best[1] > max(weight, 1e-9) or v[k] - weight * (barrier.parameter + 1) > 0.0:  # inside; or nothing is
+            break
+        weight *= 0.1
+    return best

@@ -10,25 +10,31 @@ of the size of the parameter vector, whatever the length of the record.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 
-from inertica.physical.cone import Metric, Outcome, Program, SolveError
-from inertica.physical.constraints import Block, slack
+from inertica.physical.certified import GOOD, descent, newton_step
+from inertica.physical.cone import Metric, Outcome, Program
+from inertica.physical.conesets import Barrier, ConeSet
+from inertica.physical.conflict import HELD
+from inertica.physical.constraints import RealBody, Signs, slack
 from inertica.physical.fit import Fit
 from inertica.physical.interior import deepest
+from inertica.physical.path import followed
 from inertica.physical.priors import ConePenalty, Euclidean, Penalty
-from inertica.physical.pseudo import side, smat
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
 _SHRINK = 0.05
 """Factor on the barrier's weight from one stage to the next."""
+
+
+_DIRECT = 40
+"""Newton steps at most, of one stage; what takes longer is left to `path`."""
 
 
 @dataclass(frozen=True)
@@ -39,97 +45,19 @@ class NewtonAccuracy:
         gap: duality gap relative to the objective.
         decrement: squared Newton decrement relative to the objective; about twice what a further step would gain.
         steps: limit of all Newton steps together.
+        good: proven gap, in noise variances, that needs no slower way.
     """
 
     gap: float = 1e-9
     decrement: float = 1e-11
-    steps: int = 500
-
-
-class Barrier:
-    """-log of the distance to the boundary of inequality blocks, in scaled free variables x.
-
-    Linear blocks are taken together, semidefinite ones of the same size as one batch.
-    """
-
-    def __init__(self, blocks: list[Block], program: Program) -> None:
-        known = np.where(program.reference.free, 0.0, program.reference.values)
-
-        def rows(block: Block) -> tuple[Array, Array]:
-            return block.F[:, program.free] * program.scale, block.value(known)
-
-        k = len(program.scale)
-        linear = [rows(b) for b in blocks if b.cone == "nonnegative"]
-        self.F = np.vstack([F for F, _ in linear] or [np.zeros((0, k))])
-        self.f = np.concatenate([f for _, f in linear] or [np.zeros(0)])
-        self.second = [rows(b) for b in blocks if b.cone == "second order"]
-        self.matrices = []
-        for size in sorted({len(b.f) for b in blocks if b.cone == "semidefinite"}):
-            same = [rows(b) for b in blocks if b.cone == "semidefinite" and len(b.f) == size]
-            maps = [smat(F.T) for F, _ in same]  # (k, d, d) each
-            columns = [np.flatnonzero(np.abs(m).max(axis=(1, 2))) for m in maps]
-            width = max(len(c) for c in columns)
-            padded = [np.concatenate([c, np.setdiff1d(np.arange(k), c)[: width - len(c)]]) for c in columns]
-            self.matrices.append(
-                (
-                    np.array(padded),
-                    np.array([m[c] for m, c in zip(maps, padded, strict=True)]),
-                    np.array([smat(f) for _, f in same]),
-                )
-            )
-        d = [len(block.f) for block in blocks if block.cone == "semidefinite"]
-        self.parameter = len(self.f) + 2 * len(self.second) + sum(side(m) for m in d)
-
-    def value(self, x: Array) -> float:
-        s = self.F @ x + self.f
-        if s.size and s.min() <= 0.0:
-            return np.inf
-        out = -float(np.log(s).sum())
-        for F, f in self.second:
-            v = F @ x + f
-            inside = v[0] ** 2 - v[1:] @ v[1:]
-            if v[0] <= 0.0 or inside <= 0.0:
-                return np.inf
-            out -= float(np.log(inside))
-        for columns, maps, constant in self.matrices:
-            J = np.einsum("ik,ikab->iab", x[columns], maps) + constant
-            e = np.linalg.eigvalsh(J)
-            if e.min() <= 0.0:
-                return np.inf
-            out -= float(np.log(e).sum())
-        return out
-
-    def derivatives(self, x: Array) -> tuple[Array, Array]:
-        """Gradient and Hessian."""
-        s = self.F @ x + self.f
-        scaled = self.F / s[:, None]
-        g, H = -scaled.sum(axis=0), scaled.T @ scaled
-        for F, f in self.second:
-            v = F @ x + f
-            mirrored = np.concatenate([v[:1], -v[1:]])
-            inside = float(v @ mirrored)
-            slope = F.T @ mirrored
-            flipped = F * np.concatenate([[1.0], -np.ones(len(v) - 1)])[:, None]
-            g -= 2.0 * slope / inside
-            H += 4.0 * np.outer(slope, slope) / inside**2 - 2.0 * F.T @ flipped / inside
-        for columns, maps, constant in self.matrices:
-            J = np.einsum("ik,ikab->iab", x[columns], maps) + constant
-            root = np.linalg.inv(np.linalg.cholesky(J))
-            turned = np.einsum("iab,ikbc,idc->ikad", root, maps, root, optimize=True)
-            slopes = np.einsum("ikaa->ik", turned)
-            flat = turned.reshape(*turned.shape[:2], -1)
-            curves = flat @ flat.transpose(0, 2, 1)
-            for c, slope, curve in zip(columns, slopes, curves, strict=True):
-                g[c] -= slope
-                H[np.ix_(c, c)] += curve
-        return g, H
+    steps: int = 800
+    good: float = GOOD
 
 
 def newton_solve(program: Program, fit: Fit, penalty: Penalty, accuracy: NewtonAccuracy | None = None) -> Outcome:
-    """The minimum of data and prior within the constraints.
+    """The minimum of data and prior within the constraints: the best strictly feasible point that was reached, with its gap.
 
     Raises:
-        SolveError: Newton's method did not reach its accuracy.
         InfeasibleError: the constraints contradict each other.
     """
     with one_thread():
@@ -150,68 +78,103 @@ class _Newton:
         self.steps = 0
 
     def run(self) -> Outcome:
-        inequalities = [b for b in self.program.blocks if b.cone != "zero"]
         start = self._start()
-        y = self._minimise(self.chart.inverse(start), None, 0.0)
-        chi = self._chi(y)
-        if any(slack(b, chi) <= 0.0 for b in inequalities):
-            barrier = Barrier(inequalities, self.program)
-            inside = start if np.isfinite(barrier.value(start)) else deepest(self.program, start)
-            chi = self._chi(self._constrained(self.chart.inverse(inside), barrier))
+        y = self._minimise(self.chart.inverse(start), None, 0.0, _DIRECT)
+        x, gap = self.chart.x(y), self._gap(y, None)
+        inside = start
+        if any(slack(b, self.program.chi(x)) <= 0.0 for b in self.program.blocks if b.cone != "zero"):
+            cones = ConeSet.of_blocks([b for b in self.program.ordered if b.cone != "zero"], self.program)
+            barrier = Barrier(cones)
+            inside = start if np.isfinite(barrier.value(start)) else self._inside(start)
+            if not np.isfinite(barrier.value(inside)):  # statements that leave no room are loosened by a hair
+                barrier = Barrier(cones.loosened(HELD))
+            y, gap = self._constrained(self.chart.inverse(inside), barrier)
+            x = self.chart.x(y)
+        if not gap <= self.accuracy.good * self.fit.noise and isinstance(self.penalty, ConePenalty):
+            end = followed(self.program, self.fit, self.penalty, inside, self.accuracy.good * self.fit.noise)
+            self.steps += end.steps
+            x, gap = (end.x, end.gap) if end.gap < gap else (x, gap)
+        chi = self.program.chi(x)
         squares = self.fit.squares(chi)
         objective = squares + self.penalty.value(chi)
-        active = self.program.active(chi)
-        return Outcome(chi, objective, squares, self._free_squares(), active, self.steps, "converged", "newton")
+        active, noise = self.program.active(chi), max(self.fit.noise, 1e-300)
+        return Outcome(chi, objective, squares, self._free_squares(), active, self.steps, "newton", "newton", gap / noise)
 
-    def _constrained(self, y: Array, barrier: Barrier) -> Array:
-        """Follow the central path from a strictly feasible point until the gap is small."""
+    def _constrained(self, y: Array, barrier: Barrier) -> tuple[Array, float]:
+        """Follow the central path from a strictly feasible point until the gap is small; the best point and its gap."""
         weight = max(self._smooth(y), 1e-300) / barrier.parameter
         if isinstance(
             self.penalty, ConePenalty
         ):  # a heavier barrier would win over the logarithms of the prior and blow bodies up
             weight = min(weight, self.penalty.factor)
+        best, least, bound = y, np.inf, -np.inf  # point of the least cost, and what the cost cannot be below
         while True:
-            y = self._minimise(y, barrier, weight)
-            if weight * barrier.parameter <= self.accuracy.gap * max(self._smooth(y), 1e-300):
-                return y
+            before = self.steps
+            y = self._minimise(y, barrier, weight, _DIRECT)
+            cost = self._smooth(y)
+            best, least = (y, cost) if cost < least else (best, least)
+            bound = max(bound, cost - self._gap(y, barrier, weight))
+            small = weight * barrier.parameter <= self.accuracy.gap * max(cost, 1e-300)
+            if small or self.steps - before >= _DIRECT or self.steps >= self.accuracy.steps:
+                return best, max(least - bound, 1e-16 * abs(least))
             weight *= _SHRINK
 
-    def _minimise(self, y: Array, barrier: Barrier | None, weight: float) -> Array:
-        """Damped Newton on the smooth objective plus weight times barrier."""
+    def _minimise(self, y: Array, barrier: Barrier | None, weight: float, most: int) -> Array:
+        """Damped Newton on the smooth objective plus weight times barrier, until it converges or nothing descends any more."""
 
         def total(at: Array) -> float:
             smooth = self._smooth(at)
             return smooth if barrier is None or not np.isfinite(smooth) else smooth + weight * barrier.value(self.chart.x(at))
 
-        value = total(y)
-        while True:
+        value, last = total(y), self.steps + most
+        while self.steps < min(self.accuracy.steps, last):
             self.steps += 1
             step, g = self._step(y, barrier, weight)
             decrement = float(-g @ step)
-            if decrement <= self.accuracy.decrement * max(abs(self._smooth(y)), 1e-300):
+            if not decrement > self.accuracy.decrement * max(abs(self._smooth(y)), 1e-300):
                 return y
-            length, trial = _descent(total, y, step, value, decrement)
-            if length == 0.0 and decrement <= 1e-7 * max(abs(value), 1e-300):
-                return y  # rounding hides any further descent
-            if length == 0.0 or self.steps >= self.accuracy.steps:
-                raise SolveError(
-                    f"{self.program.reference.layout.robot.name}: Newton's method has not converged after {self.steps} steps, so "
-                    "there is no result; use a stronger prior"
-                )
+            length, trial = descent(total, y, step, value, decrement)
+            if length == 0.0:
+                return y
             y, value = y + length * step, trial
+        return y
+
+    def _gap(self, y: Array, barrier: Barrier | None, weight: float = 0.0) -> float:
+        """Bound on how far the cost at y is above its least value within the constraints; see `path`."""
+        step, g = self._step(y, barrier, weight)
+        smooth, slacks = max(float(-g @ step), 0.0), 0.0
+        if barrier is not None:
+            dx = self.chart.B @ step
+            gb, Hb = barrier.derivatives(self.chart.x(y))
+            reach = float(dx @ Hb @ dx)
+            if not reach < 1.0:
+                return np.inf
+            smooth, slacks = max(smooth - weight * reach, 0.0), weight * (barrier.parameter + float(gb @ dx))
+        if not isinstance(self.penalty, ConePenalty) or self.penalty.riemannian:
+            return 0.5 * smooth + slacks
+        a = 2.0 * max(self.penalty.factor * float(np.min(self.penalty.weight, initial=1.0)), 1e-300)
+        t = np.sqrt(smooth / a)
+        return float(a * (-t - np.log1p(-t))) + slacks if t < 1.0 else np.inf
 
     def _chi(self, y: Array) -> Array:
         return self.program.chi(self.chart.x(y))
 
-    def _smooth(self, y: Array) -> float:
+    def _squares(self, y: Array) -> float:
         miss = self.seen @ y + self.miss
-        return float(miss @ miss) + self.penalty.value(self._chi(y))
+        return float(miss @ miss)
+
+    def _smooth(self, y: Array) -> float:
+        return self._squares(y) + self.penalty.value(self._chi(y))
 
     def _step(self, y: Array, barrier: Barrier | None, weight: float) -> tuple[Array, Array]:
         """Newton step and gradient; with the exact second derivatives of the prior where all together curve upwards."""
         free, scale, B = self.program.free, self.program.scale, self.chart.B
         chi, units = self._chi(y), np.outer(scale, scale)
-        g, Hb = self.penalty.gradient(chi)[free] * scale, np.zeros((len(scale),) * 2)
+        if isinstance(self.penalty, ConePenalty):
+            (gradient,), (hessian,) = self.penalty.derivatives(chi[None])
+        else:
+            gradient, hessian = self.penalty.gradient(chi), self.penalty.hessian(chi)
+        g, Hb = gradient[free] * scale, np.zeros((len(scale),) * 2)
         if barrier is not None:
             gb, Hb = barrier.derivatives(self.chart.x(y))
             g, Hb = g + weight * gb, weight * Hb
@@ -221,19 +184,25 @@ class _Newton:
             return np.asarray(B.T @ (H[np.ix_(free, free)] * units + Hb) @ B + self.gram)
 
         if isinstance(self.penalty, ConePenalty) and self.penalty.riemannian:
-            step = _newton_step(slope, curved(self.penalty.exact_hessian(chi)), definite=True)
+            step = _definite_step(slope, curved(self.penalty.exact_hessian(chi)))
             if step is not None:
                 return step, slope
-        step = _newton_step(slope, curved(self.penalty.hessian(chi)))
-        assert step is not None
-        return step, slope
+        return newton_step(slope, curved(hessian)), slope
 
     def _start(self) -> Array:
         """The prior in scaled variables; a point inside the constraints near it when it breaks an equation or its own domain."""
         values = self.penalty.origin if isinstance(self.penalty, ConePenalty) else self.program.reference.values
         x = values[self.program.free] / self.program.scale
         on_equations = _equation_miss(self.program, x) <= 1e-9
-        return x if on_equations and np.isfinite(self.penalty.value(self.program.chi(x))) else deepest(self.program, x)
+        return x if on_equations and np.isfinite(self.penalty.value(self.program.chi(x))) else self._inside(x)
+
+    def _inside(self, x: Array) -> Array:
+        """A point inside the constraints near x, and where the prior has a value."""
+        found = deepest(self.program, x)
+        if np.isfinite(self.penalty.value(self.program.chi(found))):
+            return found
+        bodies = Program(self.program.reference, (*self.program.constraints, RealBody(), Signs()))  # not among the constraints
+        return deepest(bodies, x)
 
     def _free_squares(self) -> float:
         """Squares of the data at their own minimum."""
@@ -275,32 +244,16 @@ class _Chart:
         return np.asarray(self.back @ (x - self.origin))
 
 
-def _descent(total: Callable[[Array], float], x: Array, direction: Array, value: float, decrement: float) -> tuple[float, float]:
-    """Step length that lowers the value enough, and the value there; 0 when there is none."""
-    length = 1.0
-    while length > 1e-12:
-        trial = total(x + length * direction)
-        if trial <= value - 0.1 * length * decrement:
-            return length, trial
-        length *= 0.5
-    return 0.0, value
-
-
-def _newton_step(g: Array, H: Array, definite: bool = False) -> Array | None:
-    """-H^-1 g in unit-diagonal scaling; where H is not positive definite None if so asked, else with a little more on the diagonal."""
-    if definite and np.diag(H).min() <= 0.0:
+def _definite_step(g: Array, H: Array) -> Array | None:
+    """-H^-1 g in unit-diagonal scaling; None where H is not positive definite."""
+    if not np.diag(H).min() > 0.0:
         return None
-    d = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
-    scaled = H * np.outer(d, d)
-    ridge = 0.0
-    while True:
-        try:
-            factor = cho_factor(scaled + ridge * np.eye(len(d)), check_finite=False)
-            return np.asarray(-d * cho_solve(factor, d * g, check_finite=False))
-        except LinAlgError:
-            if definite:
-                return None
-            ridge = max(10.0 * ridge, 1e-14)
+    d = 1.0 / np.sqrt(np.diag(H))
+    try:
+        factor = cho_factor(H * np.outer(d, d), check_finite=False)
+    except LinAlgError:
+        return None
+    return np.asarray(-d * cho_solve(factor, d * g, check_finite=False))
 
 
 def _equation_miss(program: Program, x: Array) -> float:

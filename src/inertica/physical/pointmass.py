@@ -18,7 +18,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.physical.cone import Metric, Outcome, Program, SolveError, settings_of
+from inertica.physical.cone import Metric, Outcome, Program, SolveError
+from inertica.physical.conesets import settings_of
 from inertica.physical.constraints import SIGN_MARGIN, slack
 from inertica.physical.fit import Fit
 from inertica.physical.priors import Quadratic
@@ -64,7 +65,7 @@ def pointmass_solve(program: Program, fit: Fit, penalty: Quadratic, *, count: in
         reach: half-width of the lattice in the body's reference lengths.
 
     Raises:
-        SolveError: the quadratic program was not solved to its accuracy.
+        SolveError: nothing was found.
         InputError: a constraint that points do not keep is broken.
     """
     reference, free = program.reference, program.free
@@ -80,11 +81,10 @@ def pointmass_solve(program: Program, fit: Fit, penalty: Quadratic, *, count: in
     right = np.concatenate([metric.M @ metric.x, np.zeros(len(bounded))])
     A = sp.vstack([rows, keep], format="csc")
     answer = clarabel.DefaultSolver(P, np.zeros(n + k), A, right, cones, settings_of(program.accuracy)).solve()
-    if str(answer.status) != "Solved":
-        raise SolveError(
-            f"{reference.layout.robot.name}: the point-mass program ended with '{answer.status}', so there is no result"
-        )
     u = np.array(answer.x)[:n]
+    if not np.isfinite(u).all():
+        raise SolveError(f"{reference.layout.robot.name}: no clouds of points were found; use the solver 'cone'")
+    u[bounded] = np.maximum(u[bounded], 0.0)
     chi = program.chi(x_of @ u)
     for block in program.blocks:
         if block.cone != "semidefinite" and slack(block, chi) < -program.accuracy.feasibility - SIGN_MARGIN:

@@ -46,6 +46,9 @@ silent."""
 _FLAT = 1e-2
 """Eigenvalues of a pseudo-inertia (in the body's units) are lifted to this where the prior is no real body."""
 
+FAR = 1e3
+"""Sizes beyond which no parameter is looked for: data that hardly see one would ask for millions, and solvers lose their digits."""
+
 _EDGE = 1e-12
 """Eigenvalues of a body relative to its prior below this count as outside: there derivatives have no digits left."""
 
@@ -251,6 +254,29 @@ class ConePenalty:
             H[:, where[0] : where[-1] + 1, where[0] : where[-1] + 1] = blocks[:, body]
         return self.factor * g, self.factor * H
 
+    def rows(self, chi: Array) -> tuple[Array, Array]:
+        """(m, P) and (m,): to second order around chi the value is |rows d + right|^2 and a constant, d the change of chi.
+
+        For steps that must not square the condition number.
+        """
+        other, scalars = (np.zeros((len(k), self.size)) for k in (self.other, self.scalars))
+        other[np.arange(len(self.other)), self.other] = 1.0 / self.other_scale
+        ratio = chi[self.scalars] / self.scalar_prior
+        bend = np.sqrt(0.5 * self._curvature(ratio, ratio))
+        scalars[np.arange(len(self.scalars)), self.scalars] = bend / self.scalar_prior
+        right = [(chi[self.other] - self.other_prior) / self.other_scale, 0.5 * self._first(ratio) / bend]
+        listed = [other, scalars]
+        e, U = np.linalg.eigh(self.scaled(chi))
+        turned = np.swapaxes(U, -1, -2)[:, None] @ self.maps @ U[:, None]  # (bodies, 10, 4, 4)
+        bends = np.sqrt(0.5 * self.weight[:, None, None] * self._curvature(e[:, :, None], e[:, None, :]))
+        slopes = 0.5 * self.weight[:, None] * self._first(e) / np.einsum("iaa->ia", bends)
+        for where, part, bend, slope in zip(self.where, turned, bends, slopes, strict=True):
+            block = np.zeros((16, self.size))
+            block[:, where] = (part * bend).reshape(10, 16).T
+            listed.append(block)
+            right.append(np.diag(slope).ravel())
+        return np.sqrt(self.factor) * np.vstack(listed), np.sqrt(self.factor) * np.concatenate(right)
+
     def _distance(self, e: Array) -> Array:
         return np.log(e) ** 2 if self.riemannian else 2.0 * (e - np.log(e) - 1.0)
 
@@ -285,7 +311,7 @@ def chosen_strength(strengths: Sequence[float], score: Callable[[float], float])
 def believed_sizes(reference: Reference, fit: Fit) -> Array:
     """(P,) by how much a parameter may well differ from its prior: its scale, or more where nothing is known of it."""
     effect = np.linalg.norm(fit.A, axis=0)
-    everything = np.linalg.norm(fit.z) / np.where(effect > 0.0, effect, np.inf)
+    everything = np.minimum(np.linalg.norm(fit.z) / np.where(effect > 0.0, effect, np.inf), FAR * reference.scale)
     body = np.zeros(reference.layout.size, bool)
     for _, where, _ in reference.bodies:
         body[where] = True  # a zero among others is knowledge: a symmetric link

@@ -92,7 +92,10 @@ class _Search:
         """To the end of the second-order model of f at y: -H^-1 g + tau H^-1 e."""
         g, H = self._derivatives(y)
         right = np.stack([g, rows], axis=2)
-        solved = np.linalg.solve(H, right)
+        try:
+            solved = np.linalg.solve(H, right)
+        except np.linalg.LinAlgError:  # curvature of some end lost to rounding: these are not known
+            solved = np.linalg.pinv(H, hermitian=True) @ right
         newton, along = solved[..., 0], solved[..., 1]
         room = 2.0 * (self.level - value) + np.einsum("ij,ij->i", g, newton)
         width = np.einsum("ij,ij->i", rows, along)

@@ -38,6 +38,9 @@ Metric = Literal["euclidean", "frobenius", "pullback"]
 _FLAT = 1e-2
 """Eigenvalues of a pseudo-inertia (in the body's units) are lifted to this before it serves as a metric."""
 
+_FINE = 1e-4
+"""A solve may end within a hundredth of the root of this from the nearest point, in units of the parameters' sizes."""
+
 _DUST = 1e-10
 """Changes below this share of a parameter's scale are rounding, far inside the margin."""
 
@@ -103,7 +106,7 @@ def _nearest(
     penalty = Quadratic(_rows(reference, metric), parameters.values)
     extra = () if keep_dynamics is None else (Custom(_same_base(reference, keep_dynamics, parameters.values)),)
     program = Program(reference, (*constraints, *extra))
-    nothing = Fit(np.zeros((0, 1)), np.zeros(0), np.zeros((1, layout.size)))
+    nothing = Fit(np.zeros((0, 1)), np.zeros(0), np.zeros((1, layout.size)), noise=_FINE)
     outcome = program.solve(nothing, penalty)
     moved = reference.free & (np.abs(outcome.chi - parameters.values) > _DUST * reference.scale)
     values = _signs_kept(np.where(moved, outcome.chi, parameters.values), reference)

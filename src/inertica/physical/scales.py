@@ -60,19 +60,26 @@ class Reference:
     Args:
         layout: the parameters.
         values: (P,) prior; zeros when nothing is known.
+        held: (P,) parameters that a solve leaves at the prior besides fixed ones, because no data touch them.
     """
 
     layout: Layout
     values: Array
+    held: NDArray[np.bool_] | None = None
 
     @classmethod
     def of(cls, layout: Layout, values: ArrayLike | None = None) -> Reference:
         return cls(layout, np.zeros(layout.size) if values is None else np.array(values, float))
 
     @cached_property
+    def fixed(self) -> NDArray[np.bool_]:
+        """(P,) which parameters are given."""
+        return np.array([bool(p.fixed) for p in self.layout.parameters])
+
+    @cached_property
     def free(self) -> NDArray[np.bool_]:
         """(P,) which parameters are unknown."""
-        return np.array([not p.fixed for p in self.layout.parameters])
+        return ~self.fixed if self.held is None else ~(self.fixed | self.held)
 
     @cached_property
     def sizes(self) -> tuple[Size, ...]:

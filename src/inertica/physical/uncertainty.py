@@ -95,9 +95,6 @@ def profile_intervals(
         level: of the intervals.
         variance: of a row; that of the fit when not given.  Larger for residuals that are correlated in time.
         which: indices of the parameters; all by default.
-
-    Raises:
-        SolveError: an end was not found to its accuracy.
     """
     spread = variance if variance is not None else fit.noise
     wanted = np.isin(program.free, np.arange(len(chi)) if which is None else np.array(which))

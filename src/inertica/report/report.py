@@ -11,10 +11,19 @@ from inertica.report import html
 from inertica.report.data import IDENTIFICATION, Record, records
 from inertica.report.drawn import choice_figures, fit_sections, torque_figures
 from inertica.report.numbers import number
-from inertica.report.tables import base_table, choices_list, provenance, residual_table, short_names, standard_tables, trust_map
-from inertica.report.verdict import verdict
+from inertica.report.tables import (
+    base_table,
+    choices_list,
+    lack_of_fit_table,
+    provenance,
+    residual_table,
+    short_names,
+    standard_tables,
+    trust_map,
+)
 from inertica.workflow.folder import whole_file
 from inertica.workflow.result import Result
+from inertica.workflow.verdict import verdict
 
 CONTENTS = {
     "summary": "Summary", "choices": "Choices", "torque": "Torque", "residuals": "Residuals", "friction": "Friction",
@@ -67,7 +76,8 @@ def _head(result: Result) -> str:
 def _summary(result: Result, drawn: Sequence[Record]) -> str:
     judged = verdict(result)
     headline = f"<p><strong>{html.text(judged.headline)}</strong></p>"
-    box = f'<div class="verdict {judged.level}">{headline}{html.paragraph(judged.sentence)}</div>'
+    said = html.paragraph(judged.sentence) + html.paragraph(f"Next: {judged.next}.")
+    box = f'<div class="verdict {judged.level}">{headline}{said}</div>'
     labels, names = list(result.labels.values()), short_names(list(result.residuals))
     numbers = [
         ("method", result.method),
@@ -81,7 +91,7 @@ def _summary(result: Result, drawn: Sequence[Record]) -> str:
         numbers.append(("check of the log", str(result.check["summary"])))
     if any(r.simulated for r in drawn):
         numbers.append(("motion", "simulated" if all(r.simulated for r in drawn) else "partly simulated"))
-    parts = [box, html.facts(numbers), residual_table(result)]
+    parts = [box, html.facts(numbers), residual_table(result), lack_of_fit_table(result)]
     if result.warnings:
         parts.append("<h3>Warnings</h3>" + html.listed(result.warnings, "warnings"))
     return html.section("summary", CONTENTS["summary"], *parts)

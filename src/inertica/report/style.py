@@ -17,8 +17,8 @@ LABEL_LETTERS = {DETERMINED: "D", WEAK: "w", COMBINED: "c", UNIDENTIFIABLE: "–
 """What stands in a cell of the map, for those who see no colours at all."""
 
 LABEL_WORDS = {
-    DETERMINED: "its own value is known, the interval excludes zero",
-    WEAK: "its own value is estimated, but the interval includes zero or is wider than what was known before",
+    DETERMINED: "its own value is known to 30 % or better (95 % interval by the data alone)",
+    WEAK: "its own value is estimated, but less well than to 30 %, or less well than it was known before",
     COMBINED: "only sums with others are known; the value shown is the one nearest the prior",
     UNIDENTIFIABLE: "no torque in these data depends on it; prior and constraints decide its value",
     FIXED: "given, not estimated",

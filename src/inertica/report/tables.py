@@ -13,6 +13,7 @@ from inertica.report.data import Record
 from inertica.report.numbers import number, span, tidy
 from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS, LABEL_WORDS
 from inertica.robot.inertia import NAMES
+from inertica.validation.misfit_words import MISFITS
 from inertica.workflow.result import Result
 
 PACKAGES = ("numpy", "scipy", "numba")
@@ -32,6 +33,38 @@ def residual_table(result: Result) -> str:
         "mean per sample: of the same ratio, sample by sample"
     )
     return html.table(caption, columns, rows, right=columns[2:])
+
+
+def lack_of_fit_table(result: Result) -> str:
+    """What the residuals were held against, and what was found; empty when nothing was looked for."""
+    document = result.lack_of_fit
+    if document is None:
+        return ""
+    rows: list[list[object]] = []
+    for test in document["tests"]:
+        if not test["tested"]:
+            rows.append([MISFITS[test["family"]], "", "", "", "", f"not tested: {test['why']}"])
+            continue
+        joint = "" if test["joint"] is None else test["joint"]
+        said = (
+            "found" if test["flagged"] else ("explained by what was found" if test["p"] < document["level"] else "nothing found")
+        )
+        rows.append(
+            [
+                MISFITS[test["family"]],
+                joint,
+                number(test["z"], 3),
+                number(test["p"], 2),
+                test["size"] if test["flagged"] else "",
+                said,
+            ]
+        )
+    columns = ("residual against", "joint", "deviation", "p", "size", "verdict")
+    caption = (
+        "Lack of fit: the largest deviation of each kind, in standard deviations from fits of the same experiment simulated with the "
+        "estimate; its probability without a model error; what would explain it"
+    )
+    return html.table(caption, columns, rows, right=columns[1:4])
 
 
 def short_names(names: Sequence[str]) -> list[str]:

@@ -15,6 +15,7 @@ from inertica.robot.model import Robot
 from inertica.robot.options import OPTION_KEYS, apply_options, fixed_values, plain_layout, read_options
 from inertica.robot.settings import (
     read_columns,
+    read_gravity,
     read_limits,
     read_loop,
     read_names,
@@ -54,6 +55,7 @@ def describe_card(root: Item) -> Description:
         log=dict(base.log) | _log(keys, robot.n),
         trust=read_trust(keys["prior"], layout) if "prior" in keys else base.trust,
         constraints=base.constraints if said is None else read_constraints(said, layout, base.source.format),
+        gravity_stated=read_gravity(keys["gravity"]) is not None if "gravity" in keys else base.gravity_stated,
     )
 
 
@@ -103,7 +105,7 @@ def _model(root: Item, keys: Mapping[str, Item]) -> Description:
         return load(path)
     chain = {key: keys[key].text() for key in ("root", "tip") if key in keys}
     joints = read_names(keys["joints"]) if "joints" in keys else None
-    gravity = keys["gravity"].vector() if "gravity" in keys else None
+    gravity = read_gravity(keys["gravity"]) if "gravity" in keys else None
     item = keys["joints"] if "joints" in keys else keys["model"]
     with item.located():
         return describe_tree(path, kind, chain.get("root"), chain.get("tip"), joints, gravity)
@@ -118,8 +120,8 @@ def _robot(keys: Mapping[str, Item], robot: Robot) -> Robot:
             robot = replace(robot, joints=tuple(replace(j, name=n) for j, n in zip(robot.joints, names, strict=True)))
     if "name" in keys:
         robot = replace(robot, name=keys["name"].text())
-    if "gravity" in keys:
-        robot = robot.with_gravity(keys["gravity"].vector())
+    if "gravity" in keys and (stated := read_gravity(keys["gravity"])) is not None:
+        robot = robot.with_gravity(stated)
     if "limits" in keys:
         robot = replace(robot, limits=read_limits(keys["limits"], robot))
     return robot

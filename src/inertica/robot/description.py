@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.model import Robot
 from inertica.robot.terms import Term
@@ -50,6 +52,7 @@ class Description:
         constraints: what the user knows of masses, geometry and symmetry, as `stated.read_constraints` leaves it.
         reference: published numbers and remarks kept with a catalog robot; free form.
         notes: remarks of the reader, one sentence each.
+        gravity_stated: whether a card states gravity (True) or leaves it to the data (`auto`, False); None when it does not say.
     """
 
     robot: Robot
@@ -66,10 +69,23 @@ class Description:
     constraints: Mapping[str, Any] = field(default_factory=dict)
     reference: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    gravity_stated: bool | None = None
 
     @property
     def name(self) -> str:
         return self.robot.name
+
+    @property
+    def gravity_given(self) -> bool:
+        """Whether gravity is known: stated by a card, or by a model file that does not simply stand upright."""
+        return not self.robot.upright if self.gravity_stated is None else self.gravity_stated
+
+    def with_gravity(self, gravity: ArrayLike) -> Description:
+        """The same robot mounted otherwise; gravity in the base frame."""
+        robot = self.robot.with_gravity(gravity)
+        layout = replace(self.layout, robot=robot)
+        prior = Parameters(layout, self.prior.values, self.prior.shapes, self.prior.origin)
+        return replace(self, robot=robot, layout=layout, prior=prior)
 
     def with_terms(self, terms: tuple[Term, ...], payloads: tuple[Any, ...] | None = None) -> Description:
         """The same robot with other terms; prior values are carried over by name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from inertica.errors import InputError
@@ -75,8 +76,16 @@ class Coupling(Term):
         kinds = (("Iam", "armature", "kg m^2"), ("Fvm", "viscous", "N m s/rad"), ("Fcm", "coulomb", "N m"))
         return tuple(Parameter(f"{symbol}{self.motor + 1}", kind, unit, lower=0.0) for symbol, kind, unit in kinds)
 
+    @property
+    def _ratio(self) -> dict[int, float]:
+        return dict(zip(self.joints, self.ratios or (1.0,) * len(self.joints), strict=True))
+
+    @property
+    def reversals(self) -> tuple[tuple[int, Mapping[int, float]], ...]:
+        return tuple((k, self._ratio) for k in self.joints)
+
     def columns(self, x: State) -> list[Column]:
-        ratio = dict(zip(self.joints, self.ratios or (1.0,) * len(self.joints), strict=True))
+        ratio = self._ratio
 
         def others(rates: list[Scalar]) -> Column:
             return {k: c * sum(ratio[j] * rates[j] for j in self.joints if j != k) for k, c in ratio.items()}
@@ -105,6 +114,10 @@ class ToolboxCoupling(Term):
     def parameters(self) -> tuple[Parameter, ...]:
         kinds = (("Fvm", "viscous", "N m s/rad"), ("Fcm", "coulomb", "N m"))
         return tuple(Parameter(f"{symbol}{self.motor + 1}", kind, unit, lower=0.0) for symbol, kind, unit in kinds)
+
+    @property
+    def reversals(self) -> tuple[tuple[int, Mapping[int, float]], ...]:
+        return ((self.other, {self.motor: 1.0}), (self.motor, {self.other: 1.0}))
 
     def columns(self, x: State) -> list[Column]:
         j, k = self.motor, self.other

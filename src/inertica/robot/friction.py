@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from inertica.errors import InputError, nearest
@@ -107,7 +108,10 @@ class DirectionalCoulomb(_OnJoint):
 
 @dataclass(frozen=True)
 class Stribeck(_OnJoint):
-    """tau = (Fc + dFs exp(-|dq / vs|^es)) sign(dq), dFs the excess of static over Coulomb friction, of either sign."""
+    """tau = (Fc + dFs exp(-|dq / vs|^es)) sign(dq), dFs the excess of static over Coulomb friction.
+
+    dFs may have either sign; Fc >= 0 and Fc + dFs >= 0 make the sum brake at every speed.
+    """
 
     vs: float = 0.05
     es: float = 2.0
@@ -126,6 +130,29 @@ class Stribeck(_OnJoint):
         dq = x.dq[self.at]
         s = direction(dq, self.width)
         return [{self.at: s}, {self.at: s * stribeck_decay(dq, self._shape_value(x, "vs"), self._shape_value(x, "es"))}]
+
+    @property
+    def inequalities(self) -> tuple[Mapping[str, float], ...]:
+        return ({f"Fc{self.at + 1}": 1.0, f"dFs{self.at + 1}": 1.0},)
+
+
+@dataclass(frozen=True)
+class Saturating(_OnJoint):
+    """tau = Fw tanh(dq / vw): friction that grows with speed and levels off, as in greased gears."""
+
+    vw: float = 0.3
+    rank = 4
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (self._parameter("Fw", "saturating", "N m", 0.0),)
+
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        return (self._shape("vw", "rad/s", self.vw),)
+
+    def columns(self, x: State) -> list[Column]:
+        return [{self.at: tanh(x.dq[self.at] / self._shape_value(x, "vw"))}]
 
 
 @dataclass(frozen=True)
@@ -189,27 +216,30 @@ class LuGre(_OnJoint):
 
 @dataclass(frozen=True)
 class LoadDependent(_OnJoint):
-    """tau = mu |load| sign(dq), load the torque of gravity on the links: gears rub harder under load.  For simulation.
+    """tau = mu |load| sign(dq), load the torque of gravity on the links: gears rub harder under load.
 
-    mu multiplies a torque that itself depends on the parameters, so it is a shape and has no regressor column.
+    The load is that of stated links, so that mu is a linear parameter like others; a first fit says what they weigh.
+
+    Args:
+        at: joint.
+        moments: MX, MY, MZ, M of every link in its frame, one after the other.
+        width: of a smooth sign.
     """
 
-    mu: float = 0.05
+    moments: tuple[float, ...] = ()
     width: float = 0.0
-    rank = 2
-    needs_load = True
+    rank = 5
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        return ()
+        return (self._parameter("mu", "load", "1", 0.0),)
 
     @property
-    def shapes(self) -> tuple[Shape, ...]:
-        return (self._shape("mu", "1", self.mu),)
+    def load(self) -> tuple[float, ...]:
+        return self.moments
 
-    def torque(self, x: State) -> Column:
-        rubbing = self._shape_value(x, "mu") * absolute(x.load[self.at])
-        return {self.at: rubbing * direction(x.dq[self.at], self.width)}
+    def columns(self, x: State) -> list[Column]:
+        return [{self.at: absolute(x.load[self.at]) * direction(x.dq[self.at], self.width)}]
 
 
 LAWS: dict[str, type[_OnJoint]] = {
@@ -219,13 +249,14 @@ LAWS: dict[str, type[_OnJoint]] = {
     "offset": Offset,
     "directional": DirectionalCoulomb,
     "stribeck": Stribeck,
+    "saturating": Saturating,
     "lugre": LuGre,
     "load": LoadDependent,
 }
 """Friction laws by the names robot cards use."""
 
 
-def law(name: str, joint: int, **options: float) -> Term:
+def law(name: str, joint: int, **options: float | tuple[float, ...]) -> Term:
     """A friction law by name on a 0-based joint."""
     if name not in LAWS:
         raise InputError(f"unknown friction law '{name}'; {nearest(name, LAWS)}")
@@ -235,6 +266,25 @@ def law(name: str, joint: int, **options: float) -> Term:
         if option not in valid:
             raise InputError(f"friction law '{name}' has no option '{option}'; {nearest(option, valid)}")
     return kind(joint, **options)
+
+
+def check_laws(terms: Sequence[Term]) -> None:
+    """Refuses laws that say the same of one joint twice, so that no data can tell them apart.
+
+    Coulomb friction that depends on direction is the sum of one that does not and an offset.
+    """
+    for term in terms:
+        if not isinstance(term, DirectionalCoulomb):
+            continue
+        for other in terms:
+            dry = isinstance(other, (Coulomb, SmoothCoulomb, Stribeck))
+            if other.joint == term.joint and (dry or (isinstance(other, Offset) and not term.width)):
+                name = next(word for word, kind in LAWS.items() if type(other) is kind)
+                what = "an offset" if name == "offset" else "dry friction"
+                raise InputError(
+                    f"joint {term.at + 1} has the friction laws 'directional' and '{name}', which both state {what}: "
+                    "no motion can tell them apart; leave one of them out"
+                )
 
 
 def direction(dq: Scalar, width: float) -> Scalar:

@@ -198,6 +198,13 @@ class Parameters:
         """The ten inertial parameters of link j (0-based)."""
         return np.array(self.values[self.layout.link(j)])
 
+    def moments(self) -> tuple[float, ...]:
+        """MX, MY, MZ, M of every link with the payloads it carries, one after the other: what gravity acts on."""
+        out = np.zeros((self.layout.robot.n, 10))
+        for body, where in self.layout.bodies:
+            out[body.link] += inertia.frame_change_matrix(body.rotation, body.position) @ self.values[where]
+        return tuple(out[:, 6:].ravel().tolist())
+
     def inconsistent_links(self) -> list[str]:
         """Names of links that no real body can have."""
         joints = self.layout.robot.joints

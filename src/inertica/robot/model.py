@@ -18,6 +18,9 @@ IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 ORIGIN: Vector = (0.0, 0.0, 0.0)
 EARTH: Vector = (0.0, 0.0, -9.81)
 
+UPRIGHT = 1e-6
+"""rad; gravity this close to -z of the base counts as upright."""
+
 
 @dataclass(frozen=True)
 class Length:
@@ -128,6 +131,12 @@ class Robot:
             path.append(i)
             i = self.joints[i].parent
         return path
+
+    @property
+    def upright(self) -> bool:
+        """Whether gravity points along -z of the base."""
+        x, y, z = self.gravity
+        return z < 0.0 and math.hypot(x, y) <= UPRIGHT * -z
 
     def with_gravity(self, gravity: ArrayLike) -> Robot:
         return replace(self, gravity=vector(gravity))

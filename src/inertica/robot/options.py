@@ -68,6 +68,7 @@ def default_friction(n: int) -> tuple[Term, ...]:
 
 def apply_options(options: Options, base: Layout, fixed_at: Item | None = None) -> Layout:
     """A layout with what the options state, and the terms of `base` where they state nothing."""
+    friction.check_laws(options.friction or ())
     laws = options.friction if options.friction is not None else friction_terms(base.terms)
     armature = options.armature if options.armature is not None else _of_type(base.terms, Armature)
     coupling = options.coupling if options.coupling is not None else _of_type(base.terms, Coupling, ToolboxCoupling)
@@ -100,7 +101,7 @@ def with_shapes(parameters: Parameters) -> tuple[Term, ...]:
     out = []
     for term in friction_terms(parameters.layout.terms):
         options = [f.name for f in fields(term) if f.name not in ("at", "width")]  # type: ignore[arg-type]
-        changes = {option: float(values[s.name]) for option, s in zip(options, term.shapes, strict=True)}
+        changes = {option: float(values[s.name]) for option, s in zip(options, term.shapes, strict=False)}
         out.append(replace(term, **changes))  # type: ignore[type-var]
     return tuple(out)
 
@@ -123,7 +124,11 @@ def _law_text(term: Term) -> str:
     stated = {n: getattr(term, n) for n in names if getattr(term, n) != getattr(default, n)}
     if not stated:
         return name
-    return f"{{{name}: {{" + ", ".join(f"{n}: {float(v)!r}" for n, v in stated.items()) + "}}"
+    return f"{{{name}: {{" + ", ".join(f"{n}: {_number_text(v)}" for n, v in stated.items()) + "}}"
+
+
+def _number_text(value: float | tuple[float, ...]) -> str:
+    return f"[{', '.join(repr(float(v)) for v in value)}]" if isinstance(value, tuple) else repr(float(value))
 
 
 def joint_of(item: Item, robot: Robot) -> int:
@@ -175,14 +180,16 @@ def _law(item: Item, joint: int, robot: Robot) -> Term:
     if len(entries) != 1:
         raise item.fail(f"{item.key} should name one friction law with its options, as in {{coulomb: {{width: 0.01}}}}")
     ((name, options),) = entries.items()
-    values = {} if options.is_null else {k: v.per_joint(robot.n)[joint] for k, v in options.mapping().items()}
+    given = {} if options.is_null else dict(options.mapping())
+    moments = {k: tuple(x.number() for x in given.pop(k).items()) for k in ("moments",) if k in given}
+    values = {k: v.per_joint(robot.n)[joint] for k, v in given.items()}
     with options.located():
         for option, value in values.items():
-            if option in ("vs", "es", "sigma0", "fc") and value <= 0.0:
+            if option in ("vs", "vw", "es", "sigma0", "fc") and value <= 0.0:
                 raise InputError(f"{options.key}.{option} should be greater than zero, not {value:g}")
             if value < 0.0:
                 raise InputError(f"{options.key}.{option} should not be negative")
-        return friction.law(name, joint, **values)
+        return friction.law(name, joint, **values, **moments)
 
 
 def _read_armature(item: Item, robot: Robot) -> tuple[Armature, ...]:

@@ -46,8 +46,22 @@ def read_limits(item: Item, robot: Robot, convert: Convert = as_given) -> Limits
     return Limits(**values)
 
 
-def read_loop(item: Item, n: int) -> dict[str, Any]:
-    """The control law with its gains: one number per joint each, SI, joint side."""
+def read_gravity(item: Item) -> tuple[float, float, float] | None:
+    """Acceleration of free fall in the base frame; None for `auto`."""
+    if item.is_scalar and item.plain() == "auto":
+        return None
+    given = item.vector()
+    if not any(given):
+        raise item.fail(
+            f"{item.key} has no direction; state free fall in the base frame in m/s^2, such as [0, 0, -9.81], or auto"
+        )
+    return given
+
+
+def read_loop(item: Item, n: int) -> dict[str, Any] | None:
+    """The control law with its gains: one number per joint each, SI, joint side; `none` takes that of the model away."""
+    if item.is_scalar and item.text() == "none":
+        return None
     keys = item.mapping(LOOP_KEYS, required=("law",))
     loop = {key: entry.plain() for key, entry in keys.items()}
     loop["law"] = keys["law"].text()

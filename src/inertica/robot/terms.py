@@ -56,7 +56,7 @@ class Shape:
 class State:
     """What a term sees at one instant: joint coordinates and rates, its shapes by name, its memory, the load it carries.
 
-    `load` is the torque of gravity on the rigid links; it is there only for terms that ask for it (`needs_load`).
+    `load` is the torque of gravity on the rigid links; it is there only for terms that ask for it (`Term.load`).
     """
 
     q: Sequence[Scalar]
@@ -71,7 +71,6 @@ class Term(ABC):
     """Base of all terms.  `rank` orders the terms of one joint in the layout: Ia 0, Fv 1, Fc 2, off 3, the rest after."""
 
     rank: int = 9
-    needs_load: bool = False
 
     @property
     @abstractmethod
@@ -89,6 +88,24 @@ class Term(ABC):
     @property
     def memory(self) -> tuple[str, ...]:
         """Names of inner states; zero at the start."""
+        return ()
+
+    @property
+    def load(self) -> tuple[float, ...] | None:
+        """MX, MY, MZ, M of every link, for a term that asks for the torque of gravity on the links; None for all others."""
+        return None
+
+    @property
+    def inequalities(self) -> tuple[Mapping[str, float], ...]:
+        """Sums of its parameters that cannot be negative, besides the bounds of single ones: name -> factor."""
+        return ()
+
+    @property
+    def reversals(self) -> tuple[tuple[int, Mapping[int, float]], ...]:
+        """(joint, {joint: factor}): the torque on the joint jumps where the sum of factors times velocities changes its sign.
+
+        A joint's own velocity need not be named.
+        """
         return ()
 
     def columns(self, x: State) -> list[Column]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from inertica.errors import InerticaError, InputError, ModelWarning
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
+from inertica.robot.shares import shared
 from inertica.robot.tree import Placed, Reduced, Tree, moved
 
 Array = NDArray[np.float64]
@@ -53,10 +54,12 @@ def link_changes(tree: Tree, reduced: Reduced, parameters: Parameters) -> list[C
         if _same(wanted, reduced.tens[j]):
             continue
         taker = _taker(tree, places)
-        rest = sum((moved(tree.ten(p.link), p) for p in places if p is not taker), np.zeros(10))
-        ten = _seen_from(wanted - rest, taker)
-        _check_writable(tree, taker.link, ten)
-        out.append(Change(taker.link, ten))
+        own = [moved(tree.ten(p.link), p) for p in places]
+        for i, (place, ten) in enumerate(zip(places, shared(wanted, own, taker), strict=True)):
+            if i == taker or not np.array_equal(ten, own[i]):
+                seen = _seen_from(ten, place)
+                _check_writable(tree, place.link, seen)
+                out.append(Change(place.link, seen))
     return out
 
 
@@ -107,12 +110,12 @@ def numbers(values: Sequence[float] | Array) -> str:
     return " ".join(repr(float(v)) for v in values)
 
 
-def _taker(tree: Tree, places: Sequence[Placed]) -> Placed:
+def _taker(tree: Tree, places: Sequence[Placed]) -> int:
     """The link itself; but when it is a bare frame and the body hangs on it by fixed joints, the heaviest of those."""
     if np.any(tree.ten(places[0].link)) or len(places) == 1:
-        return places[0]
-    heaviest = max(places, key=lambda place: float(tree.ten(place.link)[9]))
-    return heaviest if tree.ten(heaviest.link)[9] > 0 else places[0]
+        return 0
+    heaviest = max(range(len(places)), key=lambda i: float(tree.ten(places[i].link)[9]))
+    return heaviest if tree.ten(places[heaviest].link)[9] > 0 else 0
 
 
 def _seen_from(ten: Array, place: Placed) -> Array:

@@ -8,6 +8,7 @@ raw torque of the one left out.  Candidates that differ only in which columns th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -21,6 +22,7 @@ from inertica.dynamics.tsqr import JointFactor
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.estimators.observe import System
+from inertica.logs.motion import Motion
 
 Array = NDArray[np.float64]
 
@@ -76,7 +78,13 @@ class Blocks:
             shares[int(np.argmax(lengths))] = 2
         self._shares = shares
         self.fit, self.counts = self._fit_factors()
-        self.score = self._score_factors()
+        self.score = self._score_factors(problem.motions)
+
+    def scored_on(self, motions: Sequence[Motion]) -> Blocks:
+        """The same fits, judged on other motions of the same records: filtered otherwise, say."""
+        other = copy(self)
+        other.score = self._score_factors(motions)
+        return other
 
     def __len__(self) -> int:
         return len(self.fit)
@@ -166,13 +174,13 @@ class Blocks:
             )
         return out, total
 
-    def _score_factors(self) -> list[list[JointFactor]]:
+    def _score_factors(self, motions: Sequence[Motion]) -> list[list[JointFactor]]:
         """Of every sample and the raw torque, masked or not."""
         engine, kept = self.problem.engine, [int(k) for k in self.base.kept]
         place = {k: i for i, k in enumerate(kept)}
         shapes = None if self.problem.prior is None else self.problem.prior.shapes
         out = []
-        for motion, share in zip(self.problem.motions, self._shares, strict=True):
+        for motion, share in zip(motions, self._shares, strict=True):
             tau = np.array(motion.tau_raw)
             if len(self.base.fixed):
                 tau -= engine.inverse_dynamics(motion.q, motion.dq, motion.ddq, self.problem.fixed_values, shapes)

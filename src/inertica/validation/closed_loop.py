@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,10 +18,20 @@ from inertica.robot.layout import Parameters
 Array = NDArray[np.float64]
 
 
-def position_error(description: Description, parameters: Parameters, log: Log) -> float | None:
-    """Mean over samples of |q_k - q_sim,k| / |q_k|; None when the loop is not stated or the log has no reference.
+def position_error(
+    description: Description, parameters: Parameters, log: Log, gains: Mapping[str, Array] | None = None
+) -> float | None:
+    """Mean distance |q_k - q_sim,k| over the mean size |q_k|; None when the loop is not stated or the log has no reference.
 
-    The loop runs without noise along the log's own reference; an unstable simulation gives infinity.
+    The survey takes the mean of the ratios, which one sample near q = 0 decides.  The loop runs without noise along the log's own
+    reference, its velocity a difference of positions unless it is stated otherwise, as on the robot; an unstable simulation gives
+    infinity.
+
+    Args:
+        description: with the loop.
+        parameters: to simulate with.
+        log: with position and reference.
+        gains: name -> (n,), those of the loop that were estimated or re-tuned.
     """
     if description.loop is None or "qr" not in log.signals:
         return None
@@ -34,15 +46,15 @@ def position_error(description: Description, parameters: Parameters, log: Log) -
     run = Engine(parameters.layout).simulate(
         parameters.values,
         reference,
-        loop.all_gains,
+        loop.all_gains | dict(gains or {}),
         loop.dt,
         law=loop.compiled_law,
         shapes=parameters.shapes,
+        difference_velocity=True if loop.difference_velocity is None else loop.difference_velocity,
         keep=keep,
         start=(q[0], reference["dq"][0]),
     )
     if not run.stable.all():
         return float("inf")
-    size = np.linalg.norm(q, axis=1)
-    moved = size > 0.0
-    return float(np.mean(np.linalg.norm(q - run.q[0][place], axis=1)[moved] / size[moved]))
+    size = float(np.linalg.norm(q, axis=1).mean())
+    return float(np.linalg.norm(q - run.q[0][place], axis=1).mean()) / size if size > 0.0 else None

@@ -34,6 +34,44 @@ class Relative:
 
 
 @dataclass(frozen=True)
+class Moving:
+    """Prediction of one data set while joints move, torque and prediction low-passed alike; what a verdict rests on.
+
+    Args:
+        error: (n,) rms of the difference at samples where that joint moves; NaN for a joint that does not.
+        torque: (n,) rms of the torque there.
+        noise: (n,) standard deviation of white noise on the torque after the same low-pass, from fourth differences.
+        blocks: |difference| / |torque| over all joints in contiguous stretches of the moving data, in order.
+    """
+
+    error: tuple[float, ...]
+    torque: tuple[float, ...]
+    noise: tuple[float, ...]
+    blocks: tuple[float, ...] = ()
+
+    @classmethod
+    def of(cls, tau: Array, predicted: Array, use: NDArray[np.bool_], noise: Array, blocks: int = 5) -> Moving:
+        """From (N, n) low-passed torques, which values count, and (n,) noise."""
+        use = use & np.isfinite(tau) & np.isfinite(predicted)
+        error, size = np.where(use, tau - predicted, 0.0), np.where(use, tau, 0.0)
+        count = np.count_nonzero(use, axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rms = [np.where(count > 0, np.sqrt(np.sum(x**2, axis=0) / count), np.nan) for x in (error, size)]
+            rows = np.array_split(np.flatnonzero(use.any(axis=1)), blocks)
+            shares = [float(np.linalg.norm(error[r]) / np.linalg.norm(size[r])) for r in rows if len(r)]
+        return cls(tuple(map(float, rms[0])), tuple(map(float, rms[1])), tuple(map(float, noise)), tuple(shares))
+
+    @property
+    def all(self) -> float:
+        """|difference| / |torque| over all joints."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return float(np.sqrt(np.nansum(np.square(self.error))) / np.sqrt(np.nansum(np.square(self.torque))))
+
+    def document(self) -> dict[str, object]:
+        return {"error": list(self.error), "torque": list(self.torque), "noise": list(self.noise), "blocks": list(self.blocks)}
+
+
+@dataclass(frozen=True)
 class Residual:
     """Prediction of one data set.
 
@@ -43,7 +81,8 @@ class Residual:
         s: sqrt(SSE) / N of the raw residual, N the number of values (Jaco2 paper).
         d_tau: mean over samples of |tau_k - tau_hat_k| / |tau_k| (survey).
         samples: number of samples.
-        d_q: mean over samples of |q_k - q_sim,k| / |q_k| with the loop simulated (survey); None when the loop is not known.
+        d_q: mean of |q_k - q_sim,k| over mean of |q_k| with the loop simulated; None when the loop is not known.
+        moving: the low-passed prediction while joints move, in absolute numbers; None when it was not looked at.
     """
 
     raw: Relative
@@ -52,6 +91,7 @@ class Residual:
     d_tau: float
     samples: int
     d_q: float | None = None
+    moving: Moving | None = None
 
     @property
     def s_r(self) -> float:
@@ -61,6 +101,7 @@ class Residual:
     def document(self) -> dict[str, object]:
         raw, filtered = self.raw.document(), self.filtered.document()
         figures: dict[str, object] = {"s": self.s, "s_r": self.s_r, "d_tau": self.d_tau, "d_q": self.d_q, "samples": self.samples}
+        figures["moving"] = None if self.moving is None else self.moving.document()
         return {"raw": raw, "filtered": filtered, **figures}
 
 

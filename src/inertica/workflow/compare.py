@@ -22,9 +22,10 @@ from inertica.physical.stated import stated
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.validation.residuals import Residual
-from inertica.workflow.identify import HELD_OUT, LogLike, identify
+from inertica.workflow.hold_out import HoldOut
+from inertica.workflow.identify import LogLike, identify
+from inertica.workflow.interval_choice import stated_uncertainty
 from inertica.workflow.prediction import judged
-from inertica.workflow.replay import later_part
 from inertica.workflow.result import Result
 from inertica.workflow.settings import Settings, prepared_method
 
@@ -80,7 +81,7 @@ def compare(
         description: the robot.
         logs: all enter one fit.
         methods: names; all that there are by default.
-        validate: further logs, only predicted; without any, every method is fitted again without the last part of the logs.
+        validate: further logs, only predicted; without any, every method is fitted again without a fifth of the moving data.
         settings: what to fix; its method does not matter.
         progress: receives one line per step.
 
@@ -99,7 +100,7 @@ def compare(
     fitted, others = [read(log) for log in logs], [read(log) for log in validate]
     chosen = settings or Settings()
     measured = all("q" in log.signals for log in fitted)
-    common = replace(chosen, method=REFERENCE if measured else WITHOUT_POSITION)
+    common = replace(chosen, method=REFERENCE if measured else WITHOUT_POSITION, quick=True)
     reference = identify(description, fitted, validate=others, settings=common, progress=say)
     reference = replace(reference, references=chosen.references)
     data = _Data.of(reference, fitted, others)
@@ -112,70 +113,49 @@ def compare(
 
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """A log, or a part of it, and its motion; where no position was recorded, every method is judged on its own simulation.
+    """A log and its motion; where no position was recorded, every method is judged on its own simulation.
 
     Args:
-        log: the piece itself; the whole log when its motion must be simulated.
+        log: the log.
         reference: what the controller followed, when stated apart from the log.
         motion: as the common choices prepare it.
-        after: s, from where on a simulated motion is judged.
     """
 
     log: Log
     reference: Trajectory | None
     motion: Motion
-    after: float | None = None
 
     @classmethod
     def of(cls, common: Result, log: Log, k: int, fitted: bool = True) -> _Piece:
         own = common.reference(k) if fitted or "qr" not in log.signals else None
         return cls(log, own, common.motion(log, own))
 
-    @classmethod
-    def late(cls, common: Result, log: Log, k: int) -> _Piece:
-        """The part that a second fit leaves out."""
-        if "q" in log.signals:
-            return cls.of(common, log.sliced(t0=_border(log)), k)
-        return replace(cls.of(common, log, k), after=_border(log))
-
     def seen(self, result: Result) -> Motion:
-        if "q" in self.log.signals:
-            return self.motion
-        found = result.motion(self.log, self.reference)
-        return found if self.after is None else later_part(found, self.after)
+        return self.motion if "q" in self.log.signals else result.motion(self.log, self.reference)
 
 
 @dataclass(frozen=True, eq=False)
 class _Data:
-    """What is fitted, data set -> what is predicted, and (early, late) parts of what is fitted when there is none to predict."""
+    """What is fitted, data set -> what is predicted, and what a second fit leaves out when there is nothing to predict."""
 
     fitted: tuple[_Piece, ...]
     others: Mapping[str, _Piece]
-    parts: tuple[tuple[_Piece, _Piece], ...]
+    left: HoldOut | None
 
     @classmethod
     def of(cls, common: Result, fitted: Sequence[Log], others: Sequence[Log]) -> _Data:
-        names, numbered = list(common.residuals)[1:], list(enumerate(fitted))
+        names = list(common.residuals)[1:]
         judged = enumerate(zip(names, others, strict=False), start=len(fitted))
-        parts = [(_Piece.of(common, x.sliced(t1=_border(x)), k), _Piece.late(common, x, k)) for k, x in numbered if not others]
-        return cls(
-            tuple(_Piece.of(common, log, k) for k, log in numbered),
-            {name: _Piece.of(common, log, k, fitted=False) for k, (name, log) in judged},
-            tuple(parts),
-        )
-
-
-def _border(log: Log) -> float:
-    """Where the last part of a log begins."""
-    t = log.t[np.isfinite(log.t)]
-    return float(t[0] + (1.0 - HELD_OUT) * (t[-1] - t[0]))
+        pieces = tuple(_Piece.of(common, log, k) for k, log in enumerate(fitted))
+        left = None if others else HoldOut.of([piece.motion for piece in pieces])
+        return cls(pieces, {name: _Piece.of(common, log, k, fitted=False) for k, (name, log) in judged}, left)
 
 
 def _row(reference: Result, name: str, data: _Data) -> Row:
     description = reference.description
     estimator, start = prepared_method(name, description), time.perf_counter()
     loop = ControlLoop.of(description) if description.loop is not None and Need.LOOP in estimator.needs else None
-    motions, early = tuple(p.motion for p in data.fitted), tuple(first.motion for first, _ in data.parts)
+    motions = tuple(p.motion for p in data.fitted)
     given = reference.references[: len(motions)]
     said = stated(description).constraints
     problem = Problem(reference.estimate.base, motions, description.prior, loop, references=given, constraints=said)
@@ -183,16 +163,16 @@ def _row(reference: Result, name: str, data: _Data) -> Row:
         problem.require(estimator)
         estimate = estimator.estimate(problem)
         seconds = time.perf_counter() - start
-        without = estimator.estimate(replace(problem, motions=early)) if early else None
+        without = None if data.left is None else estimator.estimate(replace(problem, motions=data.left.rest(motions)))
         result = replace(reference, estimate=estimate, parameters=_standard(reference, estimate))
         residuals = {"identification": _residual(result, data.fitted)}
         residuals |= {n: _residual(result, [piece]) for n, piece in data.others.items()}
         if without is not None:
             second = replace(reference, estimate=without, parameters=_standard(reference, without))
-            residuals["hold-out"] = _residual(second, [late for _, late in data.parts])
+            residuals["hold-out"] = _residual(second, data.fitted, data.left)
     except (InerticaError, np.linalg.LinAlgError) as error:
         return Row(name, failure=str(error))
-    labels = trust_labels(estimate.base, estimate.beta, estimate.std)
+    labels = trust_labels(estimate.base, estimate.beta, stated_uncertainty(estimate, problem, estimator).estimate.std)
     determined = list(labels.values()).count(DETERMINED)
     return Row(name, residuals, estimate.condition, result.physically_consistent, determined, seconds, estimate.iterations)
 
@@ -203,5 +183,6 @@ def _standard(reference: Result, estimate: Estimate) -> Parameters:
     return Parameters(estimate.base.layout, chi, prior.shapes, "identified")
 
 
-def _residual(result: Result, pieces: Sequence[_Piece]) -> Residual:
-    return judged(result.parameters, [piece.seen(result) for piece in pieces], result.estimate.base.engine)
+def _residual(result: Result, pieces: Sequence[_Piece], left: HoldOut | None = None) -> Residual:
+    keep = None if left is None else left.masks
+    return judged(result.parameters, [piece.seen(result) for piece in pieces], result.estimate.base.engine, keep)

@@ -1,4 +1,4 @@
-"""Identified values for others to use: a copy of the model the user came with, and a table of parameters."""
+"""Identified values for others to use: a copy of the model the user came with, or a new MJCF file, and a table of parameters."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
 from inertica.errors import InerticaError, InputError, ModelWarning
-from inertica.physical.check import negative_names
+from inertica.physical.check import check_model
+from inertica.robot import inertia
 from inertica.robot.card import describe_tree
 from inertica.robot.description import Description
-from inertica.robot.drives import Armature
-from inertica.robot.friction import Coulomb, Viscous
-from inertica.robot.layout import Layout, Parameters
+from inertica.robot.layout import Parameters
 from inertica.robot.load import load, save_model
-from inertica.robot.model import Robot
-from inertica.robot.options import friction_terms
+from inertica.robot.mjcf import read_mjcf
+from inertica.robot.mjcf_write import mjcf_text
+from inertica.robot.model import EARTH, Robot
+from inertica.robot.tree import Tree
+from inertica.robot.urdf import read_urdf
 from inertica.robot.writeback import MARK, label_texts
 from inertica.workflow.folder import whole_file
+from inertica.workflow.held import FORMATS, Held, held, is_sidecar, sidecar_path, sidecar_text, words
+from inertica.workflow.plain_friction import PlainFriction, plain_friction
 from inertica.workflow.result import Result
 
 Array = NDArray[np.float64]
 
-FORMATS = {"urdf": "URDF", "mjcf": "MJCF", "dh": "DH YAML"}
 SUFFIX = {"urdf": ".urdf", "mjcf": ".xml", "dh": ".yaml"}
 """What a model of each format is called, `identified` + suffix."""
-
-PLACES = {"urdf": ("Fv", "Fc"), "mjcf": ("Ia", "Fv", "Fc")}
-"""Drive and friction parameters that XML formats have a place for."""
 
 STATES = 64
 """Random states at which the torques of the written file are compared."""
@@ -42,58 +42,79 @@ STATES = 64
 AGREEMENT = 1e-9
 """Relative difference of torques up to which the written file counts as the same model."""
 
+CONFIGURATIONS = 100
+"""At which the inertia matrix of the written file is looked at."""
+
 COLUMNS = ("name", "value", "std", "lower", "upper", "prior", "label", "unit", "joint", "link")
 """Of the table of parameters; lower and upper are the ends of the 95 % interval."""
 
 
 @dataclass(frozen=True)
 class Exported:
-    """A model file that was written, read again and found to give the result's torques.
+    """A model file that was written, read again, checked link by link and found to give the torques of what it holds.
 
     Args:
         path: the file.
         format: urdf, mjcf or dh.
-        difference: largest difference of torques over random states, relative to the largest torque.
-        notes: what the format has no place for, one sentence each.
+        difference: largest difference of torques over random states, relative to the largest torque, on what the file holds.
+        possible: whether the file passes `check-model`; False only where the result itself has links that cannot exist.
+        notes: what the file does not hold and where it is instead, one sentence each.
+        extra: the sidecar, a card that adds what the file lacks; None when it lacks nothing.
     """
 
     path: Path
     format: str
     difference: float
+    possible: bool = True
     notes: tuple[str, ...] = ()
+    extra: Path | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What was found on reading the file again."""
+        checked = "every link in it could exist and " if self.possible else ""
+        agree = f"its torques ({words(self.format)}) agree with the result's to {self.difference:.1e} of their size"
+        return f"read again, {checked}{agree}"
 
 
-def export_model(result: Result, target: str | Path, format: str | None = None) -> Exported:
-    """Write the identified values into a copy of the model that the result's robot was read from.
+def export_model(
+    result: Result, target: str | Path, format: str | None = None, *, approximate: bool = False, speed: float | None = None
+) -> Exported:
+    """Write the identified values into a copy of the model that the result's robot was read from, or into a new MJCF file.
 
-    The file is read again: it must give the result's torques and, when every link of the result could exist, so must every link of
-    the file.  Links whose inertia no real body has are written (their torques are right) and remain marked in the result's warnings;
-    what programs that read the format would refuse or misread is not written at all.
+    The file is read again: it must give the torques of what it holds and, when every link of the result could exist, so must every
+    link of the file, one by one.  Links whose inertia no real body has are written (their torques are right) and remain marked in
+    the result's warnings; what programs that read the format would refuse or misread is not written at all.  What the format has no
+    place for goes to a card beside the file, `NAME.extra.yaml`.
 
     Args:
         result: what `identify` found.
         target: the file to write.
-        format: urdf, mjcf or dh; must be that of the source.
+        format: urdf, mjcf or dh; that of the source by default, and mjcf from any source.
+        approximate: replace friction laws that URDF and MJCF lack by the closest viscous and Coulomb friction.
+        speed: up to which (rad/s, m/s) that is to be close; that of the identification's logs when not given.
     """
     path, source = Path(target), result.description.source
-    if format is not None and format != source.format:
+    format = format or source.format
+    if format not in (source.format, "mjcf"):
         raise InputError(
             f"this result belongs to a {FORMATS.get(source.format, source.format)} model ({source.path.name}) and cannot be written "
-            f"as {FORMATS.get(format, format)}; models are not converted, the values go into a copy of the file they came with"
+            f"as {FORMATS.get(format, format)}; the values go into a copy of the file they came with, or into a new MJCF file (--mjcf)"
         )
-    if not source.path.is_file():
+    if format == source.format and not source.path.is_file():
         raise InputError(f"{source.path} is gone; the values cannot be written without the model they belong to")
-    _check_bodies(result)
-    with whole_file(path) as temporary, warnings.catch_warnings():
+    _check_bodies(result, format)
+    plain = _approximated(result, format, speed) if approximate else None
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # the result itself says which links cannot exist
-        values, notes = _for_format(result)
-        notes += save_model(result.description, values, temporary, result.labels)
-        if source.format == "dh":
-            _comment(temporary, result)
-        again = _read_again(result.description, temporary)
-        difference = _difference(result, again, path)
-        _check_written(result, again, path)
-    return Exported(path, source.format, difference, notes)
+        parts = held(plain.parameters if plain else result.parameters, format, load(source.path) if format == "dh" else None)
+        with whole_file(path) as temporary:
+            _write(result, parts, temporary, format)
+            again = _read_again(result.description, temporary, format)
+            difference = _difference(parts.parameters, again, path)
+            possible = _check_written(result, again, temporary, path, format)
+        notes, extra = _sidecar(result, parts, again, path, format, plain)
+    return Exported(path, format, difference, possible, notes, extra)
 
 
 def parameters_csv(result: Result) -> str:
@@ -121,9 +142,8 @@ def _cell(value: float) -> str:
     return repr(float(value) + 0.0) if np.isfinite(value) else ""
 
 
-def _check_bodies(result: Result) -> None:
+def _check_bodies(result: Result, format: str) -> None:
     """Refuses what a reader of the format would refuse or take for something else."""
-    format = result.description.source.format
     if format == "dh":
         return
     joints = result.description.robot.joints
@@ -141,69 +161,59 @@ def _check_bodies(result: Result) -> None:
         )
 
 
-def _for_format(result: Result) -> tuple[Parameters, tuple[str, ...]]:
-    """The values on a layout that the writer of the source's format knows, and what had to be left out."""
-    source, parameters = result.description.source, result.parameters
-    if source.format == "dh":
-        return _for_dh(load(source.path), parameters)
-    return _with_zeros(parameters, PLACES[source.format]), ()
+def _approximated(result: Result, format: str, speed: float | None) -> PlainFriction | None:
+    """The closest viscous and Coulomb friction; a DH file holds every law and needs none."""
+    if format == "dh":
+        return None
+    if speed is not None and not 0.0 < speed < np.inf:
+        raise InputError(f"the speed up to which friction is approximated should be greater than zero, not {speed:g}")
+    n, limits = result.description.robot.n, np.array(result.description.robot.limits.velocity)
+    known = np.array(result.speeds) if len(result.speeds) == n else limits
+    speeds = np.full(n, speed) if speed is not None else known
+    if not np.isfinite(speeds).all():
+        raise InputError("friction is approximated up to a speed, and this result does not know how fast its logs were; state it")
+    found = plain_friction(result.parameters, speeds)
+    return found if found.joints else None
 
 
-def _with_zeros(parameters: Parameters, symbols: tuple[str, ...]) -> Parameters:
-    """Terms that the model file may state but the result does not have become zero: the file must give the result's torques."""
-    layout = parameters.layout
-    kinds = {"Ia": Armature, "Fv": Viscous, "Fc": Coulomb}
-    missing = [kinds[s](j) for s in symbols for j in range(layout.robot.n) if f"{s}{j + 1}" not in layout.names]
-    return parameters.on(layout.with_terms((*layout.terms, *missing))) if missing else parameters
-
-
-def _for_dh(own: Description, parameters: Parameters) -> tuple[Parameters, tuple[str, ...]]:
-    """Friction and armature can be restated in a DH file; terms and payloads that only a card adds have no place there."""
-    layout = parameters.layout
-    friction = set(friction_terms(layout.terms))
-    kept = tuple(t for t in layout.terms if t in friction or isinstance(t, Armature) or t in own.layout.terms)
-    payloads = tuple(p for p in layout.payloads if p in own.layout.payloads)
-    reduced = Layout(layout.robot, kept, payloads)
-    lost = [name for name in layout.names if name not in reduced.names and parameters[name]]
-    reduced = replace(reduced, fixed=frozenset(layout.fixed & set(reduced.names)))
-    notes = (f"{own.source.path.name} has no place for {', '.join(lost)}; they are not in the file",) if lost else ()
-    return parameters.on(reduced), notes
+def _write(result: Result, parts: Held, target: Path, format: str) -> None:
+    if format != result.description.source.format:
+        target.write_text(mjcf_text(parts.parameters, result.labels), encoding="utf-8")
+        return
+    save_model(result.description, parts.parameters, target, result.labels)
+    if format == "dh":
+        _comment(target, result)
 
 
 def _comment(path: Path, result: Result) -> None:
     """Trust labels as comments at the end of a DH file, in place of those of an earlier export."""
     names = result.description.robot.joint_names
-    texts = {f"# {MARK} {names[j]}: ": words for j, words in label_texts(result.parameters, result.labels).items()}
+    texts = {f"# {MARK} {names[j]}: ": said for j, said in label_texts(result.parameters, result.labels).items()}
     with path.open(encoding="utf-8", newline="") as file:
         lines = [line for line in file.read().splitlines(keepends=True) if not line.startswith(tuple(texts))]
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     if lines and not lines[-1].endswith(("\n", "\r")):
         lines.append(end)
-    lines += [f"{start}{words}{end}" for start, words in texts.items()]
+    lines += [f"{start}{said}{end}" for start, said in texts.items()]
     with path.open("w", encoding="utf-8", newline="") as file:
         file.writelines(lines)
 
 
-def _check_written(result: Result, again: Description, target: Path) -> None:
-    """What could exist in the result must not have become impossible by being written."""
-    bad = (*again.prior.inconsistent_links(), *negative_names(again.prior))
-    if bad and result.physically_consistent:
-        raise InerticaError(
-            f"{target.name} is not written: read again, {', '.join(bad)} could not exist, as they can in the result"
-        )
+def _read_again(description: Description, written: Path, format: str) -> Description:
+    """The robot of the written file, with the file's own gravity."""
+    source = description.source
+    if format == "dh" or format != source.format:
+        return load(written)
+    return describe_tree(written, format, source.root, source.tip, source.joints)
 
 
-def _difference(result: Result, again: Description, target: Path) -> float:
-    """Compares the torques of the file, read again, with the result's, on everything the format has a place for."""
-    description, layout = result.description, result.parameters.layout
-    placed = _placed(description.source.format, again, layout)
-    wanted = _only(result.parameters, placed)
-    got = Parameters(layout, _only(again.prior.on(layout), placed).values, result.parameters.shapes)
-    robot = again.robot.with_gravity(description.robot.gravity)
-    engine = result.estimate.base.engine
-    other = engine if _geometry(robot) == _geometry(description.robot) else Engine(replace(layout, robot=robot))
-    states = _states(description.robot)
-    ours, theirs = (np.asarray(e.inverse_dynamics(*states, p)) for e, p in ((engine, wanted), (other, got)))
+def _difference(wanted: Parameters, again: Description, target: Path) -> float:
+    """Compares the torques of the file, read again, with those of what it was to hold."""
+    robot = again.robot.with_gravity(wanted.layout.robot.gravity)  # gravity is compared on its own
+    got = again.prior.on(replace(wanted.layout, robot=robot))
+    states = _states(robot)
+    ours = np.asarray(Engine(wanted.layout).inverse_dynamics(*states, wanted.values, wanted.shapes))
+    theirs = np.asarray(_engine(got, wanted).inverse_dynamics(*states, got.values, got.shapes))
     difference = float(np.abs(ours - theirs).max() / max(np.abs(ours).max(), 1e-300))
     if not difference <= AGREEMENT:
         raise InerticaError(
@@ -212,25 +222,67 @@ def _difference(result: Result, again: Description, target: Path) -> float:
     return difference
 
 
-def _read_again(description: Description, written: Path) -> Description:
-    source = description.source
-    if source.format == "dh":
-        return load(written)
-    return describe_tree(written, source.format, source.root, source.tip, source.joints, description.robot.gravity)
+def _engine(got: Parameters, wanted: Parameters) -> Engine:
+    """On the geometry of the file; an equal one has its kernels compiled already."""
+    same = _geometry(got.layout.robot) == _geometry(wanted.layout.robot)
+    return Engine(wanted.layout if same else got.layout)
 
 
-def _placed(format: str, again: Description, layout: Layout) -> set[str]:
-    """Parameters of the result for which the file has a place."""
-    if format == "dh":
-        return set(again.layout.names) & set(layout.names)
-    links = {name for j in range(layout.robot.n) for name in layout.names[layout.link(j)]}
-    drives = {f"{s}{j + 1}" for s in PLACES[format] for j in range(layout.robot.n)}
-    return links | (drives & set(layout.names))
+def _check_written(result: Result, again: Description, written: Path, target: Path, format: str) -> bool:
+    """What could exist in the result must not have become impossible by being written: the robot, and every link of the file."""
+    checked = check_model(again.prior, CONFIGURATIONS)
+    bad = [link.name for link in checked.links if not link.consistent] + list(checked.negative)
+    bad += ["the inertia matrix"] if not checked.inertia_matrix > 0.0 and not bad else []
+    if format == result.description.source.format and format != "dh":
+        before = _impossible(_tree(result.description.source.path, format))
+        bad += [link for link in _impossible(_tree(written, format)) if link not in before and link not in bad]
+    if bad and result.physically_consistent:
+        raise InerticaError(
+            f"{target.name} is not written: read again, {', '.join(bad)} could not exist, as they can in the result"
+        )
+    return not bad
 
 
-def _only(parameters: Parameters, names: set[str]) -> Parameters:
-    kept = np.array([name in names for name in parameters.layout.names])
-    return parameters.with_values(np.where(kept, parameters.values, 0.0))
+def _tree(path: Path, format: str) -> Tree:
+    return read_urdf(path) if format == "urdf" else read_mjcf(path)
+
+
+def _impossible(tree: Tree) -> list[str]:
+    """Links of a file that have inertia but cannot exist."""
+    return [link for link in tree.links if np.any(tree.ten(link)) and not inertia.physically_consistent(tree.ten(link))]
+
+
+def _sidecar(
+    result: Result, parts: Held, again: Description, path: Path, format: str, plain: PlainFriction | None
+) -> tuple[tuple[str, ...], Path | None]:
+    """Writes what the file lacks beside it, reads both and compares the torques of everything; an old sidecar goes."""
+    description, parameters = result.description, result.parameters
+    extra = sidecar_path(path)
+    leans = not np.allclose(again.robot.gravity, description.robot.gravity, rtol=0.0, atol=1e-9 * np.linalg.norm(EARTH))
+    own = format == description.source.format
+    left = list(held(parameters, format, load(description.source.path) if format == "dh" else None).left)
+    left += ["the direction of gravity"] if leans else []
+    notes: tuple[str, ...] = (plain.note,) if plain else ()
+    if not left:
+        if is_sidecar(extra):
+            extra.unlink()
+        return notes, None
+    text, lost = sidecar_text(description, parameters, path, own)
+    with whole_file(extra) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+        if not lost:
+            _difference(parameters, load(temporary), extra)
+    where = [name for name in left if name not in lost]
+    if where:
+        notes += (f"{_has_no_place(description, format)} {', '.join(where)}; they are in {extra.name}, a card that adds them",)
+    if lost:
+        notes += (f"no file can hold {', '.join(lost)}, which a function in Python multiplies",)
+    return notes, extra
+
+
+def _has_no_place(description: Description, format: str) -> str:
+    name = description.source.path.name if format == "dh" else FORMATS[format]
+    return f"{name} has no place for"
 
 
 def _geometry(robot: Robot) -> Mapping[str, object]:

@@ -1,4 +1,11 @@
-"""Which friction law on which joint: the simplest that predicts raw torque of data left out nearly as well as the best."""
+"""Which friction law on which joint: pieces that brake at every speed, added while they are significant and worth it.
+
+    F = Fv v + Fc s + dFs s exp(-(v / vs)^2) + Fw tanh(v / vw) + mu |load| s + off,      s = sign(v)
+
+Every piece but the offset brakes at every speed when its amplitude is not negative, so their sum does.  Coulomb friction that
+depends on the direction of motion is among them: for a joint that moves, Fcp and Fcn are Coulomb friction (Fcp + Fcn) / 2 and an
+offset (Fcp - Fcn) / 2.
+"""
 
 from __future__ import annotations
 
@@ -9,140 +16,358 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Problem
+from inertica.estimators.least_squares import joint_sigmas
+from inertica.estimators.observe import System
+from inertica.estimators.selection import Gain, Selection
+from inertica.estimators.standard import nearest_prior
 from inertica.identifiability.base import base_model
 from inertica.logs.motion import Motion
+from inertica.logs.reversals import near_reversal
 from inertica.robot.description import Description
-from inertica.robot.friction import Coulomb, Offset, Stribeck, Viscous, stribeck_decay
+from inertica.robot.friction import Coulomb, LoadDependent, Offset, Saturating, SmoothCoulomb, Stribeck, Viscous, stribeck_decay
+from inertica.robot.layout import Parameters
 from inertica.robot.options import friction_terms
-from inertica.robot.terms import Column, Parameter, Shape, State, Term
-from inertica.scalars import sign
-from inertica.validation.blocks import Blocks
-from inertica.workflow.choice import WORTH, Choice, Say
+from inertica.robot.terms import Term
+from inertica.workflow.choice import Choice, Say
 
-STRIBECK_SPEEDS = (0.02, 0.06, 0.18)
-"""Candidate Stribeck velocities, in parts of a joint's 95th percentile speed."""
+Array = NDArray[np.float64]
 
-HARMLESS = 1e-3
-"""What a better law of one joint may cost the others, as a share of the squared prediction error."""
+SIGNIFICANT = 3.3
+"""Standard deviations by which a piece must differ from zero, serial correlation accounted for."""
+
+WORTHWHILE = 0.02
+"""Share of a joint's squared error that a piece must explain."""
+
+NEEDED = 1.0
+"""Standard deviations below which viscous or Coulomb friction is left out: far more joints have it than have not."""
+
+CONFIRMED = 2.0
+"""Standard deviations by which friction of slow motion must differ from zero on rows well away from reversals, too."""
+
+AWAY = 4.0
+"""Times what is left out at a reversal that counts as well away from it: beyond that the filter has forgotten it."""
+
+MOST = 3
+"""Pieces that one joint may get besides viscous and Coulomb friction."""
+
+SLOWEST = {"Stribeck": 0.03, "saturating": 0.06}
+"""Slowest speed at which friction may change its kind, in parts of a joint's 95th percentile speed.
+
+What sticking at reversals leaves after filtering looks like friction that sets in at a hundredth of it.
+"""
+
+SPEEDS = 11
+"""Candidates from there to the 95th percentile speed; the best is refined afterwards."""
+
+FINER = (0.83, 0.91, 1.1, 1.2)
+"""Factors on the best of them that are tried, too."""
+
+SLOW_ROWS = 20
+"""Rows slower than a Stribeck velocity that there must be for it to be tried."""
+
+VISCOUS, COULOMB, OFFSET, STRIBECK, SATURATING, LOAD = "viscous", "Coulomb", "offset", "Stribeck", "saturating", "load-dependent"
+SHAPED = (STRIBECK, SATURATING)
+SYMBOLS = {VISCOUS: "Fv", COULOMB: "Fc", OFFSET: "off", STRIBECK: "dFs", SATURATING: "Fw", LOAD: "mu"}
+
+ODDS, UNLIKELY = 30.0, 0.1
+"""Odds against a piece before data are seen, and the weight below which a law that was not taken is forgotten."""
+
+RIVALS = (OFFSET, STRIBECK, LOAD)
+"""Pieces whose absence would be felt by the others; a saturating one takes over what Coulomb friction means."""
 
 
 @dataclass(frozen=True)
-class _StribeckGrid(Term):
-    """Stribeck columns of one joint at several velocities, to choose among; their velocities are shapes, so nothing is recompiled."""
+class Piece:
+    """A part of the friction of one joint: its kind and, where it has one, its speed in rad/s or m/s."""
 
-    at: int
-    speeds: tuple[float, ...]
-    rank = 4
+    joint: int
+    kind: str
+    speed: float = 0.0
 
-    @property
-    def joint(self) -> int:
-        return self.at
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return tuple(Parameter(f"grid{k}_{self.at + 1}", "stribeck", "N m", self.at) for k in range(len(self.speeds)))
-
-    @property
-    def shapes(self) -> tuple[Shape, ...]:
-        return tuple(Shape(f"gridv{k}_{self.at + 1}", "rad/s", v) for k, v in enumerate(self.speeds))
-
-    def columns(self, x: State) -> list[Column]:
-        dq = x.dq[self.at]
-        return [{self.at: sign(dq) * stribeck_decay(dq, x.shapes[s.name], 2.0)} for s in self.shapes]
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    """A friction model of one joint: name, which columns, and the terms it becomes."""
-
-    name: str
-    columns: tuple[str, ...]
-    terms: tuple[Term, ...]
+    def column(self, rate: Array, load: Array) -> Array:
+        """On samples of the joint's velocity and of the gravity torque on it."""
+        sign = np.sign(rate)
+        match self.kind:
+            case "viscous":
+                return rate
+            case "Coulomb":
+                return sign
+            case "offset":
+                return np.ones(len(rate))
+            case "Stribeck":
+                return np.asarray(sign * stribeck_decay(rate, self.speed, 2.0))
+            case "saturating":
+                return np.asarray(np.tanh(rate / self.speed))
+            case "load-dependent":
+                return np.abs(load) * sign
+        raise ValueError(self.kind)
 
 
 class FrictionSearch:
-    """Friction model joint by joint, the simplest that predicts nearly as well as the best.
-
-    Candidates: none, viscous, + Coulomb, + offset, + Stribeck.  Coulomb friction that depends on the direction is among them: for a
-    joint that moves, Fcp and Fcn are Coulomb friction (Fcp + Fcn) / 2 and an offset (Fcp - Fcn) / 2.
+    """The friction of every joint, the simplest that the data do not contradict.
 
     Args:
         description: the robot; its friction terms are replaced.
-        motions: prepared.
+        motions: prepared for the fit.
         say: progress.
     """
 
     def __init__(self, description: Description, motions: Sequence[Motion], say: Say) -> None:
-        self.description, self.motions = description, tuple(motions)
-        n = description.robot.n
-        speed = np.quantile(np.abs(np.concatenate([m.dq for m in motions])), 0.95, axis=0)
-        self.speeds = [tuple(float(max(s, 1e-3) * part) for part in STRIBECK_SPEEDS) for s in speed]
+        self.description, self.motions, self.n = description, tuple(motions), description.robot.n
+        say("friction: which law on which joint")
         dropped = set(friction_terms(description.layout.terms))
         self.others = tuple(t for t in description.layout.terms if t not in dropped)
-        rich = [t for j in range(n) for t in (Viscous(j), Coulomb(j), Offset(j), _StribeckGrid(j, self.speeds[j]))]
-        layout = replace(description.layout, terms=(*self.others, *rich))
-        say("friction: comparing laws joint by joint")
-        self.base = base_model(layout)
-        prior = description.prior.on(layout)
-        self.blocks = Blocks(Problem(self.base, self.motions, prior))
-        self.names = list(self.base.names)
+        self.base = base_model(description.with_terms(self.others).layout)
+        self.prior = description.prior.on(self.base.layout)
+        system = System(Problem(self.base, self.motions, self.prior))
+        self.fastest = np.maximum(np.quantile(np.abs(np.concatenate([m.dq for m in motions])), 0.95, axis=0), 1e-9)
+        self.selection = Selection(system, joint_sigmas(_with_friction(description, self.others, self.motions)))
+        self.used = np.concatenate(self.selection.use)
+        self.rate = np.abs(np.concatenate([m.dq[m.decimator.kept(len(m))] for m in self.motions]))
+        self.pieces: list[Piece] = []
+        self._far: Selection | None = None
+        self.loads = [np.zeros(m.dq.shape) for m in self.motions]
+        self.tested: dict[Piece, Gain] = {}
+        plain = [self._offer(Piece(j, kind)) for j in range(self.n) for kind in (VISCOUS, COULOMB, OFFSET)]
+        self.plain = [k for k in plain if self.pieces[k].kind != OFFSET]
+        self._offer_load(plain)
+        self._offer_shapes()
+        self.selection.settle_colour([k for k, p in enumerate(self.pieces) if p.kind not in SHAPED])
 
     def run(self) -> tuple[Description, Choice]:
-        n = self.description.robot.n
-        chosen = [self._candidates(j)[3] for j in range(n)]
-        scores: dict[str, float] = {}
-        for j in range(n):
-            chosen[j], tried = self._choose(j, chosen)
-            scores |= {f"joint {j + 1}: {name}": value for name, value in tried.items()}
-        terms = (*self.others, *(t for c in chosen for t in c.terms))
+        self.chosen = chosen = self._settled(self._grown())
+        terms = (*self.others, *(t for j in range(self.n) for t in self._terms(j, [self.pieces[k] for k in chosen])))
         final = self.description.with_terms(terms)
         groups: dict[str, list[str]] = {}
-        for j, c in enumerate(chosen):
-            groups.setdefault(c.name, []).append(str(j + 1))
+        for j in range(self.n):
+            groups.setdefault(self._words(j, chosen), []).append(str(j + 1))
         value = "; ".join(f"joint{'s' if len(js) > 1 else ''} {', '.join(js)}: {name}" for name, js in groups.items())
         sentence = (
-            f"{value}; a law with more parameters had to predict raw torque of data left out clearly better on its joint, and not at "
-            "the cost of the others"
+            f"{value}; offset, Stribeck, saturating and load-dependent friction were tried on every joint and kept where they brake, "
+            f"differ from zero by {SIGNIFICANT:g} standard deviations and explain {100 * WORTHWHILE:g} % of the joint's error"
+            f"{self._refused(chosen)}"
         )
+        scores = {f"joint {p.joint + 1}: {self._name(p)}": gain.share for p, gain in self.tested.items()}
         return final, Choice("friction", value, sentence, True, scores)
 
-    def _candidates(self, j: int) -> list[_Candidate]:
-        k = j + 1
-        out = [
-            _Candidate("none", (), ()),
-            _Candidate("viscous", (f"Fv{k}",), (Viscous(j),)),
-            _Candidate("viscous, Coulomb", (f"Fv{k}", f"Fc{k}"), (Viscous(j), Coulomb(j))),
-            _Candidate("viscous, Coulomb, offset", (f"Fv{k}", f"Fc{k}", f"off{k}"), (Viscous(j), Coulomb(j), Offset(j))),
-        ]
-        for i, v in enumerate(self.speeds[j]):
-            columns = (f"Fv{k}", f"Fc{k}", f"off{k}", f"grid{i}_{k}")
-            out.append(
-                _Candidate(
-                    f"viscous, Stribeck ({v:.2g} {self._rate_unit(j)}), offset",
-                    columns,
-                    (Viscous(j), Stribeck(j, vs=v), Offset(j)),
-                )
-            )
+    def changes(self) -> list[dict[str, float]]:
+        """What other laws would change that the data tell hardly apart: base parameter -> change, for every such law.
+
+        A law with one more piece counts by the odds that the piece is there, w = 1 / (1 + ODDS exp(-z^2 / 2)): its change is
+        multiplied by sqrt(w).  A speed that was searched counts where the fit with another is within one standard deviation.
+        """
+        chosen, out = self.chosen, []
+        before = self._named_fit(chosen)
+        for piece, k in self._runners_up(chosen):
+            z = self.selection.gain(chosen, k).z
+            weight = 1.0 / (1.0 + ODDS * np.exp(-0.5 * z**2))
+            if piece.kind in RIVALS and weight > UNLIKELY and (z > 0.0 or piece.kind == OFFSET):
+                out.append(_difference(self._named_fit([*chosen, k]), before, float(np.sqrt(weight))))
+        for k in [k for k in chosen if self.pieces[k].kind in SHAPED]:
+            rest = [c for c in chosen if c != k]
+            alike = [i for i, p in enumerate(self.pieces) if self._alike(p, self.pieces[k])]
+            explained = {i: e for i, (a, e) in zip(alike, self.selection.quick(rest, alike), strict=True) if a > 0.0}
+            unit = explained.get(k, 0.0) / max(self.selection.gain(rest, k).z ** 2, 1e-300)
+            near = [i for i, e in explained.items() if i != k and explained[k] - e < unit]
+            out += [_difference(self._named_fit([*rest, i]), before, 1.0) for i in near]
         return out
 
-    def _rate_unit(self, j: int) -> str:
-        return "m/s" if self.description.robot.joints[j].prismatic else "rad/s"
+    def _runners_up(self, chosen: Sequence[int]) -> list[tuple[Piece, int]]:
+        """The best further piece of every kind and joint."""
+        candidates = [k for k, p in enumerate(self.pieces) if not any(self._alike(self.pieces[c], p) for c in chosen)]
+        best: dict[tuple[int, str], tuple[float, int]] = {}
+        for k, (_, explained) in zip(candidates, self.selection.quick(chosen, candidates), strict=True):
+            key = self.pieces[k].joint, self.pieces[k].kind
+            if explained > best.get(key, (0.0, -1))[0]:
+                best[key] = explained, k
+        return [(self.pieces[k], k) for _, k in best.values()]
 
-    def _choose(self, j: int, chosen: list[_Candidate]) -> tuple[_Candidate, dict[str, float]]:
-        candidates = self._candidates(j)
-        scores = [self.blocks.evaluate(self._active([*chosen[:j], c, *chosen[j + 1 :]])) for c in candidates]
-        best = 0
-        for i in range(1, len(candidates)):
-            gain, error = scores[i].better_by(scores[best], j)
-            whole, _ = scores[i].better_by(scores[best])
-            if gain > max(WORTH, error) and whole > -HARMLESS:
-                best = i
-        return candidates[best], {c.name: float(s.per_joint[j]) for c, s in zip(candidates, scores, strict=True)}
+    def _named_fit(self, chosen: Sequence[int]) -> dict[str, float]:
+        """Base parameters and friction by their names in the fit with the chosen pieces."""
+        amplitudes = zip(chosen, self.selection.amplitudes(chosen), strict=True)
+        rigid = dict(zip(self.base.names, self.selection.rigid(chosen), strict=True))
+        return rigid | {f"{SYMBOLS[self.pieces[k].kind]}{self.pieces[k].joint + 1}": a for k, a in amplitudes}
 
-    def _active(self, chosen: Sequence[_Candidate]) -> NDArray[np.bool_]:
-        optional = {name for j in range(len(chosen)) for c in self._candidates(j) for name in c.columns}
-        used = {name for c in chosen for name in c.columns}
-        return np.array([name not in optional or name in used for name in self.names])
+    def _grown(self) -> list[int]:
+        """Forward from viscous and Coulomb friction, over all joints, the best first."""
+        chosen, count = list(self.plain), [0] * self.n
+        refused: set[int] = set()
+        while True:
+            candidates = [k for k, p in enumerate(self.pieces) if k not in refused and self._open(p, chosen, count)]
+            squares = self.selection.squares(chosen)
+            quick = self.selection.quick(chosen, candidates)
+            ranked = sorted(
+                ((e / max(squares[self.pieces[k].joint], 1e-300), k) for k, (a, e) in zip(candidates, quick, strict=True)
+                 if e > 0.0 and (a > 0.0 or self.pieces[k].kind == OFFSET)), reverse=True,
+            )  # fmt: skip
+            best = next((k for share, k in ranked if share > WORTHWHILE), None)
+            if best is None:
+                return chosen
+            gain = self.selection.gain(chosen, best)
+            self.tested[self.pieces[best]] = gain
+            trial = [*chosen, best]
+            confirmed = self.pieces[best].kind not in SHAPED or self._confirmed(chosen, best)
+            if abs(gain.z) <= SIGNIFICANT or not confirmed or self._drives(trial, self.pieces[best].joint):
+                refused |= {k for k in candidates if self._alike(self.pieces[k], self.pieces[best])}
+                continue
+            count[self.pieces[best].joint] += 1
+            chosen = trial
+            for k in [
+                k for k in reversed(trial) if self.pieces[k].kind in SHAPED and self.pieces[k].joint == self.pieces[best].joint
+            ]:
+                chosen = [c if c != k else self._refined(chosen, k) for c in chosen]
+
+    def _confirmed(self, chosen: Sequence[int], k: int) -> bool:
+        """Whether rows well away from reversals show the piece as well: what filters leave of a reversal looks like slow friction."""
+        if self._far is None or len(self._far.joint) < len(self.pieces):
+            wide = [replace(m, recipe=replace(m.recipe, reversal=AWAY * (m.recipe.reversal or 0.0))) for m in self.motions]
+            near = [near_reversal(m)[m.decimator.kept(len(m))] for m in wide]
+            self._far = self.selection.away([part == 0.0 for part in self._like_rows([n.astype(float) for n in near])])
+        gain = self._far.gain(chosen, k)
+        return gain.amplitude > 0.0 and gain.z > CONFIRMED
+
+    def _open(self, piece: Piece, chosen: Sequence[int], count: Sequence[int]) -> bool:
+        return count[piece.joint] < MOST and not any(self._alike(self.pieces[k], piece) for k in chosen)
+
+    @staticmethod
+    def _alike(a: Piece, b: Piece) -> bool:
+        return a.kind == b.kind and a.joint == b.joint
+
+    def _drives(self, chosen: Sequence[int], joint: int) -> bool:
+        """Whether a piece of the joint that was added would push instead of brake; viscous and Coulomb are dropped later."""
+        listed = zip(chosen, self.selection.amplitudes(chosen), strict=True)
+        added = (STRIBECK, SATURATING, LOAD)
+        return any(a < 0.0 and self.pieces[k].joint == joint and self.pieces[k].kind in added for k, a in listed)
+
+    def _refined(self, chosen: Sequence[int], k: int) -> int:
+        """The number of the same piece at the speed that fits best and brakes."""
+        rest = [c for c in chosen if c != k]
+        alike = [i for i, p in enumerate(self.pieces) if self._alike(p, self.pieces[k])]
+        best = self._best(rest, alike, k)
+        speed = self.pieces[best].speed
+        more = [self._offer(replace(self.pieces[k], speed=speed * factor)) for factor in FINER if self._inside(k, speed * factor)]
+        return self._best(rest, [best, *more], best)
+
+    def _inside(self, k: int, speed: float) -> bool:
+        piece = self.pieces[k]
+        part = speed / self.fastest[piece.joint]
+        return bool(SLOWEST[piece.kind] <= part <= 1.0) and self._supported(piece, speed)
+
+    def _best(self, rest: Sequence[int], among: Sequence[int], otherwise: int) -> int:
+        listed = [(explained, k) for k, (a, explained) in zip(among, self.selection.quick(rest, among), strict=True) if a > 0.0]
+        return max(listed)[1] if listed else otherwise
+
+    def _settled(self, chosen: list[int]) -> list[int]:
+        """Without pieces that came out negative, then without viscous or Coulomb friction that means nothing."""
+        while True:
+            signed = [k for k in chosen if self.pieces[k].kind != OFFSET]
+            amplitude = dict(zip(chosen, self.selection.amplitudes(chosen), strict=True))
+            z = {k: self.selection.gain([c for c in chosen if c != k], k).z for k in signed if amplitude[k] < 0.0}
+            if not z:
+                plain = [k for k in chosen if self.pieces[k].kind in (VISCOUS, COULOMB)]
+                z = {k: abs(self.selection.gain([c for c in chosen if c != k], k).z) for k in plain}
+                z = {k: value for k, value in z.items() if value < NEEDED}
+            if not z:
+                return chosen
+            least = min(z, key=lambda k: z[k])
+            chosen = [k for k in chosen if k != least]
+
+    def _offer(self, piece: Piece) -> int:
+        """Add a piece to the selection, decimated like its rows."""
+        blocks = []
+        for motion, load in zip(self.motions, self.loads, strict=True):
+            column = piece.column(motion.dq[:, piece.joint], load[:, piece.joint])
+            blocks.append(motion.decimator.decimate(column[:, None])[:, 0])
+        self.pieces.append(piece)
+        return self.selection.add(piece.joint, self._like_rows(blocks))
+
+    def _like_rows(self, columns: Sequence[Array]) -> list[Array]:
+        """Columns of motions cut into the blocks in which the selection holds its rows."""
+        whole, out, start = np.concatenate(columns), [], 0
+        for use in self.selection.use:
+            out.append(whole[start : start + len(use)])
+            start += len(use)
+        return out
+
+    def _offer_load(self, plain: Sequence[int]) -> None:
+        """Gravity of a first fit with viscous, Coulomb friction and offsets as the load of every joint."""
+        chi = nearest_prior(self.base, self.selection.rigid(plain), self.prior)
+        links = np.zeros(len(chi))
+        for _, where in self.base.layout.bodies:
+            links[where] = chi[where]
+        self.carried = Parameters(self.base.layout, links, self.prior.shapes)
+        still = [np.zeros_like(m.dq) for m in self.motions]
+        self.loads = [
+            np.asarray(self.base.engine.inverse_dynamics(m.q, z, z, self.carried))
+            for m, z in zip(self.motions, still, strict=True)
+        ]
+        size = np.sqrt(np.mean(np.concatenate(self.loads) ** 2, axis=0))
+        for j in np.flatnonzero(size > 1e-6 * max(float(size.max()), 1e-12)):
+            self._offer(Piece(int(j), LOAD))
+
+    def _offer_shapes(self) -> None:
+        for j in range(self.n):
+            for kind in SHAPED:
+                for part in np.geomspace(SLOWEST[kind], 1.0, SPEEDS):
+                    piece = Piece(j, kind, float(part * self.fastest[j]))
+                    if self._supported(piece, piece.speed):
+                        self._offer(piece)
+
+    def _supported(self, piece: Piece, speed: float) -> bool:
+        """Whether there is motion slow enough to see what is said of slow motion."""
+        j = piece.joint
+        return piece.kind != STRIBECK or int(np.count_nonzero(self.rate[self.used[:, j], j] < speed)) >= SLOW_ROWS
+
+    def _terms(self, j: int, pieces: Sequence[Piece]) -> list[Term]:
+        """The laws that the pieces of a joint amount to."""
+        own = {p.kind: p for p in pieces if p.joint == j}
+        terms: list[Term] = [Viscous(j)] if VISCOUS in own else []
+        if STRIBECK in own:
+            terms.append(Stribeck(j, vs=own[STRIBECK].speed))
+        elif COULOMB in own:
+            terms.append(Coulomb(j))
+        if SATURATING in own:
+            smooth = STRIBECK not in own and COULOMB not in own
+            speed = own[SATURATING].speed
+            terms.append(SmoothCoulomb(j, vc=speed) if smooth else Saturating(j, vw=speed))
+        if OFFSET in own:
+            terms.append(Offset(j))
+        if LOAD in own:
+            terms.append(LoadDependent(j, self.carried.moments()))
+        return terms
+
+    def _words(self, j: int, chosen: Sequence[int]) -> str:
+        own = [self.pieces[k] for k in chosen if self.pieces[k].joint == j]
+        return ", ".join(self._name(p) for p in own) or "none"
+
+    def _name(self, piece: Piece) -> str:
+        unit = "m/s" if self.description.robot.joints[piece.joint].prismatic else "rad/s"
+        return f"{piece.kind} ({piece.speed:.2g} {unit})" if piece.kind in SHAPED else piece.kind
+
+    def _refused(self, chosen: Sequence[int]) -> str:
+        """The best piece that was tried and not taken, in words."""
+        taken = {(self.pieces[k].joint, self.pieces[k].kind) for k in chosen}
+        left = {p: g for p, g in self.tested.items() if (p.joint, p.kind) not in taken}
+        if not left:
+            return ""
+        best = max(left, key=lambda p: left[p].share)
+        gain = left[best]
+        return f"; next best: {self._name(best)} on joint {best.joint + 1} ({100 * gain.share:.2g} %, {gain.z:.2g} deviations)"
+
+
+def _difference(fit: dict[str, float], before: dict[str, float], factor: float) -> dict[str, float]:
+    """What a fit changes of parameters that both have."""
+    return {name: factor * (fit[name] - value) for name, value in before.items() if name in fit}
+
+
+def _with_friction(description: Description, others: tuple[Term, ...], motions: tuple[Motion, ...]) -> System:
+    """The observations with plain friction on every joint, whose residuals are the noise."""
+    assumed = description.with_terms((*others, *_plain_terms(description.robot.n)))
+    return System(Problem(base_model(assumed.layout), motions, assumed.prior))
+
+
+def _plain_terms(n: int) -> list[Term]:
+    return [t for j in range(n) for t in (Viscous(j), Coulomb(j), Offset(j))]
 
 
 def assumed_friction(description: Description) -> Description:
@@ -151,5 +376,4 @@ def assumed_friction(description: Description) -> Description:
         return description
     dropped = set(friction_terms(description.layout.terms))
     others = tuple(t for t in description.layout.terms if t not in dropped)
-    plain = [t for j in range(description.robot.n) for t in (Viscous(j), Coulomb(j), Offset(j))]
-    return description.with_terms((*others, *plain))
+    return description.with_terms((*others, *_plain_terms(description.robot.n)))

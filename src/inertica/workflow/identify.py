@@ -28,31 +28,34 @@ from inertica.logs.prepare import prepare
 from inertica.logs.read import read_log
 from inertica.logs.recipe import Recipe
 from inertica.physical.cone import SolveError
+from inertica.physical.geometry_prior import usable_prior
 from inertica.physical.stated import Stated, stated
 from inertica.robot.description import Description
-from inertica.robot.friction import law
+from inertica.robot.friction import check_laws, law
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.options import friction_terms
 from inertica.threads import one_thread
 from inertica.validation.closed_loop import position_error
+from inertica.validation.lack_of_fit import lack_of_fit
 from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice, Say
-from inertica.workflow.delay_choice import DelaySearch
+from inertica.workflow.delay_choice import SIMULATE_HOLD, DelaySearch
 from inertica.workflow.filter_choice import FilterSearch, recipe_for
 from inertica.workflow.friction_choice import FrictionSearch, assumed_friction
+from inertica.workflow.hold_out import HoldOut
 from inertica.workflow.inputs import check_logs, check_references
+from inertica.workflow.interval_choice import assessed
 from inertica.workflow.method_choice import CONSISTENT, MethodSearch
+from inertica.workflow.mount_choice import FAR, Mount, MountSearch
 from inertica.workflow.prediction import judged
-from inertica.workflow.replay import driven_log, later_part, moved, own_reference
+from inertica.workflow.replay import driven_log, loop_gains, moved, own_reference
 from inertica.workflow.result import Result
+from inertica.workflow.self_application import Replicas
 from inertica.workflow.settings import Settings, check_method, prepared_method
 
 Array = NDArray[np.float64]
 LogLike = str | Path | Log
-
-HELD_OUT = 0.2
-"""Share of the data kept back for validation when no validation log is given."""
 
 FEWEST = 50
 """Usable samples below which nothing is fitted."""
@@ -91,14 +94,16 @@ class _Identification:
         self._last_base: BaseModel | None = None
         self.choices: list[Choice] = []
         self.warnings: list[str] = []
-        self.stated = Stated()
+        self.stated, self.replicas = Stated(), Replicas()
+        self.other_laws: list[dict[str, float]] = []
+        self.mount: Mount
         check_method(settings)
         if not logs:
             raise InputError("identify needs at least one log")
         with self._stage("read"):
             self.description = robot if isinstance(robot, Description) else load(robot)
             self.logs = [self._read(x) for x in logs]
-            self.validation = {self._name(x): self._read(x) for x in validate}
+            self.validation = _named([self._name(x) for x in validate], [self._read(x) for x in validate])
         check_references(len(settings.references), len(self.logs), len(self.validation))
         if not self.torque_only:
             check_logs(self.logs)
@@ -112,15 +117,23 @@ class _Identification:
             recipe = self._without_position() if self.torque_only else self._preprocessing()
             motions = [self._prepared(log, recipe, k) for k, log in enumerate(self.logs)]
             self._check_motion(motions)
+            if self._mounted(motions) > FAR:  # filter and delay were chosen for a robot that stands otherwise
+                self.choices = [c for c in self.choices if c.subject == "gravity"]
+                recipe = self._preprocessing()
+                motions = [self._prepared(log, recipe, k) for k, log in enumerate(self.logs)]
             description = self._friction(motions)
+        prior, replaced = usable_prior(description)
+        description = replace(description, prior=prior)
         base = self._base(description)
-        self.warnings += base.warnings
+        self.warnings += [*base.warnings, *([replaced] if replaced else [])]
         self.stated = stated(description)
         problem = self._problem(base, motions, description)
         with self._stage("choose"):
             estimator = self._method(problem)
         with self._stage("fit"):
-            estimator, estimate = self._estimated(estimator, problem)
+            fitted = self._estimated(estimator, problem)
+        with self._stage("intervals"):
+            estimate = self._stated(estimator, fitted, problem, description, recipe)
         self.warnings += [*estimate.warnings, *self._about_constraints(estimator)]
         parameters = self._standard(estimate, description)
         if self.torque_only or "drive" in estimate.settings:
@@ -129,12 +142,23 @@ class _Identification:
             residuals = self._residuals(description, parameters, estimate, motions, estimator)
         with self._stage("intervals"):
             intervals = self._intervals(estimate, problem, description)
+        with self._stage("lack of fit"):
+            pairs = [(run.problem, run.estimate) for run in self.replicas.runs]
+            misfit = lack_of_fit(problem, fitted, pairs, self.replicas.reason)
+        self.warnings += misfit.findings
         result = self._result(description, estimate, parameters, recipe, residuals, intervals)
         self._judge(result)
         needed = any("q" not in log.signals for log in (*self.logs, *self.validation.values()))
         references = self.settings.references if needed else ()
+        speeds = tuple(float(v) for v in np.max([np.abs(m.dq).max(axis=0) for m in motions], axis=0))
         return replace(
-            result, warnings=tuple(self.warnings), time=dict(self.time), references=references, check=report.document()
+            result,
+            warnings=tuple(self.warnings),
+            time=dict(self.time),
+            references=references,
+            speeds=speeds,
+            check=report.document(),
+            lack_of_fit=misfit.document(),
         )
 
     def _result(
@@ -149,7 +173,8 @@ class _Identification:
         labels = trust_labels(estimate.base, estimate.beta, estimate.std, intervals=intervals)
         logs = {"identification": ", ".join(str(log.origin) for log in self.logs)}
         logs |= {name: str(log.origin) for name, log in self.validation.items()}
-        return Result(description, estimate, parameters, intervals, labels, recipe, tuple(self.choices), residuals, logs=logs)
+        found = (description, estimate, parameters, intervals, labels, recipe, tuple(self.choices), residuals)
+        return Result(*found, logs=logs, gravity=self.mount.document())
 
     def _admitted(self) -> Report:
         """What the check says of the logs; it raises where that forbids a fit."""
@@ -194,7 +219,7 @@ class _Identification:
     def _validation_motion(self, k: int, log: Log, description: Description, estimate: Estimate, recipe: Recipe) -> Motion:
         """The k-th validation log; its own reference columns come before a trajectory stated for all."""
         given = None if "qr" in log.signals else self._reference(len(self.logs) + k)
-        return moved(description, estimate, replace(recipe, rate=None), log, given)
+        return moved(description, estimate, replace(recipe, rate=None).for_prediction, log, given)
 
     def _problem(self, base: BaseModel, motions: Sequence[Motion], description: Description) -> Problem:
         """With the control loop when the method asked for simulates it."""
@@ -218,11 +243,11 @@ class _Identification:
     def _preprocessing(self) -> Recipe:
         s = self.settings
         assumed = assumed_friction(self._with_fixed_friction())
-        rate = min(log.rate for log in self.logs)
-        recipe = Recipe(velocity=s.velocity or "differences")  # type: ignore[arg-type]
+        recorded = all(log.dq is not None for log in self.logs)
+        recipe = Recipe(velocity=s.velocity or ("recorded" if recorded else "differences"))  # type: ignore[arg-type]
         if s.cutoff is not None:
-            recipe = recipe_for(s.cutoff, rate, recipe)
-            self._fixed("filter", f"Butterworth of order 4 at {s.cutoff:g} Hz")
+            recipe = recipe_for(s.cutoff, min(log.rate for log in self.logs), recipe)
+            self._fixed("filter", f"fit and predictions up to {s.cutoff:g} Hz, velocity: {recipe.velocity}")
         else:
             velocities, base = (s.velocity,) if s.velocity else None, self._base(assumed)
             recipe, choice = FilterSearch(assumed, self.logs, recipe, self.say, velocities, base).run()  # type: ignore[arg-type]
@@ -241,7 +266,8 @@ class _Identification:
         if self.settings.delay is not None:
             self._fixed("delay", str(self.settings.delay))
             return replace(recipe, delay=self.settings.delay)
-        recipe, choice = DelaySearch(assumed, self.logs, recipe, self.say, self._base(assumed)).run()
+        held = self.settings.method in SIMULATE_HOLD
+        recipe, choice = DelaySearch(assumed, self.logs, recipe, self.say, self._base(assumed), held).run()
         self.choices.append(choice)
         return recipe
 
@@ -251,7 +277,28 @@ class _Identification:
         d = self.description
         dropped = set(friction_terms(d.layout.terms))
         laws = [law(name, j) for j in range(d.robot.n) for name in self.settings.friction]
+        check_laws(laws)
         return replace(d.with_terms((*(t for t in d.layout.terms if t not in dropped), *laws)), friction_stated=True)
+
+    def _mounted(self, motions: list[Motion]) -> float:
+        """How the robot is mounted, for all that follows; degrees by which the data have turned gravity."""
+        wanted, d = self.settings.gravity, self.description
+        if isinstance(wanted, tuple):
+            self.mount = Mount.given(wanted, d.robot.gravity, "given, not chosen")
+            self.description = d.with_gravity(wanted)
+        elif wanted is None and d.gravity_given:
+            self.mount = Mount.given(d.robot.gravity, d.robot.gravity, "as the card or model file states")
+        elif self.torque_only:
+            self.mount = Mount.given(
+                d.robot.gravity, d.robot.gravity, "as in the model file; no position was recorded to test it on"
+            )
+        else:
+            assumed = self._with_fixed_friction()
+            base = self._base(assumed_friction(assumed))
+            found, _, self.mount = MountSearch(assumed, motions, self.say, base).run()
+            self.description = d.with_gravity(found.robot.gravity)
+        self.choices.append(self.mount.choice)
+        return self.mount.angle if self.mount.accepted else 0.0
 
     def _friction(self, motions: list[Motion]) -> Description:
         description = self._with_fixed_friction()
@@ -263,8 +310,10 @@ class _Identification:
         if description.friction_stated:
             self._fixed("friction", "as the card or the command states")
             return description
-        found, choice = FrictionSearch(description, motions, self.say).run()
+        search = FrictionSearch(description, motions, self.say)
+        found, choice = search.run()
         self.choices.append(choice)
+        self.other_laws = search.changes()
         return found
 
     def _method(self, problem: Problem) -> Estimator:
@@ -278,22 +327,25 @@ class _Identification:
         self.choices.append(choice)
         return estimator
 
-    def _estimated(self, estimator: Estimator, problem: Problem) -> tuple[Estimator, Estimate]:
-        """The estimate; a consistent method that was chosen automatically and fails gives way to the plain one, and says so."""
+    def _estimated(self, estimator: Estimator, problem: Problem) -> Estimate:
         self.say(f"fit: {estimator.name}")
-        try:
-            estimate = estimator.estimate(problem)
-            if not estimate.iterations:  # the start itself
-                raise InerticaError(f"{estimator.name}: {estimate.warnings[-1]}")
-            return estimator, estimate
-        except SolveError as error:
-            if self.settings.method != "auto":
-                raise
-            plain = method(estimator.name.removeprefix(CONSISTENT))
-            sentence = f"{plain.name}: {estimator.name} failed ({error})"
-            self.choices[-1] = Choice("method", plain.name, sentence)
-            self.warnings.append(f"the links may be impossible ones: {estimator.name} failed ({error})")
-            return plain, plain.estimate(problem)
+        estimate = estimator.estimate(problem)
+        if not estimate.iterations:  # the start itself
+            raise InerticaError(f"{estimator.name}: {estimate.warnings[-1]}")
+        return estimate
+
+    def _stated(
+        self, estimator: Estimator, estimate: Estimate, problem: Problem, description: Description, recipe: Recipe
+    ) -> Estimate:
+        """The estimate with the bias of the pipeline taken out where the loop is known, and with intervals that hold."""
+        self.say("intervals: noise and blocks" + ("" if self.settings.quick else ", bias of filter and method"))
+        stated, self.replicas = assessed(
+            description, self._standard(estimate, description), estimate, self.logs, recipe, problem, estimator,
+            references=self.settings.references, quick=self.settings.quick,
+            alternatives=[estimate.beta + np.array([c.get(name, 0.0) for name in estimate.base.names]) for c in self.other_laws],
+        )  # fmt: skip
+        self.choices.append(stated.choice)
+        return stated.estimate
 
     def _standard(self, estimate: Estimate, description: Description) -> Parameters:
         chi = standard_parameters(estimate, description.prior)
@@ -311,34 +363,40 @@ class _Identification:
         self, description: Description, parameters: Parameters, estimate: Estimate, motions: list[Motion], estimator: Estimator
     ) -> dict[str, Residual]:
         engine = estimate.base.engine
-        out = {"identification": judged(parameters, motions, engine)}
+        seen = [
+            prepare(driven_log(log, estimate), replace(m.recipe, rate=None).for_prediction) if "q" in log.signals else m
+            for log, m in zip(self.logs, motions, strict=True)
+        ]
+        out = {"identification": judged(parameters, seen, engine)}
         for k, (name, log) in enumerate(self.validation.items()):
             motion = self._validation_motion(k, log, description, estimate, motions[0].recipe)
             out[name] = judged(parameters, [motion], engine)
-            out[name] = replace(out[name], d_q=_position_error(description, parameters, log))
+            out[name] = replace(out[name], d_q=_position_error(description, parameters, log, estimate))
         if len(self.logs) == 1:
-            out["identification"] = replace(out["identification"], d_q=_position_error(description, parameters, self.logs[0]))
+            out["identification"] = replace(
+                out["identification"], d_q=_position_error(description, parameters, self.logs[0], estimate)
+            )
         if not self.validation:
             out["hold-out"] = self._hold_out(description, estimate, motions, estimator)
         return out
 
     def _hold_out(self, description: Description, estimate: Estimate, motions: list[Motion], estimator: Estimator) -> Residual:
-        """The same method fitted without the last part of every log, judged on that part."""
-        self.say("validate: fitting without the last fifth of the data")
-        spans = [log.t[np.isfinite(log.t)] for log in self.logs]
-        borders = [float(t[0] + (1.0 - HELD_OUT) * (t[-1] - t[0])) for t in spans]
+        """The same method fitted without a fifth of the moving data, in stretches spread over the logs, judged on those."""
+        self.say("validate: fitting without a fifth of the moving data")
         recipes = [replace(motion.recipe, rate=None) for motion in motions]
-        listed = list(enumerate(zip(self.logs, borders, recipes, strict=True)))
-        early = [self._prepared(log.sliced(t1=border), recipe, k) for k, (log, border, recipe) in listed]
-        without = estimator.estimate(self._problem(estimate.base, early, description))
+        listed = list(enumerate(zip(self.logs, recipes, strict=True)))
+        simulated = self.torque_only or "drive" in estimate.settings
+        own = [self._prepared(log, recipe, k) for k, (log, recipe) in listed] if simulated else motions
+        left = HoldOut.of(own)
+        without = estimator.estimate(self._problem(estimate.base, left.rest(own), description))
         parameters = self._standard(without, description)
-        late = [
-            prepare(driven_log(log.sliced(t0=border), without), recipe)
+        seen = [
+            prepare(driven_log(log, without), recipe.for_prediction)
             if "q" in log.signals
-            else later_part(moved(description, without, recipe, log, self._reference(k)), border)
-            for k, (log, border, recipe) in listed
+            else moved(description, without, recipe, log, self._reference(k))
+            for k, (log, recipe) in listed
         ]
-        return judged(parameters, late, estimate.base.engine)
+        return judged(parameters, seen, estimate.base.engine, left.masks)
 
     def _check_motion(self, motions: list[Motion]) -> None:
         used = sum(m.used for m in motions)
@@ -371,6 +429,19 @@ class _Identification:
         self.time[name] = self.time.get(name, 0.0) + time.perf_counter() - start
 
 
-def _position_error(description: Description, parameters: Parameters, log: Log) -> float | None:
-    """d_q of a log that has a position."""
-    return position_error(description, parameters, log) if "q" in log.signals else None
+def _named(names: Sequence[str], logs: Sequence[Log]) -> dict[str, Log]:
+    """Logs by name; those that share one, as logs that never were files do, are numbered."""
+    out: dict[str, Log] = {}
+    for k, (name, log) in enumerate(zip(names, logs, strict=True)):
+        number = names[: k + 1].count(name)
+        key = f"{name} {number}" if names.count(name) > 1 else name
+        while key in out or (key != name and key in names):
+            number += 1
+            key = f"{name} {number}"
+        out[key] = log
+    return out
+
+
+def _position_error(description: Description, parameters: Parameters, log: Log, estimate: Estimate) -> float | None:
+    """d_q of a log that has a position, with the gains of the loop that were found with the parameters."""
+    return position_error(description, parameters, log, loop_gains(estimate)) if "q" in log.signals else None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from inertica.estimators.base import Estimator, Problem
 from inertica.estimators.least_squares import joint_sigmas
 from inertica.estimators.observe import System
-from inertica.estimators.registry import method
+from inertica.estimators.registry import MILD, method
 from inertica.logs.motion import Motion
 from inertica.workflow.choice import WORTH, Choice
 
@@ -21,7 +21,10 @@ PLAIN, ROBUST = "wls", "irls"
 CONSISTENT = "pc-"
 """What the names of methods begin with whose links could exist."""
 
-WHY = "joints are weighed by their noise, and every link is one that could exist"
+WHY = (
+    "joints are weighed by their noise, every link is one that could exist, and a mild prior keeps values near the model's where data "
+    "do not decide"
+)
 
 OUTLIER = 5.0
 """Robust standard deviations beyond which a residual counts as an outlier."""
@@ -42,15 +45,16 @@ class MethodSearch:
         share = self.outliers()
         count = f"{100 * share:.2g} % of the residuals lie beyond {OUTLIER:g} robust standard deviations"
         if share <= MANY:
-            sentence = f"{CONSISTENT + PLAIN}: {count}, too few to ask for a robust method; {WHY}"
-            return method(CONSISTENT + PLAIN), Choice("method", CONSISTENT + PLAIN, sentence)
-        scores = {name: self.score(method(name)) for name in (PLAIN, ROBUST)}
-        name = ROBUST if scores[ROBUST] < scores[PLAIN] * (1.0 - WORTH / 2) else PLAIN
+            name = f"{CONSISTENT}{PLAIN}+{MILD}"
+            return method(name), Choice("method", name, f"{name}: {count}, too few to ask for a robust method; {WHY}")
+        scores = {plain: self.score(method(plain)) for plain in (PLAIN, ROBUST)}
+        better = ROBUST if scores[ROBUST] < scores[PLAIN] * (1.0 - WORTH / 2) else PLAIN
+        name = f"{CONSISTENT}{better}+{MILD}"
         sentence = (
-            f"{CONSISTENT + name}: {count}; on data left out {PLAIN} predicts raw torque with {100 * scores[PLAIN]:.2f} % residual, "
+            f"{name}: {count}; on data left out {PLAIN} predicts raw torque with {100 * scores[PLAIN]:.2f} % residual, "
             f"{ROBUST} with {100 * scores[ROBUST]:.2f} %; {WHY}"
         )
-        return method(CONSISTENT + name), Choice("method", CONSISTENT + name, sentence, True, scores)
+        return method(name), Choice("method", name, sentence, True, scores)
 
     def outliers(self) -> float:
         """Share of outliers in the residuals of a plain fit, largest over the joints."""

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
 from inertica.logs.motion import Motion
+from inertica.logs.noise import position_noise
 from inertica.robot.layout import Parameters
-from inertica.validation.residuals import Residual, residual
+from inertica.validation.residuals import Moving, Residual, residual
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 NEXT_TO_NOTHING = 1e-9
 """rad/s; has a sign, and no effect otherwise."""
@@ -51,11 +54,34 @@ def held_direction(motion: Motion) -> Array:
     return out
 
 
-def judged(parameters: Parameters, motions: Sequence[Motion], engine: Engine | None = None) -> Residual:
-    """Figures of merit over motions together: raw at the samples of their logs, filtered on their own clocks."""
-    rows = []
-    for motion in motions:
+def judged(
+    parameters: Parameters, motions: Sequence[Motion], engine: Engine | None = None, keep: Sequence[Mask] | None = None
+) -> Residual:
+    """Figures of merit over motions together: raw at the samples of their logs, filtered on their own clocks.
+
+    Args:
+        parameters: that predict.
+        motions: to predict.
+        engine: of the parameters' layout, when there is one.
+        keep: (N,) per motion, samples to look at; all by default.
+    """
+    rows, moving = [], []
+    for motion, use in zip(motions, keep or [np.ones(len(m), bool) for m in motions], strict=True):
         predicted = predicted_torque(parameters, motion, engine)
         smooth = motion.decimator.filtered(np.hstack([motion.tau_raw, predicted]))
-        rows.append((motion.log.need("tau"), motion.at_samples(predicted), smooth[:, : motion.n], smooth[:, motion.n :]))
-    return residual(*(np.vstack(part) for part in zip(*rows, strict=True)))
+        tau, low = smooth[:, : motion.n], smooth[:, motion.n :]
+        at = use[np.clip(np.rint((np.nan_to_num(motion.log.t) - motion.t[0]) / motion.dt).astype(int), 0, len(motion) - 1)]
+        rows.append((motion.log.need("tau")[at], motion.at_samples(predicted)[at], tau[use], low[use]))
+        sound = ~(motion.resting | motion.spoiled[:, None])
+        moving.append((tau[use], low[use], sound[use]))
+    found = residual(*(np.vstack(part) for part in zip(*rows, strict=True)))
+    noise = np.sqrt(np.mean([torque_noise(motion) ** 2 for motion in motions], axis=0))
+    tau, low, use = (np.vstack(part) for part in zip(*moving, strict=True))
+    return replace(found, moving=Moving.of(tau, low, use, noise))
+
+
+def torque_noise(motion: Motion) -> Array:
+    """(n,) standard deviation that white noise on the recorded torque has after the low-pass of the fit."""
+    impulse = np.zeros((32 * motion.decimator.ratio + 65, 1))
+    impulse[len(impulse) // 2] = 1.0
+    return np.asarray(np.linalg.norm(motion.decimator.filtered(impulse)) * position_noise(motion.tau_raw))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from inertica.errors import InerticaError
 from inertica.estimators.base import Estimate, Problem
-from inertica.estimators.loop_simulation import at_rows, replayed
+from inertica.estimators.loop_simulation import replayed
 from inertica.estimators.torque_only import torque_only
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
@@ -62,12 +62,6 @@ def own_reference(references: Sequence[Trajectory], k: int) -> Trajectory | None
     return references[k] if k < len(references) else None
 
 
-def later_part(motion: Motion, t0: float) -> Motion:
-    """What lies after t0, for judging; simulations must begin where the log does."""
-    rest = at_rows(motion, slice(int(np.searchsorted(motion.t, t0)), None))
-    return replace(rest, log=motion.log.sliced(t0=t0))
-
-
 def is_simulated(motion: Motion) -> bool:
     """Whether the motion stands for a position that was not recorded."""
     return "q" not in motion.log.signals
@@ -78,7 +72,7 @@ def _simulated(description: Description, estimate: Estimate, recipe: Recipe, log
     given = () if reference is None else (reference,)
     problem = Problem(estimate.base, (motion,), description.prior, ControlLoop.of(description), references=given)
     try:
-        (found,) = replayed(problem, estimate.beta, _gains(estimate))
+        (found,) = replayed(problem, estimate.beta, loop_gains(estimate))
     except InerticaError as error:
         raise InerticaError(
             f"{error} ({estimate.method}: {estimate.stop_reason}); try another start, or check the loop"
@@ -86,7 +80,7 @@ def _simulated(description: Description, estimate: Estimate, recipe: Recipe, log
     return replace(found, done={**found.done, "position": SIMULATED})
 
 
-def _gains(estimate: Estimate) -> dict[str, NDArray[np.float64]]:
+def loop_gains(estimate: Estimate) -> dict[str, NDArray[np.float64]]:
     """Gains of the loop that were estimated or re-tuned, name -> (n,)."""
     stated = estimate.settings.get("gains", {})
     assert isinstance(stated, Mapping)

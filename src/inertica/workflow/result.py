@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
-from inertica.errors import FileError, InputError
+from inertica.errors import FileError
 from inertica.estimators.base import Estimate
 from inertica.excitation.files import load_trajectory, save_trajectory
 from inertica.excitation.trajectory import Trajectory
 from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK
-from inertica.logs.filters import Butterworth, Unfiltered
 from inertica.logs.log import Log
 from inertica.logs.motion import Motion
 from inertica.logs.recipe import Recipe
@@ -27,12 +24,12 @@ from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.load import CARD
 from inertica.robot.load import load as load_robot
-from inertica.robot.options import friction_terms, friction_text
-from inertica.validation.residuals import Relative, Residual
+from inertica.validation.residuals import Moving, Relative, Residual
 from inertica.workflow.choice import Choice
 from inertica.workflow.plain import plain
 from inertica.workflow.prediction import judged, predicted_torque
 from inertica.workflow.replay import moved, own_reference
+from inertica.workflow.saved import check_arrays, recipe_document, recipe_of, write_card
 
 Array = NDArray[np.float64]
 
@@ -59,7 +56,10 @@ class Result:
         logs: data set -> where it came from.
         references: what the controller followed in logs without position, one for all or one for each, those of validation logs
             last; empty when the logs themselves say it.
-        check: what the check said of the logs before the fit, as `inertica.checks.gate.Report.document` has it.
+        speeds: (n,) largest speed of every joint in the identification logs; empty when not known.
+        check: what the check of the logs said, as a plain document; None when they were not checked.
+        lack_of_fit: what tests of the residuals found, as a plain document; None when none were done.
+        gravity: how the robot is mounted and how that is known, see `Mount.document`.
     """
 
     description: Description
@@ -74,7 +74,10 @@ class Result:
     warnings: tuple[str, ...] = ()
     logs: Mapping[str, str] = field(default_factory=dict)
     references: tuple[Trajectory, ...] = ()
-    check: Mapping[str, object] = field(default_factory=dict)
+    speeds: tuple[float, ...] = ()
+    check: Mapping[str, Any] | None = None
+    lack_of_fit: Mapping[str, Any] | None = None
+    gravity: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def std(self) -> Array:
@@ -107,7 +110,7 @@ class Result:
             log: of the same robot.
             reference: what the controller followed; the log's own columns when not given.
         """
-        return moved(self.description, self.estimate, self.recipe, log, reference)
+        return moved(self.description, self.estimate, self.recipe.for_prediction, log, reference)
 
     def predict(self, log: Log, reference: Trajectory | None = None) -> Array:
         """(M, n) torques at the samples of a log; see `motion`."""
@@ -150,22 +153,27 @@ class Result:
                 }
                 for p, v, s, ends, before in listed
             ],
-            "base": [{"name": n, "value": v, "std": s, "relation": r} for n, v, s, r in grouped],
+            "base": [
+                {"name": n, "value": v, "std": s, "interval": [v - INTERVAL * s, v + INTERVAL * s], "relation": r}
+                for n, v, s, r in grouped
+            ],
             "sigma": list(estimate.sigma),
+            "gravity": dict(self.gravity),
             "choices": [asdict(c) for c in self.choices],
             "stop_reason": estimate.stop_reason,
             "estimate": {"settings": dict(estimate.settings), "simulations": estimate.simulations},
-            "check": dict(self.check),
             "time": dict(self.time),
             "logs": dict(self.logs),
             "warnings": list(self.warnings),
+            "check": self.check,
+            "lack_of_fit": self.lack_of_fit,
         }
 
     def save(self, folder: str | Path) -> Path:
         """Write `result.json`, `result.npz` and a robot card that reads back the same layout; no pickles."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        _write_card(self.description, target)
+        write_card(self.description, target)
         e = self.estimate
         arrays = {"beta": e.beta, "covariance": e.covariance, "plain_covariance": e.plain_covariance, "sigma": e.sigma}
         arrays |= {"unresolved": e.unresolved, "chi": self.parameters.values, "shapes": self.parameters.shapes}
@@ -173,8 +181,8 @@ class Result:
         np.savez(target / ARRAYS, allow_pickle=False, **arrays)
         for k, trajectory in enumerate(self.references):
             save_trajectory(trajectory, target / f"{REFERENCE}{k + 1}.yaml")
-        document = self.document() | {"recipe": _recipe_document(self.recipe), "iterations": e.iterations}
-        document["references"] = len(self.references)
+        document = self.document() | {"recipe": recipe_document(self.recipe), "iterations": e.iterations}
+        document |= {"references": len(self.references), "speeds": self.speeds}
         text = json.dumps(plain(document), indent=1, ensure_ascii=False)
         (target / RESULT).write_text(text + "\n", encoding="utf-8")
         return target
@@ -200,6 +208,7 @@ class Result:
                 source, f"the result holds {len(arrays.get('chi', ()))} parameters, its robot card {description.layout.size}"
             )
         base = base_model(description.layout)
+        check_arrays(source, document, arrays, base, len(description.layout.shapes))
         estimate = Estimate(
             document["method"], base, arrays["beta"], arrays["covariance"], arrays["plain_covariance"], arrays["sigma"],
             document["condition"] or math.inf, arrays["unresolved"],
@@ -213,64 +222,29 @@ class Result:
             Parameters(description.layout, arrays["chi"], arrays["shapes"], "identified"),
             arrays["intervals"],
             {p["name"]: p["label"] for p in document["parameters"]},
-            _recipe(document["recipe"]),
+            recipe_of(document["recipe"]),
             choices,
             {name: _residual(r) for name, r in document["residual"].items()},
             document["time"],
             tuple(document["warnings"]),
             document["logs"],
             references=tuple(load_trajectory(source / f"{REFERENCE}{k + 1}.yaml") for k in range(document.get("references", 0))),
-            check=document.get("check", {}),
+            speeds=tuple(document.get("speeds", ())),
+            check=document.get("check"),
+            lack_of_fit=document.get("lack_of_fit"),
+            gravity=document.get("gravity", {}),
         )
-
-
-def _write_card(description: Description, folder: Path) -> None:
-    """The model file and a card with the friction that was identified, next to each other."""
-    source = description.source
-    if not source.path.exists():
-        raise InputError(f"{source.path} is gone; the result cannot be saved without the model it belongs to")
-    model = folder / f"model{source.path.suffix}"
-    if source.path.resolve() != model.resolve():
-        shutil.copyfile(source.path, model)
-    stated: dict[str, Any] = {}
-    if source.card is not None:
-        stated = yaml.safe_load(source.card.read_text(encoding="utf-8"))
-    elif source.root or source.tip or source.joints:
-        stated = {"root": source.root, "tip": source.tip, "joints": list(source.joints) if source.joints else None}
-        stated = {key: value for key, value in stated.items() if value is not None}
-    stated |= {"model": model.name, "name": description.name}
-    stated.pop("friction", None)
-    text = yaml.safe_dump(stated, sort_keys=False, allow_unicode=True)
-    text += f"friction: {friction_text(friction_terms(description.layout.terms))}\n"
-    (folder / CARD).write_text(text, encoding="utf-8")
-
-
-def _recipe_document(recipe: Recipe) -> dict[str, Any]:
-    if isinstance(recipe.filter, Butterworth):
-        cutoff, order = recipe.filter.cutoff, recipe.filter.order
-    elif isinstance(recipe.filter, Unfiltered):
-        cutoff, order = None, 0
-    else:
-        raise InputError(f"a result with the filter {type(recipe.filter).__name__} cannot be saved; use a Butterworth filter")
-    delay = list(recipe.delay) if isinstance(recipe.delay, tuple) else recipe.delay
-    return {
-        "cutoff": cutoff, "order": order, "delay": delay, "velocity": recipe.velocity, "decimate": recipe.decimate,
-        "ratio": recipe.ratio, "standstill": recipe.standstill, "interpolation": recipe.interpolation,
-    }  # fmt: skip
-
-
-def _recipe(document: Mapping[str, Any]) -> Recipe:
-    keys = dict(document)
-    order, cutoff = keys.pop("order"), keys.pop("cutoff")
-    chosen = Butterworth(order=order, cutoff=cutoff) if order else Unfiltered()
-    delay = keys.pop("delay")
-    return Recipe(filter=chosen, delay=tuple(delay) if isinstance(delay, list) else delay, **keys)
 
 
 def _residual(document: Mapping[str, Any]) -> Residual:
     def relative(part: Mapping[str, Any]) -> Relative:
-        values = tuple(math.nan if x is None else float(x) for x in part["per_joint"])
-        return Relative(values, math.nan if part["all"] is None else float(part["all"]))
+        return Relative(_numbers(part["per_joint"]), math.nan if part["all"] is None else float(part["all"]))
 
     raw, filtered = relative(document["raw"]), relative(document["filtered"])
-    return Residual(raw, filtered, document["s"], document["d_tau"], document["samples"], document.get("d_q"))
+    stated = document.get("moving")
+    moving = None if stated is None else Moving(**{name: _numbers(values) for name, values in stated.items()})
+    return Residual(raw, filtered, document["s"], document["d_tau"], document["samples"], document.get("d_q"), moving)
+
+
+def _numbers(values: Sequence[float | None]) -> tuple[float, ...]:
+    return tuple(math.nan if x is None else float(x) for x in values)

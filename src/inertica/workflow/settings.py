@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
 
 from inertica.errors import InputError
 from inertica.estimators.base import Estimator
@@ -28,7 +32,9 @@ class Settings:
             logs, one for each, or one for each and then one for each validation log.
         options: of the method that was asked for, name -> word; see `inertica.estimators.options`.
         estimate_gains: let methods that simulate the controller estimate its gains, too; the same as the option `estimate-gains`.
+        quick: do not apply the estimate to itself, nor try neighbouring cut-offs; intervals then hold no bias, and say so.
         force: fit logs although their check found a problem.
+        gravity: free fall in the base frame in m/s^2, or `auto` to find its direction; as the card or model file says when not given.
     """
 
     method: str = "auto"
@@ -40,11 +46,30 @@ class Settings:
     references: tuple[Trajectory, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     estimate_gains: bool = False
+    quick: bool = False
     force: bool = False
+    gravity: Literal["auto"] | tuple[float, float, float] | None = None
+
+    def __post_init__(self) -> None:
+        for what, value in (("cut-off", self.cutoff), ("decimation frequency", self.decimate)):
+            if value is not None and not 0.0 < value < math.inf:
+                raise InputError(f"the {what} should be a number of Hz greater than zero, not {value:g}")
+        if self.delay is not None and not all(math.isfinite(d) for d in np.atleast_1d(self.delay)):
+            raise InputError("the delay should be a number of seconds, or one for each joint")
+        if self.gravity is not None and self.gravity != "auto":
+            check_gravity(self.gravity)
 
     @property
     def method_options(self) -> dict[str, str]:
         return dict(self.options) | ({"estimate-gains": "yes"} if self.estimate_gains else {})
+
+
+def check_gravity(gravity: Sequence[float]) -> None:
+    """Refuse what is no direction."""
+    if isinstance(gravity, str) or len(gravity) != 3 or not all(map(math.isfinite, gravity)) or not any(gravity):
+        raise InputError(
+            f"gravity should be three numbers in m/s^2, free fall in the base frame such as 0,0,-9.81, or auto; not {gravity}"
+        )
 
 
 def check_method(settings: Settings) -> None:

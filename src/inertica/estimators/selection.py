@@ -1,0 +1,212 @@
+"""Forward selection of columns in a linear model with coloured residuals: add what is significant and worth it, nothing else.
+
+With A the columns in use and r the residual, one more column c of joint j has the part x that A does not explain, the amplitude
+a = x'r / x'x, and
+
+    z    = a x'x / sqrt(LRV(sum_j x_jt r1_jt)),   r1 = r - a x          (a Wald test that survives coloured residuals)
+    gain = a^2 x'x / r_j'r_j                                            (share of the joint's squared error)
+
+The long-run variance is taken of residuals *with* the column: a missing one makes residuals long-correlated and hides itself.
+All but z comes from one Gram matrix, so that many shapes of a law cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.estimators.covariance import correlation_time, lags_for, long_run
+from inertica.estimators.observe import Rows, System
+from inertica.threads import one_thread
+
+Array = NDArray[np.float64]
+
+COLLINEAR = 1e-4
+"""A column of which less than this share (squared) is its own says nothing of its own."""
+
+MOST_ROWS = 20_000
+"""Instants that a selection looks at; of longer records blocks spread over them."""
+
+_BLOCK = 500  # instants that stay together, so that serial correlation remains visible
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What one more column would bring: its amplitude, the test's z, and its share of the joint's squared error."""
+
+    amplitude: float
+    z: float
+    share: float
+
+
+class Selection:
+    """Rows of a problem as one weighted system to which single joints' columns can be added.
+
+    Args:
+        system: the columns that are always in use.
+        sigma: (n,) standard deviation of each joint's residual.
+    """
+
+    def __init__(self, system: System, sigma: Array) -> None:
+        self.n, self.b = system.n, system.base.rank
+        rows = list(system.rows())
+        self.keep = _representative(rows)
+        self.use = [r.use & k[:, None] for r, k in zip(rows, self.keep, strict=True)]
+        self.weights = 1.0 / sigma
+        with one_thread():
+            self._rigid, self._y, self._at = [], [], []
+            for j in range(self.n):
+                X = np.zeros((sum(int(u[:, j].sum()) for u in self.use), self.b))
+                X[:, system.columns[j]] = np.concatenate([r.W[j][u[:, j]] for r, u in zip(rows, self.use, strict=True)])
+                self._rigid.append(X * self.weights[j])
+                y = np.concatenate([r.y[u[:, j], j] for r, u in zip(rows, self.use, strict=True)])
+                self._y.append(y * self.weights[j])
+                self._at.append(self._instants(j))
+            self.G = np.asarray(sum(X.T @ X for X in self._rigid))
+            self.g = np.asarray(sum(X.T @ y for X, y in zip(self._rigid, self._y, strict=True)))
+        self.joint: list[int] = []
+        self._columns: list[Array] = []
+        self.lags = 1
+
+    def add(self, joint: int, blocks: Iterable[Array]) -> int:
+        """Offer a column of one joint; its number from then on.
+
+        Args:
+            joint: 0-based.
+            blocks: the column on every block of the system's rows, decimated like them.
+        """
+        c = np.concatenate([x[u[:, joint]] for x, u in zip(blocks, self.use, strict=True)]) * self.weights[joint]
+        with one_thread():
+            with_rigid = self._rigid[joint].T @ c
+            same = [float(x @ c) if k == joint else 0.0 for k, x in zip(self.joint, self._columns, strict=True)]
+            row = np.concatenate([with_rigid, same])
+            self.G = np.block([[self.G, row[:, None]], [row[None, :], np.array([[float(c @ c)]])]])
+            self.g = np.append(self.g, float(c @ self._y[joint]))
+        self.joint.append(joint)
+        self._columns.append(c)
+        return len(self.joint) - 1
+
+    def away(self, kept: Sequence[NDArray[np.bool_]]) -> Selection:
+        """The same columns on fewer rows.
+
+        Args:
+            kept: (m, n) of every block, True for rows that remain.
+        """
+        other = copy(self)
+        other.use = [u & k for u, k in zip(self.use, kept, strict=True)]
+        stays = [np.concatenate([k[u[:, j], j] for u, k in zip(self.use, kept, strict=True)]) for j in range(self.n)]
+        other._rigid = [X[s] for X, s in zip(self._rigid, stays, strict=True)]
+        other._y = [y[s] for y, s in zip(self._y, stays, strict=True)]
+        other._at = [at[s] for at, s in zip(self._at, stays, strict=True)]
+        other._columns = [c[stays[j]] for j, c in zip(self.joint, self._columns, strict=True)]
+        other.joint = list(self.joint)
+        whole = np.zeros((len(self.G), len(self.G)))
+        products = np.zeros(len(self.G))
+        with one_thread():
+            for j in range(self.n):
+                own = [k for k, at in enumerate(other.joint) if at == j]
+                X = np.column_stack([other._rigid[j], *(other._columns[k] for k in own)])
+                at = np.concatenate([np.arange(self.b), self.b + np.asarray(own, np.intp)]).astype(np.intp)
+                whole[np.ix_(at, at)] += X.T @ X
+                products[at] += X.T @ other._y[j]
+        other.G, other.g = whole, products
+        return other
+
+    def settle_colour(self, chosen: Sequence[int]) -> None:
+        """Take the residuals' correlation from the fit of a rich model."""
+        residual = self._series(self.residual(chosen))
+        self.lags = lags_for(len(residual), np.array([correlation_time(r[:, None]) for r in residual.T]))
+
+    def amplitudes(self, chosen: Sequence[int]) -> Array:
+        """Of the chosen columns in their common fit."""
+        return self._fit(chosen)[self.b :]
+
+    def rigid(self, chosen: Sequence[int]) -> Array:
+        """(b,) the parameters that are always in use, in the fit with the chosen columns."""
+        return self._fit(chosen)[: self.b]
+
+    def squares(self, chosen: Sequence[int]) -> Array:
+        """(n,) squared errors of the joints."""
+        return np.array([float(r @ r) for r in self.residual(chosen)])
+
+    def residual(self, chosen: Sequence[int]) -> list[Array]:
+        """Weighted residuals, joint by joint."""
+        x = self._fit(chosen)
+        out = [y - X @ x[: self.b] for X, y in zip(self._rigid, self._y, strict=True)]
+        for k, a in zip(chosen, x[self.b :], strict=True):
+            out[self.joint[k]] = out[self.joint[k]] - a * self._columns[k]
+        return out
+
+    def quick(self, chosen: Sequence[int], extra: Sequence[int]) -> list[tuple[float, float]]:
+        """Amplitude and squared error explained of each further column; (0, 0) for one that has nothing of its own."""
+        at = self._places(chosen)
+        more = self._places(extra)[self.b :]
+        with one_thread():
+            scale = np.sqrt(np.maximum(np.diag(self.G), 1e-300))
+            inside = self.G[np.ix_(at, at)] / np.outer(scale[at], scale[at])
+            inverse = np.linalg.pinv(inside, rcond=1e-11, hermitian=True)
+            across = self.G[np.ix_(at, more)] / scale[at][:, None]
+            coefficients = inverse @ across
+            xx = np.diag(self.G)[more] - np.sum(across * coefficients, axis=0)
+            xr = self.g[more] - coefficients.T @ (self.g[at] / scale[at])
+        own = xx > COLLINEAR * np.diag(self.G)[more]
+        return [(float(b / a), float(b * b / a)) if good else (0.0, 0.0) for a, b, good in zip(xx, xr, own, strict=True)]
+
+    def gain(self, chosen: Sequence[int], extra: int) -> Gain:
+        """What one more column brings, tested."""
+        j = self.joint[extra]
+        ((a, explained),) = self.quick(chosen, [extra])
+        if explained <= 0.0:
+            return Gain(0.0, 0.0, 0.0)
+        before = self.residual(chosen)
+        after = self.residual([*chosen, extra])
+        with one_thread():
+            own = [(r0 - r1) / a for r0, r1 in zip(before, after, strict=True)]  # x, for r - r1 = a x
+            score = np.zeros(len(self._series_index))
+            for k in range(self.n):
+                np.add.at(score, self._at[k], own[k] * after[k])
+            S = float(long_run(score[:, None], self.lags)[0, 0])
+            xx = sum(float(x @ x) for x in own)
+        freedom = sum(len(r) for r in after)
+        S *= freedom / max(freedom - self.b - len(chosen) - 1, 1)
+        return Gain(a, a * xx / np.sqrt(max(S, 1e-300)), explained / max(float(before[j] @ before[j]), 1e-300))
+
+    @property
+    def _series_index(self) -> range:
+        return range(sum(len(u) for u in self.use))
+
+    def _instants(self, j: int) -> NDArray[np.intp]:
+        return np.flatnonzero(np.concatenate([u[:, j] for u in self.use]))
+
+    def _series(self, residual: Sequence[Array]) -> Array:
+        """(instants, n) residuals, zero where a joint has no row."""
+        out = np.zeros((len(self._series_index), self.n))
+        for j, r in enumerate(residual):
+            out[self._at[j], j] = r
+        return out
+
+    def _places(self, chosen: Sequence[int]) -> NDArray[np.intp]:
+        return np.concatenate([np.arange(self.b), self.b + np.asarray(chosen, np.intp)]).astype(np.intp)
+
+    def _fit(self, chosen: Sequence[int]) -> Array:
+        at = self._places(chosen)
+        with one_thread():
+            scale = np.sqrt(np.maximum(np.diag(self.G)[at], 1e-300))
+            A = self.G[np.ix_(at, at)] / np.outer(scale, scale)
+            return np.asarray(np.linalg.pinv(A, rcond=1e-11, hermitian=True) @ (self.g[at] / scale) / scale)
+
+
+def _representative(rows: Sequence[Rows]) -> list[NDArray[np.bool_]]:
+    """Which instants of every block take part: all, or blocks of a long record spread evenly over it."""
+    total = sum(len(r.y) for r in rows)
+    every = max(1, -(-total // MOST_ROWS))
+    out, start = [], 0
+    for r in rows:
+        at = start + np.arange(len(r.y))
+        out.append((at // _BLOCK) % every == 0)
+        start += len(r.y)
+    return out

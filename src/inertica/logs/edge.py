@@ -1,0 +1,89 @@
+"""Where a recorded motion drowns in its noise: the edge above which a position says nothing about acceleration."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.errors import InputError
+from inertica.logs.bandwidth import ENERGY, spectra
+from inertica.logs.filters import Unfiltered
+from inertica.logs.log import Log
+from inertica.logs.noise import position_noise
+from inertica.logs.prepare import prepare
+from inertica.logs.recipe import Recipe
+
+Array = NDArray[np.float64]
+
+ABOVE = 4.0
+"""Motion counts up to the frequency at which its spectrum has fallen to this many times the noise floor."""
+
+CLEAR = 10.0
+"""What exceeds the noise floor by this factor is motion beyond doubt."""
+
+SEGMENT = 4.0
+"""s of a segment whose spectrum is averaged."""
+
+_BELOW, _BEYOND = 0.9, 1.12  # a spectrum is smoothed over this range of the frequency
+_FEWEST = 256  # samples of a segment
+
+
+def noise_edge(q: Array, dt: float, sigma: Array | None = None) -> Array:
+    """(n,) Hz, the highest frequency at which the smoothed spectrum of a signal is above four times its noise floor.
+
+    Position, velocity and acceleration have the same signal-to-noise ratio at a frequency, so this is where the acceleration drowns.
+    Spectra are those of the second difference, which leaks little, divided by the gain of that difference.  A joint whose motion does
+    not stand out of the noise anywhere gets 0.
+
+    Args:
+        q: (N, n) recorded positions, or recorded velocities, on a uniform clock.
+        dt: of that clock, s.
+        sigma: (n,) standard deviation of white noise on q; as the fourth difference shows it by default.
+    """
+    noise = position_noise(q) if sigma is None else np.asarray(sigma, float)
+    if len(q) < 8:
+        return np.zeros(q.shape[1])
+    rate = 1.0 / dt
+    length = min(len(q) - 2, max(_FEWEST, round(SEGMENT * rate)))
+    f, P = (x[1:] for x in spectra(np.diff(q, 2, axis=0), rate, length))
+    P = P / ((2.0 - 2.0 * np.cos(2.0 * np.pi * f * dt)) ** 2)[:, None]
+    first = np.searchsorted(f, _BELOW * f)
+    last = np.searchsorted(f, _BEYOND * f, side="right")
+    total = np.vstack([np.zeros(P.shape[1]), np.cumsum(P[::-1], axis=0)])[::-1]  # from above, where numbers are small
+    smooth = (total[first] - total[last]) / (last - first)[:, None]
+    floor = 2.0 * noise**2 / rate  # one-sided density of white noise
+    above = (smooth > ABOVE * floor) & (np.ptp(q, axis=0) > 0.0)
+    highest = len(f) - 1 - np.argmax(above[::-1], axis=0)
+    return np.where(above.any(axis=0), f[highest], 0.0)
+
+
+def edges_of(log: Log, *, velocity: bool = False) -> Array:
+    """(n,) Hz, `noise_edge` of a log's positions, or of its recorded velocities, on a uniform clock."""
+    if velocity and log.dq is None:
+        raise InputError(f"{log.origin} has no recorded velocity whose noise could be looked at")
+    motion = prepare(
+        log, Recipe(filter=Unfiltered(), velocity="recorded" if velocity else "differences", standstill=None, border=0)
+    )
+    return noise_edge(motion.dq if velocity else motion.q, motion.dt)
+
+
+def lowest_edge(logs: list[Log] | tuple[Log, ...], *, velocity: bool = False) -> float:
+    """Hz, the lowest `noise_edge` over logs and joints, joints that show no motion left out; 0 when none does."""
+    edges = np.concatenate([edges_of(log, velocity=velocity) for log in logs])
+    return float(np.min(edges[edges > 0.0], initial=np.inf)) if np.any(edges > 0.0) else 0.0
+
+
+def motion_band(q: Array, dt: float, sigma: Array | None = None) -> float:
+    """Hz, highest over the joints of the frequency below which 99 % of a joint's velocity energy lies.
+
+    Only what stands clearly above the noise floor counts; noise that is left above its own floor would add up over wide bands.
+    """
+    noise = position_noise(q) if sigma is None else np.asarray(sigma, float)
+    if len(q) < 8:
+        return 0.0
+    rate = 1.0 / dt
+    f, P = (x[1:] for x in spectra(np.diff(q, axis=0), rate, min(len(q) - 1, max(_FEWEST, round(2.0 * SEGMENT * rate)))))
+    floor = (2.0 - 2.0 * np.cos(2.0 * np.pi * f * dt))[:, None] * 2.0 * noise**2 / rate
+    total = np.cumsum(np.where(CLEAR * floor < P, P, 0.0), axis=0)
+    moving = (total[-1] > 0.0) & (np.ptp(q, axis=0) > 0.0)
+    return max((float(f[np.searchsorted(x, ENERGY * x[-1])]) for x in total.T[moving]), default=0.0)

@@ -1,0 +1,109 @@
+"""A prior from geometry alone, for models that say nothing usable about masses.
+
+A robot described by its geometry (a DH table without `links:`), or a model file whose inertials are missing, zero, or the same
+placeholder on every link, has no prior that a fit could lean on.  In its place stand capsules: each link reaches from its own joint
+to the next one (a tenth of a metre beyond the last), with radius
+
+    r = max(6 cm, length / 8)
+
+and one density for all.  Five arms of which models are known have fitted densities of such capsules between 543 and 711 kg/m^3 (a
+sixth of 6301); the round middle of the five is taken.  Totals become sane this way, single links do not: short ones are too light
+by up to ten times.  Everything made from it is labelled as coming from geometry.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.robot import inertia
+from inertica.robot.description import Description
+from inertica.robot.layout import Layout, Parameters
+from inertica.robot.model import Robot
+
+Array = NDArray[np.float64]
+
+GEOMETRY_ORIGIN = "from geometry"
+"""`Parameters.origin` of such a prior."""
+
+DENSITY = 600.0
+"""kg/m^3."""
+
+THINNEST, SLENDER, TIP = 0.06, 8.0, 0.1
+"""Least radius in m, length over radius, and length of the last link in m."""
+
+
+def usable_prior(description: Description) -> tuple[Parameters, str | None]:
+    """The prior of a description, links it says nothing usable about replaced by capsules; with a sentence when any was.
+
+    Args:
+        description: as loaded, with the terms that are identified; values of drives and friction are kept.
+    """
+    prior, layout = description.prior, description.layout
+    unusable = _unusable(prior)
+    if not unusable:
+        return prior, None
+    values = np.array(prior.values)
+    ends = link_ends(description.robot)
+    for j in unusable:
+        values[layout.link(j)] = capsule(ends[j])
+    names = ", ".join(str(j + 1) for j in unusable)
+    every = len(unusable) == description.robot.n
+    why = "the model says nothing usable about masses"
+    if not every:
+        why = f"the model says nothing usable about the mass of link {names}"
+    sentence = (
+        f"{why}; links are taken for capsules from joint to joint of {DENSITY:g} kg/m3 where data do not decide, so their masses "
+        "and centres of mass are from geometry: weigh the arm or its links and state it under constraints:"
+    )
+    origin = GEOMETRY_ORIGIN if every else prior.origin
+    return Parameters(layout, values, prior.shapes, origin), sentence
+
+
+def link_ends(robot: Robot) -> list[Array]:
+    """(2, 3) per link: where its own joint and the next one sit, in the link's frame; a point beyond for the last."""
+    out = []
+    for j, joint in enumerate(robot.joints):
+        start = -np.array(joint.arm, float)  # the arm leads from the axis to the frame's origin
+        beyond = np.zeros(3) if np.any(start) else TIP * np.array(joint.axis, float)
+        following = [np.array(k.position, float) for k in robot.joints if k.parent == j]
+        end = max(following, key=lambda p: float(np.linalg.norm(p - start)), default=beyond)
+        out.append(np.stack([start, end]))
+    return out
+
+
+def capsule(ends: Array) -> Array:
+    """Ten parameters of a solid rod of round section between two points (2, 3), its ends rounded into the volume."""
+    start, end = ends
+    along = end - start
+    length = float(np.linalg.norm(along))
+    radius = max(THINNEST, length / SLENDER)
+    mass = DENSITY * np.pi * radius**2 * (length + 4.0 * radius / 3.0)
+    second = np.outer(along, along) / 12.0 + 0.25 * radius**2 * np.eye(3)  # about the middle, per mass
+    middle = 0.5 * (start + end)
+    J = np.zeros((4, 4))
+    J[:3, :3] = mass * (second + np.outer(middle, middle))
+    J[:3, 3] = J[3, :3] = mass * middle
+    J[3, 3] = mass
+    return inertia.from_pseudo_inertia(J)
+
+
+def _unusable(prior: Parameters) -> list[int]:
+    """Links (0-based) without values, or all when every link is the same placeholder."""
+    links = [prior.link(j) for j in range(prior.layout.robot.n)]
+    empty = [j for j, ten in enumerate(links) if not np.any(ten) or ten[9] <= 0.0]
+    return list(range(len(links))) if placeholder(prior.layout, links) else empty
+
+
+def placeholder(layout: Layout, links: list[Array]) -> bool:
+    """Whether all links that have values are copies of each other: nobody measured them."""
+    given = [inertia.to_com(ten) for ten in links if np.any(ten)]
+    if len(given) < 2 or len(given) < len(links):
+        return False
+    first = given[0]
+    same = all(
+        np.isclose(body.mass, first.mass, rtol=1e-6) and np.allclose(body.inertia, first.inertia, rtol=1e-6, atol=1e-9)
+        for body in given
+    )
+    round_body = np.allclose(first.inertia, first.inertia[0, 0] * np.eye(3), rtol=1e-6, atol=1e-12)
+    return same and round_body

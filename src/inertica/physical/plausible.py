@@ -1,0 +1,208 @@
+"""Whether identified masses and centres of mass look like those of the robot: against the model's, and against the links' shapes.
+
+A fit may be possible in every link and still be nothing to put on a robot: a link of ten times its mass beside one of a tenth, a
+centre of mass metres away.  The summary lists masses and centres, and warns, with the statement that would settle it, when
+
+    a link's mass is off the model's by more than a factor 3, unless its interval excludes a factor 3 (then the data say so),
+    the total mass is off by more than a factor 1.5,
+    a centre of mass lies outside the convex hull of the link's shape (by more than a tenth of its size), or, without a shape, further
+    from the model's than the link is long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from inertica.errors import InerticaError
+from inertica.physical.geometry_prior import GEOMETRY_ORIGIN, link_ends
+from inertica.robot import inertia
+from inertica.robot.description import Source
+from inertica.robot.layout import Parameters
+from inertica.robot.shapes import link_shapes
+
+Array = NDArray[np.float64]
+
+MASS_FACTOR, TOTAL_FACTOR = 3.0, 1.5
+"""Ratios to the model beyond which a link's mass and the total are worth a word."""
+
+OUTSIDE = 0.1
+"""Part of a shape's size by which a centre of mass may lie outside its hull."""
+
+NEAR = 0.1
+"""m; a link is taken to be at least this long."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinkMass:
+    """One link.
+
+    Args:
+        name: of the link, `link 3`.
+        mass, prior: identified and in the model, kg; the latter NaN when the model says nothing.
+        interval: (2,) of the mass; NaN when not known.
+        com, prior_com: (3,) in m in the link's frame; NaN without mass.
+        outside: m by which the centre lies outside the link's shape; 0 inside, NaN when no shape is known.
+    """
+
+    name: str
+    mass: float
+    prior: float
+    interval: Array
+    com: Array
+    prior_com: Array
+    outside: float
+
+    @property
+    def ratio(self) -> float:
+        """To the model's mass; NaN when the model says nothing."""
+        return self.mass / self.prior if self.prior > 0.0 else float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class MassSummary:
+    """All links.
+
+    Args:
+        links: each.
+        total, prior_total: kg.
+        origin: of the prior, `from geometry` when the model says nothing about masses.
+        warnings: one sentence each, with what would settle it.
+    """
+
+    links: tuple[LinkMass, ...]
+    total: float
+    prior_total: float
+    origin: str
+    warnings: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        listed = ", ".join(f"{link.mass:.3g}" for link in self.links)
+        said = f"masses {listed} kg, {self.total:.3g} kg in all"
+        if self.origin == GEOMETRY_ORIGIN:
+            return f"{said}; the model says nothing about masses, so what data do not decide is from geometry"
+        worst = max((max(k.ratio, 1.0 / k.ratio) for k in self.links if k.ratio > 0.0), default=float("nan"))
+        if not np.isfinite(worst):
+            return said
+        return f"{said} (model {self.prior_total:.3g} kg; the link furthest from the model by a factor {worst:.2g})"
+
+    def document(self) -> Mapping[str, Any]:
+        """As plain data for JSON."""
+        return {
+            "sentence": self.sentence,
+            "total": self.total,
+            "prior_total": self.prior_total,
+            "origin": self.origin,
+            "links": [
+                {
+                    "name": link.name,
+                    "mass": link.mass,
+                    "prior": _number(link.prior),
+                    "ratio": _number(link.ratio),
+                    "interval": [_number(x) for x in link.interval],
+                    "com": [_number(x) for x in link.com],
+                    "prior_com": [_number(x) for x in link.prior_com],
+                    "outside": _number(link.outside),
+                }
+                for link in self.links
+            ],
+            "warnings": list(self.warnings),
+        }
+
+
+def mass_summary(
+    parameters: Parameters, prior: Parameters, intervals: ArrayLike | None = None, source: Source | None = None
+) -> MassSummary:
+    """Masses and centres of mass of identified parameters beside those of the model.
+
+    Args:
+        parameters: identified.
+        prior: of the model, on the same layout.
+        intervals: (P, 2) of the parameters.
+        source: the model file, whose shapes of links are used where it has any.
+    """
+    layout = parameters.layout
+    ends = np.full((layout.size, 2), np.nan) if intervals is None else np.asarray(intervals, float)
+    hulls = _hulls(source, layout.robot.n)
+    known = prior.origin != GEOMETRY_ORIGIN
+    links = []
+    for j in range(layout.robot.n):
+        body, before = inertia.to_com(parameters.link(j)), inertia.to_com(prior.link(j))
+        com, prior_com = (b.com if b.mass > 0.0 else np.full(3, np.nan) for b in (body, before))
+        model = before.mass if known and before.mass > 0.0 else float("nan")
+        where = layout.link(j).start + 9
+        away = float("nan") if hulls.get(j) is None else _outside(hulls[j], com)
+        links.append(LinkMass(f"link {j + 1}", body.mass, model, ends[where], com, prior_com, away))
+    total, prior_total = sum(k.mass for k in links), sum(k.prior for k in links)
+    warnings = [*_mass_warnings(links, total, prior_total), *_centre_warnings(links, parameters, hulls)]
+    return MassSummary(tuple(links), total, prior_total, prior.origin, tuple(warnings))
+
+
+def _mass_warnings(links: list[LinkMass], total: float, prior_total: float) -> list[str]:
+    out = []
+    for k, link in enumerate(links):
+        if not link.ratio > 0.0 or 1.0 / MASS_FACTOR <= link.ratio <= MASS_FACTOR:
+            continue
+        low, high = link.interval
+        if low > MASS_FACTOR * link.prior or high < link.prior / MASS_FACTOR:
+            why = f"and the data exclude the model's ({low:.3g} to {high:.3g} kg): is the model of this robot?"
+        else:
+            settle = f"constraints: links: {{{k + 1}: {{mass: [least, most]}}}}"
+            why = f"and the data do not decide: state {settle}, or use a method with a prior"
+        out.append(f"{link.name} comes out at {link.mass:.3g} kg, the model has {link.prior:.3g} kg, {why}")
+    if prior_total > 0.0 and not 1.0 / TOTAL_FACTOR <= total / prior_total <= TOTAL_FACTOR:
+        out.append(
+            f"the links weigh {total:.3g} kg in all, in the model {prior_total:.3g} kg; weigh the arm and state constraints: "
+            "total_mass: [least, most]"
+        )
+    return out
+
+
+def _centre_warnings(links: list[LinkMass], parameters: Parameters, hulls: Mapping[int, Array]) -> list[str]:
+    out, spans = [], [float(np.linalg.norm(b - a)) for a, b in link_ends(parameters.layout.robot)]
+    for k, link in enumerate(links):
+        settle = f"state constraints: links: {{{k + 1}: {{com: {{box: ...}}}}}} or inside: geometry"
+        if np.isfinite(link.outside):
+            if link.outside > OUTSIDE * float(np.ptp(hulls[k], axis=0).max()):
+                out.append(f"the centre of mass of {link.name} lies {link.outside:.2g} m outside the link's shape; {settle}")
+            continue
+        moved = float(np.linalg.norm(link.com - link.prior_com))
+        if moved > max(spans[k], NEAR):
+            out.append(
+                f"the centre of mass of {link.name} is {moved:.2g} m from the model's, more than the link is long; {settle}"
+            )
+    return out
+
+
+def _hulls(source: Source | None, n: int) -> dict[int, Array]:
+    """(k, 3) points around the shape of every link that has one that can be read; none is no fault here."""
+    out: dict[int, Array] = {}
+    if source is None or source.format != "urdf":
+        return out
+    for j in range(n):
+        try:
+            shapes = link_shapes(source, [j + 1])[j + 1].shapes
+        except InerticaError:  # no geometry, or meshes that are not beside the file
+            continue
+        out[j] = np.vstack([shape.points() for shape in shapes])
+    return out
+
+
+def _outside(points: Array, com: Array) -> float:
+    """How far a point is outside the convex hull of others, along the face it is furthest beyond; 0 inside."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        faces = ConvexHull(points).equations
+    except QhullError:  # a flat shape
+        return float("nan")
+    return max(float(np.max(faces[:, :3] @ com + faces[:, 3])), 0.0) if np.isfinite(com).all() else float("nan")
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,166 @@
+"""What of a result a model format has a place for, and the sidecar that takes the rest.
+
+The sidecar is a robot card: it points to the written file and adds what that file lacks, so it loads as a robot with everything that
+was identified.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from inertica.robot.cardwrite import armature_flags, coupling_entries, is_writable, other_terms, payload_entry, term_entry
+from inertica.robot.description import Description
+from inertica.robot.drives import Armature
+from inertica.robot.friction import Coulomb, Stribeck, Viscous
+from inertica.robot.layout import Layout, Parameters
+from inertica.robot.options import friction_terms, friction_text, with_shapes
+from inertica.robot.terms import Term
+
+FORMATS = {"urdf": "URDF", "mjcf": "MJCF", "dh": "DH YAML"}
+
+PLACES = {"urdf": ("Fv", "Fc"), "mjcf": ("Ia", "Fv", "Fc")}
+"""Drive and friction parameters that XML formats have a place for."""
+
+WORDS = {"Ia": "armature", "Fv": "viscous friction", "Fc": "Coulomb friction"}
+
+EXTRA = ".extra.yaml"
+"""What the sidecar's name ends in, after the name of the model file without its suffix."""
+
+MARK = "# inertica: what {name} has no place for; this card adds it to that file\n"
+
+
+@dataclass(frozen=True)
+class Held:
+    """A result divided.
+
+    Args:
+        parameters: on the layout of what the file holds.
+        left: names of non-zero parameters, and of constants of laws without parameters, that it does not hold.
+    """
+
+    parameters: Parameters
+    left: tuple[str, ...]
+
+
+def held(parameters: Parameters, format: str, own: Description | None = None) -> Held:
+    """Divides values by what a format has a place for.
+
+    A term is held whole, or as a part that adds up exactly with the rest: the Coulomb part of a Stribeck law is Coulomb friction, a
+    smooth sign is not.
+
+    Args:
+        parameters: of the result.
+        format: urdf, mjcf or dh.
+        own: the DH file's own description; it can hold the terms that it states, any friction and armature.
+    """
+    if format == "dh":
+        assert own is not None
+        return _held_dh(parameters, own)
+    layout, symbols = parameters.layout, PLACES[format]
+    robot = layout.robot
+    kinds: dict[str, type[Term]] = {"Ia": Armature, "Fv": Viscous, "Fc": Coulomb}
+    plain = Layout(robot, tuple(kinds[s](j) for s in symbols for j in range(robot.n)))  # type: ignore[call-arg]
+    placed = {p.name for t in layout.terms for p in t.parameters if is_plain(t, p.name)}
+    values = parameters.on(plain)
+    values = values.replaced({name: 0.0 for name in plain.names if _is_drive(plain, name) and name not in placed})
+    bodies = {name for j in range(robot.n) for name in layout.names[layout.link(j)]}
+    places = set(plain.names) & placed
+    left = [n for n in layout.names if n not in bodies | places and parameters[n]]
+    return Held(values, (*left, *_constants(layout.terms)))
+
+
+def is_plain(term: Term, name: str) -> bool:
+    """Whether a parameter of a term is armature, viscous or Coulomb friction as XML formats mean them."""
+    if isinstance(term, Armature):
+        return term.shared_with is None
+    if isinstance(term, Viscous):
+        return True
+    return isinstance(term, (Coulomb, Stribeck)) and not term.width and name.startswith("Fc")
+
+
+def words(format: str) -> str:
+    """What a file holds, for people."""
+    if format == "dh":
+        return "of everything it states"
+    listed = [WORDS[s] for s in PLACES[format]]
+    return f"of links, {', '.join(listed[:-1])} and {listed[-1]}" if len(listed) > 1 else f"of links and {listed[0]}"
+
+
+def sidecar_path(target: Path) -> Path:
+    return target.with_name(target.stem + EXTRA)
+
+
+def sidecar_text(
+    description: Description, parameters: Parameters, target: Path, chain: bool = True
+) -> tuple[str, tuple[str, ...]]:
+    """The card beside a written file, and the names of parameters that no file can hold.
+
+    Args:
+        description: of the result.
+        parameters: all values.
+        target: the model file.
+        chain: whether the file is a copy of the source, so that the source's root, tip and joints select the same robot in it.
+    """
+    layout, source = parameters.layout, description.source
+    stated: dict[str, Any] = {"model": target.name, "name": description.name}
+    if chain and source.format != "dh":
+        stated |= {key: getattr(source, key) for key in ("root", "tip") if getattr(source, key) is not None}
+        stated |= {"joints": list(source.joints)} if source.joints else {}
+    elif chain:
+        stated["joints"] = list(layout.robot.joint_names)
+    stated["gravity"] = [float(x) for x in layout.robot.gravity]
+    stated["armature"] = armature_flags(layout.terms, layout.robot.n)
+    if couplings := coupling_entries(layout.terms):
+        stated["coupling"] = couplings
+    others = other_terms(layout)
+    own = () if source.format != "dh" else _own_terms(description)
+    if listed := [term_entry(t) for t in others if is_writable(t) and t not in own]:
+        stated["terms"] = listed
+    if layout.payloads:
+        stated["payload"] = payload_entry(layout, layout.payloads[0])
+    lost = tuple(p.name for t in others if not is_writable(t) for p in t.parameters if parameters[p.name])
+    bodies = {name for j in range(layout.robot.n) for name in layout.names[layout.link(j)]}
+    values = {n: parameters[n] for n in layout.names if n not in bodies and n not in lost}
+    text = MARK.format(name=target.name) + yaml.safe_dump(stated, sort_keys=False, allow_unicode=True)
+    text += f"friction: {friction_text(with_shapes(parameters))}\n"
+    return text + yaml.safe_dump({"parameters": values}, sort_keys=False), lost
+
+
+def is_sidecar(path: Path) -> bool:
+    """Whether a file was written here, so that it may be replaced or removed."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            return file.readline().startswith("# inertica: what ")
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _held_dh(parameters: Parameters, own: Description) -> Held:
+    """Friction and armature can be restated in a DH file; terms and payloads that only a card adds have no place there."""
+    layout = parameters.layout
+    friction = set(friction_terms(layout.terms))
+    kept = tuple(t for t in layout.terms if t in friction or isinstance(t, Armature) or t in own.layout.terms)
+    payloads = tuple(p for p in layout.payloads if p in own.layout.payloads)
+    reduced = Layout(layout.robot, kept, payloads)
+    left = tuple(name for name in layout.names if name not in reduced.names and parameters[name])
+    reduced = replace(reduced, fixed=frozenset(layout.fixed & set(reduced.names)))
+    return Held(parameters.on(reduced), left)
+
+
+def _own_terms(description: Description) -> tuple[Term, ...]:
+    from inertica.robot.load import load
+
+    return load(description.source.path).layout.terms
+
+
+def _is_drive(layout: Layout, name: str) -> bool:
+    return layout.parameters[layout.index(name)].kind not in ("inertia", "first_moment", "mass")
+
+
+def _constants(terms: tuple[Term, ...]) -> tuple[str, ...]:
+    """Names of what laws without linear parameters (a bristle's stiffness, say) depend on."""
+    return tuple(s.name for t in terms if not t.parameters for s in t.shapes)

@@ -1,0 +1,66 @@
+"""Which samples a second fit leaves out when there is no validation log: moving ones, spread over the logs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.logs.motion import LEFT_OUT, Motion
+
+Mask = NDArray[np.bool_]
+
+STRETCHES = 5
+"""Into which the moving part of every log is divided."""
+
+HELD_OUT = 0.2
+"""Share of every stretch that is left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class HoldOut:
+    """Samples left out.
+
+    The moving samples of each log are divided into five stretches, and the same fifth of each, in one piece, is left out: standstill
+    at the end of a log says nothing of a model, and neither does a single stretch.  Which fifth that is depends on the joints: the
+    one in the middle, unless another leaves more to a joint that moves seldom.
+
+    Args:
+        masks: (N,) per motion, True for what is left out.
+    """
+
+    masks: tuple[Mask, ...]
+
+    @classmethod
+    def of(cls, motions: Sequence[Motion]) -> HoldOut:
+        places = sorted(np.arange(0.0, 1.0, HELD_OUT), key=lambda place: abs(place + 0.5 * HELD_OUT - 0.5))
+        choices = [tuple(_mask(motion, float(place)) for motion in motions) for place in places]
+        return cls(min(choices, key=lambda masks: round(_largest_share(motions, masks), 1)))
+
+    def rest(self, motions: Sequence[Motion]) -> tuple[Motion, ...]:
+        """The motions for a fit that does not use what is left out."""
+        pairs = zip(motions, self.masks, strict=True)
+        return tuple(replace(motion, masks={**motion.masks, LEFT_OUT: mask}) for motion, mask in pairs)
+
+
+def _mask(motion: Motion, place: float) -> Mask:
+    """One piece of each stretch of the moving samples, beginning at `place` (0 to 1) of it; standstill inside a piece is in it."""
+    moving = np.flatnonzero(~motion.resting.all(axis=1))
+    if len(moving) < 10 * STRETCHES:
+        moving = np.arange(len(motion))
+    out = np.zeros(len(motion), bool)
+    edges = np.linspace(0, len(moving), STRETCHES + 1)
+    for start, width in zip(edges[:-1], np.diff(edges), strict=True):
+        first = int(start + place * width)
+        last = min(int(start + (place + HELD_OUT) * width), len(moving)) - 1
+        out[moving[first] : moving[max(last, first)] + 1] = True
+    return out
+
+
+def _largest_share(motions: Sequence[Motion], masks: Sequence[Mask]) -> float:
+    """Over the joints, the largest share of its moving samples that is left out."""
+    held = sum((np.count_nonzero(~m.resting & mask[:, None], axis=0) for m, mask in zip(motions, masks, strict=True)))
+    all_ = sum(np.count_nonzero(~m.resting, axis=0) for m in motions)
+    return float(np.max(np.asarray(held) / np.maximum(np.asarray(all_), 1)))

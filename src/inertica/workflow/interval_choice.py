@@ -1,0 +1,289 @@
+"""How wide the intervals are: bias of the whole pipeline and disagreement between parts of the data, besides noise.
+
+Where the control loop is known, the estimate applied to itself (`self_application`) shows the bias m, the mean over R repetitions of
+what is found less what was put in.  With s the standard deviation by the noise of the residuals, serial correlation included, kappa
+the root mean square over the parameters of the repetitions' scatter over s, and j a jackknife over blocks of the record,
+
+    se = kappa s / sqrt(R),   lambda = max(0, 1 - se^2 / m^2),
+    beta <- beta - lambda m,   std^2 = max(s, j t / 1.96)^2 + lambda se^2 + (lambda m / 2)^2.
+
+The shrinkage lambda leaves alone what could be noise of the repetitions.  Half the correction is distrusted; that half is a rule of
+thumb, not derived.
+
+Where the loop is unknown nothing is corrected (loops put in its place did harm); std^2 then holds the largest change that neighbouring
+cut-offs make.  In either case it holds what other models do that the data tell hardly apart, when they are given.
+
+All of this acts on what the data alone say.  A method that keeps constraints or a prior is solved again with the corrected data, so
+that its links remain possible ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.estimators.base import Estimate, Estimator, Problem
+from inertica.estimators.irls import Irls, bisquare_weights, huber_weights
+from inertica.estimators.jackknife import block_deviations
+from inertica.estimators.least_squares import Ols, Wls
+from inertica.estimators.observe import Stacked, System
+from inertica.estimators.solve import Unconstrained
+from inertica.excitation.trajectory import Trajectory
+from inertica.identifiability.labels import INTERVAL
+from inertica.logs.filters import Butterworth
+from inertica.logs.log import Log
+from inertica.logs.prepare import prepare
+from inertica.logs.recipe import Recipe
+from inertica.physical.cone import SolveError
+from inertica.robot.description import Description
+from inertica.robot.layout import Parameters
+from inertica.workflow.choice import Choice
+from inertica.workflow.self_application import Replicas, replicas
+
+Array = NDArray[np.float64]
+
+BLOCKS, STUDENT = 12, 2.201
+"""Blocks of the record that are left out in turn, and the 97.5 % point of Student's distribution with 11 degrees of freedom."""
+
+DISTRUSTED = 0.5
+"""Share of a correction that counts as uncertain."""
+
+NEIGHBOURS = (0.7, 1.4)
+"""Cut-offs tried besides the chosen one, as multiples of it, where the loop is unknown."""
+
+HIGHEST = 0.4
+"""A cut-off in parts of the sampling rate beyond which there is no filter."""
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """An estimate with intervals that hold more than noise.
+
+    Args:
+        estimate: corrected where the loop is known, with the widened covariance.
+        correction: (b,) that was added to what the data say; zero when nothing was corrected.
+        widened: (b,) standard deviations over those by noise alone.
+        choice: what was done, for the user.
+    """
+
+    estimate: Estimate
+    correction: Array
+    widened: Array
+    choice: Choice
+
+
+@dataclass(frozen=True, eq=False)
+class _Said:
+    """What the data alone say: base parameters with their covariance."""
+
+    beta: Array
+    covariance: Array
+
+    @classmethod
+    def by(cls, estimate: Estimate) -> _Said:
+        """A consistent method puts constraints and prior beside the data; here they are left away."""
+        evidence = estimate.evidence
+        if evidence is None or evidence.strategy is None:
+            return cls(estimate.beta, estimate.covariance)
+        return cls(*evidence.least_squares(estimate.beta))
+
+    @property
+    def std(self) -> Array:
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+
+
+def assessed(
+    description: Description,
+    parameters: Parameters,
+    estimate: Estimate,
+    logs: Sequence[Log],
+    recipe: Recipe,
+    problem: Problem,
+    estimator: Estimator,
+    *,
+    references: Sequence[Trajectory] = (),
+    quick: bool = False,
+    alternatives: Sequence[Array] = (),
+) -> tuple[Uncertainty, Replicas]:
+    """The estimate with intervals that hold, and its replicas: self-application where the loop is known, neighbours elsewhere.
+
+    Args:
+        description: the robot with its loop.
+        parameters: the estimate as standard parameters.
+        estimate: what the method found.
+        logs, recipe: where the problem's motions come from.
+        problem, estimator: what was fitted, and how.
+        references: what the controller followed, when the logs do not say it.
+        quick: neither; intervals then hold noise and the disagreement of blocks only, and say so.
+        alternatives: see `stated_uncertainty`.
+    """
+    if quick:
+        stated = stated_uncertainty(estimate, problem, estimator, alternatives=alternatives)
+        return stated, Replicas(reason="a quick run was asked for")
+    found = replicas(description, parameters, logs, recipe, problem, estimator, references)
+    measured = all("q" in log.signals for log in logs)
+    neighbours = neighbour_fits(logs, recipe, problem, estimator) if not found.runs and measured else []
+    stated = stated_uncertainty(estimate, problem, estimator, replicated=found, neighbours=neighbours, alternatives=alternatives)
+    return stated, found
+
+
+def stated_uncertainty(
+    estimate: Estimate,
+    problem: Problem,
+    estimator: Estimator,
+    *,
+    replicated: Replicas | None = None,
+    neighbours: Sequence[Array] = (),
+    alternatives: Sequence[Array] = (),
+) -> Uncertainty:
+    """The estimate, corrected and with a covariance that holds.
+
+    Args:
+        estimate: as the method gave it.
+        problem: what was fitted.
+        estimator: the method, for the weights of its rows.
+        replicated: the estimate applied to itself; None when that was not asked for.
+        neighbours: (b,) each, what the data alone say when prepared with neighbouring cut-offs; see `neighbour_fits`.
+        alternatives: (b,) each, base parameters by the same data and other models that they tell hardly apart, on the names of this
+            one; NaN where the other model has no such parameter.
+    """
+    said = _Said.by(estimate)
+    noise = np.where(said.std > 0.0, said.std, np.inf)  # no torque depends on it, so that nothing can widen it
+    variance = np.maximum(said.std, _by_blocks(estimate, problem, estimator, said)) ** 2
+    correction = np.zeros(len(noise))
+    if replicated is not None and replicated.runs:
+        correction, extra = _bias(estimate, noise, replicated)
+        variance = variance + extra
+    change = _largest_change(said.beta, neighbours)
+    variance = variance + change**2 + _largest_change(estimate.beta, alternatives) ** 2
+    widened = np.maximum(np.sqrt(variance) / noise, 1.0)
+    solved, failed = _corrected(_widened(estimate, said, widened), problem, correction)
+    if failed:  # the correction is then part of the uncertainty
+        widened = np.sqrt(widened**2 + (correction / noise) ** 2)
+        solved, correction = _widened(estimate, said, widened), np.zeros(len(noise))
+    known = np.isfinite(estimate.std)
+    return Uncertainty(
+        solved, correction, widened, _sentence(replicated, neighbours, alternatives, correction / noise, widened, known)
+    )
+
+
+def neighbour_fits(logs: Sequence[Log], recipe: Recipe, problem: Problem, estimator: Estimator) -> list[Array]:
+    """(b,) each, what the data alone say with the cut-offs of filter and decimation scaled; empty where there is no filter.
+
+    Args:
+        logs: all with position.
+        recipe: the chosen one.
+        problem: of the chosen one.
+        estimator: the method; its constraints are left away.
+    """
+    chosen = recipe.filter
+    if not isinstance(chosen, Butterworth) or not isinstance(estimator, Ols | Wls | Irls):
+        return []
+    free, out = replace(estimator, solve=Unconstrained()), []
+    rate = min(log.rate for log in logs)
+    for factor in NEIGHBOURS:
+        cutoff = min(factor * chosen.cutoff, HIGHEST * rate) if chosen.cutoff is not None else None
+        decimate = None if recipe.decimate is None else factor * recipe.decimate
+        ratio = None if recipe.ratio is None else max(1, round(recipe.ratio / factor))
+        reversal = None if recipe.reversal is None else recipe.reversal / factor
+        other = replace(recipe, filter=replace(chosen, cutoff=cutoff), decimate=decimate, ratio=ratio, reversal=reversal)
+        out.append(free.estimate(replace(problem, motions=tuple(prepare(log, other) for log in logs))).beta)
+    return out
+
+
+def _by_blocks(estimate: Estimate, problem: Problem, estimator: Estimator, said: _Said) -> Array:
+    """(b,) standard deviations by what blocks of the record disagree on; zero for methods that are no weighted least squares."""
+    if not isinstance(estimator, Ols | Wls | Irls):
+        return np.zeros(len(said.beta))
+    system = System(problem)
+    weights = np.ones(system.n) if isinstance(estimator, Ols) else 1.0 / np.maximum(estimate.sigma, 1e-300)
+    if isinstance(estimator, Irls):
+        system = _reweighted(system, estimate, huber_weights if estimator.weights == "huber" else bisquare_weights)
+    return block_deviations(system, said.beta, weights, (BLOCKS,))[0] * STUDENT / INTERVAL
+
+
+def _reweighted(system: System, estimate: Estimate, function: Callable[[Array], Array]) -> System:
+    """The rows with the weights of the last robust fit."""
+    parts: dict[int, list[Array]] = {}
+    for rows, residual in system.residuals(estimate.beta):
+        parts.setdefault(rows.motion, []).append(np.sqrt(function(residual / estimate.sigma)))
+    return system.reweighted([np.concatenate(parts[k]) for k in sorted(parts)])
+
+
+def _bias(estimate: Estimate, noise: Array, replicated: Replicas) -> tuple[Array, Array]:
+    """Correction (b,), and what it adds to the variances (b,)."""
+    found = np.array([_Said.by(run.estimate).beta for run in replicated.runs])
+    known = np.isfinite(estimate.std)
+    m = found.mean(axis=0) - estimate.beta
+    scatter = found.std(axis=0, ddof=1) / noise
+    kappa = float(np.sqrt(np.mean(scatter[known] ** 2))) if known.any() else 0.0
+    se = kappa * np.where(np.isfinite(noise), noise, 0.0) / np.sqrt(len(found))
+    share = np.where(known, np.maximum(0.0, 1.0 - se**2 / np.maximum(m**2, 1e-300)), 0.0)
+    return -share * m, share * se**2 + (DISTRUSTED * share * m) ** 2
+
+
+def _largest_change(beta: Array, others: Sequence[Array]) -> Array:
+    """(b,) largest distance of any of the others; zero where none has a value."""
+    if not len(others):
+        return np.zeros(len(beta))
+    change = np.abs(np.asarray(others, float) - beta)
+    return np.asarray(np.max(np.where(np.isfinite(change), change, 0.0), axis=0))
+
+
+def _widened(estimate: Estimate, said: _Said, factor: Array) -> Estimate:
+    """Covariance of what the data say, standard deviations multiplied, correlations kept; in the evidence, too."""
+    covariance = factor[:, None] * said.covariance * factor
+    evidence = estimate.evidence
+    if evidence is not None and evidence.strategy is not None:
+        evidence = replace(evidence, stated=covariance)
+    return replace(estimate, covariance=covariance, evidence=evidence)
+
+
+def _corrected(estimate: Estimate, problem: Problem, correction: Array) -> tuple[Estimate, bool]:
+    """The estimate of corrected data, and whether no consistent one was found."""
+    if not correction.any():
+        return estimate, False
+    evidence = estimate.evidence
+    if evidence is None or evidence.strategy is None:
+        if estimate.chi is not None:  # nothing says how its standard parameters would follow
+            return estimate, True
+        moved = None if evidence is None else evidence.moved(correction)
+        return replace(estimate, beta=estimate.beta + correction, evidence=moved), False
+    moved = evidence.moved(correction)
+    try:
+        found = evidence.strategy(Stacked(moved.R, moved.z, moved.rest), problem)
+    except SolveError:
+        return estimate, True
+    return replace(estimate, beta=found.beta, chi=found.chi, warnings=found.warnings, evidence=moved), False
+
+
+def _sentence(
+    replicated: Replicas | None,
+    neighbours: Sequence[Array],
+    alternatives: Sequence[Array],
+    correction: Array,
+    widened: Array,
+    known: NDArray[np.bool_],
+) -> Choice:
+    median = float(np.median(widened[known])) if known.any() else 1.0
+    wider = f"intervals are {median:.2f} times as wide as noise alone would make them (median)"
+    other = "; other models that fit nearly as well are in them" if len(alternatives) else ""
+    if replicated is not None and replicated.runs:
+        done = "no bias beyond noise shows there"
+        if correction.any():
+            largest = float(np.max(np.abs(correction[known])))
+            done = f"the bias that shows there was taken out (at most {largest:.2g} standard deviations of a parameter)"
+        value = "noise, blocks, bias"
+        sentence = (
+            f"{value}: the experiment was simulated {len(replicated.runs)} times with the estimate and identified alike; {done}"
+        )
+    else:
+        why = "" if replicated is None else f"; no bias was corrected, since {replicated.reason}"
+        value = "noise, blocks, neighbouring cut-offs" if len(neighbours) else "noise, blocks"
+        sentence = f"{value}{why}"
+        if not len(neighbours):
+            sentence += "; intervals hold no bias of filter and method"
+    return Choice("intervals", value, f"{sentence}; {wider}{other}")

@@ -1,0 +1,363 @@
+"""How the robot is mounted: as its model file says, unless the data say otherwise.
+
+A lean is taken when it is significant, known to a degree, larger than a quarter of one, and lowers the error on data left out; another
+side up only when the residual on data left out falls by half.  Gravity pulling the other way explains the same statics with negative
+masses, so a hanging robot is told from a standing one by its accelerations; where they do not tell, the model file's word stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from inertica.errors import InputError
+from inertica.estimators.base import Problem
+from inertica.estimators.mount import LeanTest, MountData, Tilt, between, compare_signs, lean_test, sphere, tangents
+from inertica.identifiability.base import BaseModel, base_model
+from inertica.identifiability.labels import INTERVAL
+from inertica.logs.motion import Motion
+from inertica.robot.description import Description
+from inertica.robot.friction import Offset
+from inertica.robot.model import Vector, vector
+from inertica.threads import one_thread
+from inertica.workflow.choice import Choice, Say
+from inertica.workflow.friction_choice import assumed_friction
+
+Array = NDArray[np.float64]
+
+SIGNIFICANT = 1e-3
+"""p below which a lean is believed."""
+
+KNOWN, SMALLEST = 1.0, 0.25
+"""Degrees: largest standard deviation and smallest size of a lean that is used."""
+
+FAR = 10.0
+"""Degrees from which it is another mount and not a lean."""
+
+NEAR_AXIS, WILD = 30.0, 30.0
+"""Degrees from an axis of the base within which it may stand for a direction; standard deviation above which none is stated."""
+
+HALF = 0.5
+"""Residual on data left out, relative to that of the model file's mount, at which another one is believed."""
+
+CLEAR = 20.0
+"""Variances of a row, times the correlation time, by which squares must differ to tell gravity from its opposite."""
+
+WORTHWHILE = 0.95
+"""Squares of some other direction relative to the model file's below which directions are searched."""
+
+DIRECTIONS, STARTS = 20, 3
+"""Directions of the search beside the six axes, and from how many of them it goes downhill."""
+
+TURNS = np.radians(20.0)
+"""Travel of a vertical first axis below which a lean is an encoder offset of the next joint."""
+
+
+SAME = (
+    "with these data, in which both give nearly the same torques (slow motion, or axes along gravity); the model file's is kept"
+)
+
+
+@dataclass(frozen=True)
+class Mount:
+    """How gravity acts on the base, and how that is known.
+
+    Args:
+        gravity: acceleration of free fall in the base frame that is used.
+        file: that of the model file.
+        sentence: why.
+        automatic: False when the user or the file states it.
+        tested: whether the data could say something.
+        accepted: whether the data changed it.
+        lean: degrees by which gravity is tilted towards two directions of the base (`towards`), relative to the nearest of the
+            model file's gravity, its opposite and the found direction; found or, when not accepted, not believed.
+        half_width: of its 95 % interval, degrees.
+        towards: unit vectors; x and y of the base for a vertical one.
+        p: probability of such a lean when there is none.
+        ambiguous: what these data cannot tell, one sentence; empty when nothing.
+        residuals: relative residual on data left out: model file's mount, and the one used.
+    """
+
+    gravity: Vector
+    file: Vector
+    sentence: str
+    automatic: bool = True
+    tested: bool = False
+    accepted: bool = False
+    lean: tuple[float, float] | None = None
+    half_width: tuple[float, float] | None = None
+    towards: tuple[Vector, Vector] | None = None
+    p: float | None = None
+    ambiguous: str = ""
+    residuals: tuple[float, float] | None = None
+
+    @classmethod
+    def given(cls, gravity: ArrayLike, file: ArrayLike, why: str) -> Mount:
+        """Not a matter of the data."""
+        return cls(vector(gravity), vector(file), f"gravity {listed(gravity)} m/s^2: {why}", automatic=False)
+
+    @property
+    def direction(self) -> Vector:
+        """Unit vector; zero without gravity."""
+        g = np.array(self.gravity)
+        return vector(g / max(float(np.linalg.norm(g)), 1e-300))
+
+    @property
+    def angle(self) -> float:
+        """Degrees between the gravity used and the model file's."""
+        return between(self.gravity, self.file) if any(self.gravity) and any(self.file) else 0.0
+
+    @property
+    def choice(self) -> Choice:
+        said = f"{self.sentence}; {self.ambiguous}" if self.ambiguous else self.sentence
+        return Choice("gravity", f"{listed(self.gravity)} m/s^2", said, self.automatic)
+
+    def document(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        ends = None
+        if self.lean is not None and self.half_width is not None:
+            ends = [[a - h, a + h] for a, h in zip(self.lean, self.half_width, strict=True)]
+        return {
+            "gravity": list(self.gravity),
+            "direction": list(self.direction),
+            "file": list(self.file),
+            "angle": self.angle,
+            "automatic": self.automatic,
+            "tested": self.tested,
+            "accepted": self.accepted,
+            "lean": None if self.lean is None else list(self.lean),
+            "interval": ends,
+            "towards": None if self.towards is None else [list(t) for t in self.towards],
+            "p": self.p,
+            "left_out": None if self.residuals is None else dict(zip(("file", "used"), self.residuals, strict=True)),
+            "ambiguous": self.ambiguous or None,
+            "why": self.sentence,
+        }
+
+
+class MountSearch:
+    """The direction of gravity in the base frame.
+
+    Args:
+        description: the robot; its gravity is where the search begins.
+        motions: prepared.
+        say: progress.
+        base: base parameters of the description with the friction that is assumed, when they are known already.
+    """
+
+    def __init__(self, description: Description, motions: Sequence[Motion], say: Say, base: BaseModel | None = None) -> None:
+        self.description, self.motions, self.say, self.base = description, tuple(motions), say, base
+        self.file = np.array(description.robot.gravity)
+
+    def run(self) -> tuple[Description, Choice, Mount]:
+        self.say("gravity: testing how the robot is mounted")
+        mount = self.mount()
+        found = self.description.with_gravity(mount.gravity) if mount.accepted else self.description
+        return found, mount.choice, mount
+
+    def mount(self) -> Mount:
+        """The mount alone."""
+        with one_thread():  # factorisations are small
+            return self._mount()
+
+    def _mount(self) -> Mount:
+        if not self.file.any():
+            return self._kept("the model file has no gravity, so how the robot is mounted is not testable")
+        assumed, added = with_offsets(assumed_friction(self.description))
+        base = self.base if self.base is not None and self.base.layout == assumed.layout else base_model(assumed.layout)
+        try:
+            data = MountData(Problem(base, self.motions, assumed.prior), added)
+        except InputError as error:
+            return self._kept(f"not testable: {error}")
+        if not len(data.system.heavy):
+            return self._kept("not testable: no joint of this robot feels gravity in any direction")
+        return _Decision(self, data).mount()
+
+    def turning(self) -> bool:
+        """Whether the first axis is vertical and turns, so that a lean differs from an encoder offset of another joint."""
+        first = self.description.robot.joints[0]
+        axis = np.array(first.rotation) @ np.array(first.axis)
+        vertical = not first.prismatic and abs(axis @ self.file) > np.cos(np.radians(FAR)) * np.linalg.norm(self.file)
+        return bool(vertical and np.ptp(np.concatenate([m.q[~m.mask, 0] for m in self.motions])) > TURNS)
+
+    def _kept(self, why: str) -> Mount:
+        return Mount(vector(self.file), vector(self.file), f"as the model file has it: {why}")
+
+
+class _Decision:
+    """One run of the search."""
+
+    def __init__(self, search: MountSearch, data: MountData) -> None:
+        self.search, self.data, self.file = search, data, search.file
+        self.size = float(np.linalg.norm(self.file))
+        self.weights, self.tilt = self._at(self.file)
+
+    def mount(self) -> Mount:
+        far = self._far()
+        return far if far is not None else self._near()
+
+    def _at(self, g: Array) -> tuple[Array, Tilt]:
+        """Joint weights of the fit at a direction, and the squares with them."""
+        weights = self.data.weights(g)
+        return weights, self.data.tilt(weights)
+
+    def _far(self) -> Mount | None:
+        """Another side up, when some direction is far better than the model file's."""
+        axes = np.vstack([np.eye(3), -np.eye(3), sphere(DIRECTIONS)])
+        here = self.tilt.solve(self.file).squares
+        squares = np.array([self.tilt.solve(self.size * d).squares for d in axes])
+        if squares.min() > WORTHWHILE * here:
+            return None
+        self.search.say("gravity: searching its direction")
+        ends = [self.tilt.newton(self.size * axes[k]) for k in np.argsort(squares)[:STARTS]]
+        best, _ = min(ends, key=lambda end: end[1])
+        if self._aside(best) <= FAR:
+            return None
+        weights, tilt = self._at(best)
+        best, _ = tilt.newton(best)
+        if self._aside(best) <= FAR:
+            return None
+        used, size = self.data.left_out(weights, best)
+        before = min(self.data.left_out(weights, g)[0] for g in (self.file, -self.file))
+        if used > HALF**2 * before:
+            return None
+        test = lean_test(self.data, tilt, weights, best)
+        best, ambiguous = self._signed(tilt, best, 1.0 if test is None else test.correlation)
+        best, test = self._squared(weights, tilt, best, before)
+        used, _ = self.data.left_out(weights, best)
+        residuals = (float(np.sqrt(before / size)), float(np.sqrt(used / size)))
+        known = test is not None and test.sd < WILD
+        spread = f" (± {INTERVAL * test.sd:.1f} deg)" if test is not None and known else " (one of its angles is not determined)"
+        sentence = (
+            f"the robot is mounted otherwise than its model file says: gravity points along {listed(best / self.size)} of the base"
+            f"{spread}, {between(best, self.file):.0f} deg away; the residual on data left out falls from "
+            f"{100 * residuals[0]:.3g} to {100 * residuals[1]:.3g} %"
+        )
+        found = Mount(
+            vector(best), vector(self.file), sentence, tested=True, accepted=True, ambiguous=ambiguous, residuals=residuals
+        )
+        return found if test is None else replace(found, **_angles(np.zeros(2), test))
+
+    def _squared(self, weights: Array, tilt: Tilt, g: Array, before: float) -> tuple[Array, LeanTest | None]:
+        """The nearest axis of the base where the data do not tell g from it: walls and ceilings are square to floors."""
+        axis = np.zeros(3)
+        k = int(np.argmax(np.abs(g)))
+        axis[k] = self.size * np.sign(g[k])
+        if between(g, axis) <= NEAR_AXIS:
+            test = lean_test(self.data, tilt, weights, axis)
+            told = test is not None and test.p < SIGNIFICANT and test.sd < KNOWN
+            if not told and self.data.left_out(weights, axis)[0] <= HALF**2 * before:
+                return axis, test
+        return g, lean_test(self.data, tilt, weights, g)
+
+    def _aside(self, g: Array) -> float:
+        """Degrees to the nearer of the model file's gravity and its opposite."""
+        return min(between(g, self.file), between(g, -self.file))
+
+    def _signed(self, tilt: Tilt, g: Array, correlation: float) -> tuple[Array, str]:
+        """g or its opposite, whichever explains the data with real bodies, and what is to be said of that."""
+        signs = compare_signs(self.data, tilt, g, correlation, CLEAR)
+        if signs.gain > CLEAR and signs.consistent:
+            return tilt.newton(-g)[0], ""
+        if signs.gain < -CLEAR:
+            return g, ""
+        same = g if g @ self.file >= 0.0 else -g
+        return same, f"that it is not along {listed(-same / self.size)} is not testable {SAME}"
+
+    def _near(self) -> Mount:
+        """Upright or hanging, with a lean or without."""
+        home, weights, tilt = self.file, self.weights, self.tilt
+        test = lean_test(self.data, tilt, weights, home)
+        correlation = 1.0 if test is None else test.correlation
+        signs = compare_signs(self.data, tilt, home, correlation, CLEAR)
+        ambiguous = ""
+        if signs.gain > CLEAR and signs.consistent:
+            there, turned = self._at(-home)
+            if self.data.left_out(there, -home)[0] < self.data.left_out(there, home)[0]:
+                home, weights, tilt = -home, there, turned
+                test = lean_test(self.data, tilt, weights, home)
+        elif signs.gain >= -CLEAR:
+            ambiguous = f"whether the robot stands or hangs is not testable {SAME}"
+        found = self._leaning(home, weights, tilt, test)
+        return replace(found, ambiguous=ambiguous)
+
+    def _leaning(self, home: Array, weights: Array, tilt: Tilt, test: LeanTest | None) -> Mount:
+        """At one of the two directions, with a lean when it is believed."""
+        hangs = bool(home @ self.file < 0.0)
+        where = "the opposite way to the model file's: the robot hangs" if hangs else "as the model file has it"
+        plain = Mount(vector(home), vector(self.file), where, tested=test is not None, accepted=hangs)
+        if not self.search.turning():
+            which = min(2, self.search.description.robot.n)
+            why = f"a lean cannot be told from an encoder offset of joint {which}, since the first axis does not turn vertically"
+            return replace(plain, sentence=f"{where}; {why}")
+        if test is None:
+            return replace(plain, sentence=f"{where}; a lean is not testable with this motion")
+        plain = replace(plain, **_angles(test.angles, test))
+        size, width = float(np.linalg.norm(test.angles)), INTERVAL * test.sd
+        if test.p >= SIGNIFICANT:
+            if test.sd > KNOWN:
+                return replace(plain, sentence=f"{where}; a lean of less than {width:.1f} deg would not show in these data")
+            said = f"a lean of {size:.2f} deg (± {width:.2f}) is what noise explains (p = {test.p:.2g})"
+            return replace(plain, sentence=f"{where}: {said}; a turn about the vertical would not show")
+        return self._tried(plain, home, weights, tilt, test)
+
+    def _tried(self, plain: Mount, home: Array, weights: Array, tilt: Tilt, test: LeanTest) -> Mount:
+        """A significant lean: converged, and judged on data left out."""
+        leaning, _ = tilt.newton(home)
+        size = between(leaning, home)
+        own, there = self._at(leaning)
+        again = lean_test(self.data, there, own, leaning) or test
+        along = tangents(home)
+        angles = np.degrees(np.arctan2(along @ leaning, home @ leaning / self.size))
+        error, total = self.data.left_out(own, leaning, steps=2)
+        before, _ = self.data.left_out(own, home)
+        doubts = [
+            f"it is known to ± {INTERVAL * again.sd:.1f} deg only" if again.sd >= KNOWN else "",
+            f"it is smaller than {SMALLEST:g} deg" if size <= SMALLEST else "",
+            "it does not lower the error on data left out" if error >= before else "",
+            "the residual on data left out does not fall by half" if size > FAR and error > HALF**2 * before else "",
+        ]
+        residuals = (float(np.sqrt(before / total)), float(np.sqrt(error / total)))
+        found = replace(plain, residuals=residuals, **_angles(angles, replace(again, tangents=along, p=test.p)))
+        said = f"gravity tilted by {size:.2f} deg (± {INTERVAL * again.sd:.2f})"
+        if any(doubts):
+            because = ", ".join(d for d in doubts if d)
+            return replace(found, sentence=f"{plain.sentence}; {said} would fit better (p = {test.p:.1g}), but {because}")
+        towards = ", ".join(f"{a:.2f} deg towards {name}" for a, name in zip(angles, _names(along), strict=True))
+        sentence = (
+            f"{plain.sentence if plain.accepted else 'the base leans'}: {said} from the model file's ({towards}; p = {test.p:.1g}); "
+            f"the residual on data left out falls from {100 * residuals[0]:.3g} to {100 * residuals[1]:.3g} %"
+        )
+        return replace(found, gravity=vector(leaning), accepted=True, sentence=sentence)
+
+
+def with_offsets(description: Description) -> tuple[Description, frozenset[str]]:
+    """The robot with a torque offset on every joint, and the names of those it did not have."""
+    missing = [Offset(j) for j in range(description.robot.n) if f"off{j + 1}" not in description.layout.names]
+    added = frozenset(p.name for term in missing for p in term.parameters)
+    return description.with_terms((*description.layout.terms, *missing)) if missing else description, added
+
+
+def listed(v: ArrayLike) -> str:
+    """A vector in round brackets."""
+    return "(" + ", ".join(f"{float(x) + 0.0:.4g}" if abs(x) >= 5e-4 else "0" for x in np.asarray(v, float)) + ")"
+
+
+def _names(along: Array) -> tuple[str, ...]:
+    axes = {(1.0, 0.0, 0.0): "x", (0.0, 1.0, 0.0): "y", (0.0, 0.0, 1.0): "z"}
+    return tuple(axes.get(vector(np.round(t, 9) + 0.0), listed(t)) for t in along)
+
+
+def _angles(angles: Array, test: LeanTest) -> dict[str, Any]:
+    """The fields of `Mount` that a lean fills."""
+    half = INTERVAL * np.sqrt(np.diag(test.covariance))
+    return {
+        "lean": (float(angles[0]), float(angles[1])),
+        "half_width": (float(half[0]), float(half[1])),
+        "towards": (vector(test.tangents[0]), vector(test.tangents[1])),
+        "p": test.p,
+    }

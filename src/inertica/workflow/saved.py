@@ -1,0 +1,210 @@
+"""Parts of a saved result: the robot card, the recipe, and what tells that arrays belong to the robot beside them."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import warnings
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from inertica.errors import FileError, InputError, ModelWarning
+from inertica.identifiability.base import BaseModel
+from inertica.logs import filters
+from inertica.logs.recipe import Recipe
+from inertica.robot.cardwrite import armature_flags, coupling_entries, limits_entry, other_terms, payload_entry, term_entry
+from inertica.robot.description import Description
+from inertica.robot.layout import Layout
+from inertica.robot.load import CARD
+from inertica.robot.load import load as load_robot
+from inertica.robot.options import friction_terms, friction_text
+from inertica.robot.settings import LOOP_PER_JOINT
+from inertica.workflow.plain import plain
+
+Array = NDArray[np.float64]
+
+NONE = "none"
+
+KIND = "kind"
+"""Key of a filter's class."""
+
+
+def write_card(description: Description, folder: Path) -> None:
+    """The model file and a card beside it that reads back the description, also where it was changed in Python.
+
+    What a card cannot say (a term that is a Python function, other geometry than the model's) is refused here, since it would be
+    missing when the result is read.
+    """
+    source = description.source
+    if not source.path.exists():
+        raise InputError(f"{source.path} is gone; the result cannot be saved without the model it belongs to")
+    for term in other_terms(description.layout):
+        term_entry(term)
+    model = folder / f"model{source.path.suffix}"
+    if source.path.resolve() != model.resolve():
+        shutil.copyfile(source.path, model)
+    stated = _stated(description) | {"model": model.name, "name": description.name}
+    stated.pop("friction", None)
+    target = folder / CARD
+    target.write_text(_text(stated, description), encoding="utf-8")
+    read = _read(target)
+    if changes := _changes(read, description, stated):
+        target.write_text(_text(stated | changes, description), encoding="utf-8")
+        read = _read(target)
+    _check_same(read, description, source.path)
+
+
+def _stated(description: Description) -> dict[str, Any]:
+    """What the user's own card says, or the selection of joints when there is none."""
+    source = description.source
+    if source.card is not None:
+        return dict(yaml.safe_load(source.card.read_text(encoding="utf-8")))
+    chain = {"root": source.root, "tip": source.tip, "joints": list(source.joints) if source.joints else None}
+    return {key: value for key, value in chain.items() if value is not None}
+
+
+def _text(stated: Mapping[str, Any], description: Description) -> str:
+    text = yaml.safe_dump(dict(stated), sort_keys=False, allow_unicode=True)
+    return text + f"friction: {friction_text(friction_terms(description.layout.terms))}\n"
+
+
+def _read(card: Path) -> Description:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        return load_robot(card)
+
+
+def _changes(read: Description, wanted: Description, stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys that must be stated anew because the description was changed after it was read."""
+    ours, theirs = wanted.layout, read.layout
+    n, out = wanted.robot.n, dict[str, Any]()
+    if armature_flags(ours.terms, n) != armature_flags(theirs.terms, n):
+        out["armature"] = armature_flags(ours.terms, n)
+    if coupling_entries(ours.terms) != coupling_entries(theirs.terms):
+        out["coupling"] = coupling_entries(ours.terms)
+    if new := [term_entry(t) for t in other_terms(ours) if t not in other_terms(theirs)]:
+        out["terms"] = [*stated.get("terms", ()), *new]
+    if ours.payloads != theirs.payloads and ours.payloads:
+        out["payload"] = payload_entry(ours, ours.payloads[0])
+    if ours.fixed != theirs.fixed:
+        out["fixed"] = sorted(ours.fixed)
+    if wanted.robot.gravity != read.robot.gravity:
+        out["gravity"] = list(wanted.robot.gravity)
+    if wanted.robot.limits != read.robot.limits:
+        out["limits"] = limits_entry(wanted.robot.limits)
+    if _loop(wanted) != _loop(read):
+        out["loop"] = NONE if wanted.loop is None else plain(wanted.loop)
+    if plain(wanted.log) != plain(read.log):
+        out |= {key: plain(value) for key, value in wanted.log.items()}
+    if plain(wanted.trust) != plain(read.trust):
+        out["prior"] = plain(wanted.trust)
+    if plain(wanted.constraints) != plain(read.constraints):
+        warnings.warn(ModelWarning("constraints that were changed in Python are not in the saved card"), stacklevel=4)
+    return out
+
+
+def _check_same(read: Description, wanted: Description, model: Path) -> None:
+    """Refuses a description that a card beside the model file cannot say."""
+    same = {
+        "terms": read.layout.names == wanted.layout.names,
+        "fixed parameters": read.layout.fixed == wanted.layout.fixed,
+        "geometry": _joints(read.layout) == _joints(wanted.layout),
+        "gravity": read.robot.gravity == wanted.robot.gravity,
+        "control loop": _loop(read) == _loop(wanted),
+    }
+    wrong = [what for what, is_same in same.items() if not is_same]
+    if wrong:
+        raise InputError(
+            f"the result cannot be saved: {' and '.join(wrong)} of {wanted.name} were changed in a way that a card beside "
+            f"{model.name} cannot say; change the model file instead"
+        )
+
+
+def _loop(description: Description) -> object:
+    """The loop as a card reads it back: what is stated once for all joints, joint by joint."""
+    if description.loop is None:
+        return None
+    loop = {str(key): plain(value) for key, value in description.loop.items()}
+    n = description.robot.n
+    return {key: [v] * n if key in LOOP_PER_JOINT and isinstance(v, (int, float)) else v for key, v in loop.items()}
+
+
+def _joints(layout: Layout) -> list[tuple[object, ...]]:
+    return [(j.parent, j.rotation, j.position, j.axis, j.prismatic, j.arm) for j in layout.robot.joints]
+
+
+def recipe_document(recipe: Recipe) -> dict[str, Any]:
+    """Every field of a recipe; filters by their class and their own fields."""
+    return {f.name: _stated_value(getattr(recipe, f.name)) for f in fields(recipe)}
+
+
+def recipe_of(document: Mapping[str, Any]) -> Recipe:
+    """The recipe that `recipe_document` wrote."""
+    keys = dict(document)
+    if "filter" not in keys:  # written before filters had their own entry
+        order, cutoff = keys.pop("order"), keys.pop("cutoff")
+        keys["filter"] = {KIND: "Butterworth", "order": order, "cutoff": cutoff} if order else {KIND: "Unfiltered"}
+    known = {f.name for f in fields(Recipe)}
+    strange = [name for name in keys if name not in known]
+    if strange:
+        raise InputError(
+            f"the result was made by another version: its preprocessing states '{strange[0]}', which is not known here"
+        )
+    return Recipe(**{name: _read_value(value) for name, value in keys.items()})
+
+
+def _stated_value(value: object) -> Any:
+    if not isinstance(value, filters.Filter):
+        return plain(value)
+    if type(value).__name__ not in _FILTERS:
+        raise InputError(f"a result with the filter {type(value).__name__} cannot be saved; use one of {', '.join(_FILTERS)}")
+    return {KIND: type(value).__name__} | {f.name: plain(getattr(value, f.name)) for f in fields(value)}  # type: ignore[arg-type]
+
+
+def _read_value(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_read_value(entry) for entry in value)
+    if isinstance(value, dict) and value.get(KIND) in _FILTERS:
+        return _FILTERS[value[KIND]](**{name: _read_value(entry) for name, entry in value.items() if name != KIND})
+    return value
+
+
+_FILTERS: dict[str, type[filters.Filter]] = {
+    kind.__name__: kind
+    for kind in (
+        filters.Unfiltered, filters.Butterworth, filters.Equiripple, filters.Fourier, filters.SavitzkyGolay, filters.SmoothingSpline,
+    )
+}  # fmt: skip
+
+
+def check_arrays(folder: Path, document: Mapping[str, Any], arrays: Mapping[str, Array], base: BaseModel, shapes: int) -> None:
+    """Refuses arrays that do not belong to the robot beside them, or whose entries are not those that were saved.
+
+    The values printed in `result.json` must be those of the arrays: a result whose halves disagree is nobody's.
+    """
+    b, size, n = base.rank, base.layout.size, base.layout.robot.n
+    wanted = {
+        "beta": (b,), "covariance": (b, b), "plain_covariance": (b, b), "sigma": (n,), "chi": (size,), "prior": (size,),
+        "intervals": (size, 2), "shapes": (shapes,),
+    }  # fmt: skip
+    for name, shape in wanted.items():
+        if name not in arrays:
+            raise FileError(folder, f"the result cannot be read: its arrays lack '{name}'")
+        if arrays[name].shape != shape:
+            raise FileError(folder, f"the result cannot be read: '{name}' has the shape {arrays[name].shape}, not {shape}")
+    said = [entry["name"] for entry in document["parameters"]]
+    if said != list(base.layout.names):
+        raise FileError(folder, "the result cannot be read: its parameters are not those of the robot card beside it")
+    grouped = [entry["name"] for entry in document["base"]]
+    if grouped != list(base.names):
+        raise FileError(folder, "the result cannot be read: its base parameters are not those of the robot card beside it")
+    for name, entries in (("beta", document["base"]), ("chi", document["parameters"])):
+        printed = np.array([math.nan if entry["value"] is None else entry["value"] for entry in entries])
+        if not np.allclose(arrays[name], printed, rtol=1e-9, atol=1e-300, equal_nan=True):
+            raise FileError(folder, f"the result cannot be read: the values of '{name}' are not those that result.json states")

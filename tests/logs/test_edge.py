@@ -1,0 +1,46 @@
+"""The edge of a motion: against spectra whose crossing with the noise floor is known in closed form."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from inertica.logs.edge import ABOVE, lowest_edge, noise_edge
+from inertica.logs.log import Log
+
+RATE, SIGMA = 500.0, 1e-4
+
+
+def coloured(rng: np.random.Generator, samples: int, corner: float, power: float) -> np.ndarray:
+    """Gaussian noise of the one-sided density 1e-2 / (1 + (f / corner)^power)."""
+    f = np.fft.rfftfreq(samples, 1.0 / RATE)
+    shape = np.sqrt(1e-2 / (1.0 + (f / corner) ** power) * RATE / 2.0)
+    return np.fft.irfft(np.fft.rfft(rng.standard_normal(samples)) * shape, samples)
+
+
+@pytest.mark.parametrize("corner", [0.5, 2.0])
+def test_edge_is_where_the_spectrum_meets_four_times_the_floor(corner: float) -> None:
+    rng = np.random.default_rng(3)
+    q = np.column_stack([coloured(rng, 30_000, corner, 8.0)]) + SIGMA * rng.standard_normal((30_000, 1))
+    floor = 2.0 * SIGMA**2 / RATE
+    expected = corner * (1e-2 / (ABOVE * floor)) ** (1.0 / 8.0)
+    # the spectrum of motion alone meets 3 floors where the sum meets 4; smoothing over +-10 % of f moves it a little
+    expected *= (ABOVE / (ABOVE - 1.0)) ** (1.0 / 8.0)
+    assert noise_edge(q, 1.0 / RATE) == pytest.approx(expected, rel=0.08)
+    assert noise_edge(q, 1.0 / RATE, np.array([SIGMA])) == pytest.approx(expected, rel=0.08)
+
+
+def test_joints_at_rest_have_no_edge_and_do_not_decide() -> None:
+    rng = np.random.default_rng(4)
+    t = np.arange(5000) / RATE
+    moving = coloured(rng, 5000, 1.0, 8.0) + SIGMA * rng.standard_normal(5000)
+    q = np.column_stack([moving, SIGMA * rng.standard_normal(5000), np.zeros(5000)])
+    edges = noise_edge(q, 1.0 / RATE)
+    assert edges[0] > 4.0 and edges[2] == 0.0
+    log = Log.from_arrays(t, {"q": q[:, [0, 2]], "tau": np.zeros((5000, 2))})
+    assert lowest_edge([log]) == pytest.approx(edges[0])
+
+
+def test_a_log_without_motion_has_the_edge_zero() -> None:
+    log = Log.from_arrays(np.arange(1000) / RATE, {"q": np.ones((1000, 2)), "tau": np.zeros((1000, 2))})
+    assert lowest_edge([log]) == 0.0

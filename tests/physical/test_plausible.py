@@ -1,0 +1,63 @@
+"""Masses and centres of mass beside the model's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import inertica as ia
+from inertica.physical.plausible import mass_summary
+from inertica.robot import inertia
+from inertica.robot.layout import Parameters
+
+
+def changed(prior: Parameters, link: int, mass: float = 1.0, shift: float = 0.0) -> Parameters:
+    """The same robot with one link heavier by a factor, and its centre of mass elsewhere."""
+    body = inertia.to_com(prior.link(link))
+    values = np.array(prior.values)
+    values[prior.layout.link(link)] = inertia.from_com(
+        mass * body.mass, body.com + np.array([shift, 0.0, 0.0]), mass * body.inertia
+    )
+    return prior.with_values(values, "identified")
+
+
+def test_the_model_itself_is_plausible() -> None:
+    prior = ia.load("tx40").prior
+    found = mass_summary(prior, prior)
+    assert found.warnings == () and found.total == found.prior_total
+    assert "by a factor 1)" in found.sentence and found.document()["links"][0]["ratio"] == 1.0
+
+
+def test_a_mass_that_is_far_off_is_named_with_what_settles_it() -> None:
+    prior = ia.load("tx40").prior
+    (said,) = mass_summary(changed(prior, 4, 5.0), prior).warnings[:1]
+    assert said.startswith("link 5 comes out at") and "links: {5: {mass:" in said
+
+
+def test_data_that_exclude_the_models_mass_say_so() -> None:
+    prior = ia.load("tx40").prior
+    heavy = changed(prior, 4, 5.0)
+    intervals = np.column_stack([0.9 * heavy.values, 1.1 * heavy.values])
+    (said, *_) = mass_summary(heavy, prior, intervals).warnings
+    assert "the data exclude the model's" in said
+
+
+def test_total_mass_and_centres_far_away_are_named() -> None:
+    prior = ia.load("tx40").prior
+    twice = prior.with_values(2.0 * prior.values, "identified")
+    assert any("weigh the arm" in w for w in mass_summary(twice, prior).warnings)
+    (said,) = mass_summary(changed(prior, 2, 1.0, 1.5), prior).warnings
+    assert "centre of mass of link 3 is 1.5 m from the model's" in said
+
+
+def test_centres_outside_the_links_shape_are_named(tmp_path) -> None:
+    path = tmp_path / "one.urdf"
+    path.write_text(
+        '<robot name="one"><link name="base"/><link name="arm"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>'
+        '<inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial><collision><origin xyz="0.2 0 0"/>'
+        '<geometry><box size="0.5 0.1 0.1"/></geometry></collision></link><joint name="j" type="revolute"><parent link="base"/>'
+        '<child link="arm"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>'
+    )
+    description = ia.load(str(path))
+    assert mass_summary(description.prior, description.prior, source=description.source).warnings == ()
+    (said,) = mass_summary(changed(description.prior, 0, 1.0, 0.5), description.prior, source=description.source).warnings
+    assert "0.25 m outside the link's shape" in said

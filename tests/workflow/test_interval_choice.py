@@ -1,0 +1,123 @@
+"""Intervals that hold: a known bias is removed, noise is left alone, and what is unknown widens."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from inertica.estimators.intervals import standard_intervals
+from inertica.estimators.observe import Stacked
+from inertica.robot.layout import Parameters
+from inertica.workflow.interval_choice import assessed, neighbour_fits, stated_uncertainty
+from inertica.workflow.self_application import Replica, Replicas, replicas
+from workflow.fitted import Fitted
+
+Array = NDArray[np.float64]
+
+
+@pytest.fixture(scope="module")
+def fitted() -> Fitted:
+    return Fitted()
+
+
+def made_up(fitted: Fitted, betas: Array) -> Replicas:
+    """Replicas that found these base parameters."""
+    return Replicas(tuple(Replica(fitted.problem, replace(fitted.estimate, beta=beta)) for beta in betas))
+
+
+def test_a_known_bias_is_removed(fitted: Fitted) -> None:
+    """Estimate = truth + bias, and replicas show the bias with little noise: what is left is the noise of their mean."""
+    rng = np.random.default_rng(0)
+    truth, s = fitted.problem.base.beta(fitted.truth.values), fitted.estimate.std
+    bias = 5.0 * s * rng.choice([-1.0, 1.0], len(s))
+    biased = replace(fitted.estimate, beta=truth + bias)
+    shown = truth + 2.0 * bias + 0.2 * s * rng.standard_normal((4, len(s)))
+    found = stated_uncertainty(biased, fitted.problem, fitted.method, replicated=made_up(fitted, shown))
+    left = np.abs(found.estimate.beta - truth)
+    assert np.all(left < 0.5 * s) and np.all(left < 1.96 * found.estimate.std)
+    assert np.all(found.estimate.std > 2.5 * s)  # half the correction is distrusted
+    assert "taken out" in found.choice.sentence
+
+
+def test_noise_of_the_replicas_is_left_alone(fitted: Fitted) -> None:
+    """Replicas without bias but as noisy as the estimate: less than half of the spurious correction's energy remains."""
+    rng = np.random.default_rng(1)
+    s = fitted.estimate.std
+    applied, seen = 0.0, 0.0
+    for _ in range(20):
+        noisy = fitted.estimate.beta + s * rng.standard_normal((4, len(s)))
+        found = stated_uncertainty(fitted.estimate, fitted.problem, fitted.method, replicated=made_up(fitted, noisy))
+        mean = noisy.mean(axis=0) - fitted.estimate.beta
+        assert np.all(np.abs(found.correction) <= np.abs(mean))
+        applied, seen = applied + float(np.sum((found.correction / s) ** 2)), seen + float(np.sum((mean / s) ** 2))
+    assert applied < 0.5 * seen
+
+
+def test_silent_replicas_change_nothing(fitted: Fitted) -> None:
+    """They find what was put in."""
+    same = np.tile(fitted.estimate.beta, (4, 1))
+    found = stated_uncertainty(fitted.estimate, fitted.problem, fitted.method, replicated=made_up(fitted, same))
+    plain = stated_uncertainty(fitted.estimate, fitted.problem, fitted.method)
+    np.testing.assert_array_equal(found.estimate.beta, fitted.estimate.beta)
+    np.testing.assert_allclose(found.estimate.std, plain.estimate.std)
+
+
+@pytest.mark.parametrize("name", ["wls", "pc-irls"])
+def test_self_application_removes_the_bias_of_the_pipeline(name: str) -> None:
+    """A noise-free record, whose error is bias alone: most of it goes, and links remain possible."""
+    exact = Fitted(noise=None, name=name)
+    d, truth = exact.description, exact.problem.base.beta(exact.truth.values)
+    chi = exact.estimate.chi
+    if chi is None:
+        chi = exact.problem.base.T.T @ np.linalg.solve(exact.problem.base.T @ exact.problem.base.T.T, exact.estimate.beta)
+    own = Parameters(d.layout, chi, d.prior.shapes, "identified")
+    found = replicas(d, own, [exact.log], exact.recipe, exact.problem, exact.method)
+    stated = stated_uncertainty(exact.estimate, exact.problem, exact.method, replicated=found)
+    s = exact.estimate.std
+    before, after = (np.linalg.norm((e.beta - truth) / s) for e in (exact.estimate, stated.estimate))
+    assert after < 0.3 * before
+    assert np.all(np.abs(stated.estimate.beta - truth) < 1.96 * stated.estimate.std)
+    if stated.estimate.chi is not None:
+        np.testing.assert_allclose(exact.problem.base.beta(stated.estimate.chi), stated.estimate.beta, rtol=1e-9, atol=1e-12)
+        assert not Parameters(d.layout, stated.estimate.chi, d.prior.shapes, "corrected").inconsistent_links()
+        ends = standard_intervals(stated.estimate, exact.problem, d.prior)
+        assert np.mean((ends[:, 0] <= exact.truth.values) & (exact.truth.values <= ends[:, 1])) > 0.97
+
+
+@pytest.mark.parametrize("name", ["pc-wls", "pc-irls"])
+def test_evidence_solved_again_is_the_estimate(name: str) -> None:
+    """So that a correction of zero changes nothing."""
+    fitted = Fitted(name=name)
+    evidence, chi = fitted.estimate.evidence, fitted.estimate.chi
+    assert evidence is not None and evidence.strategy is not None and chi is not None
+    again = evidence.strategy(Stacked(evidence.R, evidence.z, evidence.rest), fitted.problem)
+    assert np.all(np.abs(again.beta - fitted.estimate.beta) < 0.02 * fitted.estimate.std)
+    beta, covariance = evidence.least_squares(fitted.estimate.beta)
+    widened = replace(evidence, stated=4.0 * covariance)
+    R, z = widened.whitened()
+    np.testing.assert_allclose(np.linalg.inv(R.T @ R), 4.0 * covariance, rtol=1e-6, atol=1e-9 * np.abs(covariance).max())
+    np.testing.assert_allclose(np.linalg.solve(R, z), beta, rtol=1e-6, atol=1e-9)
+
+
+def test_an_unknown_loop_widens_by_neighbouring_cutoffs(fitted: Fitted) -> None:
+    unknown = replace(fitted.description, loop=None)
+    words = (unknown, fitted.truth, fitted.estimate, [fitted.log], fitted.recipe, fitted.problem, fitted.method)
+    stated, found = assessed(*words)
+    quick, _ = assessed(*words, quick=True)
+    assert not found.runs and not stated.correction.any()
+    np.testing.assert_array_equal(stated.estimate.beta, fitted.estimate.beta)
+    near = neighbour_fits([fitted.log], fitted.recipe, fitted.problem, fitted.method)
+    change = np.max(np.abs(np.array(near) - fitted.estimate.beta), axis=0)
+    np.testing.assert_allclose(stated.estimate.std**2, quick.estimate.std**2 + change**2, rtol=1e-6)
+    assert "loop is not known" in stated.choice.sentence and "hold no bias" in quick.choice.sentence
+
+
+def test_other_models_widen_what_they_share(fitted: Fitted) -> None:
+    s, beta = fitted.estimate.std, fitted.estimate.beta
+    other = beta + 3.0 * s
+    other[0] = np.nan  # the other model has no such parameter
+    plain = stated_uncertainty(fitted.estimate, fitted.problem, fitted.method)
+    stated = stated_uncertainty(fitted.estimate, fitted.problem, fitted.method, alternatives=[other, beta - s])
+    expected = np.sqrt(plain.estimate.std**2 + np.r_[s[0], 3.0 * s[1:]] ** 2)
+    np.testing.assert_allclose(stated.estimate.std, expected)
