@@ -195,10 +195,8 @@ class Referee:
         h = fault.undone_by
         if h is None:
             return True
-        if h.gravity is not None:
-            after = self._missed(h, self.rows)
-        else:
-            after = self._missed(AS_RECORDED, self.rows.under(inverse(h)))
+        turned = h.gravity is not None
+        after = self._missed(h, self.rows) if turned else self._missed(AS_RECORDED, self.rows.under(inverse(h)))
         return bool(np.any(after + COMPARED > CANNOT_TELL * (self.before + COMPARED)))
 
     def _missed(self, h: Hypothesis, rows: Rows) -> np.ndarray:
@@ -235,7 +233,7 @@ def matches(case: Case, fault: Fault, text: str) -> bool:
         k = int(np.argmax(np.abs(true)))
         return f"gravity along {'+' if true[k] > 0 else '-'}{'xyz'[k]} " in text
     assert fault.undone_by is not None
-    return text == fault.undone_by.text or ("reads" in text and "180" in text and text == fault.undone_by.text)
+    return text == fault.undone_by.text
 
 
 def main() -> int:

@@ -25,6 +25,9 @@ SIDEWAYS, HANGING = "sideways", "hanging"
 GAINS = (0.001, 0.01, 0.1, 10.0, 100.0, 1000.0)
 """Factors of one joint's torque that are tried: units, and gears that were forgotten or counted twice."""
 
+GAIN_PRICE = 20.0
+"""What any factor of any single joint has to be better by, besides: weak joints take most factors."""
+
 UNITS = {0.001: "mN m instead of N m", 1000.0: "kN m instead of N m"}
 """Factors that bring a torque to N m -> what it was recorded in."""
 
@@ -44,6 +47,7 @@ class Hypothesis:
         gain: (n,) factors of the torques after that.
         gravity: free fall in the base frame; None for the model's.
         advice: what to do about it.
+        price: added to its score, since it is the less likely the more of its kind there are.
     """
 
     kind: str
@@ -56,6 +60,7 @@ class Hypothesis:
     gain: tuple[float, ...] | None = None
     gravity: Vector | None = None
     advice: str = ""
+    price: float = 0.0
 
     def position(self, q: Array) -> Array:
         """Positions (N, n) as they would be without the fault."""
@@ -161,7 +166,7 @@ def _units(robot: Robot) -> Iterator[Hypothesis]:
         for factor in GAINS:
             yield Hypothesis(
                 "units", f"the torque of joint {j + 1} is {_times(factor)}", (j,), gain=_one(n, j, factor),
-                advice=f"check unit, gear ratio and torque constant of joint {j + 1}",
+                advice=f"check unit, gear ratio and torque constant of joint {j + 1}", price=GAIN_PRICE,
             )  # fmt: skip
 
 

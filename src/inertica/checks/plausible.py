@@ -36,7 +36,7 @@ Observation = tuple[list[int], Array]
 FLOOR = 0.03
 """Relative residual below which a joint counts as explained."""
 
-ACCURACY = 0.005
+ACCURACY = 0.01
 """Part of the largest weight that a joint holds: no sensor and no model of a smaller joint is held to more."""
 
 MOST_ROWS = 50.0
@@ -152,15 +152,17 @@ class Judge:
         rows = self.rows.under(h)
         W = self._observe(rows, h)
         gain = np.ones(self.engine.n) if h.gain is None else np.abs(h.gain)
-        return self._solved(W, rows.tau, gain)
+        fit = self._solved(W, rows.tau, gain)
+        return replace(fit, score=fit.score + h.price)
 
-    def likeness(self, fit: Fit, badly: float) -> Likeness:
-        """The fitted links beside the model's, as recorded; `badly` is the residual above which a joint counts as missed."""
-        W = self._observe(self.rows, AS_RECORDED)
+    def likeness(self, fit: Fit, h: Hypothesis, badly: float) -> Likeness:
+        """The fitted links beside the model's; `badly` is the residual above which a joint counts as missed."""
+        rows = self.rows.under(h)
+        W = self._observe(rows, h)
         model, found = self._link_torque(W, self.prior.values), self._link_torque(W, fit.chi)
         sizes = float(np.linalg.norm(model)), float(np.linalg.norm(found))
-        size = np.linalg.norm(self.rows.tau, axis=0)
-        error = self.rows.tau - np.column_stack([X @ fit.chi[own] for own, X in W])
+        size = np.linalg.norm(rows.tau, axis=0)
+        error = rows.tau - np.column_stack([X @ fit.chi[own] for own, X in W])
         missed = [j for j in range(self.engine.n) if fit.residual[j] > badly and size[j] > 0.05 * size.max()]
         distance = float(np.linalg.norm(model - found)) / max(*sizes, 1e-300)
         return Likeness(distance, sizes[1] / max(sizes[0], 1e-300), tuple(j for j in missed if _structured(error[:, j])))

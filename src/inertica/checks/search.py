@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertica.checks.hypotheses import KINDS, Hypothesis, hypotheses
+from inertica.checks.hypotheses import AS_RECORDED, KINDS, Hypothesis, hypotheses
 from inertica.checks.plausible import Fit, Judge
 from inertica.logs.findings import Finding, joint_list
 
-CLEAR = 40.0
+CLEAR = 20.0
 """Difference of scores beyond which a hypothesis counts as better or worse; twice a log probability, were the model exact.  Records
-of real robots without fault reach 31."""
+of real robots without fault reach 10."""
 
-ALIKE = 15.0
+ALIKE = 10.0
 """Hypotheses whose scores differ by less are named together."""
 
 MOVES = 0.02
@@ -68,7 +68,7 @@ class Searched:
     @property
     def untold(self) -> tuple[Hypothesis, ...]:
         """Hypotheses that fit about as well as the log as recorded."""
-        return tuple(h for h, f in self.tried if f.score < self.as_recorded.score + ALIKE)
+        return tuple(h for h, f in self.tried if f.score - h.price < self.as_recorded.score + ALIKE)
 
 
 def search(judge: Judge) -> Searched:
@@ -85,11 +85,18 @@ def findings(judge: Judge) -> list[Finding]:
     searched = search(judge)
     fault = searched.fault
     if fault is not None:
-        found = [_named(searched, *fault)]
-        return found + [_waiting(kind, found[0]) for kind in KINDS if kind != fault[0].kind]
+        mended = _same_robot(judge, *fault)
+        if mended.verdict == "problem":  # better, but no good either
+            return [mended, *(_waiting(kind, mended) for kind in KINDS)]
+        found = _named(searched, *fault)
+        return [found, *(_waiting(kind, found) for kind in KINDS if kind != found.name)]
     torque = np.linalg.norm(judge.rows.tau, axis=0)
     silent = [j for j in range(judge.engine.n) if np.ptp(judge.rows.q[:, j]) <= MOVES or torque[j] == 0.0]
-    return [*(_untold(kind, searched, silent) for kind in KINDS), _lean(judge), _same_robot(judge, searched.as_recorded)]
+    return [
+        *(_untold(kind, searched, silent) for kind in KINDS),
+        _lean(judge),
+        _same_robot(judge, AS_RECORDED, searched.as_recorded),
+    ]
 
 
 def _named(searched: Searched, h: Hypothesis, fit: Fit) -> Finding:
@@ -113,7 +120,7 @@ def _named(searched: Searched, h: Hypothesis, fit: Fit) -> Finding:
 
 
 def _waiting(kind: str, fault: Finding) -> Finding:
-    return Finding(kind, "not testable", f"not testable before {fault.name} are mended", numbers={"untold": []})
+    return Finding(kind, "not testable", f"not testable before the finding about {fault.name} is settled", numbers={"untold": []})
 
 
 def _untold(kind: str, searched: Searched, silent: Sequence[int]) -> Finding:
@@ -149,14 +156,14 @@ def _lean(judge: Judge) -> Finding:
     return Finding("lean", "not testable", text)
 
 
-def _same_robot(judge: Judge, fit: Fit) -> Finding:
-    """Whether the links' torque has anything of the model's."""
+def _same_robot(judge: Judge, h: Hypothesis, fit: Fit) -> Finding:
+    """Whether the links' torque has anything of the model's, with the fault undone that explains the log best."""
     numbers: dict[str, object] = {"residual": fit.overall, "per_joint": fit.residual}
     left = f"a fit near the model leaves {_percent(fit.overall)} % of the torque, joint by joint {_list(fit)} %"
     if not judge.knows_links:
         text = f"{left}; not testable further, since the model has no masses to hold the torque against"
         return Finding("same robot", "not testable", text, numbers=numbers)
-    like = judge.likeness(fit, MISSED)
+    like = judge.likeness(fit, h, MISSED)
     lost = [j for j in like.structured if fit.residual[j] > LOST]
     size_off = not 1.0 / OTHER_SIZE < like.scale < OTHER_SIZE
     numbers |= {"distance": like.distance, "scale": like.scale, "missed": [j + 1 for j in like.structured]}
@@ -164,9 +171,8 @@ def _same_robot(judge: Judge, fit: Fit) -> Finding:
     said = f"the links' torque differs from the model's by {_percent(like.distance)} % (size {like.scale:.2g} times the model's)"
     expected = f"below {100 * USUAL:.0f} % is usual for a log of this robot"
     if strange:
-        why = f"; {joint_list(list(like.structured))} {'is' if len(like.structured) == 1 else 'are'} not explained" * bool(
-            like.structured
-        )
+        missed = list(like.structured)
+        why = f"; {joint_list(missed)} {'is' if len(missed) == 1 else 'are'} not explained" if missed else ""
         text = f"is it a log of the same robot? {said}, {expected}; {left}{why}"
         advice = (
             "compare the model with the robot: type, lengths, masses, tool; no single swap, sign, zero or unit explains the log"

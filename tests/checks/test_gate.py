@@ -1,0 +1,146 @@
+"""`checked`: faults put into simulated logs are named; what cannot be told is not called fine; logs without fault are let through."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inertica.checks.gate import CheckError, admitted, checked
+from inertica.checks.hypotheses import AS_RECORDED, hypotheses
+from inertica.checks.plausible import Judge, Rows, with_friction
+from inertica.dynamics.engine import Engine
+from inertica.identifiability.base import base_model
+from inertica.logs.findings import Finding, Quality
+from inertica.logs.log import Log
+from inertica.logs.plainfit import observed
+from inertica.robot.description import Description
+from inertica.robot.load import load
+from inertica.workflow.identify import identify
+from logs.simulated import changed, clean
+
+TX40 = load("tx40")
+BASE = base_model(TX40.layout)
+
+
+def heavier(factor: float) -> Description:
+    """The same robot with all links off by a factor."""
+    values = TX40.prior.values.copy()
+    for _, where in TX40.layout.bodies:
+        values[where] *= factor
+    return replace(TX40, prior=TX40.prior.with_values(values))
+
+
+def report(log: Log, robot: Description = TX40) -> Quality:
+    return checked(robot, [log], quick=True, base=BASE)
+
+
+def fault(log: Log, robot: Description = TX40) -> Finding:
+    """The one problem of a log."""
+    (found,) = report(log, robot).problems
+    return found
+
+
+def columns(values: np.ndarray, *order: int) -> np.ndarray:
+    return values[:, [j - 1 for j in order]]
+
+
+def flipped(values: np.ndarray, joint: int) -> np.ndarray:
+    return values * np.where(np.arange(values.shape[1]) == joint - 1, -1.0, 1.0)
+
+
+@pytest.mark.parametrize("robot", [TX40, heavier(1.6)])
+def test_a_log_without_fault_is_let_through_and_what_it_cannot_tell_is_said(robot: Description) -> None:
+    quality = report(clean(0), robot)
+    assert quality.verdict == "fine" and not quality.problems
+    zeros = quality.of("encoder zeros")[0]
+    # the first axis is vertical: no zero of it changes any torque
+    assert zeros.verdict == "not testable" and 1 in zeros.numbers["joints"] and 2 not in zeros.numbers["joints"]
+    assert quality.of("mount")[0].verdict == "fine" and quality.of("lean")[0].verdict == "not testable"
+    assert quality.of("same robot")[0].verdict == "fine"
+
+
+@pytest.mark.parametrize("joint", [1, 2, 5])
+def test_a_torque_of_the_wrong_sign_is_named_even_with_wrong_masses(joint: int) -> None:
+    wrong = changed(clean(0), tau=flipped(clean(0).tau, joint))
+    for robot in (TX40, heavier(1.6)):
+        found = fault(wrong, robot)
+        assert found.numbers["fault"] == f"the torque of joint {joint} counts the other way round", found.text
+        assert found.numbers["residual_mended"] < found.numbers["residual"]
+
+
+@pytest.mark.parametrize("joint", [2, 3])
+def test_the_right_joint_is_blamed_for_a_position_of_the_wrong_sign(joint: int) -> None:
+    found = fault(changed(clean(0), q=flipped(clean(0).q, joint)))
+    assert found.name == "joint signs" and found.numbers["joints"] == [joint] and "the position of" in found.text
+
+
+def test_swapped_columns_are_told_apart() -> None:
+    log, order = clean(0), (1, 2, 4, 3, 5, 6)
+    both = fault(changed(log, q=columns(log.q, *order), tau=columns(log.tau, *order)))
+    assert both.numbers["fault"] == "columns 3 and 4 are swapped, positions and torques alike"
+    torques = fault(changed(log, tau=columns(log.tau, *order)))
+    assert torques.numbers["fault"] == "torque columns 3 and 4 are swapped" and " -> " in torques.text
+    assert torques.name == "joint order" and torques.numbers["joints"] == [3, 4]
+
+
+def test_an_encoder_zero_is_named() -> None:
+    q = clean(0).q + np.where(np.arange(6) == 1, np.pi / 2, 0.0)
+    found = fault(changed(clean(0), q=q))
+    assert found.name == "encoder zeros" and "joint 2 reads 90 degrees too high" in found.text
+
+
+def test_units_are_named_and_millinewtons_are_no_saturation() -> None:
+    log = clean(0)
+    small = report(changed(log, tau=1e3 * log.tau))
+    assert [f.name for f in small.problems] == ["units"] and "mN m" in small.problems[0].text
+    assert small.worst("saturation") != "problem" and "no saturation" in small.of("saturation")[0].advice
+    assert "degrees" in fault(changed(log, q=np.rad2deg(log.q))).text
+    single = fault(changed(log, tau=log.tau * np.array([1.0, 1e3, 1.0, 1.0, 1.0, 1.0])))
+    assert single.numbers["fault"] == "the torque of joint 2 is 1000 times too large"
+
+
+def test_a_robot_mounted_sideways_is_named() -> None:
+    layout = replace(TX40.layout, robot=TX40.robot.with_gravity((0.0, 9.81, 0.0)))
+    upright_model = replace(TX40, robot=layout.robot, layout=layout, prior=TX40.prior.on(layout))
+    found = next(f for f in checked(upright_model, [clean(0)], quick=True).problems)
+    assert found.name == "mount" and "gravity along -z" in found.text and "gravity: [0, 0, -9.81]" in found.advice
+
+
+def test_torques_of_another_motion_are_not_those_of_this_robot() -> None:
+    found = fault(changed(clean(0), tau=clean(1).tau))
+    assert found.name == "same robot" and "is it a log of the same robot?" in found.text and "usual" in found.text
+
+
+def test_a_model_without_masses_can_tell_less_and_says_so() -> None:
+    empty = replace(TX40, prior=TX40.prior.with_values(np.zeros(TX40.layout.size)))
+    quality = report(clean(0), empty)
+    assert not quality.problems and quality.of("same robot")[0].verdict == "not testable"
+    units = quality.of("units")[0]
+    assert units.verdict == "not testable" and any("mN m" in text for text in units.numbers["untold"])
+
+
+def test_identify_stops_at_a_problem_unless_forced() -> None:
+    wrong = changed(clean(0), tau=flipped(clean(0).tau, 2))
+    with pytest.raises(CheckError, match=r"the torque of joint 2 counts the other way round.*--force"):
+        identify(TX40, [wrong], method="ols", cutoff=10.0, delay=0.0)
+    assert admitted(TX40, [wrong], force=True, base=BASE).problems
+    result = identify(TX40, [wrong], method="ols", cutoff=10.0, delay=0.0, force=True)
+    assert result.check["verdict"] == "problem" and any("joint 2" in w for w in result.warnings)
+    assert result.document()["check"]["findings"]
+
+
+def test_hypotheses_undo_what_they_say() -> None:
+    """With the fault in and undone again the rows are the same; so is the score."""
+    o = observed(Engine(TX40.layout), clean(0), BASE, TX40.prior, 6.0)
+    free = with_friction(TX40)
+    judge = Judge(Engine(free.layout), free.prior, Rows.of([o]))
+    best = judge.fit(AS_RECORDED).score
+    rng = np.random.default_rng(0)
+    listed = [h for h in hypotheses(TX40.robot, np.ones(6, bool)) if h.gravity is None and h.zero is None and h.gain is None]
+    for h in rng.permutation(np.array(listed, object))[:6]:
+        twice = judge.rows.under(h).under(h) if h.turn is None or abs(h.turn[0]) == 1.0 else judge.rows
+        np.testing.assert_array_equal(twice.q, judge.rows.q)
+        np.testing.assert_array_equal(twice.tau, judge.rows.tau)
+        assert judge.fit(h).score > best - 5.0
