@@ -32,8 +32,10 @@ from inertica.workflow.choice import Choice, Say
 
 Array = NDArray[np.float64]
 
-SIGNIFICANT = 3.3
-"""Standard deviations by which a piece must differ from zero, serial correlation accounted for."""
+SIGNIFICANT, SATURATES = 3.3, 4.5
+"""Standard deviations by which a piece must differ from zero, serial correlation accounted for; a saturating one by more, since
+together with Coulomb friction it can take almost any form.
+"""
 
 WORTHWHILE = 0.02
 """Share of a joint's squared error that a piece must explain."""
@@ -143,8 +145,9 @@ class FrictionSearch:
             groups.setdefault(self._words(j, chosen), []).append(str(j + 1))
         value = "; ".join(f"joint{'s' if len(js) > 1 else ''} {', '.join(js)}: {name}" for name, js in groups.items())
         sentence = (
-            f"{value}; offset, Stribeck, saturating and load-dependent friction were tried on every joint and kept where they brake, "
-            f"differ from zero by {SIGNIFICANT:g} standard deviations and explain {100 * WORTHWHILE:g} % of the joint's error"
+            f"{value}; offset, Stribeck, load-dependent (and saturating) friction were tried on every joint and kept where they "
+            f"brake, differ from zero by {SIGNIFICANT:g} ({SATURATES:g}) standard deviations and explain {100 * WORTHWHILE:g} % of the "
+            "joint's error"
             f"{self._refused(chosen)}"
         )
         scores = {f"joint {p.joint + 1}: {self._name(p)}": gain.share for p, gain in self.tested.items()}
@@ -207,7 +210,8 @@ class FrictionSearch:
             self.tested[self.pieces[best]] = gain
             trial = [*chosen, best]
             confirmed = self.pieces[best].kind not in SHAPED or self._confirmed(chosen, best)
-            if abs(gain.z) <= SIGNIFICANT or not confirmed or self._drives(trial, self.pieces[best].joint):
+            enough = SATURATES if self.pieces[best].kind == SATURATING else SIGNIFICANT
+            if abs(gain.z) <= enough or not confirmed or self._drives(trial, self.pieces[best].joint):
                 refused |= {k for k in candidates if self._alike(self.pieces[k], self.pieces[best])}
                 continue
             count[self.pieces[best].joint] += 1
