@@ -105,6 +105,8 @@ def test_a_robot_mounted_sideways_is_named() -> None:
     layout = replace(TX40.layout, robot=TX40.robot.with_gravity((0.0, 9.81, 0.0)))
     upright_model = replace(TX40, robot=layout.robot, layout=layout, prior=TX40.prior.on(layout))
     found = next(f for f in checked(upright_model, [clean(0)], quick=True).problems)
+    free = checked(replace(upright_model, gravity_stated=False), [clean(0)], quick=True)
+    assert not free.problems and free.worst("mount") == "warning"  # identify finds it by itself
     assert found.name == "mount" and "gravity along -z" in found.text and "gravity: [0, 0, -9.81]" in found.advice
 
 

@@ -42,7 +42,7 @@ def checked(description: Description, logs: Sequence[Log], *, quick: bool = Fals
             found += [f for f in looked.findings if f.log == name]
             if name in looked.seen:
                 judge = Judge(engine, free.prior, Rows.of([looked.seen[name]]))
-                found += [replace(f, log=name) for f in findings(judge)]
+                found += [replace(f, log=name) for f in findings(judge, mount_given=description.gravity_given)]
         found += [f for f in looked.findings if not f.log]
     return Report(description.name, looked.names, tuple(found))
 

@@ -7,7 +7,7 @@ beside it, and those that fit as well as a log without fault are *not testable* 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -80,8 +80,13 @@ def search(judge: Judge) -> Searched:
     return Searched(judge.fit(), tuple((listed[i], fits[i]) for i in order))
 
 
-def findings(judge: Judge) -> list[Finding]:
-    """What a log says about its own columns, one finding for each kind of fault, and whether it is of this robot."""
+def findings(judge: Judge, *, mount_given: bool = True) -> list[Finding]:
+    """What a log says about its own columns, one finding for each kind of fault, and whether it is of this robot.
+
+    Args:
+        judge: the rows and the model.
+        mount_given: whether the direction of gravity is stated; when not, `identify` finds it, and another one is a warning only.
+    """
     searched = search(judge)
     fault = searched.fault
     if fault is not None:
@@ -89,6 +94,8 @@ def findings(judge: Judge) -> list[Finding]:
         if mended.verdict == "problem":  # better, but no good either
             return [mended, *(_waiting(kind, mended) for kind in KINDS)]
         found = _named(searched, *fault)
+        if found.name == "mount" and not mount_given:
+            found = replace(found, verdict="warning", advice=f"identify finds the direction by itself; to fix it, {found.advice}")
         return [found, *(_waiting(kind, found) for kind in KINDS if kind != found.name)]
     torque = np.linalg.norm(judge.rows.tau, axis=0)
     silent = [j for j in range(judge.engine.n) if np.ptp(judge.rows.q[:, j]) <= MOVES or torque[j] == 0.0]

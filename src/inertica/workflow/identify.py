@@ -187,6 +187,10 @@ class _Identification:
         """What the check says of the logs; it raises where that forbids a fit."""
         self.say("check: is the log what it says it is")
         assumed = assumed_friction(self._with_fixed_friction())
+        if isinstance(wanted := self.settings.gravity, tuple):
+            assumed = replace(assumed.with_gravity(wanted), gravity_stated=True)
+        elif wanted == "auto":
+            assumed = replace(assumed, gravity_stated=False)
         base = None if self.torque_only else self._base(assumed)
         report = admitted(assumed, self.logs, force=self.settings.force, base=base)
         self.warnings += [f"check, {f.name}: {f.text}" for f in report.problems]
