@@ -146,8 +146,8 @@ class FrictionSearch:
         value = "; ".join(f"joint{'s' if len(js) > 1 else ''} {', '.join(js)}: {name}" for name, js in groups.items())
         sentence = (
             f"{value}; offset, Stribeck, load-dependent (and saturating) friction were tried on every joint and kept where they "
-            f"brake, differ from zero by {SIGNIFICANT:g} ({SATURATES:g}) standard deviations and explain {100 * WORTHWHILE:g} % of the "
-            "joint's error"
+            f"brake, differ from zero by {SIGNIFICANT:g} ({SATURATES:g}) standard deviations and explain {100 * WORTHWHILE:g} % of "
+            "the joint's error"
             f"{self._refused(chosen)}"
         )
         scores = {f"joint {p.joint + 1}: {self._name(p)}": gain.share for p, gain in self.tested.items()}
