@@ -208,5 +208,6 @@ def test_kuka_is_poorly_excited(real_data: Path, tmp_path: Path) -> None:
     assert words and set(words) <= names
     # a fit looks perfect on these records all the same
     assert one(quality, "residual").numbers["all"] < 0.03
-    assert one(quality, "parameters").numbers["not_determined"] > 20
+    counts = one(quality, "parameters").numbers
+    assert counts["weak"] + counts["not_determined"] > 20
     assert quality.worst("delay") == "fine"

@@ -75,9 +75,14 @@ def test_what_others_found_enters():
     said = judged((0.5, 0.05), (10.0, 1.0), lack_of_fit=fit)
     assert said.level == DOUBTFUL and said.next == "warm the robot up"
     assert judged((0.5, 0.05), (10.0, 1.0), check={"findings": []}, lack_of_fit={"findings": []}).level == GOOD
-    possible = replace(pair.identified(), parameters=pair.identified().description.prior)
-    heavy = verdict(possible, ["link 2 weighs 12 times what the model says; weigh the arm"])
-    assert heavy.level == DOUBTFUL and "weigh the arm" in heavy.next
+    prior = pair.identified().description.prior
+    body = prior.layout.link(1)
+    values = np.array(prior.values)
+    values[body] *= 12.0  # a body of the same shape, twelve times as dense
+    heavy = verdict(
+        replace(pair.identified(), parameters=prior.with_values(values), intervals=np.tile([-99.0, 99.0], (len(values), 1)))
+    )
+    assert heavy.level == DOUBTFUL and "link 2 comes out at 12 kg" in heavy.next and "constraints:" in heavy.next
 
 
 def test_impossible_links_are_not_good():

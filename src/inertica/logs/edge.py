@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,7 @@ from inertica.errors import InputError
 from inertica.logs.bandwidth import ENERGY, spectra
 from inertica.logs.filters import Unfiltered
 from inertica.logs.log import Log
+from inertica.logs.motion import Motion
 from inertica.logs.noise import position_noise
 from inertica.logs.prepare import prepare
 from inertica.logs.recipe import Recipe
@@ -61,10 +64,14 @@ def edges_of(log: Log, *, velocity: bool = False) -> Array:
     """(n,) Hz, `noise_edge` of a log's positions, or of its recorded velocities, on a uniform clock."""
     if velocity and log.dq is None:
         raise InputError(f"{log.origin} has no recorded velocity whose noise could be looked at")
-    motion = prepare(
-        log, Recipe(filter=Unfiltered(), velocity="recorded" if velocity else "differences", standstill=None, border=0)
-    )
+    motion = _unfiltered(log, velocity)
     return noise_edge(motion.dq if velocity else motion.q, motion.dt)
+
+
+def _unfiltered(log: Log, velocity: bool = False) -> Motion:
+    """A log on a uniform clock, as it is."""
+    source: Literal["recorded", "differences"] = "recorded" if velocity else "differences"
+    return prepare(log, Recipe(filter=Unfiltered(), velocity=source, standstill=None, border=0))
 
 
 def lowest_edge(logs: list[Log] | tuple[Log, ...], *, velocity: bool = False) -> float:
@@ -87,3 +94,9 @@ def motion_band(q: Array, dt: float, sigma: Array | None = None) -> float:
     total = np.cumsum(np.where(CLEAR * floor < P, P, 0.0), axis=0)
     moving = (total[-1] > 0.0) & (np.ptp(q, axis=0) > 0.0)
     return max((float(f[np.searchsorted(x, ENERGY * x[-1])]) for x in total.T[moving]), default=0.0)
+
+
+def widest_band(logs: list[Log] | tuple[Log, ...]) -> float:
+    """Hz, the widest `motion_band` of the logs."""
+    motions = [_unfiltered(log) for log in logs]
+    return max(motion_band(m.q, m.dt) for m in motions)

@@ -118,17 +118,19 @@ class _Piece:
     Args:
         log: the log.
         reference: what the controller followed, when stated apart from the log.
-        motion: as the common choices prepare it.
+        motion: as the common choices prepare it for predictions.
+        fit: as they prepare it for fits; None for a log that is only predicted.
     """
 
     log: Log
     reference: Trajectory | None
     motion: Motion
+    fit: Motion | None = None
 
     @classmethod
     def of(cls, common: Result, log: Log, k: int, fitted: bool = True) -> _Piece:
         own = common.reference(k) if fitted or "qr" not in log.signals else None
-        return cls(log, own, common.motion(log, own))
+        return cls(log, own, common.motion(log, own), common.motion(log, own, fit=True) if fitted else None)
 
     def seen(self, result: Result) -> Motion:
         return self.motion if "q" in self.log.signals else result.motion(self.log, self.reference)
@@ -147,7 +149,7 @@ class _Data:
         names = list(common.residuals)[1:]
         judged = enumerate(zip(names, others, strict=False), start=len(fitted))
         pieces = tuple(_Piece.of(common, log, k) for k, log in enumerate(fitted))
-        left = None if others else HoldOut.of([piece.motion for piece in pieces])
+        left = None if others else HoldOut.of([piece.fit for piece in pieces if piece.fit is not None])
         return cls(pieces, {name: _Piece.of(common, log, k, fitted=False) for k, (name, log) in judged}, left)
 
 
@@ -155,7 +157,7 @@ def _row(reference: Result, name: str, data: _Data) -> Row:
     description = reference.description
     estimator, start = prepared_method(name, description), time.perf_counter()
     loop = ControlLoop.of(description) if description.loop is not None and Need.LOOP in estimator.needs else None
-    motions = tuple(p.motion for p in data.fitted)
+    motions = tuple(p.fit for p in data.fitted if p.fit is not None)
     given = reference.references[: len(motions)]
     said = stated(description).constraints
     problem = Problem(reference.estimate.base, motions, description.prior, loop, references=given, constraints=said)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from inertica.estimators.base import Problem
 from inertica.identifiability.base import BaseModel, base_model
-from inertica.logs.edge import ABOVE, lowest_edge
+from inertica.logs.edge import ABOVE, lowest_edge, widest_band
 from inertica.logs.filters import Butterworth
 from inertica.logs.log import Log
 from inertica.logs.prepare import prepare
@@ -31,6 +31,9 @@ WIDER = 3.0
 
 WIDEST = 0.35
 """Most of the sampling rate that the cut-off of the positions may be."""
+
+BANDS = 3.0
+"""Bands of the motion that the fit holds at least: torque has harmonics of a motion that is itself narrow."""
 
 REVERSAL = 0.25
 """Periods of the fit's bandwidth around a reversal in which a joint's rows are left out."""
@@ -86,17 +89,18 @@ class FilterSearch:
         sources = self.velocities or (["recorded", "differences"] if recorded else ["differences"])
         self.say("filter: where the motion drowns in noise")
         edge = lowest_edge(tuple(self.logs))
-        fit = self.bandwidth or max((f for f in self.cutoffs if f <= edge), default=self.cutoffs[0])
+        least = BANDS * widest_band(tuple(self.logs))
+        wide = min((f for f in self.cutoffs if f >= least), default=self.cutoffs[-1])
+        fit = self.bandwidth or max([f for f in self.cutoffs if f <= edge] + [wide])
         found = [(self._descend(fit, velocity), velocity) for velocity in sources]
         best = cutoff, velocity = min(found, key=lambda pair: self.score(fit, *pair))
         scores = {f"{c:g} Hz, {v}": s.all for (c, v), s in sorted(self._tried.items())}
         source = "its own record" if velocity == "recorded" else "differences"
         value = f"fit up to {fit:g} Hz, predictions from positions below {cutoff:g} Hz, velocity from {source}"
-        why = (
-            f"{fit:g} Hz was stated"
-            if self.bandwidth
-            else f"{edge:.3g} Hz is where the spectrum of the position falls to {ABOVE:g} times its noise"
-        )
+        why = f"{edge:.3g} Hz is where the spectrum of the position falls to {ABOVE:g} times its noise"
+        if fit > edge:
+            why += f", but the motion reaches up to {least / BANDS:.3g} Hz and its torque to harmonics of that"
+        why = f"{fit:g} Hz was stated" if self.bandwidth else why
         sentence = (
             f"{value}: {why}; rows within {1e3 * REVERSAL / fit:.2g} ms of a joint's reversals are left out; the filter of "
             f"predictions leaves {100 * self.score(fit, *best):.2f} % of the raw torque of data left out, the least of {len(scores)} "

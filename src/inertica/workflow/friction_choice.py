@@ -58,8 +58,11 @@ SLOWEST = {"Stribeck": 0.03, "saturating": 0.06}
 What sticking at reversals leaves after filtering looks like friction that sets in at a hundredth of it.
 """
 
-SPEEDS = 11
-"""Candidates from there to the 95th percentile speed; the best is refined afterwards."""
+FASTEST = {"Stribeck": 0.4, "saturating": 1.0}
+"""And the fastest; friction that falls over the whole range of speeds is not Stribeck's."""
+
+SPEEDS = 9
+"""Candidates between the two; the best is refined afterwards."""
 
 FINER = (0.83, 0.91, 1.1, 1.2)
 """Factors on the best of them that are tried, too."""
@@ -255,7 +258,7 @@ class FrictionSearch:
     def _inside(self, k: int, speed: float) -> bool:
         piece = self.pieces[k]
         part = speed / self.fastest[piece.joint]
-        return bool(SLOWEST[piece.kind] <= part <= 1.0) and self._supported(piece, speed)
+        return bool(SLOWEST[piece.kind] <= part <= FASTEST[piece.kind]) and self._supported(piece, speed)
 
     def _best(self, rest: Sequence[int], among: Sequence[int], otherwise: int) -> int:
         listed = [(explained, k) for k, (a, explained) in zip(among, self.selection.quick(rest, among), strict=True) if a > 0.0]
@@ -312,7 +315,7 @@ class FrictionSearch:
     def _offer_shapes(self) -> None:
         for j in range(self.n):
             for kind in SHAPED:
-                for part in np.geomspace(SLOWEST[kind], 1.0, SPEEDS):
+                for part in np.geomspace(SLOWEST[kind], FASTEST[kind], SPEEDS):
                     piece = Piece(j, kind, float(part * self.fastest[j]))
                     if self._supported(piece, piece.speed):
                         self._offer(piece)

@@ -112,14 +112,16 @@ class Result:
         """What the controller followed in the k-th log, validation logs after the others, when it was stated apart from the logs."""
         return own_reference(self.references, k)
 
-    def motion(self, log: Log, reference: Trajectory | None = None) -> Motion:
-        """A log prepared as the identification logs were; without position, the loop simulated along the reference.
+    def motion(self, log: Log, reference: Trajectory | None = None, *, fit: bool = False) -> Motion:
+        """A log prepared as predictions ask for; without position, the loop simulated along the reference.
 
         Args:
             log: of the same robot.
             reference: what the controller followed; the log's own columns when not given.
+            fit: prepared as the identification logs were for the fit.
         """
-        return moved(self.description, self.estimate, self.recipe.for_prediction, log, reference)
+        recipe = self.recipe if fit else self.recipe.for_prediction
+        return moved(self.description, self.estimate, recipe, log, reference)
 
     def predict(self, log: Log, reference: Trajectory | None = None) -> Array:
         """(M, n) torques at the samples of a log; see `motion`."""

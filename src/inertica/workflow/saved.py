@@ -50,6 +50,8 @@ def write_card(description: Description, folder: Path) -> None:
     if source.path.resolve() != model.resolve():
         shutil.copyfile(source.path, model)
     stated = _stated(description) | {"model": model.name, "name": description.name}
+    if any(description.robot.gravity):  # found or stated; a model file without gravity says so itself
+        stated["gravity"] = list(description.robot.gravity)
     stated.pop("friction", None)
     target = folder / CARD
     target.write_text(_text(stated, description), encoding="utf-8")
