@@ -101,3 +101,25 @@ def test_a_load_law_survives_saving(tmp_path) -> None:
     again = ia.Result.load(result.save(tmp_path / "result"))
     assert [t for t in again.description.layout.terms if isinstance(t, LoadDependent)] == laws
     assert np.allclose(again.predict(simulated("load")), result.predict(simulated("load")), rtol=1e-9, atol=1e-9, equal_nan=True)
+
+
+def test_a_stated_load_law_gets_its_load_from_a_first_fit(tmp_path) -> None:
+    """From the prior when the card is read, from the data when it is fitted."""
+    card = tmp_path / "card.yaml"
+    card.write_text(f"model: {ia.load(ROBOT).source.path}\nfriction: [viscous, coulomb, load]\n")
+    robot = ia.load(str(card))
+    read = [t for t in robot.layout.terms if isinstance(t, LoadDependent)]
+    assert len(read) == 6 and all(t.moments == robot.prior.moments() for t in read)
+    result = ia.identify(robot, [simulated("load")], method="wls", quick=True, delay=-0.0005)
+    found = next(t for t in result.description.layout.terms if isinstance(t, LoadDependent))
+    assert found.moments != robot.prior.moments()
+    low, high = result.intervals[result.parameters.layout.index("mu2")]
+    assert low < 0.15 < high
+
+
+def test_excess_friction_too_slow_to_be_seen_is_not_trusted(tmp_path) -> None:
+    card = tmp_path / "card.yaml"
+    card.write_text(f"model: {ia.load(ROBOT).source.path}\nfriction: [viscous, {{stribeck: {{vs: 0.01}}}}]\n")
+    result = ia.identify(str(card), [simulated("none more")], method="wls", quick=True, delay=-0.0005)
+    assert all(result.labels[f"dFs{j + 1}"] != "determined" for j in range(6))
+    assert any("looks like friction" in warning for warning in result.warnings)

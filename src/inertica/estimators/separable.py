@@ -76,8 +76,10 @@ class Separable:
     with what was found.
 
     Needs terms with shapes in the layout, or `delays`.  Assumes white torque noise when it compares thetas.  Shapes whose
-    friction excess is near zero cannot be found; their standard deviation shows it.  Where signs are sharp, undecimated data know
-    when a joint turned only to a part of a sample, and its delay no better: decimate, or use smooth friction.
+    friction excess is near zero cannot be found; their standard deviation shows it, but not what filtering does: after decimation,
+    what sticking at reversals leaves looks like friction at speeds of a few percent of a joint's usual one, with a small standard
+    deviation.  Leave rows at reversals out (`Recipe.reversal`) and believe no slower shape.  Where signs are sharp, undecimated data
+    know when a joint turned only to a part of a sample, and its delay no better: decimate, or use smooth friction.
 
     Args:
         method: the linear method.

@@ -9,6 +9,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from inertica.robot.friction import LoadDependent
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.model import Robot
 from inertica.robot.terms import Term
@@ -91,3 +92,19 @@ class Description:
         """The same robot with other terms; prior values are carried over by name."""
         layout = replace(self.layout, terms=terms, payloads=self.layout.payloads if payloads is None else payloads)
         return replace(self, layout=layout, prior=self.prior.on(layout))
+
+    def with_loads(self, found: Parameters | None = None) -> Description:
+        """The same with the links' moments in load-dependent friction that states none, or only those of the prior.
+
+        Args:
+            found: links that load the joints; those of the prior when not given.
+        """
+        own = self.prior.moments()
+        carried = own if found is None else found.moments()
+        if not any(carried):
+            return self
+        terms = tuple(
+            replace(t, moments=carried) if isinstance(t, LoadDependent) and t.moments in ((), own) else t
+            for t in self.layout.terms
+        )
+        return self if terms == self.layout.terms else self.with_terms(terms)

@@ -37,7 +37,7 @@ def load(robot: str | Path) -> Description:
     if kind in ("urdf", "mjcf"):
         return describe_tree(path, kind)
     root = read_yaml(path)
-    return describe_card(root) if kind == "card" else describe(root)
+    return (describe_card(root) if kind == "card" else describe(root)).with_loads()
 
 
 def catalog() -> list[str]:

@@ -20,7 +20,7 @@ from inertica.estimators.torque_only import torque_only
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.identifiability.base import BaseModel, base_model
-from inertica.identifiability.labels import trust_labels
+from inertica.identifiability.labels import DETERMINED, WEAK, trust_labels
 from inertica.logs.filters import Unfiltered
 from inertica.logs.log import Log
 from inertica.logs.motion import Motion
@@ -31,7 +31,7 @@ from inertica.physical.cone import SolveError
 from inertica.physical.geometry_prior import usable_prior
 from inertica.physical.stated import Stated, stated
 from inertica.robot.description import Description
-from inertica.robot.friction import check_laws, law
+from inertica.robot.friction import LoadDependent, Stribeck, check_laws, law
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.options import friction_terms
@@ -43,7 +43,7 @@ from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice, Say
 from inertica.workflow.delay_choice import SIMULATE_HOLD, DelaySearch
 from inertica.workflow.filter_choice import FilterSearch, recipe_for
-from inertica.workflow.friction_choice import FrictionSearch, assumed_friction
+from inertica.workflow.friction_choice import SLOWEST, FrictionSearch, assumed_friction
 from inertica.workflow.hold_out import HoldOut
 from inertica.workflow.inputs import check_logs, check_references
 from inertica.workflow.interval_choice import assessed
@@ -103,6 +103,7 @@ class _Identification:
         self.warnings: list[str] = []
         self.stated, self.replicas = Stated(), Replicas()
         self.other_laws: list[dict[str, float]] = []
+        self.motions: Sequence[Motion] = ()
         self.mount: Mount
         check_method(settings)
         if not logs:
@@ -153,6 +154,7 @@ class _Identification:
             pairs = [(run.problem, run.estimate) for run in self.replicas.runs]
             misfit = lack_of_fit(problem, fitted, pairs, self.replicas.reason)
         self.warnings += misfit.findings
+        self.motions = motions
         result = self._result(description, estimate, parameters, recipe, residuals, intervals)
         self._judge(result)
         needed = any("q" not in log.signals for log in (*self.logs, *self.validation.values()))
@@ -178,6 +180,7 @@ class _Identification:
         intervals: Array,
     ) -> Result:
         labels = trust_labels(estimate.base, estimate.beta, estimate.std, intervals=intervals)
+        labels |= {name: WEAK for name in self._too_slow(description) if labels[name] == DETERMINED}
         logs = {"identification": ", ".join(str(log.origin) for log in self.logs)}
         logs |= {name: str(log.origin) for name, log in self.validation.items()}
         found = (description, estimate, parameters, intervals, labels, recipe, tuple(self.choices), residuals)
@@ -289,7 +292,8 @@ class _Identification:
         dropped = set(friction_terms(d.layout.terms))
         laws = [law(name, j) for j in range(d.robot.n) for name in self.settings.friction]
         check_laws(laws)
-        return replace(d.with_terms((*(t for t in d.layout.terms if t not in dropped), *laws)), friction_stated=True)
+        stated = d.with_terms((*(t for t in d.layout.terms if t not in dropped), *laws))
+        return replace(stated.with_loads(), friction_stated=True)
 
     def _mounted(self, motions: list[Motion]) -> float:
         """How the robot is mounted, for all that follows; degrees by which the data have turned gravity."""
@@ -320,6 +324,8 @@ class _Identification:
             return description
         if description.friction_stated:
             self._fixed("friction", "as the card or the command states")
+            if any(isinstance(t, LoadDependent) for t in description.layout.terms) and not self.torque_only:
+                return description.with_loads(FrictionSearch(description, motions, self.say).carried)
             return description
         search = FrictionSearch(description, motions, self.say)
         found, choice = search.run()
@@ -417,6 +423,20 @@ class _Identification:
         if used < FEWEST:
             names = ", ".join(str(log.origin) for log in self.logs)
             raise InputError(f"{names}: only {used} samples show motion that can be used; the robot hardly moves in this log")
+
+    def _too_slow(self, description: Description) -> list[str]:
+        """Excess of static friction at speeds where filters leave what sticking does; it may be anything there."""
+        speeds = [np.quantile(np.abs(m.dq), 0.95, axis=0) for m in self.motions]
+        names = []
+        for t in description.layout.terms:
+            if isinstance(t, Stribeck) and speeds and t.vs < SLOWEST["Stribeck"] * max(s[t.at] for s in speeds):
+                names.append(f"dFs{t.at + 1}")
+        if names:
+            self.warnings.append(
+                f"{', '.join(names)}: the Stribeck velocity is below {100 * SLOWEST['Stribeck']:g} % of the joint's usual speed, where "
+                "filtering leaves of sticking what looks like friction; record slower motion, or state a larger velocity (vs)"
+            )
+        return names
 
     def _judge(self, result: Result) -> None:
         """What the numbers must not hide."""
