@@ -433,7 +433,7 @@ class _Identification:
                 names.append(f"dFs{t.at + 1}")
         if names:
             self.warnings.append(
-                f"{', '.join(names)}: the Stribeck velocity is below {100 * SLOWEST['Stribeck']:g} % of the joint's usual speed, where "
+                f"{', '.join(names)}: the Stribeck velocity is below {100 * SLOWEST['Stribeck']:g} % of a joint's usual speed, where "
                 "filtering leaves of sticking what looks like friction; record slower motion, or state a larger velocity (vs)"
             )
         return names
