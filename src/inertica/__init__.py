@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from inertica.logs.motion import Motion
     from inertica.logs.prepare import prepare
     from inertica.logs.read import read_log
+    from inertica.logs.readers.options import ReadOptions
     from inertica.logs.recipe import Recipe
     from inertica.physical.check import check_model
     from inertica.physical.repair import repair
@@ -60,6 +61,7 @@ _HOME = {
     "inertica.logs.motion": ("Motion",),
     "inertica.logs.prepare": ("prepare",),
     "inertica.logs.read": ("read_log",),
+    "inertica.logs.readers.options": ("ReadOptions",),
     "inertica.logs.recipe": ("Recipe",),
     "inertica.physical.check": ("check_model",),
     "inertica.physical.repair": ("repair",),
@@ -98,6 +100,7 @@ __all__ = [
     "Noise",
     "Parameters",
     "Problem",
+    "ReadOptions",
     "Recipe",
     "Reduction",
     "Result",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import signal
 
 from inertica.dynamics.engine import Engine
@@ -12,7 +13,8 @@ from inertica.identifiability.base import base_model
 from inertica.logs.decimate import Decimator, decimation_ratio
 from inertica.logs.filters import Unfiltered
 from inertica.logs.log import Log
-from inertica.logs.observe import decimated_factors, factors
+from inertica.logs.motion import Motion
+from inertica.logs.observe import decimated_mask, joint_rows
 from inertica.logs.prepare import prepare
 from inertica.logs.recipe import Recipe
 from inertica.robot.load import load
@@ -83,6 +85,18 @@ def test_what_decimation_cannot_do() -> None:
         Decimator(4, "middle")  # type: ignore[arg-type]
 
 
+def rows_in_use(engine: Engine, motion: Motion, columns: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The rows of all joints over the same columns, and their torques."""
+    use = ~decimated_mask(motion)
+    blocks, torques = [], []
+    for _, chosen, W, y in joint_rows(engine, motion, [int(k) for k in columns]):
+        block = np.zeros((np.count_nonzero(use), len(columns)))
+        block[:, np.searchsorted(columns, chosen)] = W[use]
+        blocks.append(block)
+        torques.append(y[use])
+    return np.vstack(blocks), np.concatenate(torques)
+
+
 @pytest.mark.parametrize("keep", ["last", "first"])
 def test_decimation_commutes_with_the_linear_model(keep) -> None:
     """Without noise, decimated torque is the decimated regressor times beta to rounding, so least squares finds beta exactly."""
@@ -94,17 +108,16 @@ def test_decimation_commutes_with_the_linear_model(keep) -> None:
     moved = prepare(log, Recipe(filter=Unfiltered(), decimate=50.0, keep=keep))
     tau = engine.inverse_dynamics(moved.q, moved.dq, moved.ddq, robot.prior.values)
     exact = prepare(Log.from_arrays(log.t, {"q": q, "tau": tau}), Recipe(filter=Unfiltered(), decimate=50.0, keep=keep))
-    F = factors(engine, exact, [int(k) for k in base.kept])
-    R, z, rest = F.stacked([int(k) for k in base.kept])
-    assert rest < 1e-10 * np.linalg.norm(z)
-    assert np.allclose(np.linalg.solve(R, z), base.beta(robot.prior.values), rtol=1e-8, atol=1e-8)
-    assert F.samples == np.count_nonzero(~exact.decimator.mask(exact.mask))
+    W, y = rows_in_use(engine, exact, base.kept)
+    beta = np.linalg.lstsq(W, y)[0]
+    assert np.linalg.norm(y - W @ beta) < 1e-10 * np.linalg.norm(y)
+    assert np.allclose(beta, base.beta(robot.prior.values), rtol=1e-8, atol=1e-8)
+    assert len(y) == robot.robot.n * np.count_nonzero(~exact.decimator.mask(exact.mask))
 
 
-def test_factors_leave_masked_samples_out() -> None:
+def test_rows_leave_masked_samples_out() -> None:
     robot = load("tx40")
-    engine, base = Engine(robot.layout), base_model(robot.layout)
-    columns = [int(k) for k in base.kept]
+    engine, columns = Engine(robot.layout), base_model(robot.layout).kept
     motion = reference(2, 3.0)
     q = motion["q"][::5]
     t = np.arange(len(q)) * 1e-3
@@ -116,14 +129,14 @@ def test_factors_leave_masked_samples_out() -> None:
     log = Log.from_arrays(t, {"q": q, "tau": tau}).with_mask(bad, "collision")
     for ratio in (1, 4):
         motion_of = prepare(log, Recipe(filter=Unfiltered(), ratio=ratio))
-        _, z, rest = factors(engine, motion_of, columns).stacked(columns)
+        W, y = rows_in_use(engine, motion_of, columns)
         # what the low-pass carries beyond the widened mask is small: the gap is bridged, not filled with the wrong values
-        assert rest < 2e-2 * np.linalg.norm(z)
+        assert np.linalg.norm(y - W @ np.linalg.lstsq(W, y)[0]) < 2e-2 * np.linalg.norm(y)
     plain = prepare(log, Recipe(filter=Unfiltered()))
-    assert factors(engine, plain, columns).samples == plain.used
+    assert len(rows_in_use(engine, plain, columns)[1]) == robot.robot.n * plain.used
 
 
-def test_undecimated_factors_agree_with_the_engines() -> None:
+def test_undecimated_rows_agree_with_the_factors_of_the_engine() -> None:
     robot = load("scara4")
     engine = Engine(robot.layout)
     rng = np.random.default_rng(0)
@@ -131,13 +144,14 @@ def test_undecimated_factors_agree_with_the_engines() -> None:
     log = Log.from_arrays(np.arange(500) * 1e-3, {"q": q, "tau": rng.normal(size=(500, 4))})
     motion = prepare(log, Recipe(filter=Unfiltered()))
     columns = [int(k) for k in base_model(robot.layout).kept]
-    ours = decimated_factors(engine, motion, columns)
-    theirs = factors(engine, motion, columns)
-    for a, b in zip(ours.joints, theirs.joints, strict=True):
-        assert a.columns == b.columns
-        assert np.allclose(a.R.T @ a.R, b.R.T @ b.R, atol=1e-8 * max(1.0, np.abs(b.R).max() ** 2))
-        assert np.allclose(a.R.T @ a.z, b.R.T @ b.z, atol=1e-8 * np.abs(b.R).max())
-    assert ours.samples == theirs.samples == motion.used
+    factors = engine.factors(motion.q, motion.dq, motion.ddq, motion.tau, columns, weights=motion.weights())
+    use = ~decimated_mask(motion)
+    for (_, chosen, W, y), joint in zip(joint_rows(engine, motion, columns), factors.joints, strict=True):
+        W, y = W[use], y[use]
+        assert chosen == joint.columns
+        assert np.allclose(W.T @ W, joint.R.T @ joint.R, atol=1e-8 * max(1.0, np.abs(joint.R).max() ** 2))
+        assert np.allclose(W.T @ y, joint.R.T @ joint.z, atol=1e-8 * np.abs(joint.R).max())
+    assert np.count_nonzero(use) == factors.samples == motion.used
 
 
 def test_decimated_motion_for_methods_without_columns() -> None:

@@ -10,7 +10,8 @@ import pytest
 import scipy.io
 
 from inertica.errors import FileError, InputError, MissingDependencyError
-from inertica.logs import Log, guard, read_log
+from inertica.logs import Log, read_log
+from inertica.logs.readers import guard
 from logfiles import motion, write_lerobot
 
 SYMBOLS = ("q", "dq", "tau")

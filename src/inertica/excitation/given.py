@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
 from inertica.dynamics.engine import Engine
 from inertica.excitation.constraints import Constraint
 from inertica.excitation.criteria import Criterion
-from inertica.excitation.design import Design, design, observation
-from inertica.excitation.trajectory import Array, Samples, Shaped, Trajectory
+from inertica.excitation.design import Design, design
+from inertica.excitation.trajectory import Array, Shaped, Trajectory
 from inertica.identifiability.base import BaseModel
 
 
@@ -63,12 +61,3 @@ def design_several(
             break
         known.append(information_of(engine, base, out[-1].trajectory, rate, noise))
     return out
-
-
-def joint_condition(engine: Engine, base: BaseModel, motions: Sequence[Samples]) -> float:
-    """cond(W) of several motions stacked."""
-    observe = observation(engine, base)
-    with threadpool_limits(1):
-        R = np.vstack([np.linalg.qr(observe.stacked(m), mode="r") for m in motions])
-        s = np.linalg.svd(R, compute_uv=False)
-    return float(s[0] / s[-1]) if s[-1] > 0.0 else math.inf

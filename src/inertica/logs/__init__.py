@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from inertica.logs.log import Channel, Log, Origin
 from inertica.logs.read import read_log
+from inertica.logs.readers.options import ReadOptions
 
-__all__ = ["Channel", "Log", "Origin", "read_log"]
+__all__ = ["Channel", "Log", "Origin", "ReadOptions", "read_log"]

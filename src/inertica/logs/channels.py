@@ -8,12 +8,11 @@ from itertools import takewhile
 
 from inertica.errors import FileError
 from inertica.logs.names import Header, Meaning, clock_word, meaning, take_apart, tokens, word_meaning
-from inertica.logs.table import Table
+from inertica.logs.readers.options import ColumnMap
+from inertica.logs.readers.table import Table
 from inertica.logs.units import SIGNALS
 
 HOW = 'say in the card which columns they are, for example columns: {t: stamp, q: "position_{}", tau: "effort_{}"}'
-
-ColumnMap = Mapping[str, str | Sequence[str]]
 
 
 @dataclass(frozen=True)

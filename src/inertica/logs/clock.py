@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import FileError
-from inertica.logs.table import Table
+from inertica.logs.readers.table import Table
 from inertica.logs.units import factor
 
 _YEAR_2000, _YEAR_2100 = 946_684_800.0, 4_102_444_800.0

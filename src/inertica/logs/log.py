@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from inertica.errors import InputError, nearest
+from inertica.errors import FileError, InputError, nearest
+from inertica.logs.noise import position_noise, quantisation_step
+from inertica.logs.save import write_csv, write_npz
 from inertica.logs.units import SIGNALS
 
 Array = NDArray[np.float64]
@@ -209,15 +211,11 @@ class Log:
     @cached_property
     def position_noise(self) -> Array:
         """(n,) standard deviation of the noise of the recorded positions, see `inertica.logs.noise`."""
-        from inertica.logs.noise import position_noise
-
         return position_noise(self.need("q")[~self.mask])
 
     @cached_property
     def steps(self) -> Mapping[str, Array]:
         """Symbol -> (n,) quantisation steps of recorded positions and torques, 0 where there are none, see `inertica.logs.noise`."""
-        from inertica.logs.noise import quantisation_step
-
         recorded = {symbol: self.signals[symbol] for symbol in ("q", "tau") if symbol in self.signals}
         return {symbol: np.array([quantisation_step(x) or 0.0 for x in values.T]) for symbol, values in recorded.items()}
 
@@ -252,15 +250,19 @@ class Log:
 
     def write_csv(self, path: str | Path) -> None:
         """Write the plain form, gzipped when the name ends in .gz; numbers are written so that they read back exactly."""
-        from inertica.logs.save import write_csv
-
-        write_csv(self, Path(path))
+        write_csv(Path(path), self.t, self.signals)
 
     def save(self, path: str | Path) -> None:
         """Write as NPZ (with masks, truth, notes) or, for names in .csv and .csv.gz, in the plain form (signals only)."""
-        from inertica.logs.save import save
-
-        save(self, Path(path))
+        name = str(path).lower()
+        if name.endswith((".csv", ".csv.gz")):
+            self.write_csv(path)
+        elif name.endswith(".npz"):
+            said = {"joints": self.joints, "notes": self.notes, "warnings": self.warnings}
+            words = {**said, "start": self.origin.start, "origin": str(self.origin)}
+            write_npz(Path(path), {"t": self.t, **self.signals}, {"mask": self.masks, "truth": self.truth}, words)
+        else:
+            raise FileError(path, "logs are written as .npz, .csv or .csv.gz")
 
 
 def _frozen(values: ArrayLike, dtype: type = np.float64) -> NDArray[Any]:

@@ -145,7 +145,7 @@ class Motion:
     def decimated(self) -> Motion:
         """The motion itself low-passed and thinned out, for methods that do not see regressor columns (Kalman filters, say).
 
-        Least squares should decimate columns instead: `inertica.logs.observe.factors`.
+        Least squares should decimate columns instead: `inertica.logs.observe.joint_rows`.
         """
         if self.decimator.ratio == 1:
             return self

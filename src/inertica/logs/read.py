@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.errors import FileError, InputError, nearest
-from inertica.logs.channels import ColumnMap, Selection, select
+from inertica.errors import FileError, InputError
+from inertica.logs.channels import Selection, select
 from inertica.logs.clock import Clock, read_clock
 from inertica.logs.convert import converted, si_factor
 from inertica.logs.log import Channel, Log, Origin
 from inertica.logs.names import take_apart
+from inertica.logs.readers.formats import find_format
+from inertica.logs.readers.options import ReadOptions
+from inertica.logs.readers.table import Table
 from inertica.logs.slices import split_slice
-from inertica.logs.table import Table
 from inertica.logs.units import SIGNALS
 from inertica.robot.description import Description
-
-FORMATS = ".csv, .csv.gz, .tsv, .txt, .parquet, .npz, .mat, .bag, .db3, .mcap, a ROS 2 bag folder or a LeRobot dataset folder"
 
 _NEEDED = ("q", "dq", "theta", "dtheta", "tau", "taum", "i")
 """Signals whose missing values mask a sample; references and accelerations are extras."""
@@ -29,141 +30,36 @@ _FAR = 4.0 * np.pi
 """No joint of an arm turns further than two revolutions either way; beyond, the unit is probably degrees."""
 
 
-@dataclass(frozen=True)
-class Selectors:
-    """What to take out of formats that hold more than one log.
-
-    Args:
-        joints: the file's own names of the robot's joints, in the robot's order.
-        topic: ROS topic of the joint states.
-        stamps: header (when a message was made) or receive (when it was recorded).
-        episode: of a LeRobot dataset.
-        keys: symbol -> feature of a LeRobot dataset.
-    """
-
-    joints: tuple[str, ...] | None = None
-    topic: str | None = None
-    stamps: str = "header"
-    episode: int | None = None
-    keys: Mapping[str, str] = field(default_factory=dict)
-
-
-def read_log(
-    spec: str | Path,
-    description: Description | None = None,
-    *,
-    columns: ColumnMap | None = None,
-    units: Mapping[str, str] | None = None,
-    rate: float | None = None,
-    offset: Sequence[float] | None = None,
-    joints: Sequence[str] | None = None,
-    topic: str | None = None,
-    stamps: str = "header",
-    episode: int | None = None,
-    keys: Mapping[str, str] | None = None,
-) -> Log:
+def read_log(spec: str | Path, description: Description | None = None, options: ReadOptions | None = None, **stated: Any) -> Log:
     """Read a log.
 
     Args:
         spec: the file or folder, with `@t0:t1` behind it for a slice of time.
         description: the robot; without it the log decides how many joints there are.
-        columns: names of columns as the card's key `columns`; goes before the card.
-        units: symbol -> unit for columns whose header states none, such as {"q": "deg", "t": "ms"}.
-        rate: sampling rate in Hz of a file without a clock.
-        offset: joint angles at which the motors read zero (q_off of theta = N (q - q_off)); the card's by default.
-        joints: the file's own names of the robot's joints, in the robot's order.
-        topic: ROS topic of the joint states, when there are several.
-        stamps: header or receive, for ROS: which time of a message counts.
-        episode: of a LeRobot dataset.
-        keys: symbol -> feature of a LeRobot dataset, such as {"tau": "observation.load"}.
+        options: how to read it.
+        stated: single options by name, such as rate=500.0 or units={"q": "deg"}: the fields of `ReadOptions`.
     """
     path, interval = split_slice(spec)
-    if stamps not in ("header", "receive"):
-        raise InputError(f"stamps cannot be '{stamps}'; valid are: header, receive")
-    if joints is not None and description is not None and len(joints) != description.robot.n:
-        raise InputError(f"joints names {len(joints)} joints, but {description.name} has {description.robot.n}")
-    selectors = Selectors(tuple(joints) if joints is not None else None, topic, stamps, episode, dict(keys or {}))
-    wanted = selectors.joints or (description.robot.joint_names if description is not None else None)
-    table = read_table(path, selectors, wanted)
+    options = replace(options or ReadOptions(), **stated).completed(description)
+    table = find_format(path).read(path, options)
     if table.rows < 2:
         raise FileError(path, f"holds {table.rows or 'no'} sample{'s' * (table.rows != 1)}; a log needs two or more")
-    settings = description.log if description is not None else {}
-    selection = select(table, wanted, columns if columns is not None else settings.get("columns"))
-    _check_units(units)
-    log = _assemble(table, selection, description, dict(units or {}), rate, offset)
+    log = _assemble(table, description, options)
     if np.count_nonzero(~log.mask) < 2:
         raise FileError(path, f"fewer than two of {len(log)} samples are usable: {'; '.join(log.warnings)}")
     return log.sliced(*interval) if interval else log
 
 
-def read_table(path: Path, selectors: Selectors, joints: Sequence[str] | None = None) -> Table:
-    """The columns of a file, by its suffix; readers of optional packages are imported when needed."""
-    if not path.exists():
-        raise FileError(path, "no such file or folder")
-    if path.is_dir():
-        return _read_folder(path, selectors, joints)
-    suffix = path.suffix.lower()
-    suffix = Path(path.stem).suffix.lower() + suffix if suffix == ".gz" else suffix
-    if suffix in (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"):
-        from inertica.logs.csvfile import read_csv
-
-        return read_csv(path)
-    if suffix == ".parquet":
-        from inertica.logs.tables import read_parquet
-
-        return read_parquet(path)
-    if suffix == ".npz":
-        from inertica.logs.tables import read_npz
-
-        return read_npz(path)
-    if suffix == ".mat":
-        from inertica.logs.matfile import read_mat
-
-        return read_mat(path)
-    if suffix in (".bag", ".db3"):
-        from inertica.logs.ros import read_bag
-
-        return read_bag(path, selectors.topic, selectors.stamps, joints)
-    if suffix == ".mcap":
-        from inertica.logs.mcapfile import read_mcap
-
-        return read_mcap(path, selectors.topic, selectors.stamps, joints)
-    raise FileError(path, f"the suffix '{suffix}' is no known format of a log; known are {FORMATS}")
-
-
-def _read_folder(path: Path, selectors: Selectors, joints: Sequence[str] | None) -> Table:
-    if (path / "metadata.yaml").is_file():
-        from inertica.logs.ros import read_bag
-
-        return read_bag(path, selectors.topic, selectors.stamps, joints)
-    if (path / "meta" / "info.json").is_file():
-        from inertica.logs.lerobot import read_lerobot
-
-        return read_lerobot(path, selectors.episode, selectors.keys)
-    raise FileError(path, "this folder is neither a ROS 2 bag (metadata.yaml) nor a LeRobot dataset (meta/info.json)")
-
-
-def _check_units(units: Mapping[str, str] | None) -> None:
-    for symbol in units or {}:
-        if symbol not in SIGNALS and symbol != "t":
-            raise InputError(f"units cannot be stated for '{symbol}'; {nearest(symbol, [*SIGNALS, 't'])}")
-
-
-def _assemble(
-    table: Table,
-    selection: Selection,
-    description: Description | None,
-    units: Mapping[str, str],
-    rate: float | None,
-    offset: Sequence[float] | None,
-) -> Log:
-    """The log of a table whose columns are known."""
-    clock = _clock(table, selection, units.get("t", ""), rate)
+def _assemble(table: Table, description: Description | None, options: ReadOptions) -> Log:
+    """The log of a table."""
+    selection = select(table, options.joints, options.columns)
+    units = options.units or {}
+    clock = _clock(table, selection, units.get("t", ""), options.rate)
     prismatic = [joint.prismatic for joint in description.robot.joints] if description else [False] * len(selection.joints)
     names = description.robot.joint_names if description else selection.joints
     recorded, channels = _signals(table, selection, prismatic, units)
     card = description.log if description else {}
-    signals, notes, warnings = converted(recorded, card, offset or card.get("transmission_offset"), selection.efforts)
+    signals, notes, warnings = converted(recorded, card, options.offset, selection.efforts)
     missing, faults = _missing_values(table, selection, recorded)
     far = _far(signals, names, prismatic)
     return Log(

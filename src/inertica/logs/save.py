@@ -4,58 +4,42 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertica.errors import FileError
-from inertica.logs.log import Log
-from inertica.logs.tables import META
+from inertica.logs.readers.npz import META
+from inertica.logs.readers.table import Values
+
+Array = NDArray[np.float64]
 
 
-def save(log: Log, path: Path) -> None:
-    """Write a log in the format of its suffix: .npz, .csv or .csv.gz."""
-    name = path.name.lower()
-    if name.endswith((".csv", ".csv.gz")):
-        write_csv(log, path)
-    elif name.endswith(".npz"):
-        write_npz(log, path)
-    else:
-        raise FileError(path, "logs are written as .npz, .csv or .csv.gz")
-
-
-def write_csv(log: Log, path: Path) -> None:
+def write_csv(path: Path, t: Array, signals: Mapping[str, Array]) -> None:
     """The plain form `t,q1..qn[,dq1..dqn][,qr1..qrn],tau1..taun`; numbers in the fewest digits that read back exactly."""
-    header = ["t", *(f"{symbol}{j + 1}" for symbol in log.signals for j in range(log.n))]
-    table = np.column_stack([log.t, *log.signals.values()]).tolist()
+    header = ["t", *(f"{symbol}{j + 1}" for symbol, values in signals.items() for j in range(values.shape[1]))]
+    table = np.column_stack([t, *signals.values()]).tolist()
     text = ",".join(header) + "\n" + "".join(",".join(map(repr, row)) + "\n" for row in table)
     data = text.encode("ascii")
-    # the time of writing is left out of the gzip header: the same log gives the same bytes
-    _write(path, gzip.compress(data, 6, mtime=0) if path.name.lower().endswith(".gz") else data)
+    with _writing(path):
+        # the time of writing is left out of the gzip header: the same log gives the same bytes
+        path.write_bytes(gzip.compress(data, 6, mtime=0) if path.name.lower().endswith(".gz") else data)
 
 
-def write_npz(log: Log, path: Path) -> None:
+def write_npz(path: Path, signals: Mapping[str, Array], saved: Mapping[str, Mapping[str, Values]], words: object) -> None:
     """Arrays t (N), each signal (N, n), masks and truth under names with a slash, and a JSON text with the rest."""
-    words = {
-        "joints": log.joints,
-        "notes": log.notes,
-        "warnings": log.warnings,
-        "start": log.origin.start,
-        "origin": str(log.origin),
-    }
-    arrays: dict[str, np.ndarray] = {"t": log.t, **log.signals}
-    arrays |= {f"mask/{reason}": mask for reason, mask in log.masks.items()}
-    arrays |= {f"truth/{key}": values for key, values in log.truth.items()}
-    arrays[META] = np.array(json.dumps(words))
-    try:
-        with path.open("wb") as file:
-            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
-    except OSError as error:
-        raise FileError(path, f"cannot be written: {error.strerror or error}") from None
+    beside = {f"{kind}/{name}": array for kind, named in saved.items() for name, array in named.items()}
+    arrays = {**signals, **beside, META: np.array(json.dumps(words))}
+    with _writing(path), path.open("wb") as file:
+        np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
 
-def _write(path: Path, data: bytes) -> None:
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
     try:
-        path.write_bytes(data)
+        yield
     except OSError as error:
         raise FileError(path, f"cannot be written: {error.strerror or error}") from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -210,10 +209,3 @@ def _stretched(joint: Joint, values: dict[str, float]) -> Joint:
         arm=vector(np.array(joint.arm) + change["arm"]),
         lengths=tuple(lengths),
     )
-
-
-def check_same_length(n: int, what: str, values: Sequence[float]) -> tuple[float, ...]:
-    """One value per joint, or a sentence that says otherwise."""
-    if len(values) != n:
-        raise InputError(f"{what} has {len(values)} values for {n} joints")
-    return tuple(float(v) for v in values)

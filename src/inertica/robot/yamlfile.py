@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -307,7 +307,3 @@ def _plain_scalar(node: yaml.Node) -> Any:
     if _NUMBER.match(text) or text.lower() in _SPECIAL:
         return _as_number(node)
     return text
-
-
-def plain_mapping(items: Mapping[str, Item]) -> dict[str, Any]:
-    return {key: item.plain() for key, item in items.items()}

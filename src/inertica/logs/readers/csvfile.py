@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import FileError
-from inertica.logs.guard import read_bytes
-from inertica.logs.table import MAX_COLUMNS, Table
+from inertica.logs.readers.guard import read_bytes
+from inertica.logs.readers.options import ReadOptions
+from inertica.logs.readers.table import MAX_COLUMNS, Table
 
 _MISSING = {"", "nan", "na", "n/a", "null", "none", "-", "+nan", "-nan"}
 _DECIMAL = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?inf(inity)?", re.IGNORECASE | re.ASCII)
@@ -44,7 +45,7 @@ class _Head:
     delimiter: str | None
 
 
-def read_csv(path: Path) -> Table:
+def read(path: Path, options: ReadOptions) -> Table:
     """The columns of a text table."""
     text = _load(path)
     head = _find_header(text)

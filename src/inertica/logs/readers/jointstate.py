@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import FileError, InputError
-from inertica.logs.table import Table
+from inertica.logs.readers.table import Table
 
 _FIELDS = {"position": ("position", "positions"), "velocity": ("velocity", "velocities"), "effort": ("effort", "efforts")}
 _ACCELERATION = ("acceleration", "accelerations")

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from inertica.errors import FileError
-from inertica.logs.guard import package, reading
-from inertica.logs.jointstate import Collector, pick_topic
-from inertica.logs.table import Table
+from inertica.logs.readers import ros
+from inertica.logs.readers.guard import package, reading
+from inertica.logs.readers.jointstate import Collector, pick_topic
+from inertica.logs.readers.options import ReadOptions
+from inertica.logs.readers.table import Table
 
 _SCHEMAS = ("ros2msg", "ros1msg", "jsonschema", "")
 
 
-def read_mcap(path: Path, topic: str | None = None, stamps: str = "header", joints: Sequence[str] | None = None) -> Table:
+def read(path: Path, options: ReadOptions) -> Table:
     """Joint states of an MCAP file."""
     package("mcap.reader", "reading MCAP files", "ros")
     package("mcap_ros1.decoder", "reading MCAP files with ROS 1 messages", "ros")
@@ -25,12 +26,10 @@ def read_mcap(path: Path, topic: str | None = None, stamps: str = "header", join
 
     with reading(path, "MCAP file", McapError, ZstdError):
         messages, channels, broken = _scan(path)
-    chosen = pick_topic(path, {ch.topic: sc.name if sc else ch.message_encoding for ch, sc in channels.values()}, topic)
+    chosen = pick_topic(path, {ch.topic: sc.name if sc else ch.message_encoding for ch, sc in channels.values()}, options.topic)
     if any(sc and sc.encoding not in _SCHEMAS for ch, sc in channels.values() if ch.topic == chosen):
-        from inertica.logs.ros import read_bag  # definitions in IDL
-
-        return read_bag(path, topic, stamps, joints)
-    collector = Collector(path, chosen, stamps, joints)
+        return ros.read(path, options)  # definitions in IDL
+    collector = Collector(path, chosen, options.stamps, options.joints)
     with reading(path, "MCAP file", McapError):
         decoders = {key: _decoder(path, *channels[key]) for key in channels if channels[key][0].topic == chosen}
         for message in messages:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from inertica.logs.guard import package, reading
-from inertica.logs.jointstate import Collector, pick_topic
-from inertica.logs.table import Table
+from inertica.logs.readers.guard import package, reading
+from inertica.logs.readers.jointstate import Collector, pick_topic
+from inertica.logs.readers.options import ReadOptions
+from inertica.logs.readers.table import Table
 
 
-def read_bag(path: Path, topic: str | None = None, stamps: str = "header", joints: Sequence[str] | None = None) -> Table:
+def read(path: Path, options: ReadOptions) -> Table:
     """Joint states of a bag: a .bag file, a ROS 2 folder, or one of its storage files."""
     package("rosbags.highlevel", "reading ROS bags", "ros")
     import apsw
@@ -28,8 +28,8 @@ def read_bag(path: Path, topic: str | None = None, stamps: str = "header", joint
     # recordings before ROS 2 Iron carry no message definitions; those of JointState have not changed since
     store = get_typestore(Stores.ROS2_HUMBLE)
     with reading(path, what, *own), AnyReader([path], default_typestore=store) as reader:
-        chosen = pick_topic(path, {c.topic: c.msgtype for c in reader.connections}, topic)
-        collector = Collector(path, chosen, stamps, joints)
+        chosen = pick_topic(path, {c.topic: c.msgtype for c in reader.connections}, options.topic)
+        collector = Collector(path, chosen, options.stamps, options.joints)
         connections = [c for c in reader.connections if c.topic == chosen]
         for connection, received, raw in reader.messages(connections=connections):
             collector.add(reader.deserialize(raw, connection.msgtype), received)

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from inertica.errors import FileError, InputError
-from inertica.logs.guard import package, read_json, reading
 from inertica.logs.names import tokens, word_meaning
-from inertica.logs.table import Table, Values
-from inertica.logs.tables import arrow_arrays
+from inertica.logs.readers.guard import package, read_json, reading
+from inertica.logs.readers.options import ReadOptions
+from inertica.logs.readers.parquet import arrow_arrays
+from inertica.logs.readers.table import Table, Values
 
 KEYS = {
     "q": ("observation.state", "observation.position"),
@@ -24,20 +25,14 @@ KEYS = {
 _WORD = {"q": "position", "dq": "velocity", "tau": "torque", "i": "current", "qr": "reference_position", "ddq": "acceleration"}
 
 
-def read_lerobot(path: Path, episode: int | None = None, keys: Mapping[str, str] | None = None) -> Table:
-    """One episode of a dataset.
-
-    Args:
-        path: the folder.
-        episode: its index; may be left out when there is only one.
-        keys: symbol -> feature, for datasets that use other names than `KEYS`.
-    """
+def read(path: Path, options: ReadOptions) -> Table:
+    """One episode of a dataset; `options.keys` is for those that use other names than `KEYS`."""
     info = read_json(path / "meta" / "info.json")
     features = info.get("features")
     if not isinstance(features, dict):
         raise FileError(path / "meta" / "info.json", "lacks the object 'features'")
-    chosen = _features(path, features, dict(keys or {}))
-    arrays = _read_episode(path, list(chosen.values()), episode)
+    chosen = _features(path, features, options.keys or {})
+    arrays = _read_episode(path, list(chosen.values()), options.episode)
     columns: dict[str, Values] = {"timestamp": arrays["timestamp"]}
     joints: list[str] = []
     notes = []
@@ -55,7 +50,7 @@ def read_lerobot(path: Path, episode: int | None = None, keys: Mapping[str, str]
     return Table(path, "lerobot", columns, joints=tuple(joints), notes=tuple(notes))
 
 
-def _features(path: Path, features: Mapping[str, Any], keys: dict[str, str]) -> dict[str, str]:
+def _features(path: Path, features: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, str]:
     for symbol, feature in keys.items():
         if symbol not in _WORD:
             raise InputError(f"keys cannot name '{symbol}'; valid are: {', '.join(_WORD)}")

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from inertica.errors import FileError
-from inertica.logs.guard import package, read_bytes, reading
-from inertica.logs.matcheck import contents
-from inertica.logs.table import Table, Values, columns_of
+from inertica.logs.readers.guard import package, read_bytes, reading
+from inertica.logs.readers.matcheck import contents
+from inertica.logs.readers.options import ReadOptions
+from inertica.logs.readers.table import Table, Values, columns_of
 
 _HDF5 = b"\x89HDF\r\n\x1a\n"
 _PACKED = 1100
@@ -20,7 +21,7 @@ _DEPTH = 6
 """Structs nested deeper than this hold no log."""
 
 
-def read_mat(path: Path) -> Table:
+def read(path: Path, options: ReadOptions) -> Table:
     """Vectors and matrices of a MAT file, also inside structs; a name is prefixed by its struct's only where two would be alike."""
     raw = read_bytes(path)
     if not raw:
