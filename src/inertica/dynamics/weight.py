@@ -9,19 +9,17 @@ G_k has entries in the columns of masses and first moments only and depends on p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from inertica.dynamics.engine import BatchKernel, Engine
+from inertica.dynamics.engine import Engine
 from inertica.dynamics.equations import Equations
-from inertica.dynamics.trace import Symbol
+from inertica.dynamics.kernels import Array, SampleFunction, Symbols
 from inertica.robot.layout import Layout
-
-Array = NDArray[np.float64]
+from inertica.scalars import Scalar
 
 GENERIC, ZERO = 8, 1e-12
 """Positions at which an entry is looked at, and the share of the largest one below which it is rounding of zero."""
@@ -46,39 +44,29 @@ class Weight(Engine):
 
     def slopes(self, q: ArrayLike) -> Array:
         """(N, E) entries of G at positions (N, n), in the order of `pulls`."""
-        return self._slopes(self._motion(q=q)["q"])[:, self._pulls[1]]
+        return self._slopes(self.motion(q=q)["q"])[:, self._pulls[1]]
 
     def _slopes(self, q: Array) -> Array:
         """(N, 3 E) of all entries under unit gravity along x, then along y, then along z."""
         kernel = self._weight[0]
         out = np.empty((len(q), 3 * kernel.outputs))
-        self._run(kernel, {"q": q}, out, np.arange(kernel.outputs), [{"gravity": unit} for unit in np.eye(3)])
+        kernel({"q": q}, out, np.arange(kernel.outputs), [{"gravity": unit} for unit in np.eye(3)])
         return out
 
     @cached_property
     def _pulls(self) -> tuple[list[tuple[int, int, int]], NDArray[np.intp]]:
         """Entries that are not zero along an axis, and where `_slopes` has them."""
-        entries = self._weight[1]
+        entries = [(i, self.of.index(self.layout.names[k])) for i, k in self._weight[1]]
         values = np.abs(self._slopes(np.random.default_rng(7).normal(size=(GENERIC, self.n)))).max(axis=0)
         used = np.flatnonzero(values > ZERO * values.max(initial=0.0))
         return [(*entries[e % len(entries)], int(e) // len(entries)) for e in used], used
 
     @cached_property
-    def _weight(self) -> tuple[BatchKernel, list[tuple[int, int]]]:
-        entries: list[tuple[int, int]] = []
-        place = [self.of.index(name) for name in self.layout.names]
+    def _weight(self) -> tuple[SampleFunction, list[tuple[int, int]]]:
         still = [0.0] * self.n
 
-        def nonzero(x: Mapping[str, list[Symbol]]) -> list[Symbol]:
-            graph = x["q"][0].graph
+        def regressor(x: Symbols) -> list[list[Scalar]]:
             pulled = replace(self.layout.robot, gravity=tuple(x["gravity"]))  # type: ignore[arg-type]
-            Y = Equations(replace(self.layout, robot=pulled)).regressor(x["q"], still, still, [])
-            found = [((i, place[k]), graph.symbol(v)) for i, row in enumerate(Y) for k, v in enumerate(row)]
-            kept = [(where, symbol) for where, symbol in found if symbol.value != 0.0]
-            entries.extend(where for where, _ in kept)
-            return [symbol for _, symbol in kept]
+            return Equations(replace(self.layout, robot=pulled)).regressor(x["q"], still, still, [])
 
-        return self._kernel("weight", nonzero, "q gravity"), entries
-
-    def _sizes(self, names: Sequence[str]) -> dict[str, int]:
-        return super()._sizes(names) | ({"gravity": 3} if "gravity" in names else {})
+        return self._entries("weight", regressor, "q gravity")

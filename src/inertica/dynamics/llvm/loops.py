@@ -16,20 +16,7 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"
 
 
 @intrinsic
-def _call(typing: Any, address: Any, work: Any, count: Any) -> Any:
-    """Call a kernel `void(double *work, int64 count)`."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[1])(context, builder, arguments[1]).data
-        kernel = ir.FunctionType(ir.VoidType(), [data.type, ir.IntType(64)])
-        builder.call(builder.inttoptr(arguments[0], kernel.as_pointer()), [data, arguments[2]])
-        return context.get_dummy_value()
-
-    return types.void(types.int64, work, types.int64), generate
-
-
-@intrinsic
-def _call_step(typing: Any, address: Any, work: Any, count: Any, step: Any, table: Any, first: Any) -> Any:
+def _call(typing: Any, address: Any, work: Any, count: Any, step: Any, table: Any, first: Any) -> Any:
     """Call a kernel `void(double *work, int64 count, int64 step, double *reference)` with a row of the reference table."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -63,56 +50,37 @@ def scatter(work: Any, offset: int, stride: int, out: Any, columns: Any) -> None
 
 
 @nb.njit(**_OPTIONS)
-def time_loop(
-    work: Any,
-    lanes: int,
-    steps: int,
-    begin: int,
-    forward: int,
-    finish: int,
-    stages: Any,
-    output: int,
-    reference: Any,
-    keep: Any,
-    rows: int,
-    out: Any,
-) -> None:
+def time_loop(kernels: Any, stages: Any, work: Any, lanes: int, reference: Any, keep: Any, rows: int, out: Any) -> None:
     """Simulate one block of lanes.
 
     Args:
+        kernels: addresses of start, begin, forward, finish and output as in `Loop`; 0 for none.
+        stages: of the integrator; forward dynamics run between them.
         work: rows of lanes with state, parameters and gains set up.
         lanes: simulations in the block.
-        steps: control steps.
-        begin: measures and controls: state -> torque.
-        forward: torque -> acceleration.
-        finish: inner states of friction; 0 for none.
-        stages: of the integrator; forward dynamics run between them.
-        output: adds sensor noise to what is recorded; 0 for none.
         reference: (steps, m) table.
         keep: steps to record, ascending.
         rows: leading rows to record.
         out: (len(keep), rows * lanes)
     """
+    start, begin, forward, finish, output = kernels
     recorded = 0
     width = reference.shape[1]
-    for k in range(steps):
-        _call_step(begin, work, lanes, k, reference, k * width)
-        _call(forward, work, lanes)
+    if start:
+        _call(start, work, lanes, 0, reference, 0)
+    for k in range(reference.shape[0]):
+        row = k * width
+        _call(begin, work, lanes, k, reference, row)
+        _call(forward, work, lanes, k, reference, row)
         if recorded < keep.shape[0] and keep[recorded] == k:
             if output:
-                _call_step(output, work, lanes, k, reference, k * width)
+                _call(output, work, lanes, k, reference, row)
             for i in range(rows * lanes):
                 out[recorded, i] = work[i]
             recorded += 1
         if finish:
-            _call(finish, work, lanes)
+            _call(finish, work, lanes, k, reference, row)
         for s in range(stages.shape[0] - 1):
-            _call(stages[s], work, lanes)
-            _call(forward, work, lanes)
-        _call(stages[stages.shape[0] - 1], work, lanes)
-
-
-@nb.njit(**_OPTIONS)
-def first_measurement(measure: int, work: Any, lanes: int, reference: Any) -> None:
-    """Call the measuring kernel for step 0."""
-    _call_step(measure, work, lanes, 0, reference, 0)
+            _call(stages[s], work, lanes, k, reference, row)
+            _call(forward, work, lanes, k, reference, row)
+        _call(stages[stages.shape[0] - 1], work, lanes, k, reference, row)

@@ -8,8 +8,9 @@ exp, log are written out without branches (Cody-Waite reduction, fdlibm polynomi
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
+from inertica.dynamics.llvm.native import has_fma
 from inertica.dynamics.plan import Plan, Value
 from inertica.dynamics.trace import Graph, Key, Symbol
 
@@ -29,11 +30,10 @@ class Lanes:
 
     Args:
         count: lanes per vector; 1 gives plain doubles.
-        fused: whether the machine has fused multiply-add.
     """
 
-    def __init__(self, count: int, fused: bool) -> None:
-        self.count, self.fused = count, fused
+    def __init__(self, count: int) -> None:
+        self.count, self.fused = count, has_fma()
         self.real = f"<{count} x double>" if count > 1 else "double"
         self.whole = f"<{count} x i64>" if count > 1 else "i64"
         self.bit = f"<{count} x i1>" if count > 1 else "i1"
@@ -60,12 +60,17 @@ class Lanes:
         mask = f"<{self.count} x i32> zeroinitializer"
         return self.put(f"shufflevector <{self.count} x {kind}> {first}, <{self.count} x {kind}> undef, {mask}")
 
-    def load(self, offset: int) -> str:
-        address = self.put(f"getelementptr double, ptr %at, i64 {offset}")
+    def load(self, offset: int, base: str = "%at") -> str:
+        address = self.put(f"getelementptr double, ptr {base}, i64 {offset}")
         return self.put(f"load {self.real}, ptr {address}, align 8")
 
-    def store(self, value: str, offset: int) -> None:
-        address = self.put(f"getelementptr double, ptr %at, i64 {offset}")
+    def load_shared(self, offset: int, base: str) -> str:
+        """One number in every lane."""
+        address = self.put(f"getelementptr double, ptr {base}, i64 {offset}")
+        return self.spread(self.put(f"load double, ptr {address}, align 8"), "double")
+
+    def store(self, value: str, offset: int, base: str = "%at") -> None:
+        address = self.put(f"getelementptr double, ptr {base}, i64 {offset}")
         self.lines.append(f"  store {self.real} {value}, ptr {address}, align 8")
 
     def add(self, a: str, b: str) -> str:
@@ -212,11 +217,12 @@ class Lanes:
         return "\n".join(f"declare {self.real} @{n}.{suffix}({', '.join([self.real] * k)})" for n, k in arity.items())
 
 
-def function(name: str, lanes: Lanes, arguments: str = "") -> str:
-    """A function `void name(ptr w, i64 count, ...)` that runs the written body for lanes 0 .. count - 1 of the array w."""
+def function(name: str, lanes: Lanes) -> str:
+    """A function that runs the written body for lanes 0 .. count - 1 of the array w."""
     body = "\n".join(lanes.lines)
     return f"""
-define void @{name}(ptr noalias nocapture %w, i64 %count{arguments}) alignstack(64) nounwind "prefer-vector-width"="512" {{
+define void @{name}(ptr noalias nocapture %w, i64 %count, i64 %step, ptr %reference)
+    alignstack(64) nounwind "prefer-vector-width"="512" {{
 entry:
   br label %loop
 loop:
@@ -232,24 +238,16 @@ done:
 """
 
 
-def write_program(
-    lanes: Lanes,
-    graph: Graph,
-    outputs: Mapping[int, Symbol],
-    offset_of: Callable[[Key], int],
-    given: Mapping[Key, str] | None = None,
-) -> None:
-    """Append the instructions that compute symbols and store them at the given offsets.
+def evaluate(lanes: Lanes, graph: Graph, symbols: Sequence[Symbol], read: Callable[[Key], str]) -> list[str]:
+    """Append the instructions that compute symbols; returns the names of their values.
 
     Args:
         lanes: where to write.
         graph: the trace.
-        outputs: offset in the array -> symbol.
-        offset_of: offset of an input by its key.
-        given: inputs that are already there as a named value instead of in the array.
+        symbols: what to compute.
+        read: name of an input by its key; may write the instructions that load it.
     """
-    given = given or {}
-    plan = Plan(graph, list(outputs.values()))
+    plan = Plan(graph, symbols)
     names: dict[int, str] = {}
 
     def operand(value: Value) -> str:
@@ -257,10 +255,8 @@ def write_program(
 
     for step in plan.instructions:
         if step.operation == "load":
-            key: Key = step.arguments[0]  # type: ignore[assignment]
-            names[step.result] = given[key] if key in given else lanes.load(offset_of(key))
+            names[step.result] = read(step.arguments[0])  # type: ignore[arg-type]
         else:
             arguments = [operand(a) for a in step.arguments]  # type: ignore[arg-type]
             names[step.result] = getattr(lanes, step.operation)(*arguments)
-    for offset, value in zip(outputs, plan.outputs, strict=True):
-        lanes.store(operand(value), offset)
+    return [operand(value) for value in plan.outputs]

@@ -10,13 +10,15 @@ import pytest
 
 from generators import random_parameters, random_robot
 from inertica import scalars
-from inertica.dynamics import native
+from inertica.dynamics.closed_loop import ClosedLoop
 from inertica.dynamics.engine import Engine
-from inertica.dynamics.lanes import Lanes, function, write_program
+from inertica.dynamics.kernels import traced
 from inertica.dynamics.laws import PD
-from inertica.dynamics.rows import LANES, aligned
-from inertica.dynamics.simulate import _Variant, _Writer
-from inertica.dynamics.trace import Graph, differentiate
+from inertica.dynamics.llvm import native
+from inertica.dynamics.llvm.lanes import Lanes
+from inertica.dynamics.llvm.rows import LANES, Rows, aligned
+from inertica.dynamics.llvm.write import compiled, write
+from inertica.dynamics.trace import differentiate
 from inertica.robot.load import load
 
 RANGES = {
@@ -34,13 +36,12 @@ RANGES = {
 def run(expression, inputs: np.ndarray, lanes: int) -> np.ndarray:
     """Evaluate a traced expression of k inputs on (k, N) numbers in compiled lanes."""
     k, N = inputs.shape
-    graph = Graph()
-    code = Lanes(lanes, native.has_fma())
-    write_program(code, graph, {k * N: graph.symbol(expression(*graph.inputs("x", k)))}, lambda key: key[1] * N)
-    call = native.compiled(code.declarations() + function("f", code)).function("f", ctypes.c_void_p, ctypes.c_int64)
+    kernel = traced("f", {"x": k}, lambda symbols: {"y": [expression(*symbols["x"])]})
+    code = compiled([kernel], lanes, Rows(N, {"x": k, "y": 1}).offset)
+    call = code.function("f", ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
     work = aligned((k + 1) * N)
     work[: k * N] = inputs.ravel()
-    call(work.ctypes.data, N)
+    call(work.ctypes.data, N, 0, None)
     return work[k * N :].copy()
 
 
@@ -96,12 +97,13 @@ def test_hot_loops_are_packed() -> None:
         pytest.skip("this processor has no AVX2")
     engine = Engine(load("tx40").layout)
     for integrator in ("euler", "rk4"):
-        writer = _Writer(engine, _Variant(PD(), integrator, True, True, LANES))
-        for part in (writer._forward(), writer._begin(), *(writer._stage(s) for s in range(1 if integrator == "euler" else 4))):
-            text = native.assembly(Lanes(LANES, native.has_fma()).declarations() + part)
+        loop = ClosedLoop(PD(), integrator, True, True).described(engine.equations, engine.kept)
+        rows = Rows(LANES, loop.fields | {"run": 1, "seed": 1})
+        for kernel in (loop.forward, loop.begin, *loop.stages):
+            text = native.assembly(Lanes(LANES).declarations() + write(kernel, LANES, rows.offset))
             arithmetic = r"v(?:mul|add|sub|div|sqrt|fn?m(?:add|sub)\d+)"
             packed, scalar = len(re.findall(arithmetic + "pd", text)), len(re.findall(arithmetic + "sd", text))
-            assert packed > (500 if "@forward" in part else 10)
+            assert packed > (500 if kernel is loop.forward else 10)
             assert scalar == 0
             assert not re.findall(r"vmovup[sd]\s+[^\n]*rsp", text), "vector spills that are not aligned"
 

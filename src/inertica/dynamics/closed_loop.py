@@ -1,0 +1,159 @@
+"""The closed loop of a robot and its control law as kernels.
+
+One control step: measure (optionally with noise), control, forward dynamics, record, integrate with the torque held.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from inertica.dynamics.equations import Equations
+from inertica.dynamics.kernels import Input, Kernel, Loop, Normals, Reference, Symbols, traced
+from inertica.dynamics.laws import Law
+from inertica.dynamics.noise import TORQUE_CALL
+from inertica.dynamics.trace import Symbol
+from inertica.errors import InputError, nearest
+
+Stored = dict[str, list[Symbol]]
+
+INTEGRATORS: dict[str, tuple[tuple[float, float], ...]] = {
+    "euler": ((1.0, 0.0),),
+    "rk2": ((0.0, 0.5), (1.0, 0.0)),
+    "rk4": ((1 / 6, 0.5), (1 / 3, 0.5), (1 / 3, 1.0), (1 / 6, 0.0)),
+}
+"""Explicit Runge-Kutta methods whose stages build on the one before: (weight of this stage, where the next one stands)."""
+
+
+@dataclass(frozen=True)
+class ClosedLoop:
+    """What the kernels depend on besides the robot.
+
+    Args:
+        law: of control.
+        integrator: one step per control period.
+        noisy: measured positions and recorded torques carry noise.
+        difference: the measured velocity is the backward difference of the measured position.
+    """
+
+    law: Law
+    integrator: str
+    noisy: bool
+    difference: bool
+
+    def __post_init__(self) -> None:
+        if self.integrator not in INTEGRATORS:
+            raise InputError(f"unknown integrator '{self.integrator}'; {nearest(self.integrator, INTEGRATORS)}")
+
+    def described(self, equations: Equations, kept: tuple[int, ...]) -> Loop:
+        """The loop of a robot whose parameters `kept` are given and whose others are zero."""
+        n, memory = equations.robot.n, equations.layout.memory
+        return Loop(
+            self._begin(n),
+            _forward(equations, kept),
+            tuple(self._stage(n, s) for s in range(len(INTEGRATORS[self.integrator]))),
+            ("q", "dq", "ddq", "tau") + (("q_measured", "tau_measured") if self.noisy else ()),
+            self._start(n) if self.difference else None,
+            _finish(equations) if memory else None,
+            _output(n) if self.noisy else None,
+        )
+
+    def _sensed(self, n: int) -> dict[str, Input]:
+        """What a measurement of the position reads."""
+        return {"q": Input(n)} | ({"normal": Normals(n), "sd_q": Input(n)} if self.noisy else {})
+
+    def _measured(self, x: Symbols) -> list[Symbol]:
+        return _noisy(x["q"], x["sd_q"], x["normal"]) if self.noisy else x["q"]
+
+    def _start(self, n: int) -> Kernel:
+        """A previous position such that the first measured velocity is the true one."""
+
+        def before(x: Symbols) -> Stored:
+            (dt,) = x["dt"]
+            way = [dt * v for v in x["dq"]]  # stored, so that it is rounded before it is taken off
+            return {"way": way, "q_before": [a - b for a, b in zip(self._measured(x), way, strict=True)]}
+
+        return traced("start", {**self._sensed(n), "dq": n, "dt": 1}, before)
+
+    def _begin(self, n: int) -> Kernel:
+        """Measure and control."""
+        law = self.law
+
+        def control(x: Symbols) -> Stored:
+            measured, velocity, (dt,) = self._measured(x), x["dq"], x["dt"]
+            out: Stored = {}
+            if self.difference:
+                (idt,) = x["idt"]
+                velocity = [(a - b) * idt for a, b in zip(measured, x["q_before"], strict=True)]
+                out["q_before"] = measured
+            if self.noisy:
+                out["q_measured"] = measured
+            out |= {f"memory {m}": [] for m in law.memory} | {"tau": []}
+            for i in range(n):
+                reference = {name: x[f"reference {name}"][i] for name in law.references}
+                gain, memory = {name: x[name][i] for name in law.gains}, {m: x[f"memory {m}"][i] for m in law.memory}
+                tau, memory = law.torque(reference, measured[i], velocity[i], gain, memory, dt)
+                for name, value in {"tau": tau, **{f"memory {m}": v for m, v in memory.items()}}.items():
+                    out[name].append(value)
+            return out
+
+        inputs: dict[str, int | Input] = {**self._sensed(n), "dq": n, "dt": 1}
+        if self.difference:
+            inputs |= {"q_before": n, "idt": 1}
+        inputs |= {f"reference {name}": Reference(n, k * n) for k, name in enumerate(law.references)}
+        return traced("begin", inputs | dict.fromkeys([*law.gains, *(f"memory {m}" for m in law.memory)], n), control)
+
+    def _stage(self, n: int, s: int) -> Kernel:
+        """Add this stage to the sums, stand at the next one; the last stage completes the step."""
+        tableau = INTEGRATORS[self.integrator]
+        weight, ahead = tableau[s]
+
+        def advance(x: Symbols) -> Stored:
+            (dt,) = x["dt"]
+            out: Stored = {}
+            for name, rate in (("q", x["dq"]), ("dq", x["ddq"])):
+                before = x[name] if s == 0 else x[f"{name}0"]
+                total = [weight * r for r in rate]
+                if s > 0:
+                    total = [a + b for a, b in zip(x[f"sum_{name}"], total, strict=True)]
+                if s == len(tableau) - 1:
+                    out[name] = [b + dt * t for b, t in zip(before, total, strict=True)]
+                else:
+                    out[name] = [b + (ahead * dt) * r for b, r in zip(before, rate, strict=True)]
+                    out[f"sum_{name}"] = total
+                    if s == 0:
+                        out[f"{name}0"] = before
+            return out
+
+        sums = ("q0", "sum_q", "dq0", "sum_dq") if s > 0 else ()
+        return traced(f"{self.integrator}_{s}", {"dt": 1} | dict.fromkeys(("q", "dq", "ddq", *sums), n), advance)
+
+
+def _forward(equations: Equations, kept: tuple[int, ...]) -> Kernel:
+    n, layout = equations.robot.n, equations.layout
+
+    def acceleration(x: Symbols) -> Stored:
+        chi: list[object] = [0.0] * layout.size
+        for k, value in zip(kept, x["chi"], strict=True):
+            chi[k] = value
+        return {"ddq": equations.forward_dynamics(x["q"], x["dq"], x["tau"], chi, x["shapes"], x["friction"])}
+
+    sizes = {"chi": len(kept), "shapes": len(layout.shapes), "friction": len(layout.memory)}
+    return traced("forward", sizes | dict.fromkeys(("q", "dq", "tau"), n), acceleration)
+
+
+def _finish(equations: Equations) -> Kernel:
+    n, layout = equations.robot.n, equations.layout
+    sizes = {"shapes": len(layout.shapes), "friction": len(layout.memory), "dt": 1, "q": n, "dq": n}
+    return traced(
+        "finish", sizes, lambda x: {"friction": equations.advance_memory(x["q"], x["dq"], x["shapes"], x["friction"], x["dt"][0])}
+    )
+
+
+def _output(n: int) -> Kernel:
+    """Recorded torque = torque + noise."""
+    inputs: dict[str, int | Input] = {"tau": n, "sd_tau": n, "normal": Normals(n, TORQUE_CALL)}
+    return traced("output", inputs, lambda x: {"tau_measured": _noisy(x["tau"], x["sd_tau"], x["normal"])})
+
+
+def _noisy(values: list[Symbol], deviation: list[Symbol], normal: list[Symbol]) -> list[Symbol]:
+    return [v + s * z for v, s, z in zip(values, deviation, normal, strict=True)]

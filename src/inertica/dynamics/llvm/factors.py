@@ -1,0 +1,61 @@
+"""R factors of what a kernel writes: the rows of a chunk straight under the R found so far, factorised in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.linalg import lapack
+from threadpoolctl import threadpool_limits
+
+from inertica.dynamics.kernels import Array, Kernel
+from inertica.dynamics.llvm.rows import LANES, Rows, Work
+from inertica.dynamics.llvm.samples import CHUNK, STRIDE
+from inertica.dynamics.llvm.write import on_lanes
+from inertica.dynamics.trace import Key
+
+
+class Panels:
+    """Chunked QR; memory is one chunk, whatever the number of samples.
+
+    Args:
+        kernel: every output is one row per sample of a matrix of its own.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.rows = Rows(STRIDE, kernel.sizes)
+        self._end = self.rows.count * self.rows.stride
+        self._panels: list[tuple[int, int, int]] = []  # offset, height, width
+        place: dict[Key, int] = {}
+        for name, symbols in kernel.outputs.items():
+            width = len(symbols)
+            height = width + CHUNK
+            place |= {(name, t): self._end + t * height + width for t in range(width)}
+            self._panels.append((self._end, height, width))
+            self._end += -(-height * width // LANES) * LANES
+        self._call = on_lanes(kernel, lambda key: place[key] if key in place else self.rows.offset(key))
+
+    def __call__(self, inputs: Mapping[str, Array], weights: Array | None) -> list[Array]:
+        work = Work(self.rows, inputs, self._end)
+        N = max(len(values) for values in work.varying.values())
+        panels = [work.array[a : a + h * w].reshape((h, w), order="F") for a, h, w in self._panels]
+        with threadpool_limits(1):  # two BLAS threads make factorisations of this size many times slower
+            for first in range(0, N, CHUNK):
+                count = min(CHUNK, N - first)
+                self._call(work.address, work.fill(first, count))
+                for j, panel in enumerate(panels):
+                    _absorb(panel, count, None if weights is None else weights[first : first + count, j])
+        return [np.triu(panel[: panel.shape[1]]) for panel in panels]
+
+
+def _absorb(panel: Array, count: int, weights: Array | None) -> None:
+    """Replace [R; new rows] by the new R, in place."""
+    width = panel.shape[1]
+    panel[width + count :] = 0.0  # a short last chunk
+    if weights is not None:
+        panel[width : width + count] *= weights[:, None]
+    factored, _, _, info = lapack.dgeqrf(panel, overwrite_a=1)
+    assert info == 0
+    assert np.shares_memory(factored, panel), "LAPACK worked on a copy, the running R would be lost"
+    for k in range(width - 1):
+        panel[k + 1 : width, k] = 0.0  # Householder vectors under the kept R

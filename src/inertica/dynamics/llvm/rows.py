@@ -1,0 +1,88 @@
+"""Rows of lanes: where named signals lie in the one flat array a kernel works on, and the arrays themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+LANES = 8
+"""Samples or simulations side by side in one vector."""
+
+FEW = 16
+"""Columns up to which NumPy transposes about as quickly as a compiled loop, whose compiler takes long to import."""
+
+
+class Rows:
+    """Named groups of rows, each row `stride` doubles long; keys of traced inputs are (name, number).
+
+    Args:
+        stride: of the rows.
+        sizes: name -> rows.
+    """
+
+    def __init__(self, stride: int, sizes: Mapping[str, int]) -> None:
+        self.stride, ends = stride, list(accumulate(sizes.values(), initial=0))
+        self.place = {name: slice(*ends[k : k + 2]) for k, name in enumerate(sizes)}
+        self.count = ends[-1]
+
+    def offset(self, key: tuple[str, int]) -> int:
+        """Where the row of a signal starts."""
+        name, number = key
+        return self.stride * (self.place[name].start + number)
+
+    def of(self, work: Array, name: str) -> Array:
+        """The rows of a group as a (rows, stride) view."""
+        return work[: self.count * self.stride].reshape(self.count, self.stride)[self.place[name]]
+
+
+class Work:
+    """A work array with the inputs it is filled from.
+
+    Args:
+        rows: where they lie.
+        inputs: (N, size), or (size,) for all samples alike.
+        size: of the array; the rows by default.
+    """
+
+    def __init__(self, rows: Rows, inputs: Mapping[str, Array], size: int | None = None) -> None:
+        self.rows, self.array = rows, aligned(rows.count * rows.stride if size is None else size)
+        self.address = self.array.ctypes.data
+        self.varying = {name: values for name, values in inputs.items() if values.ndim == 2}
+        for name, values in inputs.items():
+            if values.ndim == 1:
+                self.set(name, values)
+
+    def set(self, name: str, values: Array) -> None:
+        """The same values for all samples."""
+        self.rows.of(self.array, name)[:] = values[:, None]
+
+    def fill(self, first: int, count: int) -> int:
+        """Samples into rows, the last one repeated up to a whole vector; returns how many lanes that fills."""
+        padded = -(-count // LANES) * LANES
+        for name, values in self.varying.items():
+            rows = self.rows.of(self.array, name)
+            rows[:, :count] = values[first : first + count].T
+            rows[:, count:padded] = rows[:, count - 1 : count]
+        return padded
+
+
+def aligned(size: int) -> Array:
+    """Zeros on a 64-byte boundary, so that no vector crosses a cache line."""
+    block = np.zeros(size + 8)
+    first = (-block.ctypes.data % 64) // 8
+    return block[first : first + size]
+
+
+def scatter(work: Array, offset: int, stride: int, out: Array, columns: NDArray[np.int64]) -> None:
+    """An array (count, ...) from rows of lanes, row j into column columns[j]."""
+    if len(columns) <= FEW:
+        out[:, columns] = work[offset : offset + len(columns) * stride].reshape(-1, stride)[:, : len(out)].T
+        return
+    from inertica.dynamics.llvm import loops
+
+    loops.scatter(work, offset, stride, out, columns)

@@ -1,0 +1,63 @@
+"""A closed loop in lanes: a block of runs stays in the first-level cache from the first step to the last."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.dynamics.kernels import Array, Loop, Normals, Runs
+from inertica.dynamics.llvm.parallel import for_all
+from inertica.dynamics.llvm.rows import LANES, Rows, aligned
+from inertica.dynamics.llvm.write import compiled
+
+
+class Simulation:
+    """Compiled loop, for one run and for many at once on first use.
+
+    Args:
+        loop: its kernels.
+        threads: blocks of runs worked on at the same time.
+    """
+
+    def __init__(self, loop: Loop, threads: int) -> None:
+        self.loop, self.threads = loop, threads
+        self._blocks: dict[int, _Block] = {}
+
+    def __call__(self, runs: Runs) -> dict[str, Array]:
+        B, recorded = len(runs.numbers), self.loop.recorded
+        lanes = 1 if B == 1 else LANES
+        if lanes not in self._blocks:
+            self._blocks[lanes] = _Block(self.loop, lanes)
+        block = self._blocks[lanes]
+        chosen = np.minimum(np.arange(-(-B // lanes) * lanes), B - 1).reshape(
+            -1, lanes
+        )  # a short last block repeats the last run
+        out = np.empty((len(chosen), len(runs.steps), block.recorded * lanes))
+        for_all(range(len(chosen)), lambda b: block(runs, chosen[b], out[b]), self.threads)
+        signals = out.reshape(len(out), len(runs.steps), len(recorded), -1, lanes).transpose(2, 0, 4, 1, 3)
+        return {name: np.ascontiguousarray(x).reshape(-1, *x.shape[2:])[:B] for name, x in zip(recorded, signals, strict=True)}
+
+
+class _Block:
+    """Code for a block of runs side by side."""
+
+    def __init__(self, loop: Loop, lanes: int) -> None:
+        self.noisy = any(isinstance(kind, Normals) for kernel in loop.kernels() for kind in kernel.inputs.values())
+        self.lanes, self.rows = lanes, Rows(lanes, loop.fields | ({"run": 1, "seed": 1} if self.noisy else {}))
+        self.recorded = self.rows.place[loop.recorded[-1]].stop
+        code = self._code = compiled(loop.kernels(), lanes, self.rows.offset)  # must live as long as the addresses
+        parts = (loop.start, loop.begin, loop.forward, loop.finish, loop.output)
+        self.kernels = tuple(0 if kernel is None else code.address(kernel.name) for kernel in parts)
+        self.stages = np.array([code.address(kernel.name) for kernel in loop.stages], np.int64)
+
+    def __call__(self, runs: Runs, chosen: NDArray[np.int64], out: Array) -> None:
+        from inertica.dynamics.llvm import loops  # imports Numba
+
+        work = aligned(self.rows.count * self.lanes)
+        for name, values in runs.fields.items():
+            if name in self.rows.place:
+                self.rows.of(work, name)[:] = values[chosen].T
+        if self.noisy:
+            self.rows.of(work, "run").view(np.uint64)[:] = runs.numbers[chosen]
+            self.rows.of(work, "seed").view(np.uint64)[:] = runs.seed
+        loops.time_loop(self.kernels, self.stages, work, self.lanes, runs.table, runs.steps, self.recorded, out)

@@ -1,0 +1,96 @@
+"""Model: a layout with its equations and the target that computes them, and the checks every function on batches begins with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from inertica.dynamics.equations import Equations
+from inertica.dynamics.kernels import Array, Target
+from inertica.dynamics.llvm.target import Native
+from inertica.errors import InputError
+from inertica.robot.layout import Layout
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Base parameters as a simulation kernel uses them: the kept ones, the others being zero.
+
+    Args:
+        kept: indices of the parameters that stay.
+        matrix: (len(kept), P), kept values from all values.
+    """
+
+    kept: tuple[int, ...]
+    matrix: Array
+
+    def apply(self, chi: Array) -> Array:
+        """(B, P) -> (B, len(kept)), summed column by column: a product by BLAS would round differently for other batch sizes."""
+        out = np.zeros((len(chi), len(self.kept)))
+        for k in np.flatnonzero(np.any(self.matrix != 0.0, axis=0)):
+            out += chi[:, k, None] * self.matrix[:, k]
+        return out
+
+
+class Model:
+    """What engine, simulation and factors share.
+
+    Args:
+        layout: robot, terms and the order of parameters.
+        reduction: base parameters for the simulation; optional, makes it faster.
+        threads: blocks of samples or simulations worked on at the same time; all cores when not given.
+        target: what compiles and runs the kernels; this machine's processor by default.
+    """
+
+    def __init__(
+        self, layout: Layout, reduction: Reduction | None = None, threads: int | None = None, target: Target | None = None
+    ) -> None:
+        self.layout, self.reduction = layout, reduction
+        self.equations = Equations(layout)
+        self.equations.check_terms()
+        self.threads = threads or os.cpu_count() or 1
+        self.target: Target = target or Native(self.threads)
+        self._made: dict[Hashable, Any] = {}
+
+    @property
+    def n(self) -> int:
+        return self.layout.robot.n
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What was compiled under this key before, or is now."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """Parameters the simulation takes."""
+        return tuple(range(self.layout.size)) if self.reduction is None else self.reduction.kept
+
+    def reduced(self, chi: Array) -> Array:
+        """(B, P) -> (B, len(kept))"""
+        return chi if self.reduction is None else self.reduction.apply(chi)
+
+    def motion(self, **signals: ArrayLike) -> dict[str, Array]:
+        """Signals as (N, n) arrays of equal length, or a sentence that says what does not fit."""
+        arrays = {name: np.ascontiguousarray(np.atleast_2d(np.asarray(v, float))) for name, v in signals.items()}
+        N = len(next(iter(arrays.values())))
+        for name, a in arrays.items():
+            if a.shape != (N, self.n):
+                raise InputError(f"{name} has shape {a.shape}; expected ({N}, {self.n}) for {self.layout.robot.name}")
+        return arrays
+
+    def shape_values(self, shapes: ArrayLike | None) -> Array:
+        """Values of the nonlinear parameters, those of the layout when none are given."""
+        default = np.array([s.value for s in self.layout.shapes])
+        values = default if shapes is None else np.asarray(shapes, float)
+        if values.shape[-1:] != default.shape:
+            raise InputError(f"shapes has shape {values.shape}; {self.layout.robot.name} has {len(default)} shape parameters")
+        return values
