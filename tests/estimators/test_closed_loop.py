@@ -223,7 +223,7 @@ def test_any_wrong_gain_or_law_is_reported_and_none_otherwise(factors: dict[str,
     loop = as_cascade(loop_of("tx40")) if "law" in factors else loop_of("tx40", **factors)
     p = problem("tx40", [log], loop=loop)
     p = p if measured else replace(p, motions=(torque_only(without_position(log)),))
-    e = Didim(hac=False, stop=Stop(limit=3)).estimate(p)
+    e = Didim(hac=False, stop=Stop(iterations=3)).estimate(p)
     assert any("control law does not fit" in w for w in e.warnings) == bool(factors)
 
 

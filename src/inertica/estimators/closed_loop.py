@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.tsqr import JointFactor
-from inertica.estimators.base import Estimate, Need, Problem
+from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.gain_fit import GainSearch, GainStep, recorded_signals
 from inertica.estimators.iteration import Stop, Watch
@@ -21,7 +21,7 @@ from inertica.estimators.loop_check import GainFit, fit_gains
 from inertica.estimators.loop_gains import DRIVE, LoopGains, driven
 from inertica.estimators.loop_simulation import LoopSimulator, Replay
 from inertica.estimators.observe import System
-from inertica.estimators.solve import LinearSolve, Solution, Unconstrained
+from inertica.estimators.solve import Composed, LinearSolve, Solution, Unconstrained
 from inertica.estimators.start import FromPrior, LeastSquaresOrPrior, Start
 
 Array = NDArray[np.float64]
@@ -36,6 +36,7 @@ RUNAWAY = 3.0
 """Two residuals in a row above the best one by this factor: the iteration diverges."""
 
 SIMULATED: frozenset[Need] = frozenset({Need.TORQUE, Need.LOOP, Need.REFERENCE})
+SIMULATES: frozenset[Capability] = frozenset({Capability.SIMULATES, Capability.COVARIANCE})
 
 
 class Options(Protocol):
@@ -65,7 +66,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Iterated(ABC):
+class Iterated(Composed, ABC):
     """A method that solves a linear problem after each simulation of the loop.
 
     Args:
@@ -88,8 +89,8 @@ class Iterated(ABC):
     integrator: Literal["euler", "rk2", "rk4"] = "rk4"
     hac: bool = True
 
-    name: ClassVar[str]
     needs: ClassVar[frozenset[Need]] = SIMULATED
+    own: ClassVar[frozenset[Capability]] = SIMULATES
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
@@ -204,7 +205,7 @@ class ClosedLoop:
     ) -> tuple[list[Replay], Array] | None:
         """After an iteration: update the gains, see whether to go on, and replay the loop at beta; None when it ends here."""
         self.update_gains(beta)
-        if watch.converged and not self.settled_gains() and watch.iterations < stop.limit:
+        if watch.converged and not self.settled_gains() and watch.iterations < stop.iterations:
             watch.reason = ""
         if diverges(watch):
             watch.halt("diverged: the residual grows; the best estimate was kept")

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.estimators.base import Estimator, Problem
+from inertica.estimators.base import Capability, Estimator, Problem
 from inertica.estimators.bayes import block_factors
 from inertica.estimators.least_squares import joint_sigmas
 from inertica.estimators.mild import Mild, correlation, joined, mild_strength
 from inertica.estimators.observe import Stacked, System
-from inertica.estimators.solve import RESOLVED, Solution
+from inertica.estimators.solve import RESOLVED, Composed, Solution
 from inertica.identifiability.base import BaseModel
 from inertica.logs.motion import Motion
 from inertica.physical.active import response
@@ -29,11 +29,22 @@ from inertica.physical.cholesky import cholesky_solve
 from inertica.physical.cone import Outcome, Program
 from inertica.physical.conesets import Accuracy
 from inertica.physical.conflict import InfeasibleError
-from inertica.physical.constraints import PHYSICAL, Constraint
+from inertica.physical.constraints import PHYSICAL, Constraint, RealBody
 from inertica.physical.fit import Fit
 from inertica.physical.logdet import newton_solve
 from inertica.physical.pointmass import pointmass_solve
-from inertica.physical.priors import Euclidean, Penalty, Prior, Quadratic, chosen_strength, metric_notes
+from inertica.physical.priors import (
+    BaseRidge,
+    Entropic,
+    Euclidean,
+    Penalty,
+    Prior,
+    Pullback,
+    Quadratic,
+    Riemannian,
+    chosen_strength,
+    metric_notes,
+)
 from inertica.physical.scales import Reference
 from inertica.physical.stated import combined
 from inertica.physical.uncertainty import Intervals, profile_intervals
@@ -56,6 +67,18 @@ STRENGTHS = tuple(10.0**k for k in range(-3, 5))
 
 BLOCKS = 5
 """Parts of every record of which cross-validation leaves one out at a time."""
+
+
+PRIORS: dict[str, Prior] = {
+    "euclidean": Euclidean(1.0),
+    "entropic": Entropic(),
+    "pullback": Pullback(),
+    "riemann": Riemannian(),
+}
+"""What may follow the name of a consistent method and a plus; their strength is chosen by cross-validation, but for `MILD`."""
+
+MILD = "entropic"
+"""The prior whose strength is mild (see `mild`): it keeps every link near the model where data do not decide, at no cost to them."""
 
 
 @dataclass
@@ -100,6 +123,29 @@ class Consistent:
     accuracy: Accuracy = field(default_factory=Accuracy)
     strength: Literal["given", "cross-validated", "mild"] = "given"
     _memory: _Memory = field(default_factory=_Memory, init=False, compare=False, repr=False)  # a changed copy begins anew
+
+    @classmethod
+    def towards(cls, prior: str) -> Consistent:
+        """With a pull towards the prior, by the name of its distance: what `+entropic` behind the name of a method means."""
+        return cls(prior=PRIORS[prior], strength="mild" if prior == MILD else "cross-validated")
+
+    @property
+    def pulls(self) -> bool:
+        """Whether the prior does more than decide where data are silent."""
+        return self.strength != "given" or self.prior != Euclidean()
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        out = {Capability.TAKES_CONSTRAINTS, Capability.TAKES_PRIOR}
+        out |= {Capability.PULLED} if self.pulls else set()
+        real = any(isinstance(c, RealBody) and c.links is None for c in self.constraints)
+        return frozenset(out | {Capability.CONSISTENT} if real else out)
+
+    def named(self, kind: str) -> str:
+        if isinstance(self.prior, BaseRidge) and kind == "wls":
+            return "pc-ridge"
+        word = next((w for w, p in PRIORS.items() if type(p) is type(self.prior)), type(self.prior).__name__.lower())
+        return f"pc-{kind}+{word}" if self.pulls else f"pc-{kind}"
 
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
         own, program, fit = self.settled(problem), self.program(problem), self.fit(system, problem)
@@ -277,15 +323,11 @@ def cross_validated(
     return solve.with_strength(best), scores
 
 
-def named(name: str, kind: type, **options: Any) -> Callable[[], Estimator]:
-    """A method under another name with other options: `named("pc-wls", Wls, solve=Consistent())`."""
-    renamed = type(kind.__name__, (kind,), {"name": name, "__module__": kind.__module__, "__doc__": kind.__doc__})
-
-    def make() -> Estimator:
-        method: Estimator = renamed(**options)
+def settled(method: Estimator, problem: Problem) -> Estimator:
+    """The method with the strength of the prior that was found for this problem, so that it is not searched again."""
+    if not isinstance(method, Composed) or not isinstance(method.solve, Consistent) or method.solve.strength == "given":
         return method
-
-    return make
+    return replace(method, solve=method.solve.settled(problem))  # type: ignore[type-var]
 
 
 def _noise(system: Stacked, problem: Problem) -> float:

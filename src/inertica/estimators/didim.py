@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 class Didim(Iterated):
     """Closed-loop identification from torque alone; with a consistent strategy PC-DIDIM."""
 
-    name: ClassVar[str] = "didim"
+    kind: ClassVar[str] = "didim"
 
     def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:
         watch: Watch | None = None

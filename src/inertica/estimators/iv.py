@@ -67,7 +67,7 @@ class Iv(Iterated):
     start: Start = field(default_factory=LeastSquaresOrPrior)
     undistort: bool | None = None
 
-    name: ClassVar[str] = "iv"
+    kind: ClassVar[str] = "iv"
     needs: ClassVar[frozenset[Need]] = SIMULATED | {Need.MOTION}
 
     def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:

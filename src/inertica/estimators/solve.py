@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.base import Problem
+from inertica.estimators.base import Capability, Problem
 from inertica.estimators.observe import Stacked
 from inertica.threads import one_thread
 
@@ -57,7 +57,30 @@ class Solution:
 class LinearSolve(Protocol):
     """Solves the weighted problem min |R beta - z|; rows are expected to have unit variance when `spread` is used."""
 
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What it adds to those of the method that uses it."""
+
+    def named(self, kind: str) -> str:
+        """Name of a kind of method that uses it: wls -> pc-wls."""
+
     def __call__(self, system: Stacked, problem: Problem) -> Solution: ...
+
+
+class Composed:
+    """A method that leaves its linear problems to a strategy `solve`, which has a part in its name and in what it can do."""
+
+    solve: LinearSolve
+    kind: ClassVar[str]
+    own: ClassVar[frozenset[Capability]]
+
+    @property
+    def name(self) -> str:
+        return self.solve.named(self.kind)
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return self.own | self.solve.capabilities
 
 
 @dataclass(frozen=True)
@@ -68,6 +91,11 @@ class Unconstrained:
     """
 
     resolved: float = RESOLVED
+
+    capabilities: ClassVar[frozenset[Capability]] = frozenset()
+
+    def named(self, kind: str) -> str:
+        return kind
 
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
         scale = np.linalg.norm(system.R, axis=0)
@@ -97,6 +125,11 @@ class Ridge:
     """
 
     strength: float = 1e-4
+
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.PULLED})
+
+    def named(self, kind: str) -> str:
+        return f"{kind}+ridge"
 
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
         scale = np.linalg.norm(system.R, axis=0)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.estimators.base import Estimate, Need, Problem
+from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import score_covariance
 from inertica.estimators.least_squares import MEASURED, joint_sigmas, observed, residual_sigmas
 from inertica.estimators.noise import motion_noise, noise_of, position_noise_before_filter
@@ -41,6 +41,7 @@ class Tls:
 
     name: ClassVar[str] = "tls"
     needs: ClassVar[frozenset[Need]] = MEASURED
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
@@ -82,6 +83,7 @@ class Gtls:
 
     name: ClassVar[str] = "gtls"
     needs: ClassVar[frozenset[Need]] = MEASURED
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.RANDOM, Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()

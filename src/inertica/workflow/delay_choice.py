@@ -47,9 +47,6 @@ LOOKED_AT = 30.0
 SAMPLES = 20_000
 """Samples of the regressor that the search may cost, all logs together."""
 
-SIMULATE_HOLD = frozenset({"clie", "pc-clie", "oloe"})
-"""Methods that hold the torque over control periods themselves, so that its lead stays in the log."""
-
 SHORTEST = 10.0
 """s of each log that take part at least."""
 
