@@ -21,8 +21,19 @@ if TYPE_CHECKING:
     from inertica.dynamics.laws import PD, PID
     from inertica.dynamics.simulate import Noise, Simulation
     from inertica.errors import FileError, InerticaError, InputError, ModelWarning
-    from inertica.estimators.base import Estimate, Problem
+    from inertica.estimators.base import Capability, Estimate, Estimator, Problem
+    from inertica.estimators.bayes import Bayes, Ridge
+    from inertica.estimators.checks import estimator_checks
+    from inertica.estimators.consistent import Consistent
+    from inertica.estimators.didim import Didim
+    from inertica.estimators.irls import Irls
+    from inertica.estimators.iteration import Still, Stop
+    from inertica.estimators.iv import Iv
+    from inertica.estimators.least_squares import Ols, Wls
+    from inertica.estimators.ml import Ml
+    from inertica.estimators.output_error import Clie, Cloe, Oloe
     from inertica.estimators.registry import METHODS, method
+    from inertica.estimators.tls import Gtls, Tls
     from inertica.excitation import catalog_trajectory, load_trajectory
     from inertica.experiment import ControlLoop, Experiment, Sensors
     from inertica.identifiability.base import BaseModel, base_model, base_model_along
@@ -33,6 +44,7 @@ if TYPE_CHECKING:
     from inertica.logs.read import read_log
     from inertica.logs.recipe import Recipe
     from inertica.physical.check import check_model
+    from inertica.physical.priors import Entropic, Euclidean, Pullback, Riemannian
     from inertica.physical.repair import repair
     from inertica.robot.description import Description
     from inertica.robot.layout import Layout, Parameters
@@ -50,8 +62,19 @@ _HOME = {
     "inertica.dynamics.laws": ("PD", "PID"),
     "inertica.dynamics.simulate": ("Noise", "Simulation"),
     "inertica.errors": ("FileError", "InerticaError", "InputError", "ModelWarning"),
-    "inertica.estimators.base": ("Estimate", "Problem"),
+    "inertica.estimators.base": ("Capability", "Estimate", "Estimator", "Problem"),
+    "inertica.estimators.bayes": ("Bayes", "Ridge"),
+    "inertica.estimators.checks": ("estimator_checks",),
+    "inertica.estimators.consistent": ("Consistent",),
+    "inertica.estimators.didim": ("Didim",),
+    "inertica.estimators.irls": ("Irls",),
+    "inertica.estimators.iteration": ("Still", "Stop"),
+    "inertica.estimators.iv": ("Iv",),
+    "inertica.estimators.least_squares": ("Ols", "Wls"),
+    "inertica.estimators.ml": ("Ml",),
+    "inertica.estimators.output_error": ("Clie", "Cloe", "Oloe"),
     "inertica.estimators.registry": ("METHODS", "method"),
+    "inertica.estimators.tls": ("Gtls", "Tls"),
     "inertica.excitation": ("catalog_trajectory", "load_trajectory"),
     "inertica.experiment": ("ControlLoop", "Experiment", "Sensors"),
     "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along"),
@@ -62,6 +85,7 @@ _HOME = {
     "inertica.logs.read": ("read_log",),
     "inertica.logs.recipe": ("Recipe",),
     "inertica.physical.check": ("check_model",),
+    "inertica.physical.priors": ("Entropic", "Euclidean", "Pullback", "Riemannian"),
     "inertica.physical.repair": ("repair",),
     "inertica.robot.description": ("Description",),
     "inertica.robot.layout": ("Layout", "Parameters"),
@@ -81,30 +105,52 @@ __all__ = [
     "PD",
     "PID",
     "BaseModel",
+    "Bayes",
+    "Capability",
+    "Clie",
+    "Cloe",
+    "Consistent",
     "ControlLoop",
     "Description",
+    "Didim",
     "Engine",
+    "Entropic",
     "Estimate",
+    "Estimator",
+    "Euclidean",
     "Experiment",
     "FileError",
+    "Gtls",
     "InerticaError",
     "InputError",
+    "Irls",
+    "Iv",
     "Joint",
     "Layout",
     "Limits",
     "Log",
+    "Ml",
     "ModelWarning",
     "Motion",
     "Noise",
+    "Oloe",
+    "Ols",
     "Parameters",
     "Problem",
+    "Pullback",
     "Recipe",
     "Reduction",
     "Result",
+    "Ridge",
+    "Riemannian",
     "Robot",
     "Sensors",
     "Settings",
     "Simulation",
+    "Still",
+    "Stop",
+    "Tls",
+    "Wls",
     "base_model",
     "base_model_along",
     "catalog",
@@ -112,6 +158,7 @@ __all__ = [
     "check_model",
     "compare",
     "engine",
+    "estimator_checks",
     "export_model",
     "fit_loop",
     "identify",

@@ -45,7 +45,9 @@ def test_iterations_and_tolerance_are_the_same_words_everywhere() -> None:
 
 def test_what_a_name_states_is_no_option() -> None:
     """pc-clie is consistent by its name; an open loop has no gains."""
-    assert not {"consistent", "solver", "prior-strength"} & set(option_names(method("pc-clie"))) and "estimate-gains" not in option_names(Oloe())
+    assert not {"consistent", "solver", "prior-strength"} & set(
+        option_names(method("pc-clie"))
+    ) and "estimate-gains" not in option_names(Oloe())
     with pytest.raises(InputError, match="no method has an option 'consistent'"):
         with_options(Clie(), {"consistent": "yes"})
 
