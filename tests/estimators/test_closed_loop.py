@@ -20,7 +20,7 @@ from inertica.estimators.least_squares import Ols
 from inertica.estimators.loop_simulation import LoopSimulator, poles, settling_time
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.registry import method
-from inertica.estimators.solve import Solution, Unconstrained
+from inertica.estimators.solve import LinearSolve, Solution, Unconstrained
 from inertica.estimators.start import FilteredOls, Given, Random, Regular
 from inertica.estimators.torque_only import torque_only
 from inertica.excitation.files import catalog_trajectory
@@ -165,7 +165,7 @@ def test_retuned_loop_keeps_its_poles() -> None:
 
 
 @dataclass(frozen=True)
-class Wild:
+class Wild(LinearSolve):
     """A solve whose first answer has negative inertias: the loop simulated with it runs away."""
 
     calls: list[int] = field(default_factory=list)
@@ -290,7 +290,7 @@ def test_what_is_not_told_apart_is_kept() -> None:
 
 
 @dataclass(frozen=True)
-class Watched:
+class Watched(LinearSolve):
     """A consistent solve that keeps what it returned."""
 
     inner: Consistent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, Literal, Protocol
@@ -20,7 +20,7 @@ from inertica.estimators.iteration import Stop, Watch
 from inertica.estimators.loop_check import GainFit, fit_gains
 from inertica.estimators.loop_gains import DRIVE, LoopGains, driven
 from inertica.estimators.loop_simulation import LoopSimulator, Replay
-from inertica.estimators.observe import System
+from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import Composed, LinearSolve, Solution, Unconstrained
 from inertica.estimators.start import FromPrior, LeastSquaresOrPrior, Start
 
@@ -136,6 +136,7 @@ class ClosedLoop:
         self.fit: GainFit | None = None
         self.stable_at: Array | None = None  # in place of an estimate whose simulated loop was not stable
         self.drive: Array | None = None
+        self._prepared: tuple[Problem, Callable[[Stacked, Problem], Solution]] | None = None
         self.notes: list[str] = []
 
     def _tuned_for(self, problem: Problem) -> Array:
@@ -199,6 +200,12 @@ class ClosedLoop:
         k = int(np.argmax(stable))
         k = k + 1 if clear and k + 1 < len(ways) and stable[k + 1] else k
         return k, [Replay(*(x[k : k + 1] for x in (r.q, r.dq, r.ddq, r.tau))) for r in replays], ways[k]
+
+    def solve(self, strategy: LinearSolve, stacked: Stacked) -> Solution:
+        """One linear problem; the strategy is prepared again only when the gains have changed the torques."""
+        if self._prepared is None or self._prepared[0] is not self.problem:
+            self._prepared = self.problem, strategy.prepared(self.problem)
+        return self._prepared[1](stacked, self.problem)
 
     def follow(
         self, watch: Watch, stop: Stop, beta: Array, last: Array, information: Array | None = None

@@ -14,7 +14,7 @@ from inertica.estimators.solve import RESOLVED
 from inertica.threads import one_thread
 
 if TYPE_CHECKING:
-    from inertica.estimators.consistent import Consistent
+    from inertica.estimators.consistent import Settled
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ class Evidence:
     R: Array
     z: Array
     scores: Scores | None = None
-    strategy: Consistent | None = None
+    strategy: Settled | None = None
     rest: float = 0.0
     stated: Array | None = None
 

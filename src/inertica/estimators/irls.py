@@ -95,7 +95,8 @@ class _Fit:
 
     def __init__(self, system: System, method: Irls) -> None:
         self.system, self.method = system, method
-        self.solution = method.solve(system.stacked(1.0 / joint_sigmas(system)), system.problem)
+        self.solve = method.solve.prepared(system.problem)
+        self.solution = self.solve(system.stacked(1.0 / joint_sigmas(system)), system.problem)
         self.use = [np.concatenate([r.use for r in system.rows() if r.motion == k]) for k in self._motions()]
         self.root = [np.ones(u.shape) for u in self.use]
         self.weighted, self.stage, self.reason = system, "huber", ""
@@ -122,7 +123,7 @@ class _Fit:
 
     def _solve(self) -> Solution:
         stacked = self.weighted.stacked(1.0 / self.scale) if not self.method.full else self._whitened()
-        return self.method.solve(stacked, self.system.problem)
+        return self.solve(stacked, self.system.problem)
 
     def _measure(self) -> None:
         """Residuals of every motion (m, n) and the robust scale of each joint."""
@@ -225,7 +226,7 @@ class _Fit:
     def _joint_by_joint(self, slope: Array, square: Array) -> tuple[Stacked, Array, Array, Array, Scores | None]:
         """The same with a slope and a square of its own for each joint."""
         now, curved = (self.weighted.stacked(np.sqrt(x) / self.scale) for x in (np.ones(len(slope)), slope))
-        bread = self.method.solve(curved, self.system.problem).sensitivity
+        bread = self.solve(curved, self.system.problem).sensitivity
         factors = zip(square, self.scale, self.weighted.factors, strict=True)
         filling = np.asarray(sum(c / s**2 * gram(f, len(bread)) for c, s, f in factors))
         scores = scores_of(self.weighted, self.solution.beta, 1.0 / self.scale) if self.method.hac else None

@@ -223,10 +223,11 @@ class _Search:
 
     def run(self) -> None:
         problem, method = self.criterion.problem, self.method
+        solve = method.solve.prepared(problem)
         cost = self.criterion.cost(self.beta)
         self.reason = method.stop.exhausted
         for _ in range(method.stop.iterations):
-            self.solution = method.solve(self.criterion.linearised(self.beta), problem)
+            self.solution = solve(self.criterion.linearised(self.beta), problem)
             step = self.solution.beta - self.beta
             size = method.stop.size(step, self.solution.spread)
             for halving in range(HALVINGS):

@@ -305,7 +305,7 @@ class OutputFit:
         linear = _Linearised(self, self._beside_gains(J), -r[0], beta)
         step, evidence = linear.step(self.method.hac, beta)
         if isinstance(self.method.solve, Consistent):
-            evidence = replace(evidence, strategy=self.method.solve)
+            evidence = replace(evidence, strategy=self.method.solve.prepared(self.problem))
         run.simulator.simulations = self.simulator.simulations
         chi = self.chart.chi(found.x[: self.chart.size])
         step = replace(step, solution=replace(step.solution, chi=chi))

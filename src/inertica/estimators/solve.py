@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -14,7 +14,7 @@ from inertica.estimators.observe import Stacked
 from inertica.threads import one_thread
 
 if TYPE_CHECKING:
-    from inertica.estimators.consistent import Consistent
+    from inertica.estimators.consistent import Settled
 
 Array = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ class Solution:
     warnings: tuple[str, ...] = ()
     bread: Array | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
-    strategy: Consistent | None = None
+    strategy: Settled | None = None
 
     @property
     def sensitivity(self) -> Array:
@@ -60,9 +60,15 @@ class LinearSolve(Protocol):
     @property
     def capabilities(self) -> frozenset[Capability]:
         """What it adds to those of the method that uses it."""
+        return frozenset()
 
     def named(self, kind: str) -> str:
         """Name of a kind of method that uses it: wls -> pc-wls."""
+        return kind
+
+    def prepared(self, problem: Problem) -> Callable[[Stacked, Problem], Solution]:
+        """Itself with what it needs to know of a problem, for methods that solve several times."""
+        return self
 
     def __call__(self, system: Stacked, problem: Problem) -> Solution: ...
 
@@ -84,18 +90,13 @@ class Composed:
 
 
 @dataclass(frozen=True)
-class Unconstrained:
+class Unconstrained(LinearSolve):
     """Plain least squares by SVD of the column-scaled R.
 
     Directions the data do not resolve keep the prior's value (zero without a prior) instead of noise.
     """
 
     resolved: float = RESOLVED
-
-    capabilities: ClassVar[frozenset[Capability]] = frozenset()
-
-    def named(self, kind: str) -> str:
-        return kind
 
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
         scale = np.linalg.norm(system.R, axis=0)
@@ -117,7 +118,7 @@ class Unconstrained:
 
 
 @dataclass(frozen=True)
-class Ridge:
+class Ridge(LinearSolve):
     """min |R beta - z|^2 + strength |D (beta - beta_0)|^2, D the column norms of R: a pull towards the prior, scale-free.
 
     Args:
@@ -126,7 +127,9 @@ class Ridge:
 
     strength: float = 1e-4
 
-    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.PULLED})
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return frozenset({Capability.PULLED})
 
     def named(self, kind: str) -> str:
         return f"{kind}+ridge"

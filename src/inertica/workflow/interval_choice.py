@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimate, Estimator, Problem
+from inertica.estimators.consistent import settled
 from inertica.estimators.jackknife import block_deviations
 from inertica.estimators.least_squares import linear
 from inertica.estimators.observe import Stacked, System
@@ -122,7 +123,7 @@ def assessed(
     if quick:
         stated = stated_uncertainty(estimate, problem, estimator, alternatives=alternatives)
         return stated, Replicas(reason="a quick run was asked for")
-    found = replicas(description, parameters, logs, recipe, problem, estimator, references)
+    found = replicas(description, parameters, logs, recipe, problem, settled(estimator, problem, estimate), references)
     measured = all("q" in log.signals for log in logs)
     neighbours = neighbour_fits(logs, recipe, problem, estimator) if not found.runs and measured else []
     stated = stated_uncertainty(estimate, problem, estimator, replicated=found, neighbours=neighbours, alternatives=alternatives)
