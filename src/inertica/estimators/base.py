@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Protocol
@@ -148,9 +148,6 @@ class Problem:
         for need in sorted(method.needs, key=lambda x: x.name):
             if not self.has(need):
                 raise InputError(f"method '{method.name}' needs {need.value}, which this problem does not have")
-
-    def with_base(self, base: BaseModel) -> Problem:
-        return replace(self, base=base, prior=None if self.prior is None else self.prior.on(base.layout))
 
 
 @dataclass(frozen=True, eq=False)

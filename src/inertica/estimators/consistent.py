@@ -20,7 +20,7 @@ from inertica.estimators.bayes import block_factors
 from inertica.estimators.least_squares import joint_sigmas
 from inertica.estimators.mild import Mild, correlation, joined, mild_strength
 from inertica.estimators.observe import Stacked, System
-from inertica.estimators.solve import RESOLVED, Composed, LinearSolve, Solution
+from inertica.estimators.solve import Composed, LinearSolve, ScaledSvd, Solution
 from inertica.physical.active import response
 from inertica.physical.cholesky import cholesky_solve
 from inertica.physical.cone import Outcome, Program
@@ -46,7 +46,6 @@ from inertica.physical.scales import Reference
 from inertica.physical.stated import combined
 from inertica.physical.uncertainty import Intervals, profile_intervals
 from inertica.physical.untouched import COSTLY, holdable, moved_sentence, untouched
-from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -327,19 +326,15 @@ def _solution(program: Program, fit: Fit, penalty: Penalty, outcome: Outcome, sy
     answer = response(program, fit, penalty, outcome.chi, held=False)
     T = fit.T
     bread = T @ answer.inverse @ T.T
-    scale = np.linalg.norm(system.R, axis=0)
-    scale[scale == 0.0] = 1.0
-    with one_thread():
-        U, s, Vt = np.linalg.svd(system.R / scale)
-    known = s > RESOLVED * s[0] if s[0] > 0.0 else np.zeros(len(s), bool)
-    condition = float(s[known][0] / s[known][-1]) if known.any() else np.inf
+    svd = ScaledSvd.of(system.R)
+    least = float(np.sum((svd.U.T @ system.z)[~svd.known] ** 2)) + system.rest**2
     return Solution(
         beta=T @ outcome.chi,
         spread=bread @ (system.R.T @ system.R) @ bread,
-        condition=condition,
-        unresolved=Vt[~known].T,
+        condition=svd.condition,
+        unresolved=svd.unresolved,
         chi=outcome.chi,
-        warnings=_said(outcome, float(np.sum((U.T @ system.z)[~known] ** 2)) + system.rest**2, system, ~known),
+        warnings=_said(outcome, least, system, ~svd.known),
         bread=bread,
     )
 

@@ -36,7 +36,7 @@ from inertica.estimators.observe import Rows, System
 from inertica.estimators.open_loop import OpenLoopSimulator
 from inertica.estimators.optimisers import LevenbergMarquardt, Minimum, Optimiser
 from inertica.estimators.outputs import Output, Position, Torque
-from inertica.estimators.solve import Composed, LinearSolve, Solution, Unconstrained
+from inertica.estimators.solve import Composed, LinearSolve, ScaledSvd, Solution, Unconstrained
 from inertica.estimators.start import FromPrior, Start
 from inertica.estimators.tangent_outputs import tangent_replays
 
@@ -371,23 +371,17 @@ class _Linearised(System):
         """Solution at beta with the spread of the Jacobian, and what the data say there, with serial correlation if so asked."""
         b, weights = len(beta), self.fit.weights
         stacked = self.stacked(weights)
-        R = stacked.R
-        scale = np.linalg.norm(R, axis=0)
-        scale[scale == 0.0] = 1.0
-        with threadpool_limits(1):
-            _, s, Vt = np.linalg.svd(R / scale)
-        known = s > 1e-9 * s[0]
-        half = Vt[known].T / s[known] / scale[:, None]
-        spread = half @ half.T
+        svd = ScaledSvd.of(stacked.R)
+        spread = svd.half @ svd.half.T
         sigma = np.empty(self.n)
         for j, (factor, count) in enumerate(zip(self.factors, self.counts(), strict=True)):
             misfit = factor.z - factor.R @ beta
             sigma[j] = np.hypot(np.linalg.norm(misfit), factor.rest) / np.sqrt(max(count - b / self.n, 1.0))
         listed = zip(weights, sigma, self.factors, strict=True)
         G = np.asarray(sum((w**2 * s_j) ** 2 * gram(f, b) for w, s_j, f in listed))
-        solution = Solution(beta, spread @ G @ spread, float(s[known][0] / s[known][-1]), Vt[~known].T, bread=spread)
+        solution = Solution(beta, spread @ G @ spread, svd.condition, svd.unresolved, bread=spread)
         scores = scores_of(self, beta, weights) if use_hac else Scores(G, G)
-        return Step(solution, self, sigma), Evidence(R, stacked.z, scores)
+        return Step(solution, self, sigma), Evidence(stacked.R, stacked.z, scores)
 
 
 def _typical(system: System) -> Array:

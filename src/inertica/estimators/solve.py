@@ -23,6 +23,45 @@ RESOLVED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
+class ScaledSvd:
+    """R / scale = U diag(s) Vt with unit columns, and which directions are data rather than rounding.
+
+    Args:
+        scale: (b,) norms of the columns; 1 for those that are zero.
+        known: (b,) directions whose singular value counts.
+    """
+
+    U: Array
+    s: Array
+    Vt: Array
+    scale: Array
+    known: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, R: Array, resolved: float = RESOLVED) -> ScaledSvd:
+        scale = np.linalg.norm(R, axis=0)
+        scale[scale == 0.0] = 1.0
+        with one_thread():
+            U, s, Vt = np.linalg.svd(R / scale)
+        return cls(U, s, Vt, scale, s > resolved * s[0] if s[0] > 0.0 else np.zeros(len(s), bool))
+
+    @property
+    def half(self) -> Array:
+        """(b, k) with (R'R)^-1 = half half' on the directions that are known."""
+        return np.asarray(self.Vt[self.known].T / self.s[self.known] / self.scale[:, None])
+
+    @property
+    def condition(self) -> float:
+        """Over the directions that are known."""
+        return float(self.s[self.known][0] / self.s[self.known][-1]) if self.known.any() else np.inf
+
+    @property
+    def unresolved(self) -> Array:
+        """(b, k) directions, in scaled columns, that the data say nothing about."""
+        return np.asarray(self.Vt[~self.known].T)
+
+
+@dataclass(frozen=True, eq=False)
 class Solution:
     """Outcome of a linear solve.
 
@@ -99,22 +138,18 @@ class Unconstrained(LinearSolve):
     resolved: float = RESOLVED
 
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
-        scale = np.linalg.norm(system.R, axis=0)
-        scale[scale == 0.0] = 1.0
-        with one_thread():
-            U, s, Vt = np.linalg.svd(system.R / scale)
-        known = s > self.resolved * s[0] if s[0] > 0.0 else np.zeros(len(s), bool)
+        svd = ScaledSvd.of(system.R, self.resolved)
+        known, s = svd.known, svd.s
         before = np.zeros(len(s)) if problem.prior is None else problem.prior_beta
-        step = Vt[known].T @ ((U.T @ (system.z - system.R @ before))[known] / s[known])
-        half = Vt[known].T / s[known] / scale[:, None]
+        step = svd.Vt[known].T @ ((svd.U.T @ (system.z - system.R @ before))[known] / s[known])
         warnings: tuple[str, ...] = ()
         if not known.all():
             count = int(np.count_nonzero(~known))
             warnings = (
                 f"{count} of {len(s)} combinations of parameters are not determined by these data; there the prior's values hold",
             )
-        condition = float(s[known][0] / s[known][-1]) if known.any() else np.inf
-        return Solution(before + step / scale, half @ half.T, condition, Vt[~known].T, None, warnings)
+        half = svd.half
+        return Solution(before + step / svd.scale, half @ half.T, svd.condition, svd.unresolved, None, warnings)
 
 
 @dataclass(frozen=True)
@@ -135,11 +170,9 @@ class Ridge(LinearSolve):
         return f"{kind}+ridge"
 
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
-        scale = np.linalg.norm(system.R, axis=0)
-        scale[scale == 0.0] = 1.0
+        svd = ScaledSvd.of(system.R)
+        U, s, Vt, scale = svd.U, svd.s, svd.Vt, svd.scale
         before = np.zeros(len(scale)) if problem.prior is None else problem.prior_beta
-        with one_thread():
-            U, s, Vt = np.linalg.svd(system.R / scale)
         damped = s / (s**2 + self.strength)
         step = Vt.T @ (damped * (U.T @ (system.z - system.R @ before)))
         half = Vt.T * damped / scale[:, None]
