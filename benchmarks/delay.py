@@ -31,9 +31,9 @@ from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.log import Log
 from inertica.logs.recipe import Recipe
 from inertica.robot.description import Description
+from inertica.robot.plain import assumed_friction
 from inertica.threads import one_thread
 from inertica.workflow.delay_choice import DelaySearch
-from inertica.workflow.friction_choice import assumed_friction
 
 Array = NDArray[np.float64]
 

@@ -40,8 +40,8 @@ from inertica.logs.prepare import prepare
 from inertica.logs.read import read_log
 from inertica.logs.recipe import Recipe
 from inertica.robot.description import Description
+from inertica.robot.plain import assumed_friction
 from inertica.workflow.filter_choice import recipe_for
-from inertica.workflow.friction_choice import assumed_friction
 from inertica.workflow.mount_choice import Mount, MountSearch, with_offsets
 
 Array = NDArray[np.float64]

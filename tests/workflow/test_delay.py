@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from inertica.estimators.delay import DelayEstimate, DelayFit
+from inertica.estimators.delay_search import busiest
 from inertica.excitation import catalog_trajectory
 from inertica.experiment import Experiment, Sensors
 from inertica.identifiability.base import BaseModel, base_model
@@ -18,9 +19,9 @@ from inertica.logs.read import read_log
 from inertica.logs.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.load import load
+from inertica.robot.plain import assumed_friction
 from inertica.workflow.choice import Choice
-from inertica.workflow.delay_choice import DelaySearch, busiest
-from inertica.workflow.friction_choice import assumed_friction
+from inertica.workflow.delay_choice import DelaySearch
 
 LEAD = -0.5e-3
 """A torque held over the 1 ms control period of panda7 leads by half of it."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from inertica.checks.delays import delays
+from inertica.checks.elastic import stiffened, with_elasticity
 from inertica.checks.plausible import Judge, Rows, with_friction
 from inertica.checks.search import findings
 from inertica.dynamics.engine import Engine
 from inertica.errors import InerticaError
-from inertica.identifiability.base import BaseModel
+from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.findings import Finding, Quality
 from inertica.logs.log import Log
+from inertica.logs.plainfit import Observed
 from inertica.logs.quality import look
 from inertica.robot.description import Description
 from inertica.threads import one_thread
@@ -34,17 +37,37 @@ def checked(description: Description, logs: Sequence[Log], *, quick: bool = Fals
         base: base parameters of the description's layout, when they are there.
     """
     with one_thread():
-        looked = look(description, logs, delays=not quick, together=not quick, base=base)
+        base = base or base_model(description.layout)
+        looked = look(description, logs, together=not quick, base=base)
         free = with_friction(description)
         engine = looked.engine if free.layout == description.layout else Engine(free.layout)
         found: list[Finding] = []
-        for name in looked.names:
+        for log, name in zip(logs, looked.names, strict=True):
             found += [f for f in looked.findings if f.log == name]
-            if name in looked.seen:
-                judge = Judge(engine, free.prior, Rows.of([looked.seen[name]]))
-                found += [replace(f, log=name) for f in findings(judge, mount_given=description.gravity_given)]
+            if name not in looked.seen:
+                continue
+            own = _searched(engine, free, looked.seen[name])
+            if (stiff := stiffened(log)) is not None:
+                again = look(description, [stiff], together=False, base=base).seen
+                own = with_elasticity(
+                    own, [f for o in again.values() for f in _searched(engine, free, o)], log, description.robot
+                )
+            found += [replace(f, log=name) for f in own]
+        if not quick and looked.seen:
+            found.append(_delay(description, logs, base, any(f.verdict == "problem" for f in found)))
         found += [f for f in looked.findings if not f.log]
     return Report(description.name, looked.names, tuple(found))
+
+
+def _searched(engine: Engine, free: Description, seen: Observed) -> list[Finding]:
+    """Whether one log is what it says."""
+    return findings(Judge(engine, free.prior, Rows.of([seen])), mount_given=free.gravity_given)
+
+
+def _delay(description: Description, logs: Sequence[Log], base: BaseModel, problem: bool) -> Finding:
+    if problem:
+        return Finding("delay", "not testable", "not testable before the problem is settled")
+    return delays(description, logs, base)
 
 
 def admitted(description: Description, logs: Sequence[Log], *, force: bool = False, base: BaseModel | None = None) -> Report:

@@ -21,6 +21,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.checks import ranges
 from inertica.checks.hypotheses import AS_RECORDED, Hypothesis
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.equations import Equations
@@ -153,7 +154,7 @@ class Judge:
         W = self._observe(rows, h)
         gain = np.ones(self.engine.n) if h.gain is None else np.abs(h.gain)
         fit = self._solved(W, rows.tau, gain)
-        return replace(fit, score=fit.score + h.price)
+        return replace(fit, score=fit.score + h.price + ranges.price(self.engine.layout.robot, rows.q))
 
     def likeness(self, fit: Fit, h: Hypothesis, badly: float) -> Likeness:
         """The fitted links beside the model's; `badly` is the residual above which a joint counts as missed."""

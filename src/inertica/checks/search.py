@@ -1,16 +1,18 @@
 """Which of many faults explains a log best: every hypothesis is fitted and they are compared by one score.
 
-A fault is named when undoing it is clearly better than the log as recorded.  Hypotheses that fit as well as the best are named
-beside it, and those that fit as well as a log without fault are *not testable* in it: gravity and motion do not tell them apart.
+A fault is a problem when undoing it is clearly better than the log as recorded, a warning when it is somewhat better.  Hypotheses that
+fit as well as the best are named beside it, and those that fit as well as a log without fault are *not testable* in it: gravity and
+motion do not tell them apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from inertica.checks import ranges
 from inertica.checks.hypotheses import AS_RECORDED, KINDS, Hypothesis, hypotheses
 from inertica.checks.plausible import Fit, Judge
 from inertica.logs.findings import Finding, joint_list
@@ -18,6 +20,9 @@ from inertica.logs.findings import Finding, joint_list
 CLEAR = 20.0
 """Difference of scores beyond which a hypothesis counts as better or worse; twice a log probability, were the model exact.  Records
 of real robots without fault reach 10."""
+
+DOUBT = 12.0
+"""Difference from which a fault is suspected: a warning that names it."""
 
 ALIKE = 10.0
 """Hypotheses whose scores differ by less are named together."""
@@ -37,6 +42,9 @@ MISSED, LOST = 0.3, 0.6
 USUAL = 0.5
 """Distance that a log of the same robot with a fair model stays below."""
 
+OUTSIDE = 2
+"""Joints outside their range, and as many faster than they can be, that are strange whatever the torque."""
+
 MOST_NAMED = 4
 
 
@@ -54,10 +62,13 @@ class Searched:
 
     @property
     def fault(self) -> tuple[Hypothesis, Fit] | None:
-        """The best, when it is clearly better than the log as recorded."""
-        if not self.tried or self.tried[0][1].score > self.as_recorded.score - CLEAR:
-            return None
-        return self.tried[0]
+        """The best, when it is better than the log as recorded."""
+        return self.tried[0] if self.tried and self.better_by > DOUBT else None
+
+    @property
+    def better_by(self) -> float:
+        """How much the best is better than the log as recorded."""
+        return self.as_recorded.score - self.tried[0][1].score
 
     @property
     def alike(self) -> tuple[Hypothesis, ...]:
@@ -89,32 +100,35 @@ def findings(judge: Judge, *, mount_given: bool = True) -> list[Finding]:
     """
     searched = search(judge)
     fault = searched.fault
-    if fault is not None:
+    if fault is not None and searched.better_by > CLEAR:
         mended = _same_robot(judge, *fault)
         if mended.verdict == "problem":  # better, but no good either
             return [mended, *(_waiting(kind, mended) for kind in KINDS)]
-        found = _named(searched, *fault)
-        if found.name == "mount" and not mount_given:
-            found = replace(found, verdict="warning", advice=f"identify finds the direction by itself; to fix it, {found.advice}")
+        found = _named(searched, *fault, mount_given)
         return [found, *(_waiting(kind, found) for kind in KINDS if kind != found.name)]
     torque = np.linalg.norm(judge.rows.tau, axis=0)
     silent = [j for j in range(judge.engine.n) if np.ptp(judge.rows.q[:, j]) <= MOVES or torque[j] == 0.0]
+    suspected = [] if fault is None else [_named(searched, *fault, mount_given)]
     return [
-        *(_untold(kind, searched, silent) for kind in KINDS),
+        *suspected,
+        *(_untold(kind, searched, silent) for kind in KINDS if kind not in {f.name for f in suspected}),
         _lean(judge),
         _same_robot(judge, AS_RECORDED, searched.as_recorded),
     ]
 
 
-def _named(searched: Searched, h: Hypothesis, fit: Fit) -> Finding:
+def _named(searched: Searched, h: Hypothesis, fit: Fit, mount_given: bool) -> Finding:
+    sure = searched.better_by > CLEAR
     before, after = searched.as_recorded, fit
     joint = int(np.argmax(before.residual - after.residual)) if not h.joints else max(h.joints, key=lambda j: before.residual[j])
     gain = f"residual {_percent(before.overall)} -> {_percent(after.overall)} %"
     if before.overall < 1.5 * after.overall:
         gain = f"residual of joint {joint + 1} {_percent(before.residual[joint])} -> {_percent(after.residual[joint])} %"
         if before.residual[joint] < 1.2 * after.residual[joint]:
-            gain = "otherwise its links would be far from the model's"
-    text = f"it looks as if {h.text} ({gain})"
+            gain = "otherwise its links would be far from the model's, or joints beyond their limits"
+    text = (
+        f"it looks as if {h.text} ({gain})" if sure else f"it may be that {h.text} ({gain}); this log speaks for it, not clearly"
+    )
     others = searched.alike[:MOST_NAMED]
     if others:
         text += f"; as good: {'; '.join(o.text for o in others)}"
@@ -123,7 +137,9 @@ def _named(searched: Searched, h: Hypothesis, fit: Fit) -> Finding:
         "residual": before.overall, "residual_mended": after.overall, "per_joint": before.residual,
         "per_joint_mended": after.residual, "better_by": before.score - after.score,
     }  # fmt: skip
-    return Finding(h.kind, "problem", text, h.advice, numbers=numbers)
+    if h.kind == "mount" and not mount_given:
+        return Finding(h.kind, "warning", text, f"identify finds the direction by itself; to fix it, {h.advice}", numbers=numbers)
+    return Finding(h.kind, "problem" if sure else "warning", text, h.advice, numbers=numbers)
 
 
 def _waiting(kind: str, fault: Finding) -> Finding:
@@ -166,7 +182,18 @@ def _lean(judge: Judge) -> Finding:
 def _same_robot(judge: Judge, h: Hypothesis, fit: Fit) -> Finding:
     """Whether the links' torque has anything of the model's, with the fault undone that explains the log best."""
     numbers: dict[str, object] = {"residual": fit.overall, "per_joint": fit.residual}
+    robot, rows = judge.engine.layout.robot, judge.rows.under(h)
+    out = [j for j, share in enumerate(ranges.outside(robot, rows.q)) if share > ranges.BEYOND]
+    fast = [j for j, share in enumerate(ranges.faster(robot, rows.dq)) if share > ranges.FASTER]
+    numbers |= {"outside": [j + 1 for j in out], "faster": [j + 1 for j in fast]}
     left = f"a fit near the model leaves {_percent(fit.overall)} % of the torque, joint by joint {_list(fit)} %"
+    if len(out) >= OUTSIDE and len(fast) >= OUTSIDE:
+        text = (
+            f"is it a log of the same robot? {joint_list(out)} leave the model's range by more than "
+            f"{100 * ranges.BEYOND:.0f} % of it, and {joint_list(fast)} exceed the model's velocity limits; {left}"
+        )
+        advice = "compare type, limits, zeros and signs of the model with the robot; if only the limits are wrong, correct them"
+        return Finding("same robot", "problem", text, advice, numbers=numbers)
     if not judge.knows_links:
         text = f"{left}; not testable further, since the model has no masses to hold the torque against"
         return Finding("same robot", "not testable", text, numbers=numbers)

@@ -1,14 +1,12 @@
-"""Checks of motion against torque in one log: standstill, recorded velocity, delays."""
+"""Checks of motion in one log: standstill, recorded velocity."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.logs.delay import Delay, combined, scan
 from inertica.logs.findings import Finding, Verdict, joint_list
+from inertica.logs.lag import scan
 from inertica.logs.motion import STANDSTILL
 from inertica.logs.plainfit import Observed
 from inertica.logs.resample import on_clock, uniform_clock
@@ -19,11 +17,7 @@ MUCH_STANDSTILL = 0.1
 HARDLY_MOVES = 0.02
 SCALE_OFF, WRONG_SCALE = 0.02, 0.1
 REACH, REACH_SAMPLES = 0.06, 5.0
-"""Delays are looked for up to 60 ms, or five samples where those are longer."""
-
-CLEAR_DELAY, LEAST_DELAY, LEAST_GAIN, LEAST_LEVERAGE = 3.0, 0.25, 0.9, 0.6
-"""A delay counts when it is 3 standard deviations and a quarter of a sample, takes 10 % off the residual, and parameters cannot
-imitate it; or when it takes half of the residual off, which no parameter did."""
+"""A lag is looked for up to 60 ms, or five samples where those are longer."""
 
 
 def standstill(o: Observed) -> Finding:
@@ -57,7 +51,7 @@ def velocity(o: Observed) -> Finding | None:
     smooth = m.decimator.filtered(m.recipe.filter.smoothed(recorded, clock.dt))
     own = o.reduced(m.dq)
     reach = max(REACH, REACH_SAMPLES * m.dt)
-    lags = [scan(o.t, o.settled, own[:, [j]], CubicSpline(m.t, smooth[:, j]), reach) for j in range(m.n)]
+    lags = [scan(o.t, o.settled, own[:, j], CubicSpline(m.t, smooth[:, j]), reach) for j in range(m.n)]
     size = np.sum(own[o.use] ** 2, axis=0)
     there = smooth[o.rows][o.use]
     scale = np.sum(there * own[o.use], axis=0) / np.where(size > 0.0, size, 1.0)
@@ -76,34 +70,6 @@ def velocity(o: Observed) -> Finding | None:
     verdict: Verdict = "problem" if off and np.abs(scale[off] - 1.0).max() > WRONG_SCALE else "note"
     advice = "check the unit of velocity and the clock; take velocity from positions, or state the velocity's delay"
     return Finding("velocity", verdict, "; ".join(said), advice, numbers=numbers)
-
-
-def delays(bands: Sequence[Observed]) -> Finding:
-    """Delay of torque against motion, joint by joint; the first band counts, the others show how firm it is."""
-    middle = bands[0]
-    m = middle.motion
-    reach = max(REACH, REACH_SAMPLES * m.dt)
-    found: list[Delay] = []
-    for j in range(m.n):
-        each = [scan(o.t, o.settled, o.joints[j].W, o.later(j), reach) for o in bands]
-        found.append(combined(each[0], each[1:]))
-    late = [j for j, d in enumerate(found) if _counts(d, m.dt)]
-    numbers = {
-        "delay": [d.value for d in found], "sd": [d.sd for d in found], "residual": [d.residual for d in found],
-        "residual_ratio": [d.gain for d in found], "leverage": [d.leverage for d in found], "joints": [j + 1 for j in late],
-    }  # fmt: skip
-    listed = ", ".join(f"{1e3 * d.value:.2g} ± {1e3 * d.sd:.2g}" if d.told else "?" for d in found)
-    if not late:
-        return Finding("delay", "fine", f"no clear delay of torque ({listed} ms)", numbers=numbers)
-    side = "later than" if all(found[j].value > 0 for j in late) else "shifted against"
-    text = f"the torque of {joint_list(late)} comes {side} the motion ({listed} ms)"
-    advice = "compensate it joint by joint before fitting; friction at reversals that the model lacks can look the same"
-    return Finding("delay", "note", text, advice, numbers=numbers)
-
-
-def _counts(d: Delay, dt: float) -> bool:
-    clear = d.told and abs(d.value) > max(CLEAR_DELAY * d.sd, LEAST_DELAY * dt)
-    return clear and (d.gain < 0.5 or (d.gain < LEAST_GAIN and d.leverage > LEAST_LEVERAGE))
 
 
 def _range(values: Array) -> str:

@@ -5,7 +5,7 @@ Positions are low-passed at twice the motion's bandwidth, torque and regressor c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -71,13 +71,6 @@ class Observed:
         cutoff = 0.5 * EDGE * self.motion.rate / self.motion.decimator.ratio
         away = min(SETTLED / cutoff, MOST_UNSETTLED * float(t[-1] - t[0]))
         return np.asarray(self.use & (t >= t[0] + away) & (t <= t[-1] - away))
-
-    def later(self, joint: int) -> Callable[[Array], Array]:
-        """The low-passed torque of a joint as a function of time."""
-        from scipy.interpolate import CubicSpline
-
-        smooth = self.motion.decimator.filtered(self.motion.tau[:, [joint]])[:, 0]
-        return CubicSpline(self.motion.t, smooth)
 
     def reduced(self, columns: Array) -> Array:
         """Other columns (N, k) on the motion's clock, low-passed and thinned out like the regressors."""

@@ -53,15 +53,12 @@ def check(description: Description, logs: Sequence[Log]) -> Quality:
     return Quality(description.name, looked.names, looked.findings)
 
 
-def look(
-    description: Description, logs: Sequence[Log], *, delays: bool = True, together: bool = True, base: BaseModel | None = None
-) -> Looked:
+def look(description: Description, logs: Sequence[Log], *, together: bool = True, base: BaseModel | None = None) -> Looked:
     """The same with what the plain fit sees.
 
     Args:
         description: the robot.
         logs: recorded ones.
-        delays: look for delays of torque, which takes two more fits of each log.
         together: say what the logs determine.
         base: base parameters of the description's layout, when they are there.
     """
@@ -78,7 +75,7 @@ def look(
     seen: dict[str, Observed] = {}
     with threadpool_limits(1):  # two BLAS threads make factorisations of this size many times slower
         for log, name in zip(logs, names, strict=True):
-            own, o = _alone(engine, base, description, log, delays)
+            own, o = _alone(engine, base, description, log)
             findings += [replace(f, log=name) for f in own]
             seen |= {name: o} if o is not None else {}
         if seen and together:
@@ -96,9 +93,7 @@ def _names(logs: Sequence[Log]) -> tuple[str, ...]:
     return tuple(f"{i + 1}: {log.origin}" for i, log in enumerate(logs))
 
 
-def _alone(
-    engine: Engine, base: BaseModel, description: Description, log: Log, delays: bool
-) -> tuple[list[Finding], Observed | None]:
+def _alone(engine: Engine, base: BaseModel, description: Description, log: Log) -> tuple[list[Finding], Observed | None]:
     """Findings about one log, and what the plain fit sees of it; None when it is not fit to be looked at."""
     usable = int(np.count_nonzero(~log.mask & np.isfinite(log.t)))
     if usable < SHORTEST:
@@ -124,9 +119,6 @@ def _alone(
     ]
     speed = motion_checks.velocity(o)
     found += [speed] if speed is not None else []
-    if delays:
-        bands = [observed(engine, log, base, description.prior, factor * cutoff) for factor in (0.5, 2.0)]
-        found.append(motion_checks.delays([o, *bands]))
     text = f"a low-pass of {cutoff:.3g} Hz for torque and regressor columns, {2 * cutoff:.3g} Hz for positions, suits this motion"
     found.append(Finding("bandwidth", "fine", text, numbers={"cutoff": cutoff}))
     return found, o

@@ -21,6 +21,9 @@ Mask = NDArray[np.bool_]
 SILENT = 1e-6
 """Standard deviations of a row."""
 
+MOVED = 1e-6
+"""Part of its size by which a parameter must move to be worth a word; bounds are kept with a margin below that."""
+
 COSTLY = 3.84
 """Noise variances of independent rows by which the squares of the data may rise for held values: more is significant at 5 %."""
 
@@ -43,7 +46,7 @@ def holdable(program: Program, silent: Mask) -> Mask:
 def moved_sentence(program: Program, silent: Mask, chi: Array) -> tuple[str, ...]:
     """What has moved although no data depend on it, and why."""
     reference = program.reference
-    moved = silent & (np.abs(chi - reference.values) > 1e-9 * reference.scale)
+    moved = silent & (np.abs(chi - reference.values) > MOVED * reference.scale)
     if not moved.any():
         return ()
     empty = np.zeros(len(chi), bool)

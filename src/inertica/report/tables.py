@@ -41,6 +41,10 @@ def lack_of_fit_table(result: Result) -> str:
     if document is None:
         return ""
     rows: list[list[object]] = []
+    reasons = {test["why"] for test in document["tests"] if not test["tested"]}
+    if len(reasons) == 1 and not any(test["tested"] for test in document["tests"]):
+        listed = ", ".join(MISFITS[test["family"]] for test in document["tests"])
+        return html.paragraph(f"Lack of fit was not tested ({listed}): {reasons.pop()}.")
     for test in document["tests"]:
         if not test["tested"]:
             rows.append([MISFITS[test["family"]], "", "", "", "", f"not tested: {test['why']}"])

@@ -27,6 +27,7 @@ from inertica.robot.description import Description
 from inertica.robot.friction import Coulomb, LoadDependent, Offset, Saturating, SmoothCoulomb, Stribeck, Viscous, stribeck_decay
 from inertica.robot.layout import Parameters
 from inertica.robot.options import friction_terms
+from inertica.robot.plain import plain_friction
 from inertica.robot.terms import Term
 from inertica.workflow.choice import Choice, Say
 
@@ -369,18 +370,5 @@ def _difference(fit: dict[str, float], before: dict[str, float], factor: float) 
 
 def _with_friction(description: Description, others: tuple[Term, ...], motions: tuple[Motion, ...]) -> System:
     """The observations with plain friction on every joint, whose residuals are the noise."""
-    assumed = description.with_terms((*others, *_plain_terms(description.robot.n)))
+    assumed = description.with_terms((*others, *plain_friction(description.robot.n)))
     return System(Problem(base_model(assumed.layout), motions, assumed.prior))
-
-
-def _plain_terms(n: int) -> list[Term]:
-    return [t for j in range(n) for t in (Viscous(j), Coulomb(j), Offset(j))]
-
-
-def assumed_friction(description: Description) -> Description:
-    """The robot with viscous and Coulomb friction and an offset on every joint, to choose filter and delay with."""
-    if description.friction_stated:
-        return description
-    dropped = set(friction_terms(description.layout.terms))
-    others = tuple(t for t in description.layout.terms if t not in dropped)
-    return description.with_terms((*others, *_plain_terms(description.robot.n)))

@@ -35,6 +35,7 @@ from inertica.robot.friction import LoadDependent, Stribeck, check_laws, law
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.options import friction_terms
+from inertica.robot.plain import assumed_friction
 from inertica.threads import one_thread
 from inertica.validation.closed_loop import position_error
 from inertica.validation.lack_of_fit import lack_of_fit
@@ -43,7 +44,7 @@ from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice, Say
 from inertica.workflow.delay_choice import DelaySearch
 from inertica.workflow.filter_choice import FilterSearch, recipe_for
-from inertica.workflow.friction_choice import SLOWEST, FrictionSearch, assumed_friction
+from inertica.workflow.friction_choice import SLOWEST, FrictionSearch
 from inertica.workflow.hold_out import HoldOut
 from inertica.workflow.inputs import check_logs, check_references
 from inertica.workflow.interval_choice import assessed
@@ -87,7 +88,8 @@ def identify(
         try:
             return work.run()
         except InerticaError as error:
-            if cause := spring(work.logs, work.description.robot):  # makes logs look noisy, or of another unit
+            cause = spring(work.logs, work.description.robot)  # makes logs look noisy
+            if cause and cause.partition(" (")[0] not in str(error):
                 error.args = (f"{error}. What may be behind it: {cause}",)
             raise
 

@@ -24,9 +24,9 @@ from inertica.logs.motion import Motion
 from inertica.robot.description import Description
 from inertica.robot.friction import Offset
 from inertica.robot.model import Vector, vector
+from inertica.robot.plain import assumed_friction
 from inertica.threads import one_thread
 from inertica.workflow.choice import Choice, Say
-from inertica.workflow.friction_choice import assumed_friction
 
 Array = NDArray[np.float64]
 

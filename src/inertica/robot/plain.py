@@ -1,0 +1,22 @@
+"""Plain friction, as assumed before its law is chosen."""
+
+from __future__ import annotations
+
+from inertica.robot.description import Description
+from inertica.robot.friction import Coulomb, Offset, Viscous
+from inertica.robot.options import friction_terms
+from inertica.robot.terms import Term
+
+
+def plain_friction(n: int) -> list[Term]:
+    """Viscous and Coulomb friction and an offset on each of n joints."""
+    return [t for j in range(n) for t in (Viscous(j), Coulomb(j), Offset(j))]
+
+
+def assumed_friction(description: Description) -> Description:
+    """The robot with plain friction on every joint unless a law is stated: what filter and delay are chosen with."""
+    if description.friction_stated:
+        return description
+    dropped = set(friction_terms(description.layout.terms))
+    others = tuple(t for t in description.layout.terms if t not in dropped)
+    return description.with_terms((*others, *plain_friction(description.robot.n)))
