@@ -16,43 +16,87 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from inertica.dynamics.engine import Engine, Reduction
-    from inertica.dynamics.laws import PD, PID
-    from inertica.dynamics.simulate import Noise, Simulation
-    from inertica.errors import FileError, InerticaError, InputError, ModelWarning
-    from inertica.estimators.base import Estimate, Problem
-    from inertica.estimators.registry import METHODS, method
-    from inertica.excitation import catalog_trajectory, load_trajectory
-    from inertica.experiment import ControlLoop, Experiment, Sensors
-    from inertica.identifiability.base import BaseModel, base_model, base_model_along
-    from inertica.identifiability.compiled import engine
-    from inertica.logs.log import Log
-    from inertica.logs.motion import Motion
-    from inertica.logs.prepare import prepare
-    from inertica.logs.read import read_log
-    from inertica.logs.readers.options import ReadOptions
-    from inertica.logs.recipe import Recipe
-    from inertica.physical.check import check_model
-    from inertica.physical.repair import repair
-    from inertica.robot.description import Description
-    from inertica.robot.layout import Layout, Parameters
-    from inertica.robot.load import catalog, load, save_model
-    from inertica.robot.model import Joint, Limits, Robot
-    from inertica.workflow.compare import compare
-    from inertica.workflow.export import export_model
-    from inertica.workflow.fit_loop import fit_loop
-    from inertica.workflow.identify import identify
-    from inertica.workflow.result import Result
-    from inertica.workflow.settings import Settings
+if TYPE_CHECKING:  # `as` makes a name public for type checkers
+    # isort: off
+    from inertica.dynamics.engine import Engine as Engine, Reduction as Reduction
+    from inertica.dynamics.laws import PD as PD, PID as PID
+    from inertica.dynamics.simulate import Noise as Noise, Simulation as Simulation
+    from inertica.errors import (
+        FileError as FileError,
+        InerticaError as InerticaError,
+        InputError as InputError,
+        ModelWarning as ModelWarning,
+    )
+    from inertica.estimators.base import (
+        Capability as Capability,
+        Estimate as Estimate,
+        Estimator as Estimator,
+        Problem as Problem,
+    )
+    from inertica.estimators.bayes import Bayes as Bayes, Ridge as Ridge
+    from inertica.estimators.checks import estimator_checks as estimator_checks
+    from inertica.estimators.consistent import Consistent as Consistent
+    from inertica.estimators.didim import Didim as Didim
+    from inertica.estimators.irls import Irls as Irls
+    from inertica.estimators.iteration import Still as Still, Stop as Stop
+    from inertica.estimators.iv import Iv as Iv
+    from inertica.estimators.least_squares import Ols as Ols, Wls as Wls
+    from inertica.estimators.ml import Ml as Ml
+    from inertica.estimators.output_error import Clie as Clie, Cloe as Cloe, Oloe as Oloe
+    from inertica.estimators.registry import METHODS as METHODS, method as method
+    from inertica.estimators.tls import Gtls as Gtls, Tls as Tls
+    from inertica.excitation import catalog_trajectory as catalog_trajectory, load_trajectory as load_trajectory
+    from inertica.experiment import ControlLoop as ControlLoop, Experiment as Experiment, Sensors as Sensors
+    from inertica.identifiability.base import (
+        BaseModel as BaseModel,
+        base_model as base_model,
+        base_model_along as base_model_along,
+    )
+    from inertica.identifiability.compiled import engine as engine
+    from inertica.logs.log import Log as Log
+    from inertica.logs.motion import Motion as Motion
+    from inertica.logs.prepare import prepare as prepare
+    from inertica.logs.read import read_log as read_log
+    from inertica.logs.readers.options import ReadOptions as ReadOptions
+    from inertica.logs.recipe import Recipe as Recipe
+    from inertica.physical.check import check_model as check_model
+    from inertica.physical.priors import (
+        Entropic as Entropic,
+        Euclidean as Euclidean,
+        Pullback as Pullback,
+        Riemannian as Riemannian,
+    )
+    from inertica.physical.repair import repair as repair
+    from inertica.robot.description import Description as Description
+    from inertica.robot.layout import Layout as Layout, Parameters as Parameters
+    from inertica.robot.load import catalog as catalog, load as load, save_model as save_model
+    from inertica.robot.model import Joint as Joint, Limits as Limits, Robot as Robot
+    from inertica.workflow.compare import compare as compare
+    from inertica.workflow.export import export_model as export_model
+    from inertica.workflow.fit_loop import fit_loop as fit_loop
+    from inertica.workflow.identify import identify as identify
+    from inertica.workflow.result import Result as Result
+    from inertica.workflow.settings import Settings as Settings
+    # isort: on
 
 _HOME = {
     "inertica.dynamics.engine": ("Engine", "Reduction"),
     "inertica.dynamics.laws": ("PD", "PID"),
     "inertica.dynamics.simulate": ("Noise", "Simulation"),
     "inertica.errors": ("FileError", "InerticaError", "InputError", "ModelWarning"),
-    "inertica.estimators.base": ("Estimate", "Problem"),
+    "inertica.estimators.base": ("Capability", "Estimate", "Estimator", "Problem"),
+    "inertica.estimators.bayes": ("Bayes", "Ridge"),
+    "inertica.estimators.checks": ("estimator_checks",),
+    "inertica.estimators.consistent": ("Consistent",),
+    "inertica.estimators.didim": ("Didim",),
+    "inertica.estimators.irls": ("Irls",),
+    "inertica.estimators.iteration": ("Still", "Stop"),
+    "inertica.estimators.iv": ("Iv",),
+    "inertica.estimators.least_squares": ("Ols", "Wls"),
+    "inertica.estimators.ml": ("Ml",),
+    "inertica.estimators.output_error": ("Clie", "Cloe", "Oloe"),
     "inertica.estimators.registry": ("METHODS", "method"),
+    "inertica.estimators.tls": ("Gtls", "Tls"),
     "inertica.excitation": ("catalog_trajectory", "load_trajectory"),
     "inertica.experiment": ("ControlLoop", "Experiment", "Sensors"),
     "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along"),
@@ -64,6 +108,7 @@ _HOME = {
     "inertica.logs.readers.options": ("ReadOptions",),
     "inertica.logs.recipe": ("Recipe",),
     "inertica.physical.check": ("check_model",),
+    "inertica.physical.priors": ("Entropic", "Euclidean", "Pullback", "Riemannian"),
     "inertica.physical.repair": ("repair",),
     "inertica.robot.description": ("Description",),
     "inertica.robot.layout": ("Layout", "Parameters"),
@@ -78,54 +123,7 @@ _HOME = {
 }
 _PLACE = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = [
-    "METHODS",
-    "PD",
-    "PID",
-    "BaseModel",
-    "ControlLoop",
-    "Description",
-    "Engine",
-    "Estimate",
-    "Experiment",
-    "FileError",
-    "InerticaError",
-    "InputError",
-    "Joint",
-    "Layout",
-    "Limits",
-    "Log",
-    "ModelWarning",
-    "Motion",
-    "Noise",
-    "Parameters",
-    "Problem",
-    "ReadOptions",
-    "Recipe",
-    "Reduction",
-    "Result",
-    "Robot",
-    "Sensors",
-    "Settings",
-    "Simulation",
-    "base_model",
-    "base_model_along",
-    "catalog",
-    "catalog_trajectory",
-    "check_model",
-    "compare",
-    "engine",
-    "export_model",
-    "fit_loop",
-    "identify",
-    "load",
-    "load_trajectory",
-    "method",
-    "prepare",
-    "read_log",
-    "repair",
-    "save_model",
-]
+__all__ = sorted(_PLACE)
 
 __version__ = "0.1.0"
 

@@ -132,7 +132,7 @@ def test_options_of_the_method(log: Path, capsys: pytest.CaptureFixture[str]) ->
     found = written(capsys, *words, "didim", "--start", "regular", "--retune", "--stop", "either", "--option", "iterations=7")
     settings = found["estimate"]["settings"]
     assert settings["start"] == "regular" and settings["retune"] is True
-    assert settings["stop"]["rule"] == "either" and settings["stop"]["limit"] == 7
+    assert settings["stop"]["rule"] == "either" and settings["stop"]["iterations"] == 7
 
 
 def test_estimated_gains_are_in_the_result(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ from inertica.estimators.least_squares import Ols
 from inertica.estimators.loop_simulation import LoopSimulator, poles, settling_time
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.registry import method
-from inertica.estimators.solve import Solution, Unconstrained
+from inertica.estimators.solve import LinearSolve, Solution, Unconstrained
 from inertica.estimators.start import FilteredOls, Given, Random, Regular
 from inertica.estimators.torque_only import torque_only
 from inertica.excitation.files import catalog_trajectory
@@ -165,7 +165,7 @@ def test_retuned_loop_keeps_its_poles() -> None:
 
 
 @dataclass(frozen=True)
-class Wild:
+class Wild(LinearSolve):
     """A solve whose first answer has negative inertias: the loop simulated with it runs away."""
 
     calls: list[int] = field(default_factory=list)
@@ -223,7 +223,7 @@ def test_any_wrong_gain_or_law_is_reported_and_none_otherwise(factors: dict[str,
     loop = as_cascade(loop_of("tx40")) if "law" in factors else loop_of("tx40", **factors)
     p = problem("tx40", [log], loop=loop)
     p = p if measured else replace(p, motions=(torque_only(without_position(log)),))
-    e = Didim(hac=False, stop=Stop(limit=3)).estimate(p)
+    e = Didim(hac=False, stop=Stop(iterations=3)).estimate(p)
     assert any("control law does not fit" in w for w in e.warnings) == bool(factors)
 
 
@@ -290,7 +290,7 @@ def test_what_is_not_told_apart_is_kept() -> None:
 
 
 @dataclass(frozen=True)
-class Watched:
+class Watched(LinearSolve):
     """A consistent solve that keeps what it returned."""
 
     inner: Consistent

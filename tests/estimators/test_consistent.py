@@ -11,7 +11,7 @@ from estimators.simulated import SIGMA, exact_motion, noisy, robot
 from inertica.errors import InputError
 from inertica.estimators.base import Need, Problem
 from inertica.estimators.bayes import block_factors
-from inertica.estimators.consistent import STRENGTHS, Consistent, cross_validated
+from inertica.estimators.consistent import STRENGTHS, Consistent, cross_validated, settled
 from inertica.estimators.least_squares import Ols, Wls, joint_sigmas
 from inertica.estimators.observe import System
 from inertica.estimators.registry import METHODS, method
@@ -241,18 +241,19 @@ def test_the_chosen_strength_and_its_scores_are_recorded() -> None:
     assert f"strength {found.settings['strength']:g} was chosen" in said
     given = Wls(solve=Consistent(prior=Pullback(found.settings["strength"])), hac=False).estimate(problem)
     assert given.beta == pytest.approx(found.beta, rel=1e-9, abs=1e-12)
-    assert solve.settled(problem) is solve.settled(problem)  # chosen once
+    assert found.evidence.strategy.used.prior.strength == found.settings["strength"]
+    assert settled(Wls(solve=solve), problem, found) == settled(Wls(solve=solve), problem)  # kept, or chosen again
     other = problem_of(1.0, seed=5, name="scara4")
-    first = solve.settled(problem)
-    assert solve.settled(other) is not first  # and anew for other data
+    assert solve.prepared(other).scores != solve.prepared(problem).scores  # and anew for other data
 
 
 def test_intervals_rely_on_no_more_than_the_strength_given() -> None:
     """A strong pull may predict best; that does not make the prior any better."""
     problem = problem_of(4.0, off=0.02, name="scara4")
     solve = Consistent(prior=Pullback(1.0), strength="cross-validated")
-    assert solve.settled(problem).prior.strength > 1.0 == solve.believed(problem).strength
-    assert Consistent(prior=Pullback(1e9), strength="cross-validated").believed(problem).strength < 1e9
+    ready = solve.prepared(problem)
+    assert ready.used.prior.strength > 1.0 == ready.believed.strength
+    assert Consistent(prior=Pullback(1e9), strength="cross-validated").prepared(problem).believed.strength < 1e9
 
 
 @pytest.mark.parametrize("name", ["pc-wls+pullback", "pc-wls+entropic", "pc-wls+riemann"])
@@ -274,7 +275,7 @@ def test_intervals_of_a_consistent_fit_hold_the_truth_mostly() -> None:
     stacked = system.stacked(1.0 / joint_sigmas(system))
     solve = Consistent(prior=Euclidean(10.0))
     chi = solve(stacked, problem).chi
-    found = solve.intervals(stacked, problem, chi)
+    found = solve.prepared(problem).intervals(stacked, problem, chi)
     truth = robot("tx40")[0].prior.values
     assert np.mean((found.lower <= truth) & (truth <= found.upper)) > 0.9
     assert (found.lower <= chi).all() and (chi <= found.upper).all()

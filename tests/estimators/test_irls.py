@@ -10,6 +10,7 @@ import pytest
 from estimators.simulated import SIGMA, exact_motion, noisy, repeated, robot
 from inertica.estimators.base import Problem
 from inertica.estimators.irls import BISQUARE, HUBER, Irls, bisquare_weights, huber_weights, robust_scales
+from inertica.estimators.iteration import Still
 from inertica.estimators.least_squares import Wls
 
 
@@ -86,7 +87,7 @@ def test_limit_is_named_when_it_ends_the_iteration():
     motion = exact_motion(description.prior, duration=3.0)
     rng = np.random.default_rng(0)
     problem = Problem(base, (noisy(motion, contaminated(motion.tau.shape, rng)),), description.prior)
-    assert Irls(limit=1).estimate(problem).stop_reason == "no convergence within 1 iterations"
+    assert Irls(stop=Still(iterations=1)).estimate(problem).stop_reason == "no convergence within 1 iterations"
 
 
 def test_full_covariance_uses_what_joints_share():

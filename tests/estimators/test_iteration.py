@@ -43,7 +43,7 @@ def test_zeros_and_noise_do_not_count() -> None:
 
 
 def test_limit_and_best() -> None:
-    watch = Stop(limit=2).watch(np.array([1.0]), 10.0)
+    watch = Stop(iterations=2).watch(np.array([1.0]), 10.0)
     watch.record(np.array([2.0]), 1.0, np.array([1e-6]))
     watch.record(np.array([4.0]), 5.0, np.array([1e-6]))
     assert watch.done and not watch.converged and "not converged within 2" in watch.reason

@@ -16,7 +16,7 @@ def test_words_become_values_of_fields() -> None:
     words = {"start": "regular", "stop": "either", "iterations": "7", "tolerance": "0.01", "retune": "yes", "integrator": "rk2"}
     found = with_options(Didim(), words)
     assert isinstance(found, Didim) and isinstance(found.start, Regular) and found.retune and found.integrator == "rk2"
-    assert (found.stop.rule, found.stop.limit, found.stop.residual, found.stop.step) == ("either", 7, 0.01, 0.01)
+    assert (found.stop.rule, found.stop.iterations, found.stop.residual, found.stop.step) == ("either", 7, 0.01, 0.01)
     assert with_options(Cloe(), {"observed": "velocity", "hac": "no"}) == Cloe(observed="velocity", hac=False)
     assert with_options(Oloe(), {"horizon": "0.2"}) == Oloe(horizon=0.2)
 
@@ -32,9 +32,22 @@ def test_every_option_a_method_lists_can_be_read(name: str) -> None:
             with_options(made, {option: "?"})
 
 
+def test_iterations_and_tolerance_are_the_same_words_everywhere() -> None:
+    """`limit` and `step` are what robust fits called them before."""
+    for name in ("irls", "ml", "didim", "clie", "pc-iv"):
+        assert {"iterations", "tolerance"} <= set(option_names(method(name)))
+        found = with_options(method(name), {"iterations": "7", "tolerance": "0.05"})
+        assert (found.stop.iterations, found.stop.step) == (7, 0.05)
+        assert with_options(method(name), {"limit": "7", "step": "0.05"}) == found
+    with pytest.raises(InputError, match="has no option 'stop'"):
+        with_options(method("irls"), {"stop": "either"})
+
+
 def test_what_a_name_states_is_no_option() -> None:
     """pc-clie is consistent by its name; an open loop has no gains."""
-    assert "consistent" not in option_names(Clie()) and "estimate-gains" not in option_names(Oloe())
+    assert not {"consistent", "solver", "prior-strength"} & set(
+        option_names(method("pc-clie"))
+    ) and "estimate-gains" not in option_names(Oloe())
     with pytest.raises(InputError, match="no method has an option 'consistent'"):
         with_options(Clie(), {"consistent": "yes"})
 

@@ -9,6 +9,7 @@ import pytest
 
 from estimators.closed import experiment_log, mean_error, problem, robot, truth
 from inertica.dynamics.tangents import simulate_tangents
+from inertica.estimators.consistent import Consistent
 from inertica.estimators.didim import Didim
 from inertica.estimators.iteration import Stop
 from inertica.estimators.loop_gains import LoopGains
@@ -74,7 +75,7 @@ def test_derivative_free(arm, optimiser: Optimiser, share: float) -> None:  # ty
 
 
 def test_consistent_search_stays_consistent(arm) -> None:  # type: ignore[no-untyped-def]
-    e = Clie(consistent=True, start=Random(0.15)).estimate(arm, np.random.default_rng(0))
+    e = Clie(solve=Consistent(), start=Random(0.15)).estimate(arm, np.random.default_rng(0))
     assert e.chi is not None and not robot("scara2")[0].prior.with_values(e.chi).inconsistent_links()
     np.testing.assert_allclose(robot("scara2")[1].beta(e.chi), e.beta, rtol=1e-9, atol=1e-12)
     assert mean_error("scara2", e.beta) < 0.1
@@ -159,7 +160,7 @@ def test_clie_estimates_each_gain_that_torque_tells(jacobian: str) -> None:
     log = experiment_log("tx40", LOW, duration=6.0)
     loop = ControlLoop.of(robot("tx40")[0])
     p = problem("tx40", [log], loop=loop.with_gains(kp=1.15 * loop.gains["kp"]))
-    e = Clie(estimate_gains=True, jacobian=jacobian, hac=False, stop=Stop(limit=3)).estimate(p)  # type: ignore[arg-type]
+    e = Clie(estimate_gains=True, jacobian=jacobian, hac=False, stop=Stop(iterations=3)).estimate(p)  # type: ignore[arg-type]
     std = np.array(e.settings["gains_relative_std"]["kp"])  # type: ignore[index]
     off = np.log(np.array(e.settings["gains"]["kp"]) / loop.gains["kp"])  # type: ignore[index]
     strong = slice(0, 3)

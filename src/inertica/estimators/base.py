@@ -37,6 +37,24 @@ class Need(Enum):
     REFERENCE = "the reference motion (columns qr1.. in the log, or a trajectory)"
 
 
+class Capability(Enum):
+    """What a method can do, and what its estimates are; others ask for this, never for a name or a type."""
+
+    LINEAR = "weighs rows that are linear in the parameters, and says how (`solve`, `weighted`)"
+    SIMULATES = "simulates the control loop, or the robot"
+    HOLDS_TORQUE = "holds the torque over control periods in its simulation, so that its lead stays in the log"
+    RECURSIVE = "goes through the samples once, in the order of time"
+    ORDER_IN_TIME = "finds something else when logs come in another order"
+    RANDOM = "draws random numbers; the same generator gives the same estimate"
+    CONSISTENT = "finds only links that could exist"
+    TAKES_CONSTRAINTS = "keeps to the constraints that a problem states"
+    TAKES_PRIOR = "can be drawn towards the prior by `+PRIOR` behind its name"
+    TAKES_TRUST = "weighs prior values by the trust that a card states in them (`trust`)"
+    PULLED = "lets the prior move values that the data determine"
+    SELECTS = "chooses which parameters to fit"
+    COVARIANCE = "states the covariance of what it finds"
+
+
 @dataclass(frozen=True)
 class NoiseLevels:
     """Standard deviations of what was measured, per joint, as estimators see it: after filtering and decimation.
@@ -191,9 +209,14 @@ class Estimate:
 
 
 class Estimator(Protocol):
-    """A method: a small frozen dataclass whose fields are its options."""
+    """A method: a small frozen dataclass whose fields are its options; `checks.estimator_checks` holds it to what it says."""
 
-    name: ClassVar[str]
     needs: ClassVar[frozenset[Need]]
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def capabilities(self) -> frozenset[Capability]: ...
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate: ...

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.estimators.base import Estimate, Need, Problem
+from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import correlation_time
 from inertica.estimators.least_squares import MEASURED, joint_sigmas, observed, residual_sigmas, weighted_fit
 from inertica.estimators.observe import Stacked, System
@@ -56,6 +56,7 @@ class Ridge:
 
     name: ClassVar[str] = "ridge"
     needs: ClassVar[frozenset[Need]] = MEASURED
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.PULLED, Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
@@ -124,6 +125,7 @@ class Bayes:
 
     name: ClassVar[str] = "bayes"
     needs: ClassVar[frozenset[Need]] = MEASURED | {Need.PRIOR}
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.PULLED, Capability.TAKES_TRUST, Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()

@@ -1,7 +1,7 @@
 """The prior itself, and least squares held near it: the line-up of the Jaco2 paper (Golluccio and others 2021), for any robot.
 
     cad     the prior's values, no data
-    uls     ordinary least squares (its eq. 8); registered as such, `least_squares.Ols`
+    uls     ordinary least squares (its eq. 8)
     cls-1   standard parameters within bounds around the prior whose base parameters are nearest to those of uls
     cls-2   least squares over links with M > 0 and positive CoM inertia (eq. 3), masses and first moments within bounds (eq. 5)
     cls-3   least squares over bodies that can exist (eq. 4), their CoM (eq. 6) and their mass inside ellipsoids
@@ -21,9 +21,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from inertica.estimators.base import Estimate, Need, Problem
+from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.consistent import EXACT, Consistent
-from inertica.estimators.least_squares import MEASURED, residual_sigmas, weighted_fit
+from inertica.estimators.least_squares import MEASURED, Ols, residual_sigmas, weighted_fit
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import Solution, Unconstrained
 from inertica.physical.active import response
@@ -38,6 +38,7 @@ from inertica.robot import inertia
 Array = NDArray[np.float64]
 
 WITH_PRIOR: frozenset[Need] = MEASURED | {Need.PRIOR}
+HELD: frozenset[Capability] = frozenset({Capability.TAKES_CONSTRAINTS, Capability.PULLED, Capability.COVARIANCE})
 
 SOLID = float(np.sqrt(5.0))
 """Semi-axis of a solid ellipsoid of even density over the standard deviation of its mass along that axis."""
@@ -64,6 +65,7 @@ class Cad:
 
     name: ClassVar[str] = "cad"
     needs: ClassVar[frozenset[Need]] = WITH_PRIOR
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.PULLED})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
@@ -89,6 +91,13 @@ class Cad:
 
 
 @dataclass(frozen=True)
+class Uls(Ols):
+    """`Ols` under the name that the paper gives it."""
+
+    kind: ClassVar[str] = "uls"
+
+
+@dataclass(frozen=True)
 class BoundedNearest:
     """min |T chi - beta_uls|^2 with every standard parameter within bounds around the prior.
 
@@ -107,6 +116,7 @@ class BoundedNearest:
 
     name: ClassVar[str] = "cls-1"
     needs: ClassVar[frozenset[Need]] = WITH_PRIOR
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.PULLED, Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
@@ -169,6 +179,7 @@ class _HeldFit(ABC):
 
     name: ClassVar[str]
     needs: ClassVar[frozenset[Need]] = WITH_PRIOR
+    capabilities: ClassVar[frozenset[Capability]] = HELD
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
@@ -218,6 +229,7 @@ class ConsistentInside(_HeldFit):
     points: Mapping[int, ArrayLike] = field(default_factory=dict)
 
     name: ClassVar[str] = "cls-3"
+    capabilities: ClassVar[frozenset[Capability]] = HELD | {Capability.CONSISTENT}
 
     def constraints(self, reference: Reference) -> tuple[Constraint, ...]:
         whole = link_ellipsoids(reference, self.reach, self.points)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, Literal, Protocol
@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.tsqr import JointFactor
-from inertica.estimators.base import Estimate, Need, Problem
+from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.gain_fit import GainSearch, GainStep, recorded_signals
 from inertica.estimators.iteration import Stop, Watch
 from inertica.estimators.loop_check import GainFit, fit_gains
 from inertica.estimators.loop_gains import DRIVE, LoopGains, driven
 from inertica.estimators.loop_simulation import LoopSimulator, Replay
-from inertica.estimators.observe import System
-from inertica.estimators.solve import LinearSolve, Solution, Unconstrained
+from inertica.estimators.observe import Stacked, System
+from inertica.estimators.solve import Composed, LinearSolve, Solution, Unconstrained
 from inertica.estimators.start import FromPrior, LeastSquaresOrPrior, Start
 
 Array = NDArray[np.float64]
@@ -36,6 +36,7 @@ RUNAWAY = 3.0
 """Two residuals in a row above the best one by this factor: the iteration diverges."""
 
 SIMULATED: frozenset[Need] = frozenset({Need.TORQUE, Need.LOOP, Need.REFERENCE})
+SIMULATES: frozenset[Capability] = frozenset({Capability.SIMULATES, Capability.COVARIANCE})
 
 
 class Options(Protocol):
@@ -65,7 +66,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Iterated(ABC):
+class Iterated(Composed, ABC):
     """A method that solves a linear problem after each simulation of the loop.
 
     Args:
@@ -88,8 +89,8 @@ class Iterated(ABC):
     integrator: Literal["euler", "rk2", "rk4"] = "rk4"
     hac: bool = True
 
-    name: ClassVar[str]
     needs: ClassVar[frozenset[Need]] = SIMULATED
+    own: ClassVar[frozenset[Capability]] = SIMULATES
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
@@ -135,6 +136,7 @@ class ClosedLoop:
         self.fit: GainFit | None = None
         self.stable_at: Array | None = None  # in place of an estimate whose simulated loop was not stable
         self.drive: Array | None = None
+        self._prepared: tuple[Problem, Callable[[Stacked, Problem], Solution]] | None = None
         self.notes: list[str] = []
 
     def _tuned_for(self, problem: Problem) -> Array:
@@ -199,12 +201,18 @@ class ClosedLoop:
         k = k + 1 if clear and k + 1 < len(ways) and stable[k + 1] else k
         return k, [Replay(*(x[k : k + 1] for x in (r.q, r.dq, r.ddq, r.tau))) for r in replays], ways[k]
 
+    def solve(self, strategy: LinearSolve, stacked: Stacked) -> Solution:
+        """One linear problem; the strategy is prepared again only when the gains have changed the torques."""
+        if self._prepared is None or self._prepared[0] is not self.problem:
+            self._prepared = self.problem, strategy.prepared(self.problem)
+        return self._prepared[1](stacked, self.problem)
+
     def follow(
         self, watch: Watch, stop: Stop, beta: Array, last: Array, information: Array | None = None
     ) -> tuple[list[Replay], Array] | None:
         """After an iteration: update the gains, see whether to go on, and replay the loop at beta; None when it ends here."""
         self.update_gains(beta)
-        if watch.converged and not self.settled_gains() and watch.iterations < stop.limit:
+        if watch.converged and not self.settled_gains() and watch.iterations < stop.iterations:
             watch.reason = ""
         if diverges(watch):
             watch.halt("diverged: the residual grows; the best estimate was kept")

@@ -9,37 +9,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
-from weakref import ref
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.estimators.base import Estimator, Problem
+from inertica.estimators.base import Capability, Estimate, Estimator, Problem
 from inertica.estimators.bayes import block_factors
 from inertica.estimators.least_squares import joint_sigmas
 from inertica.estimators.mild import Mild, correlation, joined, mild_strength
 from inertica.estimators.observe import Stacked, System
-from inertica.estimators.solve import RESOLVED, Solution
-from inertica.identifiability.base import BaseModel
-from inertica.logs.motion import Motion
+from inertica.estimators.solve import Composed, LinearSolve, ScaledSvd, Solution
 from inertica.physical.active import response
 from inertica.physical.cholesky import cholesky_solve
 from inertica.physical.cone import Outcome, Program
 from inertica.physical.conesets import Accuracy
 from inertica.physical.conflict import InfeasibleError
-from inertica.physical.constraints import PHYSICAL, Constraint
+from inertica.physical.constraints import PHYSICAL, Constraint, RealBody
 from inertica.physical.fit import Fit
 from inertica.physical.logdet import newton_solve
 from inertica.physical.pointmass import pointmass_solve
-from inertica.physical.priors import Euclidean, Penalty, Prior, Quadratic, chosen_strength, metric_notes
+from inertica.physical.priors import (
+    BaseRidge,
+    Entropic,
+    Euclidean,
+    Penalty,
+    Prior,
+    Pullback,
+    Quadratic,
+    Riemannian,
+    chosen_strength,
+    metric_notes,
+)
 from inertica.physical.scales import Reference
 from inertica.physical.stated import combined
 from inertica.physical.uncertainty import Intervals, profile_intervals
 from inertica.physical.untouched import COSTLY, holdable, moved_sentence, untouched
-from inertica.robot.layout import Parameters
-from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -58,29 +64,20 @@ BLOCKS = 5
 """Parts of every record of which cross-validation leaves one out at a time."""
 
 
-@dataclass
-class _Memory:
-    """Cone data of the robot solved last, and the strength chosen for its data; methods that iterate ask for the same again and
-    again."""
+PRIORS: dict[str, Prior] = {
+    "euclidean": Euclidean(1.0),
+    "entropic": Entropic(),
+    "pullback": Pullback(),
+    "riemann": Riemannian(),
+}
+"""What may follow the name of a consistent method and a plus; their strength is chosen by cross-validation, but for `MILD`."""
 
-    base: BaseModel | None = None
-    prior: Parameters | None = None
-    constraints: tuple[Constraint, ...] = ()
-    program: Program | None = None
-    motions: tuple[ref[Motion], ...] = ()
-    scores: Mapping[float, float] = field(default_factory=dict)
-    chosen: Consistent | None = None
-    mild: Mild | None = None
-    held: dict[bytes, Program] = field(default_factory=dict)
-    correlated: tuple[ref[Motion], float] | None = None
-
-    def knows(self, problem: Problem) -> bool:
-        same = self.base is problem.base and self.prior is problem.prior and self.constraints is problem.constraints
-        return self.program is not None and same
+MILD = "entropic"
+"""The prior whose strength is mild (see `mild`): it keeps every link near the model where data do not decide, at no cost to them."""
 
 
 @dataclass(frozen=True)
-class Consistent:
+class Consistent(LinearSolve):
     """min |R T chi - z|^2 + strength sigma^2 d(chi, chi_0)^2 over all chi that satisfy the constraints.
 
     Args:
@@ -91,7 +88,7 @@ class Consistent:
         accuracy: of the cone solver.
         strength: that given with the prior; the one that predicts parts of the data best when each is left out in turn; or mild (see
             `mild`), for priors on the cone.  A chosen one is chosen once for a problem, with the weights of plain WLS, and kept
-            while a method iterates.  Intervals then still rely on no more than what was given, and on no mild prior at all.
+            while a method iterates (`Settled`).  Intervals still rely on no more than what was given, and on no mild prior at all.
     """
 
     constraints: tuple[Constraint, ...] = PHYSICAL
@@ -99,105 +96,52 @@ class Consistent:
     solver: Solver = "auto"
     accuracy: Accuracy = field(default_factory=Accuracy)
     strength: Literal["given", "cross-validated", "mild"] = "given"
-    _memory: _Memory = field(default_factory=_Memory, init=False, compare=False, repr=False)  # a changed copy begins anew
+
+    @classmethod
+    def towards(cls, prior: str) -> Consistent:
+        """With a pull towards the prior, by the name of its distance: what `+entropic` behind the name of a method means."""
+        return cls(prior=PRIORS[prior], strength="mild" if prior == MILD else "cross-validated")
+
+    @property
+    def pulls(self) -> bool:
+        """Whether the prior does more than decide where data are silent."""
+        return self.strength != "given" or self.prior != Euclidean()
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        out = {Capability.TAKES_CONSTRAINTS, Capability.TAKES_PRIOR}
+        out |= {Capability.PULLED} if self.pulls else set()
+        real = any(isinstance(c, RealBody) and c.links is None for c in self.constraints)
+        return frozenset(out | {Capability.CONSISTENT} if real else out)
+
+    def named(self, kind: str) -> str:
+        if isinstance(self.prior, BaseRidge) and kind == "wls":
+            return "pc-ridge"
+        word = next((w for w, p in PRIORS.items() if type(p) is type(self.prior)), type(self.prior).__name__.lower())
+        return f"pc-{kind}+{word}" if self.pulls else f"pc-{kind}"
 
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
-        own, program, fit = self.settled(problem), self.program(problem), self.fit(system, problem)
-        outcome, moved = own.kept(program, fit, own.prior, lambda: self._correlation(problem))
-        found = _solution(program, fit, self.believed(problem).penalty(program.reference, fit), outcome, system)
-        notes = (*metric_notes(self.prior, program.reference), *moved, *self._chosen_note(own))
-        settings: dict[str, object] = {}
-        if own is not self:
-            settings = {"strength": own.prior.strength, "left_out": dict(self._memory.scores)}
-        if self.strength == "mild" and self._memory.mild is not None:
-            settings["prior"] = self._memory.mild.sentence
-        return replace(found, warnings=(*found.warnings, *notes), settings=settings, strategy=self)
+        return self.prepared(problem)(system, problem)
 
-    def kept(self, program: Program, fit: Fit, prior: Prior, correlation: Callable[[], float]) -> tuple[Outcome, tuple[str, ...]]:
-        """The constrained minimum with everything that no data touch left at the prior, and sentences on what could not be left.
-
-        Args:
-            program: constraints and prior values, all parameters that are not fixed free.
-            fit: the data.
-            prior: distance and strength.
-            correlation: rows that say as much as one independent one; asked for only where held values stand against the data.
-        """
-        silent = untouched(program, fit)
-        holding = holdable(program, silent) if self.solver in ("auto", "cone", "newton") else np.zeros_like(silent)
-        penalty = prior.penalty(program.reference, fit)
-        free: Outcome | None = None
-        while holding.any():
-            try:
-                found = self.solve(self._holding(program, holding), fit, penalty)
-            except InfeasibleError:  # what is held and what is stated do not go together
-                break
-            tight = [b for b in found.active if b.cone != "zero" and np.any(b.F[:, holding] != 0.0)]
-            if not tight:
-                return found, moved_sentence(program, silent, found.chi)
-            free = free or self.solve(program, fit, penalty)
-            if found.squares - free.squares <= COSTLY * correlation() * fit.noise:
-                return found, moved_sentence(program, silent, found.chi)
-            holding = holding & ~np.any([np.any(b.F != 0.0, axis=0) for b in tight], axis=0)
-        found = free or self.solve(program, fit, penalty)
-        return found, moved_sentence(program, silent, found.chi)
-
-    def _correlation(self, problem: Problem) -> float:
-        m = self._memory
-        if m.mild is not None:
-            return m.mild.kappa
-        if m.correlated is None or m.correlated[0]() is not problem.motions[0]:
-            system = System(problem)
-            m.correlated = (ref(problem.motions[0]), correlation(system, system.stacked(1.0 / joint_sigmas(system))))
-        return m.correlated[1]
-
-    def _holding(self, program: Program, holding: NDArray[np.bool_]) -> Program:
-        """The same with some parameters at the prior; kept for the next call."""
-        known = self._memory.held
-        key = holding.tobytes()
-        if key not in known or known[key].constraints is not program.constraints:
-            known[key] = Program(replace(program.reference, held=holding), program.constraints, self.accuracy)
-        return known[key]
+    def prepared(self, problem: Problem) -> Settled:
+        """Cone data of the robot, and the strength for these data; methods that iterate ask for it once."""
+        program = self.program(problem)
+        if self.strength == "given":
+            return Settled(self, self, program)
+        alone = replace(self, strength="given")
+        if self.strength == "mild":
+            mild = mild_strength(alone, problem)
+            used = replace(alone, prior=Euclidean()) if mild.strength is None else self.with_strength(mild.strength)
+            return Settled(self, used, program, mild.left_out, mild)
+        system = System(problem)
+        used, scores = cross_validated(alone, block_factors(system, BLOCKS, 1.0 / joint_sigmas(system)), problem)
+        return Settled(self, used, program, scores)
 
     def program(self, problem: Problem) -> Program:
-        """Own constraints and the problem's as cone data; kept for the next call."""
-        m, given = self._memory, problem.constraints
-        if not m.knows(problem):
-            values = None if problem.prior is None else problem.prior.values
-            m.program = Program(Reference.of(problem.base.layout, values), combined(self.constraints, given), self.accuracy)
-            m.base, m.prior, m.constraints, m.chosen, m.held = problem.base, problem.prior, given, None, {}
-        assert m.program is not None
-        return m.program
-
-    def settled(self, problem: Problem) -> Consistent:
-        """With the strength that is used for this problem: itself, or the one that cross-validation over its data chose."""
-        if self.strength == "given":
-            return self
-        self.program(problem)
-        m = self._memory
-        same = len(m.motions) == len(problem.motions) and all(r() is x for r, x in zip(m.motions, problem.motions, strict=True))
-        if m.chosen is None or not same:
-            if self.strength == "mild":
-                m.mild = mild_strength(replace(self, strength="given"), problem)
-                m.scores, chosen = m.mild.left_out, m.mild.strength
-                given_up = replace(self, prior=Euclidean(), strength="given")
-                m.chosen = given_up if chosen is None else self.with_strength(chosen)
-            else:
-                system = System(problem)
-                blocks = block_factors(system, BLOCKS, 1.0 / joint_sigmas(system))
-                m.chosen, m.scores = cross_validated(replace(self, strength="given"), blocks, problem)
-            m.motions = tuple(ref(x) for x in problem.motions)
-        return m.chosen
-
-    def _chosen_note(self, own: Consistent) -> tuple[str, ...]:
-        if own is self:
-            return ()
-        if self._memory.mild is not None and self.strength == "mild":
-            return (self._memory.mild.sentence,) if self._memory.mild.weakened else ()
-        scores = self._memory.scores
-        best = max(min(scores.values()), 1e-300)
-        more = ", ".join(f"{s:g}: {100.0 * (np.sqrt(v / best) - 1.0):.2g} %" for s, v in scores.items() if np.isfinite(v))
-        said = f"the prior's strength {own.prior.strength:g} was chosen by cross-validation"
-        return (f"{said} (error on data left out above the least, by strength: {more})",)
+        """Own constraints and the problem's as cone data."""
+        values = None if problem.prior is None else problem.prior.values
+        reference = Reference.of(problem.base.layout, values)
+        return Program(reference, combined(self.constraints, problem.constraints), self.accuracy)
 
     def fit(self, system: Stacked, problem: Problem) -> Fit:
         return Fit(system.R, system.z, problem.base.T, _noise(system, problem))
@@ -216,6 +160,100 @@ class Consistent:
             )
         return newton_solve(program, fit, penalty)
 
+    def with_strength(self, strength: float) -> Consistent:
+        """The same with another strength, given."""
+        return replace(self, prior=replace(self.prior, strength=strength), strength="given")  # type: ignore[type-var]
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """A consistent strategy at work on the data of one problem; a solution carries it along, for intervals and repetitions.
+
+    Args:
+        given: as it was stated.
+        used: with the strength that it has here: the one stated, or the one chosen.
+        program: constraints and prior values, all parameters that are not fixed free.
+        scores: strength -> error on blocks left out.
+        mild: how a mild strength was found.
+        held: programs with some parameters at the prior, made when first needed.
+        rows: how many say as much as one independent one; likewise.
+    """
+
+    given: Consistent
+    used: Consistent
+    program: Program
+    scores: Mapping[float, float] = field(default_factory=dict)
+    mild: Mild | None = None
+    held: dict[bytes, Program] = field(default_factory=dict, repr=False)
+    rows: list[float] = field(default_factory=list, repr=False)
+
+    def __call__(self, system: Stacked, problem: Problem) -> Solution:
+        program, fit = self.program, self.given.fit(system, problem)
+        outcome, moved = self.kept(fit, self.used.prior, lambda: self._correlation(problem))
+        found = _solution(program, fit, self.believed.penalty(program.reference, fit), outcome, system)
+        notes = (*metric_notes(self.given.prior, program.reference), *moved, *self._chosen_note())
+        settings: dict[str, object] = {}
+        if self.used is not self.given:
+            settings = {"strength": self.used.prior.strength, "left_out": dict(self.scores)}
+        if self.mild is not None:
+            settings["prior"] = self.mild.sentence
+        return replace(found, warnings=(*found.warnings, *notes), settings=settings, strategy=self)
+
+    def kept(self, fit: Fit, prior: Prior, correlation: Callable[[], float]) -> tuple[Outcome, tuple[str, ...]]:
+        """The constrained minimum with everything that no data touch left at the prior, and sentences on what could not be left.
+
+        Args:
+            fit: the data.
+            prior: distance and strength.
+            correlation: rows that say as much as one independent one; asked for only where held values stand against the data.
+        """
+        program, solve = self.program, self.used.solve
+        silent = untouched(program, fit)
+        holding = holdable(program, silent) if self.used.solver in ("auto", "cone", "newton") else np.zeros_like(silent)
+        penalty = prior.penalty(program.reference, fit)
+        free: Outcome | None = None
+        while holding.any():
+            try:
+                found = solve(self._holding(holding), fit, penalty)
+            except InfeasibleError:  # what is held and what is stated do not go together
+                break
+            tight = [b for b in found.active if b.cone != "zero" and np.any(b.F[:, holding] != 0.0)]
+            if not tight:
+                return found, moved_sentence(program, silent, found.chi)
+            free = free or solve(program, fit, penalty)
+            if found.squares - free.squares <= COSTLY * correlation() * fit.noise:
+                return found, moved_sentence(program, silent, found.chi)
+            holding = holding & ~np.any([np.any(b.F != 0.0, axis=0) for b in tight], axis=0)
+        found = free or solve(program, fit, penalty)
+        return found, moved_sentence(program, silent, found.chi)
+
+    def _correlation(self, problem: Problem) -> float:
+        if self.mild is not None:
+            return self.mild.kappa
+        if not self.rows:
+            system = System(problem)
+            self.rows.append(correlation(system, system.stacked(1.0 / joint_sigmas(system))))
+        return self.rows[0]
+
+    def _holding(self, holding: NDArray[np.bool_]) -> Program:
+        """The same with some parameters at the prior."""
+        key, program = holding.tobytes(), self.program
+        if key not in self.held:
+            self.held[key] = Program(replace(program.reference, held=holding), program.constraints, self.given.accuracy)
+        return self.held[key]
+
+    @property
+    def believed(self) -> Prior:
+        """The prior that intervals may rely on: never stronger than it was given.
+
+        Cross-validation asks what predicts well, and a pull far stronger than the prior is good predicts well where data say little.
+        What it chose counts here only when it is weaker.  A mild prior decides between values that data do not tell apart, and is
+        no knowledge: intervals do not rely on it at all.
+        """
+        if self.given.strength == "mild":
+            return Euclidean()
+        return min(self.used.prior, self.given.prior, key=lambda prior: prior.strength)
+
     def intervals(self, system: Stacked, problem: Problem, chi: Array, level: float = 0.95, inflation: float = 1.0) -> Intervals:
         """Intervals of all standard parameters around a solution of this system.
 
@@ -225,29 +263,19 @@ class Consistent:
             level: 0.95 for 95 %.
             inflation: factor on the variance of the rows, for residuals that are correlated in time.
         """
-        program, fit = self.program(problem), self.fit(system, problem)
-        penalty = self.believed(problem).penalty(program.reference, fit)
-        return profile_intervals(program, fit, penalty, chi, level=level, variance=inflation * fit.noise)
+        fit = self.given.fit(system, problem)
+        penalty = self.believed.penalty(self.program.reference, fit)
+        return profile_intervals(self.program, fit, penalty, chi, level=level, variance=inflation * fit.noise)
 
-    def believed(self, problem: Problem) -> Prior:
-        """The prior that intervals may rely on: never stronger than it was given.
-
-        Cross-validation asks what predicts well, and a pull far stronger than the prior is good predicts well where data say little.
-        What it chose counts here only when it is weaker.  A mild prior decides between values that data do not tell apart, and is
-        no knowledge: intervals do not rely on it at all.
-        """
-        if self.strength == "mild":
-            return Euclidean()
-        own = self.settled(problem)
-        return own.prior if own.prior.strength <= self.prior.strength else self.prior
-
-    def with_strength(self, strength: float) -> Consistent:
-        """The same with another strength, given."""
-        other = replace(self, prior=replace(self.prior, strength=strength), strength="given")  # type: ignore[type-var]
-        object.__setattr__(
-            other, "_memory", replace(self._memory, motions=(), scores={}, chosen=None, mild=None)
-        )  # the same cone data serve
-        return other
+    def _chosen_note(self) -> tuple[str, ...]:
+        if self.mild is not None:
+            return (self.mild.sentence,) if self.mild.weakened else ()
+        if not self.scores:
+            return ()
+        best = max(min(self.scores.values()), 1e-300)
+        more = ", ".join(f"{s:g}: {100.0 * (np.sqrt(v / best) - 1.0):.2g} %" for s, v in self.scores.items() if np.isfinite(v))
+        said = f"the prior's strength {self.used.prior.strength:g} was chosen by cross-validation"
+        return (f"{said} (error on data left out above the least, by strength: {more})",)
 
 
 def cross_validated(
@@ -277,15 +305,12 @@ def cross_validated(
     return solve.with_strength(best), scores
 
 
-def named(name: str, kind: type, **options: Any) -> Callable[[], Estimator]:
-    """A method under another name with other options: `named("pc-wls", Wls, solve=Consistent())`."""
-    renamed = type(kind.__name__, (kind,), {"name": name, "__module__": kind.__module__, "__doc__": kind.__doc__})
-
-    def make() -> Estimator:
-        method: Estimator = renamed(**options)
+def settled(method: Estimator, problem: Problem, found: Estimate | None = None) -> Estimator:
+    """The method with the strength of the prior that it has in an estimate, or would have for a problem, as a given one."""
+    if not isinstance(method, Composed) or not isinstance(method.solve, Consistent) or method.solve.strength == "given":
         return method
-
-    return make
+    known = None if found is None or found.evidence is None else found.evidence.strategy
+    return replace(method, solve=(known or method.solve.prepared(problem)).used)  # type: ignore[type-var]
 
 
 def _noise(system: Stacked, problem: Problem) -> float:
@@ -301,19 +326,15 @@ def _solution(program: Program, fit: Fit, penalty: Penalty, outcome: Outcome, sy
     answer = response(program, fit, penalty, outcome.chi, held=False)
     T = fit.T
     bread = T @ answer.inverse @ T.T
-    scale = np.linalg.norm(system.R, axis=0)
-    scale[scale == 0.0] = 1.0
-    with one_thread():
-        U, s, Vt = np.linalg.svd(system.R / scale)
-    known = s > RESOLVED * s[0] if s[0] > 0.0 else np.zeros(len(s), bool)
-    condition = float(s[known][0] / s[known][-1]) if known.any() else np.inf
+    svd = ScaledSvd.of(system.R)
+    least = float(np.sum((svd.U.T @ system.z)[~svd.known] ** 2)) + system.rest**2
     return Solution(
         beta=T @ outcome.chi,
         spread=bread @ (system.R.T @ system.R) @ bread,
-        condition=condition,
-        unresolved=Vt[~known].T,
+        condition=svd.condition,
+        unresolved=svd.unresolved,
         chi=outcome.chi,
-        warnings=_said(outcome, float(np.sum((U.T @ system.z)[~known] ** 2)) + system.rest**2, system, ~known),
+        warnings=_said(outcome, least, system, ~svd.known),
         bread=bread,
     )
 

@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 class Didim(Iterated):
     """Closed-loop identification from torque alone; with a consistent strategy PC-DIDIM."""
 
-    name: ClassVar[str] = "didim"
+    kind: ClassVar[str] = "didim"
 
     def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:
         watch: Watch | None = None
@@ -47,7 +47,7 @@ class Didim(Iterated):
                 size, error = residual_norm(system, run.start)
                 watch, errors = self.stop.watch(run.start, size), [error]
             sigma = joint_sigmas(system)
-            solution = self.solve(system.stacked(1.0 / sigma), run.problem)
+            solution = run.solve(self.solve, system.stacked(1.0 / sigma))
             size, error = residual_norm(system, solution.beta)
             watch.record(solution.beta, size, np.sqrt(np.maximum(np.diag(solution.spread), 0.0)))
             steps.append(Step(solution, system, sigma))

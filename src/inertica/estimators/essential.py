@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.base import Estimate, Need, Problem
+from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import hac
 from inertica.estimators.least_squares import MEASURED, joint_sigmas, observed, residual_sigmas
 from inertica.estimators.observe import Stacked, System
@@ -83,6 +83,7 @@ class Essential:
 
     name: ClassVar[str] = "essential"
     needs: ClassVar[frozenset[Need]] = MEASURED
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.SELECTS, Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from inertica.estimators.covariance import Scores
-from inertica.estimators.solve import RESOLVED
+from inertica.estimators.solve import ScaledSvd
 from inertica.threads import one_thread
 
 if TYPE_CHECKING:
-    from inertica.estimators.consistent import Consistent
+    from inertica.estimators.consistent import Settled
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ class Evidence:
     R: Array
     z: Array
     scores: Scores | None = None
-    strategy: Consistent | None = None
+    strategy: Settled | None = None
     rest: float = 0.0
     stated: Array | None = None
 
@@ -45,21 +45,13 @@ class Evidence:
             elsewhere: (b,) values along directions that the data do not resolve.
         """
         with one_thread():
-            U, s, Vt, known, scale = self._decomposed()
-            half = Vt[known].T / s[known] / scale[:, None]
-            beta = elsewhere + half @ (U[:, known].T @ (self.z - self.R @ elsewhere))
-            return beta, self._covariance(half)
+            svd = ScaledSvd.of(self.R)
+            beta = elsewhere + svd.half @ (svd.U[:, svd.known].T @ (self.z - self.R @ elsewhere))
+            return beta, self._covariance(svd.half)
 
     def moved(self, change: Array) -> Evidence:
         """The same with a least-squares solution that lies elsewhere by this change (b,)."""
         return replace(self, z=self.z + self.R @ change)
-
-    def _decomposed(self) -> tuple[Array, Array, Array, NDArray[np.bool_], Array]:
-        """Singular value decomposition of R with unit columns, which of its directions are resolved, and the columns' norms."""
-        scale = np.linalg.norm(self.R, axis=0)
-        scale[scale == 0.0] = 1.0
-        U, s, Vt = np.linalg.svd(self.R / scale)
-        return U, s, Vt, s > RESOLVED * s[0] if s[0] > 0.0 else np.zeros(len(s), bool), scale
 
     def _covariance(self, half: Array) -> Array:
         if self.stated is not None:
@@ -73,10 +65,10 @@ class Evidence:
         covariance L L', serial correlation included; then L^-1 U'R beta = L^-1 c.  Directions the data do not resolve have no row.
         """
         with one_thread():
-            U, s, Vt, known, scale = self._decomposed()
-            rows, c = U[:, known].T @ self.R, U[:, known].T @ self.z
+            svd = ScaledSvd.of(self.R)
+            rows, c = svd.U[:, svd.known].T @ self.R, svd.U[:, svd.known].T @ self.z
             if self.scores is not None or self.stated is not None:
-                L = _root(rows @ self._covariance(Vt[known].T / s[known] / scale[:, None]) @ rows.T)
+                L = _root(rows @ self._covariance(svd.half) @ rows.T)
                 rows, c = (solve_triangular(L, x, lower=True) for x in (rows, c))
         b = len(self.z)
         R, z = np.zeros((b, b)), np.zeros(b)

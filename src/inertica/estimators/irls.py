@@ -10,12 +10,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.base import Estimate, Need, Problem
+from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import Scores, score_covariance, scores_of
 from inertica.estimators.evidence import Evidence
-from inertica.estimators.least_squares import MEASURED, gram, joint_sigmas, observed
+from inertica.estimators.iteration import Still
+from inertica.estimators.least_squares import MEASURED, ROWS, gram, joint_sigmas, observed
 from inertica.estimators.observe import Stacked, System
-from inertica.estimators.solve import RESOLVED, LinearSolve, Solution, Unconstrained
+from inertica.estimators.solve import RESOLVED, Composed, LinearSolve, Solution, Unconstrained
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -27,7 +28,7 @@ _MAD = 1.4826  # standard deviation of a normal distribution over its median abs
 
 
 @dataclass(frozen=True)
-class Irls:
+class Irls(Composed):
     """min_beta sum_jk rho(r_jk / s_j), solved as sum_jk w_jk (r_jk / s_j)^2 with w = rho'(u) / u recomputed until nothing changes.
 
     s_j is the median absolute residual of joint j times 1.4826, so that outliers do not set the scale they are judged by; the
@@ -44,19 +45,18 @@ class Irls:
         full: whiten each sample by the robust covariance of all joints, for errors that joints share.
         solve: how each linear problem is solved; a consistent strategy makes this PC-IRLS.
         hac: covariance that accounts for serial correlation of the residuals.
-        step: stop when no parameter moves by more than this part of its standard deviation.
-        limit: most iterations of each of the two stages.
+        stop: of each of the two stages.
     """
 
     weights: Literal["bisquare", "huber"] = "bisquare"
     full: bool = False
     solve: LinearSolve = field(default_factory=Unconstrained)
     hac: bool = True
-    step: float = 0.01
-    limit: int = 50
+    stop: Still = field(default_factory=Still)
 
-    name: ClassVar[str] = "irls"
+    kind: ClassVar[str] = "irls"
     needs: ClassVar[frozenset[Need]] = MEASURED
+    own: ClassVar[frozenset[Capability]] = ROWS
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
@@ -65,6 +65,13 @@ class Irls:
         for stage in ("huber", self.weights) if self.weights != "huber" else ("huber",):
             fit.iterate(stage)
         return fit.estimate(problem, self, start)
+
+    def weighted(self, system: System, estimate: Estimate) -> tuple[System, Array]:
+        function = huber_weights if self.weights == "huber" else bisquare_weights
+        parts: dict[int, list[Array]] = {}
+        for rows, residual in system.residuals(estimate.beta):
+            parts.setdefault(rows.motion, []).append(np.sqrt(function(residual / estimate.sigma)))
+        return system.reweighted([np.concatenate(parts[k]) for k in sorted(parts)]), 1.0 / np.maximum(estimate.sigma, 1e-300)
 
 
 def huber_weights(u: Array) -> Array:
@@ -88,7 +95,8 @@ class _Fit:
 
     def __init__(self, system: System, method: Irls) -> None:
         self.system, self.method = system, method
-        self.solution = method.solve(system.stacked(1.0 / joint_sigmas(system)), system.problem)
+        self.solve = method.solve.prepared(system.problem)
+        self.solution = self.solve(system.stacked(1.0 / joint_sigmas(system)), system.problem)
         self.use = [np.concatenate([r.use for r in system.rows() if r.motion == k]) for k in self._motions()]
         self.root = [np.ones(u.shape) for u in self.use]
         self.weighted, self.stage, self.reason = system, "huber", ""
@@ -100,23 +108,22 @@ class _Fit:
 
     def iterate(self, stage: str) -> None:
         function = huber_weights if stage == "huber" else bisquare_weights
-        self.stage, self.reason = stage, f"no convergence within {self.method.limit} iterations"
-        for _ in range(self.method.limit):
+        stop = self.method.stop
+        self.stage, self.reason = stage, stop.exhausted
+        for _ in range(stop.iterations):
             self.root = [np.sqrt(function(r / self.scale)) * u for r, u in zip(self.residual, self.use, strict=True)]
             self.weighted = self.system.reweighted(self.root)
             before = self.solution.beta
             self.solution = self._solve()
             self._measure()
-            spread = np.sqrt(np.maximum(np.diag(self.solution.spread), 0.0))
-            moved = np.abs(self.solution.beta - before)
-            self.steps.append(float(np.max(np.divide(moved, spread, out=np.zeros_like(moved), where=spread > 0.0), initial=0.0)))
-            if self.steps[-1] <= self.method.step:
-                self.reason = f"no parameter moved by more than {self.method.step:g} of its standard deviation"
+            self.steps.append(stop.size(self.solution.beta - before, self.solution.spread))
+            if self.steps[-1] <= stop.step:
+                self.reason = stop.reached
                 break
 
     def _solve(self) -> Solution:
         stacked = self.weighted.stacked(1.0 / self.scale) if not self.method.full else self._whitened()
-        return self.method.solve(stacked, self.system.problem)
+        return self.solve(stacked, self.system.problem)
 
     def _measure(self) -> None:
         """Residuals of every motion (m, n) and the robust scale of each joint."""
@@ -219,7 +226,7 @@ class _Fit:
     def _joint_by_joint(self, slope: Array, square: Array) -> tuple[Stacked, Array, Array, Array, Scores | None]:
         """The same with a slope and a square of its own for each joint."""
         now, curved = (self.weighted.stacked(np.sqrt(x) / self.scale) for x in (np.ones(len(slope)), slope))
-        bread = self.method.solve(curved, self.system.problem).sensitivity
+        bread = self.solve(curved, self.system.problem).sensitivity
         factors = zip(square, self.scale, self.weighted.factors, strict=True)
         filling = np.asarray(sum(c / s**2 * gram(f, len(bread)) for c, s, f in factors))
         scores = scores_of(self.weighted, self.solution.beta, 1.0 / self.scale) if self.method.hac else None

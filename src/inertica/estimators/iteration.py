@@ -15,6 +15,33 @@ WORSE = 1.5
 
 
 @dataclass(frozen=True)
+class Still:
+    """max_k |beta_i+1 - beta_i| / sigma_k <= step: ends when no parameter moves by a part of its standard deviation that matters.
+
+    Args:
+        step: that part.
+        iterations: most of them.
+    """
+
+    step: float = 0.01
+    iterations: int = 50
+
+    @property
+    def exhausted(self) -> str:
+        return f"no convergence within {self.iterations} iterations"
+
+    @property
+    def reached(self) -> str:
+        return f"no parameter moved by more than {self.step:g} of its standard deviation"
+
+    @staticmethod
+    def size(change: Array, spread: Array) -> float:
+        """Largest change in standard deviations, spread the covariance (b, b)."""
+        std, moved = np.sqrt(np.maximum(np.diag(spread), 0.0)), np.abs(change)
+        return float(np.max(np.divide(moved, std, out=np.zeros_like(moved), where=std > 0.0), initial=0.0))
+
+
+@dataclass(frozen=True)
 class Stop:
     """crit1 = | |rho_i+1| - |rho_i| | / |rho_i|,  crit2 = max_k |beta_i+1 - beta_i| / |beta_i|  (DIDIM paper, eq. 34; survey, 9.3.3).
 
@@ -26,7 +53,7 @@ class Stop:
     Args:
         residual: limit of crit1.
         step: limit of crit2.
-        limit: most iterations.
+        iterations: most of them.
         rule: both or either.
         settled: relative standard deviation up to which a parameter counts in crit2.
         within: standard deviations by which it may move without counting.
@@ -34,7 +61,7 @@ class Stop:
 
     residual: float = 0.025
     step: float = 0.025
-    limit: int = 10
+    iterations: int = 10
     rule: Literal["both", "either"] = "both"
     settled: float = 0.10
     within: float = 2.0
@@ -98,9 +125,9 @@ class Watch:
             self.reason = f"not converged: it came to rest at a residual {times:.2g} times that of iteration {least}"
         elif all(met) or (self.stop.rule == "either" and any(met)):
             self.reason = f"converged: residual changed by {100 * crit1:.2g} %, parameters by {100 * change:.2g} %"
-        elif self.iterations >= self.stop.limit:
+        elif self.iterations >= self.stop.iterations:
             self.reason = (
-                f"not converged within {self.stop.limit} iterations: the residual still changes by {100 * crit1:.2g} %, "
+                f"not converged within {self.stop.iterations} iterations: the residual still changes by {100 * crit1:.2g} %, "
                 f"parameters by {100 * change:.2g} %"
             )
 

@@ -67,7 +67,7 @@ class Iv(Iterated):
     start: Start = field(default_factory=LeastSquaresOrPrior)
     undistort: bool | None = None
 
-    name: ClassVar[str] = "iv"
+    kind: ClassVar[str] = "iv"
     needs: ClassVar[frozenset[Need]] = SIMULATED | {Need.MOTION}
 
     def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:
@@ -86,7 +86,7 @@ class Iv(Iterated):
             pair = Instrumented(seen, simulated)
             if watch is None:
                 watch = self.stop.watch(run.start, pair.size(run.start))
-            solution = self.solve(pair.stacked(1.0 / sigma), run.problem)
+            solution = run.solve(self.solve, pair.stacked(1.0 / sigma))
             found = pair.residuals(solution.beta)
             watch.record(solution.beta, pair.size(solution.beta), np.sqrt(np.maximum(np.diag(solution.spread), 0.0)))
             if kept is None or watch.best() == watch.iterations:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.tsqr import JointFactor
 from inertica.errors import InputError
-from inertica.estimators.base import Estimate, Estimator, Need, Problem
+from inertica.estimators.base import Capability, Estimate, Estimator, Need, Problem
 from inertica.estimators.covariance import Scores, scores_of
 from inertica.estimators.evidence import Evidence
-from inertica.estimators.observe import System
-from inertica.estimators.solve import LinearSolve, Unconstrained
+from inertica.estimators.observe import Stacked, System
+from inertica.estimators.solve import Composed, LinearSolve, Solution, Unconstrained
 
 Array = NDArray[np.float64]
 
@@ -23,10 +24,26 @@ ROUNDING = 1e-13
 """Columns of a joint below this share of its largest are zero by structure, left over from cancellation."""
 
 MEASURED: frozenset[Need] = frozenset({Need.MOTION, Need.TORQUE})
+ROWS: frozenset[Capability] = frozenset({Capability.LINEAR, Capability.COVARIANCE})
+
+
+class Linear(Estimator, Protocol):
+    """A method with the capability LINEAR."""
+
+    @property
+    def solve(self) -> LinearSolve: ...
+
+    def weighted(self, system: System, estimate: Estimate) -> tuple[System, Array]:
+        """The rows as its estimate weighs them, and the factors (n,) on those of each joint."""
+
+
+def linear(method: Estimator) -> TypeGuard[Linear]:
+    """Whether a method is weighted least squares, so that parts of its rows can be left out."""
+    return Capability.LINEAR in method.capabilities
 
 
 @dataclass(frozen=True)
-class Ols:
+class Ols(Composed):
     """min |W beta - y|^2, all joints alike.
 
     Needs filtered motion: noise in W biases the result.  Joints with large torques dominate; `wls` weighs them.
@@ -39,16 +56,20 @@ class Ols:
     solve: LinearSolve = field(default_factory=Unconstrained)
     hac: bool = True
 
-    name: ClassVar[str] = "ols"
+    kind: ClassVar[str] = "ols"
     needs: ClassVar[frozenset[Need]] = MEASURED
+    own: ClassVar[frozenset[Capability]] = ROWS
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
         return weighted_fit(self.name, problem, System(problem), self.solve, None, self.hac)
 
+    def weighted(self, system: System, estimate: Estimate) -> tuple[System, Array]:
+        return system, np.ones(system.n)
+
 
 @dataclass(frozen=True)
-class Wls:
+class Wls(Composed):
     """min sum_j |W_j beta - y_j|^2 / sigma_j^2, sigma_j from the joint's own fit (survey, eqs. 21-22 corrected).
 
     sigma_j^2 = |r_j|^2 / (N_j - p_j), r_j the residual of joint j fitted alone, p_j the rank of its own columns.
@@ -61,20 +82,24 @@ class Wls:
     solve: LinearSolve = field(default_factory=Unconstrained)
     hac: bool = True
 
-    name: ClassVar[str] = "wls"
+    kind: ClassVar[str] = "wls"
     needs: ClassVar[frozenset[Need]] = MEASURED
+    own: ClassVar[frozenset[Capability]] = ROWS
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
         system = System(problem)
         return weighted_fit(self.name, problem, system, self.solve, joint_sigmas(system), self.hac)
 
+    def weighted(self, system: System, estimate: Estimate) -> tuple[System, Array]:
+        return system, 1.0 / np.maximum(estimate.sigma, 1e-300)
+
 
 def weighted_fit(
     name: str,
     problem: Problem,
     system: System,
-    solve: LinearSolve,
+    solve: Callable[[Stacked, Problem], Solution],
     sigma: Array | None,
     use_hac: bool,
     start: float | None = None,

@@ -248,16 +248,13 @@ class LoopSimulator:
     def retuned(self, beta: Array, tuned_for: Array) -> dict[str, Array]:
         """Gains of the simulated loop that keep natural frequency and damping for these parameters (DIDIM paper, eq. 59).
 
-        Gains that carry a torque grow with the inertia: kp, kd, ki of PD and PID, kv of the cascade; its kp does not.
-
         Args:
             beta: current estimate.
             tuned_for: (n,) inertias that the loop's own gains belong to.
         """
         J = self.inertia(beta)
         ratio = np.where(J > 0.0, J, tuned_for) / tuned_for
-        scaled = {"cascade": ("kv",)}.get(self.loop.law, ("kp", "kd", "ki"))
-        return {name: np.asarray(self.loop.gains[name]) * ratio for name in scaled if name in self.loop.gains}
+        return {name: np.asarray(self.loop.gains[name]) * ratio for name in torque_gains(self.loop)}
 
     def settle(self, J: Array) -> None:
         """Leave out the first samples of every log, until the loop has forgotten where it began.
@@ -277,6 +274,11 @@ class LoopSimulator:
             motions.append(_without_first(motion, first))
             self.tracks[k] = self.tracks[k].at(slice(first, None))
         self.problem = replace(self.problem, motions=tuple(motions))
+
+
+def torque_gains(loop: ControlLoop) -> tuple[str, ...]:
+    """Gains that carry a torque, and so grow with the inertia: kp, kd, ki of PD and PID, kv of the cascade; its kp does not."""
+    return tuple(name for name in ({"cascade": ("kv",)}.get(loop.law, ("kp", "kd", "ki"))) if name in loop.gains)
 
 
 def _without_first(motion: Motion, count: int) -> Motion:

@@ -97,13 +97,13 @@ def mild_strength(solve: Consistent, problem: Problem) -> Mild:
     first = 1.0
     if problem.prior is None or problem.prior.origin != GEOMETRY_ORIGIN:
         first, scores = _one_standard_error(solve, block_factors(system, BLOCKS, weights), problem, kappa)
-    program, fit = solve.program(problem), solve.fit(stacked, problem)
+    ready, fit = solve.prepared(problem), solve.fit(stacked, problem)
+    program = ready.program
     least = program.solve(fit, Euclidean().penalty(program.reference, fit)).squares
     noise = fit.noise * (stacked.rest**2 + least) / max(stacked.rest**2, 1e-300)
     limit, rise, strength = 2.0 * kappa * float(np.sqrt(2.0 * problem.base.rank)), 0.0, first
     while strength >= WEAKEST * min(kappa, first):
-        candidate = solve.with_strength(strength)
-        found, _ = candidate.kept(program, fit, candidate.prior, lambda: kappa)
+        found, _ = ready.kept(fit, solve.with_strength(strength).prior, lambda: kappa)
         rise = (found.squares - least) / noise
         if rise <= limit:
             return Mild(strength, kappa, scores, rise, limit)

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_toeplitz
 
-from inertica.estimators.base import Estimate, Need, NoiseLevels, Problem
+from inertica.estimators.base import Capability, Estimate, Need, NoiseLevels, Problem
 from inertica.estimators.covariance import autocorrelation, score_covariance
+from inertica.estimators.iteration import Still
 from inertica.estimators.least_squares import MEASURED, Wls
 from inertica.estimators.noise import noise_of
 from inertica.estimators.observe import Stacked, System
-from inertica.estimators.solve import LinearSolve, Solution, Unconstrained
+from inertica.estimators.solve import Composed, LinearSolve, Solution, Unconstrained
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -29,7 +30,7 @@ HALVINGS = 8
 
 
 @dataclass(frozen=True)
-class Ml:
+class Ml(Composed):
     """min_beta 1/2 sum_k e_k' (G_k S G_k')^-1 e_k,  e_k = Y_b(s_k) beta - tau_k,  G_k = d e_k / d (q, dq, ddq, tau).
 
     s_k is the measured motion with noise variances S; the noise-free states are unknown, too, and eliminating them to first order
@@ -47,17 +48,16 @@ class Ml:
         prewhiten: order of an autoregressive model that removes the colour of the residuals, 0 for none; for coloured torque
             errors.  Noise of the motion that is correlated in time would bias the result with it.
         solve: how each linearised problem is solved; a consistent strategy makes this PC-ML.
-        step: stop when no parameter moves by more than this part of its standard deviation.
-        limit: most iterations.
+        stop: when it ends.
     """
 
     prewhiten: int = 0
     solve: LinearSolve = field(default_factory=Unconstrained)
-    step: float = 1e-3
-    limit: int = 30
+    stop: Still = field(default_factory=lambda: Still(step=1e-3, iterations=30))
 
-    name: ClassVar[str] = "ml"
+    kind: ClassVar[str] = "ml"
     needs: ClassVar[frozenset[Need]] = MEASURED
+    own: ClassVar[frozenset[Capability]] = frozenset({Capability.RANDOM, Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
@@ -223,13 +223,13 @@ class _Search:
 
     def run(self) -> None:
         problem, method = self.criterion.problem, self.method
+        solve = method.solve.prepared(problem)
         cost = self.criterion.cost(self.beta)
-        self.reason = f"no convergence within {method.limit} iterations"
-        for _ in range(method.limit):
-            self.solution = method.solve(self.criterion.linearised(self.beta), problem)
+        self.reason = method.stop.exhausted
+        for _ in range(method.stop.iterations):
+            self.solution = solve(self.criterion.linearised(self.beta), problem)
             step = self.solution.beta - self.beta
-            spread = np.sqrt(np.maximum(np.diag(self.solution.spread), 0.0))
-            size = float(np.max(np.divide(np.abs(step), spread, out=np.zeros_like(step), where=spread > 0.0), initial=0.0))
+            size = method.stop.size(step, self.solution.spread)
             for halving in range(HALVINGS):
                 trial = self.beta + 0.5**halving * step
                 reached = self.criterion.cost(trial)
@@ -240,8 +240,8 @@ class _Search:
                 self.beta, cost = trial, reached
             self.costs.append(cost)
             self.steps.append(size)
-            if size <= method.step:
-                self.reason = f"no parameter moved by more than {method.step:g} of its standard deviation"
+            if size <= method.stop.step:
+                self.reason = method.stop.reached
                 return
             if not improved:
                 self.reason = "no step lowers the criterion any further"

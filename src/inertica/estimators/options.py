@@ -16,7 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from inertica.errors import InputError, nearest
 from inertica.estimators.base import Estimator
 from inertica.estimators.consistent import Consistent, Solver
-from inertica.estimators.iteration import Stop
+from inertica.estimators.iteration import Still, Stop
 from inertica.estimators.optimisers import OPTIMISERS
 from inertica.estimators.registry import METHODS
 from inertica.estimators.start import STARTS
@@ -24,8 +24,8 @@ from inertica.physical.priors import Entropic, Riemannian
 
 SWITCH = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
 RULES = ("both", "either")
-BY_NAME = frozenset({"consistent"})
-"""Fields that the name of a method states: pc-clie."""
+FORMER = {"limit": "iterations", "step": "tolerance"}
+"""Names that options had before, still read."""
 
 
 @dataclass(frozen=True)
@@ -57,18 +57,18 @@ def _rule(word: str, stop: Stop) -> Stop:
     return replace(stop, rule=word)  # type: ignore[arg-type]
 
 
-def _limit(word: str, stop: Stop) -> Stop:
-    limit = _whole("iterations", word)
-    if not limit:
+def _iterations(word: str, stop: Stop | Still) -> Stop | Still:
+    count = _whole("iterations", word)
+    if not count:
         raise InputError("the option 'iterations' takes a number above zero, not '0'")
-    return replace(stop, limit=limit)
+    return replace(stop, iterations=count)
 
 
-def _tolerance(word: str, stop: Stop) -> Stop:
+def _tolerance(word: str, stop: Stop | Still) -> Stop | Still:
     value = _number("tolerance", word)
     if value <= 0.0:
         raise InputError(f"the option 'tolerance' takes a number above zero, not '{word}'")
-    return replace(stop, residual=value, step=value)
+    return replace(stop, residual=value, step=value) if isinstance(stop, Stop) else replace(stop, step=value)
 
 
 def _solver(word: str, solve: Consistent) -> Consistent:
@@ -93,8 +93,8 @@ def _strength(word: str, solve: Consistent) -> Consistent:
 READERS: dict[str, Reader] = {
     "start": Reader("start", partial(_one_of, STARTS, "start"), tuple(STARTS)),
     "optimiser": Reader("optimiser", partial(_one_of, OPTIMISERS, "optimiser"), tuple(OPTIMISERS)),
-    "stop": Reader("stop", _rule, RULES),
-    "iterations": Reader("stop", _limit),
+    "stop": Reader("stop", _rule, RULES, Stop),
+    "iterations": Reader("stop", _iterations),
     "tolerance": Reader("stop", _tolerance),
     "solver": Reader("solve", _solver, get_args(Solver), Consistent),
     "prior-strength": Reader("solve", _strength, of=Consistent),
@@ -125,6 +125,7 @@ def option_names(method: Estimator) -> tuple[str, ...]:
 
 
 def _reader(method: Estimator, name: str) -> Reader | None:
+    name = FORMER.get(name, name)
     if name in READERS and _has(method, READERS[name].field):
         return READERS[name] if isinstance(getattr(method, READERS[name].field), READERS[name].of) else None
     return _plain(method, name.replace("-", "_"))
@@ -145,7 +146,7 @@ def _has(method: Estimator, field: str) -> bool:
 
 def _plain(method: Estimator, field: str) -> Reader | None:
     """The reader of a field of plain type; None for one that holds anything else, or is not there."""
-    if not _has(method, field) or field in READERS or field in BY_NAME:
+    if not _has(method, field) or field in READERS:
         return None
     kind: Any = get_type_hints(type(method))[field]
     optional = get_origin(kind) in (Union, types.UnionType) and type(None) in get_args(kind)

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from inertica.errors import InputError
-from inertica.estimators.base import Estimate, Need, Problem
+from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.charts import Chart, ConsistentChart, Plain
-from inertica.estimators.closed_loop import SIMULATED, ClosedLoop, Step
+from inertica.estimators.closed_loop import SIMULATED, SIMULATES, ClosedLoop, Step
 from inertica.estimators.consistent import Consistent
 from inertica.estimators.covariance import Scores, scores_of
 from inertica.estimators.evidence import Evidence
@@ -36,7 +36,7 @@ from inertica.estimators.observe import Rows, System
 from inertica.estimators.open_loop import OpenLoopSimulator
 from inertica.estimators.optimisers import LevenbergMarquardt, Minimum, Optimiser
 from inertica.estimators.outputs import Output, Position, Torque
-from inertica.estimators.solve import Solution
+from inertica.estimators.solve import Composed, LinearSolve, ScaledSvd, Solution, Unconstrained
 from inertica.estimators.start import FromPrior, Start
 from inertica.estimators.tangent_outputs import tangent_replays
 
@@ -50,13 +50,13 @@ RETRIES = 3
 
 
 @dataclass(frozen=True)
-class _OutputMethod(ABC):
+class _OutputMethod(Composed, ABC):
     """Options shared by the methods; see the subclasses."""
 
     optimiser: Optimiser = field(default_factory=LevenbergMarquardt)
     start: Start = field(default_factory=FromPrior)
     stop: Stop = field(default_factory=Stop)
-    consistent: bool = False
+    solve: LinearSolve = field(default_factory=Unconstrained)
     estimate_gains: bool = False
     jacobian: Literal["differences", "tangents"] = "differences"
     nudge: float = 5e-3
@@ -65,8 +65,24 @@ class _OutputMethod(ABC):
 
     retune: ClassVar[bool] = False
     tuned_for: ClassVar[tuple[float, ...] | None] = None
-    name: ClassVar[str] = ""
     needs: ClassVar[frozenset[Need]] = SIMULATED
+    own: ClassVar[frozenset[Capability]] = SIMULATES
+    without: ClassVar[frozenset[str]] = frozenset({"solve"})
+
+    def __post_init__(self) -> None:
+        if self.solve not in (Unconstrained(), Consistent()):
+            raise InputError(
+                f"method '{self.kind}' searches among simulations and solves no linear problem: it can be consistent or not, by "
+                "`solve=Consistent()`, but takes no prior, solver or constraints with it; use pc-didim or pc-wls for those"
+            )
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return super().capabilities - {Capability.TAKES_PRIOR}
+
+    @property
+    def consistent(self) -> bool:
+        return Capability.CONSISTENT in self.capabilities
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
@@ -97,7 +113,8 @@ class Clie(_OutputMethod):
         optimiser: Levenberg-Marquardt, or a derivative-free one.
         start: first estimate.
         stop: both criteria below 2.5 %, at most 10 iterations.
-        consistent: search in log-Cholesky coordinates, in which every point is a robot that can exist.
+        solve: `Consistent()` to search in log-Cholesky coordinates, in which every point is a robot that can exist.  That is all
+            it does here: there is no linear problem that its prior or solver could act on.
         estimate_gains: the gains of the loop as further unknowns, those that the torque tells from the parameters.
         jacobian: differences of perturbed lanes, or exact tangents (use a smooth friction sign with those).
         nudge: perturbation of a parameter in the Jacobian, relative to the value that would explain all of the torque by itself.
@@ -107,7 +124,8 @@ class Clie(_OutputMethod):
         hac: covariance that accounts for serial correlation of the residuals.
     """
 
-    name: ClassVar[str] = "clie"
+    kind: ClassVar[str] = "clie"
+    own: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.HOLDS_TORQUE}
 
     def output(self) -> Output:
         return Torque()
@@ -119,12 +137,12 @@ class Cloe(_OutputMethod):
 
     Args:
         observed: position, velocity, both, cartesian.
-        optimiser, start, stop, consistent, estimate_gains, jacobian, nudge, integrator, hac: as for `Clie`.
+        optimiser, start, stop, solve, estimate_gains, jacobian, nudge, integrator, hac: as for `Clie`.
     """
 
     observed: Literal["position", "velocity", "both", "cartesian"] = "position"
 
-    name: ClassVar[str] = "cloe"
+    kind: ClassVar[str] = "cloe"
     needs: ClassVar[frozenset[Need]] = SIMULATED | {Need.MOTION}
 
     def output(self) -> Output:
@@ -140,14 +158,15 @@ class Oloe(_OutputMethod):
 
     Args:
         horizon: s.
-        optimiser, start, stop, consistent, nudge, integrator, hac: as for `Clie`.
+        optimiser, start, stop, solve, nudge, integrator, hac: as for `Clie`.
     """
 
     horizon: float = 0.1
 
-    name: ClassVar[str] = "oloe"
-    without: ClassVar[frozenset[str]] = frozenset({"estimate_gains"})
+    kind: ClassVar[str] = "oloe"
     needs: ClassVar[frozenset[Need]] = SIMULATED | {Need.MOTION}
+    own: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.HOLDS_TORQUE}
+    without: ClassVar[frozenset[str]] = frozenset({"solve", "estimate_gains"})
 
     def output(self) -> Output:
         return Position("position")
@@ -285,8 +304,8 @@ class OutputFit:
         r, _ = self.residuals(found.x[None])
         linear = _Linearised(self, self._beside_gains(J), -r[0], beta)
         step, evidence = linear.step(self.method.hac, beta)
-        if self.method.consistent:
-            evidence = replace(evidence, strategy=Consistent())
+        if isinstance(self.method.solve, Consistent):
+            evidence = replace(evidence, strategy=self.method.solve.prepared(self.problem))
         run.simulator.simulations = self.simulator.simulations
         chi = self.chart.chi(found.x[: self.chart.size])
         step = replace(step, solution=replace(step.solution, chi=chi))
@@ -352,23 +371,17 @@ class _Linearised(System):
         """Solution at beta with the spread of the Jacobian, and what the data say there, with serial correlation if so asked."""
         b, weights = len(beta), self.fit.weights
         stacked = self.stacked(weights)
-        R = stacked.R
-        scale = np.linalg.norm(R, axis=0)
-        scale[scale == 0.0] = 1.0
-        with threadpool_limits(1):
-            _, s, Vt = np.linalg.svd(R / scale)
-        known = s > 1e-9 * s[0]
-        half = Vt[known].T / s[known] / scale[:, None]
-        spread = half @ half.T
+        svd = ScaledSvd.of(stacked.R)
+        spread = svd.half @ svd.half.T
         sigma = np.empty(self.n)
         for j, (factor, count) in enumerate(zip(self.factors, self.counts(), strict=True)):
             misfit = factor.z - factor.R @ beta
             sigma[j] = np.hypot(np.linalg.norm(misfit), factor.rest) / np.sqrt(max(count - b / self.n, 1.0))
         listed = zip(weights, sigma, self.factors, strict=True)
         G = np.asarray(sum((w**2 * s_j) ** 2 * gram(f, b) for w, s_j, f in listed))
-        solution = Solution(beta, spread @ G @ spread, float(s[known][0] / s[known][-1]), Vt[~known].T, bread=spread)
+        solution = Solution(beta, spread @ G @ spread, svd.condition, svd.unresolved, bread=spread)
         scores = scores_of(self, beta, weights) if use_hac else Scores(G, G)
-        return Step(solution, self, sigma), Evidence(R, stacked.z, scores)
+        return Step(solution, self, sigma), Evidence(stacked.R, stacked.z, scores)
 
 
 def _typical(system: System) -> Array:

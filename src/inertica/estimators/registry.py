@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from dataclasses import replace
+from functools import partial
 
 from inertica.errors import InputError, nearest
-from inertica.estimators.base import Estimator
+from inertica.estimators.base import Capability, Estimator
 from inertica.estimators.bayes import Bayes, Ridge
-from inertica.estimators.bounded import BoundedNearest, Cad, ConsistentInside, FeasibleBounded
-from inertica.estimators.consistent import Consistent, named
+from inertica.estimators.bounded import BoundedNearest, Cad, ConsistentInside, FeasibleBounded, Uls
+from inertica.estimators.consistent import PRIORS, Consistent
 from inertica.estimators.didim import Didim
 from inertica.estimators.essential import Essential
 from inertica.estimators.irls import Irls
@@ -19,62 +20,59 @@ from inertica.estimators.ml import Ml
 from inertica.estimators.output_error import Clie, Cloe, Oloe
 from inertica.estimators.svd import Svd, SvdEssential
 from inertica.estimators.tls import Gtls, Tls
-from inertica.physical.priors import BaseRidge, Entropic, Euclidean, Prior, Pullback, Riemannian
-
-PRIORS: dict[str, Prior] = {
-    "euclidean": Euclidean(1.0),
-    "entropic": Entropic(),
-    "pullback": Pullback(),
-    "riemann": Riemannian(),
-}
-"""What may follow the name of a consistent method and a plus; their strength is chosen by cross-validation, but for `MILD`."""
-
-MILD = "entropic"
-"""The prior whose strength is mild (see `mild`): it keeps every link near the model where data do not decide, at no cost to them."""
+from inertica.physical.priors import BaseRidge
 
 
-def with_prior(name: str, kind: type, prior: str) -> Callable[[], Estimator]:
-    """A consistent method with a pull towards the prior: `pc-irls+entropic`."""
-    strength: Literal["mild", "cross-validated"] = "mild" if prior == MILD else "cross-validated"
-    return named(name, kind, solve=Consistent(prior=PRIORS[prior], strength=strength))
+def _towards(kind: Callable[..., Estimator], prior: str) -> Estimator:
+    return kind(solve=Consistent.towards(prior))
 
 
-METHODS: dict[str, Callable[[], Estimator]] = {
-    "ols": Ols,
-    "wls": Wls,
-    "irls": Irls,
-    "tls": Tls,
-    "gtls": Gtls,
-    "ml": Ml,
-    "ridge": Ridge,
-    "bayes": Bayes,
-    "essential": Essential,
-    "svd": Svd,
-    "svd-essential": SvdEssential,
-    "pc-ols": named("pc-ols", Ols, solve=Consistent()),
-    "pc-wls": named("pc-wls", Wls, solve=Consistent()),
-    "pc-irls": named("pc-irls", Irls, solve=Consistent()),
-    "pc-ridge": named("pc-ridge", Wls, solve=Consistent(prior=BaseRidge())),
-    **{f"pc-wls+{prior}": with_prior(f"pc-wls+{prior}", Wls, prior) for prior in PRIORS},
-    "cad": Cad,
-    "uls": named("uls", Ols),
-    "cls-1": BoundedNearest,
-    "cls-2": FeasibleBounded,
-    "cls-3": ConsistentInside,
-    "iv": Iv,
-    "didim": Didim,
-    "clie": Clie,
-    "cloe": Cloe,
-    "oloe": Oloe,
-    "pc-iv": named("pc-iv", Iv, solve=Consistent()),
-    "pc-didim": named("pc-didim", Didim, solve=Consistent()),
-    "pc-clie": named("pc-clie", Clie, consistent=True),
-    "pc-cloe": named("pc-cloe", Cloe, consistent=True),
-}
+_MAKERS: tuple[Callable[[], Estimator], ...] = (
+    Ols,
+    Wls,
+    Irls,
+    Tls,
+    Gtls,
+    Ml,
+    Ridge,
+    Bayes,
+    Essential,
+    Svd,
+    SvdEssential,
+    lambda: Ols(solve=Consistent()),
+    lambda: Wls(solve=Consistent()),
+    lambda: Irls(solve=Consistent()),
+    lambda: Wls(solve=Consistent(prior=BaseRidge())),
+    *(partial(_towards, Wls, prior) for prior in PRIORS),
+    Cad,
+    Uls,
+    BoundedNearest,
+    FeasibleBounded,
+    ConsistentInside,
+    Iv,
+    Didim,
+    Clie,
+    Cloe,
+    Oloe,
+    lambda: Iv(solve=Consistent()),
+    lambda: Didim(solve=Consistent()),
+    lambda: Clie(solve=Consistent()),
+    lambda: Cloe(solve=Consistent()),
+)
+
+METHODS: dict[str, Callable[[], Estimator]] = {make().name: make for make in _MAKERS}
+"""Name -> how it is made; the name follows from what a method is composed of."""
 
 
-def method(name: str) -> Estimator:
-    """A method with its default options; `+prior` behind a consistent method adds a pull towards the prior."""
+def able(capability: Capability) -> list[str]:
+    """Names of the methods that can do something."""
+    return [name for name, make in METHODS.items() if capability in make().capabilities]
+
+
+def method(name: str | Estimator) -> Estimator:
+    """A method by its name, with default options, or as it is; `+prior` behind a consistent one adds a pull towards the prior."""
+    if not isinstance(name, str):
+        return name
     if name in METHODS:
         return METHODS[name]()
     base, plus, prior = name.partition("+")
@@ -83,7 +81,7 @@ def method(name: str) -> Estimator:
     if prior not in PRIORS:
         raise InputError(f"unknown prior '{prior}' behind '{base}+'; {nearest(prior, PRIORS)}")
     plain = METHODS[base]()
-    if not isinstance(getattr(plain, "solve", None), Consistent):
-        able = [n for n, make in METHODS.items() if "+" not in n and isinstance(getattr(make(), "solve", None), Consistent)]
-        raise InputError(f"method '{base}' does not take a prior by +; these do: {', '.join(able)}")
-    return with_prior(name, type(plain), prior)()
+    if Capability.TAKES_PRIOR not in plain.capabilities:
+        listed = ", ".join(n for n in able(Capability.TAKES_PRIOR) if "+" not in n)
+        raise InputError(f"method '{base}' does not take a prior by +; these do: {listed}")
+    return replace(plain, solve=Consistent.towards(prior))  # type: ignore[type-var]

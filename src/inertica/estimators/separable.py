@@ -13,7 +13,7 @@ from scipy.interpolate import CubicSpline
 from scipy.optimize import least_squares
 
 from inertica.errors import InputError, nearest
-from inertica.estimators.base import Estimate, Estimator, Need, Problem
+from inertica.estimators.base import Capability, Estimate, Estimator, Need, Problem
 from inertica.estimators.covariance import score_covariance
 from inertica.estimators.least_squares import MEASURED, Wls, joint_sigmas
 from inertica.estimators.observe import Rows, System
@@ -97,6 +97,7 @@ class Separable:
 
     name: ClassVar[str] = "separable"
     needs: ClassVar[frozenset[Need]] = MEASURED
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         return self.fit(problem, rng).estimate

@@ -2,24 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.base import Problem
+from inertica.estimators.base import Capability, Problem
 from inertica.estimators.observe import Stacked
 from inertica.threads import one_thread
 
 if TYPE_CHECKING:
-    from inertica.estimators.consistent import Consistent
+    from inertica.estimators.consistent import Settled
 
 Array = NDArray[np.float64]
 
 RESOLVED = 1e-9
 """Singular values of the unit-column observation matrix below this share of the largest count as zero: rounding, not data."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledSvd:
+    """R / scale = U diag(s) Vt with unit columns, and which directions are data rather than rounding.
+
+    Args:
+        scale: (b,) norms of the columns; 1 for those that are zero.
+        known: (b,) directions whose singular value counts.
+    """
+
+    U: Array
+    s: Array
+    Vt: Array
+    scale: Array
+    known: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, R: Array, resolved: float = RESOLVED) -> ScaledSvd:
+        scale = np.linalg.norm(R, axis=0)
+        scale[scale == 0.0] = 1.0
+        with one_thread():
+            U, s, Vt = np.linalg.svd(R / scale)
+        return cls(U, s, Vt, scale, s > resolved * s[0] if s[0] > 0.0 else np.zeros(len(s), bool))
+
+    @property
+    def half(self) -> Array:
+        """(b, k) with (R'R)^-1 = half half' on the directions that are known."""
+        return np.asarray(self.Vt[self.known].T / self.s[self.known] / self.scale[:, None])
+
+    @property
+    def condition(self) -> float:
+        """Over the directions that are known."""
+        return float(self.s[self.known][0] / self.s[self.known][-1]) if self.known.any() else np.inf
+
+    @property
+    def unresolved(self) -> Array:
+        """(b, k) directions, in scaled columns, that the data say nothing about."""
+        return np.asarray(self.Vt[~self.known].T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +85,7 @@ class Solution:
     warnings: tuple[str, ...] = ()
     bread: Array | None = None
     settings: Mapping[str, object] = field(default_factory=dict)
-    strategy: Consistent | None = None
+    strategy: Settled | None = None
 
     @property
     def sensitivity(self) -> Array:
@@ -57,11 +96,40 @@ class Solution:
 class LinearSolve(Protocol):
     """Solves the weighted problem min |R beta - z|; rows are expected to have unit variance when `spread` is used."""
 
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What it adds to those of the method that uses it."""
+        return frozenset()
+
+    def named(self, kind: str) -> str:
+        """Name of a kind of method that uses it: wls -> pc-wls."""
+        return kind
+
+    def prepared(self, problem: Problem) -> Callable[[Stacked, Problem], Solution]:
+        """Itself with what it needs to know of a problem, for methods that solve several times."""
+        return self
+
     def __call__(self, system: Stacked, problem: Problem) -> Solution: ...
 
 
+class Composed:
+    """A method that leaves its linear problems to a strategy `solve`, which has a part in its name and in what it can do."""
+
+    solve: LinearSolve
+    kind: ClassVar[str]
+    own: ClassVar[frozenset[Capability]]
+
+    @property
+    def name(self) -> str:
+        return self.solve.named(self.kind)
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return self.own | self.solve.capabilities
+
+
 @dataclass(frozen=True)
-class Unconstrained:
+class Unconstrained(LinearSolve):
     """Plain least squares by SVD of the column-scaled R.
 
     Directions the data do not resolve keep the prior's value (zero without a prior) instead of noise.
@@ -70,26 +138,22 @@ class Unconstrained:
     resolved: float = RESOLVED
 
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
-        scale = np.linalg.norm(system.R, axis=0)
-        scale[scale == 0.0] = 1.0
-        with one_thread():
-            U, s, Vt = np.linalg.svd(system.R / scale)
-        known = s > self.resolved * s[0] if s[0] > 0.0 else np.zeros(len(s), bool)
+        svd = ScaledSvd.of(system.R, self.resolved)
+        known, s = svd.known, svd.s
         before = np.zeros(len(s)) if problem.prior is None else problem.prior_beta
-        step = Vt[known].T @ ((U.T @ (system.z - system.R @ before))[known] / s[known])
-        half = Vt[known].T / s[known] / scale[:, None]
+        step = svd.Vt[known].T @ ((svd.U.T @ (system.z - system.R @ before))[known] / s[known])
         warnings: tuple[str, ...] = ()
         if not known.all():
             count = int(np.count_nonzero(~known))
             warnings = (
                 f"{count} of {len(s)} combinations of parameters are not determined by these data; there the prior's values hold",
             )
-        condition = float(s[known][0] / s[known][-1]) if known.any() else np.inf
-        return Solution(before + step / scale, half @ half.T, condition, Vt[~known].T, None, warnings)
+        half = svd.half
+        return Solution(before + step / svd.scale, half @ half.T, svd.condition, svd.unresolved, None, warnings)
 
 
 @dataclass(frozen=True)
-class Ridge:
+class Ridge(LinearSolve):
     """min |R beta - z|^2 + strength |D (beta - beta_0)|^2, D the column norms of R: a pull towards the prior, scale-free.
 
     Args:
@@ -98,12 +162,17 @@ class Ridge:
 
     strength: float = 1e-4
 
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return frozenset({Capability.PULLED})
+
+    def named(self, kind: str) -> str:
+        return f"{kind}+ridge"
+
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
-        scale = np.linalg.norm(system.R, axis=0)
-        scale[scale == 0.0] = 1.0
+        svd = ScaledSvd.of(system.R)
+        U, s, Vt, scale = svd.U, svd.s, svd.Vt, svd.scale
         before = np.zeros(len(scale)) if problem.prior is None else problem.prior_beta
-        with one_thread():
-            U, s, Vt = np.linalg.svd(system.R / scale)
         damped = s / (s**2 + self.strength)
         step = Vt.T @ (damped * (U.T @ (system.z - system.R @ before)))
         half = Vt.T * damped / scale[:, None]

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from inertica.estimators.base import Estimate, Need, Problem
+from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import hac
 from inertica.estimators.essential import Dropped, Essential
 from inertica.estimators.least_squares import MEASURED, check_counts, joint_sigmas, residual_sigmas
@@ -39,6 +39,7 @@ class Svd:
 
     name: ClassVar[str] = "svd"
     needs: ClassVar[frozenset[Need]] = MEASURED | {Need.PRIOR}
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
@@ -66,6 +67,7 @@ class SvdEssential:
 
     name: ClassVar[str] = "svd-essential"
     needs: ClassVar[frozenset[Need]] = MEASURED | {Need.PRIOR}
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.PULLED, Capability.SELECTS, Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()

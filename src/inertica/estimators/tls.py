@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.estimators.base import Estimate, Need, Problem
+from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import score_covariance
 from inertica.estimators.least_squares import MEASURED, joint_sigmas, observed, residual_sigmas
 from inertica.estimators.noise import motion_noise, noise_of, position_noise_before_filter
 from inertica.estimators.observe import Stacked, System
-from inertica.estimators.solve import RESOLVED
+from inertica.estimators.solve import ScaledSvd
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -41,6 +41,7 @@ class Tls:
 
     name: ClassVar[str] = "tls"
     needs: ClassVar[frozenset[Need]] = MEASURED
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
@@ -82,6 +83,7 @@ class Gtls:
 
     name: ClassVar[str] = "gtls"
     needs: ClassVar[frozenset[Need]] = MEASURED
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.RANDOM, Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
@@ -142,13 +144,10 @@ class _Minimum:
 def _minimise(stacked: Stacked, C: Array, problem: Problem) -> _Minimum:
     """Smallest generalised singular vector of [R z; 0 rest] against a root of C, on the directions that the data resolve."""
     b = len(stacked.z)
-    scale = np.linalg.norm(stacked.R, axis=0)
-    scale[scale == 0.0] = 1.0
+    svd = ScaledSvd.of(stacked.R)
     before = np.zeros(b) if problem.prior is None else problem.prior_beta
     with one_thread():
-        _, s, Vt = np.linalg.svd(stacked.R / scale)
-        known = s > RESOLVED * s[0] if s[0] > 0.0 else np.zeros(b, bool)
-        basis = Vt[known].T / scale[:, None]
+        basis = svd.Vt[svd.known].T / svd.scale[:, None]
         k = basis.shape[1]
         M = np.zeros((b + 1, k + 1))  # [beta; -1] = M [c; -1] with beta = before + basis c
         M[:b, :k], M[:b, k], M[b, k] = basis, -before, 1.0
@@ -172,8 +171,7 @@ def _minimise(stacked: Stacked, C: Array, problem: Problem) -> _Minimum:
     full = np.append(beta, -1.0)
     pull = (C @ full)[:b] / float(full @ C @ full)
     misfit = float(np.sum((X @ full) ** 2))
-    condition = float(s[known][0] / s[known][-1]) if known.any() else np.inf
-    return _Minimum(beta, bread, pull, smallest, misfit, condition, Vt[~known].T, warnings)
+    return _Minimum(beta, bread, pull, smallest, misfit, svd.condition, svd.unresolved, warnings)
 
 
 def _estimate(

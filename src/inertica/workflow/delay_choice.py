@@ -14,9 +14,6 @@ from inertica.logs.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.workflow.choice import Choice, Say
 
-SIMULATE_HOLD = frozenset({"clie", "pc-clie", "oloe"})
-"""Methods that hold the torque over control periods themselves, so that its lead stays in the log."""
-
 
 class DelaySearch:
     """The delays to take out, and why (`inertica.estimators.delay_search`).

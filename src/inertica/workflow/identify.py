@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from inertica.checks.gate import Report, admitted
 from inertica.errors import InerticaError, InputError
-from inertica.estimators.base import Estimate, Estimator, Need, Problem
+from inertica.estimators.base import Capability, Estimate, Estimator, Need, Problem
 from inertica.estimators.intervals import noise_intervals, standard_intervals, standard_parameters
-from inertica.estimators.registry import METHODS, method
+from inertica.estimators.registry import able, method
 from inertica.estimators.torque_only import torque_only
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
@@ -42,13 +42,13 @@ from inertica.validation.lack_of_fit import lack_of_fit
 from inertica.validation.misfit_words import spring
 from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice, Say
-from inertica.workflow.delay_choice import SIMULATE_HOLD, DelaySearch
+from inertica.workflow.delay_choice import DelaySearch
 from inertica.workflow.filter_choice import FilterSearch, recipe_for
 from inertica.workflow.friction_choice import SLOWEST, FrictionSearch
 from inertica.workflow.hold_out import HoldOut
 from inertica.workflow.inputs import check_logs, check_references
 from inertica.workflow.interval_choice import assessed
-from inertica.workflow.method_choice import CONSISTENT, MethodSearch
+from inertica.workflow.method_choice import MethodSearch
 from inertica.workflow.mount_choice import FAR, Mount, MountSearch
 from inertica.workflow.prediction import judged
 from inertica.workflow.replay import driven_log, loop_gains, moved, own_reference
@@ -247,9 +247,8 @@ class _Identification:
     def _about_constraints(self, estimator: Estimator) -> list[str]:
         """What became of the constraints that the card states."""
         notes = list(self.stated.notes)
-        honoured = estimator.name.startswith(CONSISTENT) or hasattr(estimator, "constraints")
-        if self.stated.constraints and not honoured:
-            listed = ", ".join(n for n, make in METHODS.items() if n.startswith(CONSISTENT) or hasattr(make(), "constraints"))
+        if self.stated.constraints and Capability.TAKES_CONSTRAINTS not in estimator.capabilities:
+            listed = ", ".join(able(Capability.TAKES_CONSTRAINTS))
             notes.append(f"the card's constraints are used by physically consistent methods only ({listed})")
         return notes
 
@@ -282,7 +281,7 @@ class _Identification:
         if self.settings.delay is not None:
             self._fixed("delay", str(self.settings.delay))
             return replace(recipe, delay=self.settings.delay)
-        held = self.settings.method in SIMULATE_HOLD
+        held = self.settings.method_can(Capability.HOLDS_TORQUE)
         recipe, choice = DelaySearch(assumed, self.logs, recipe, self.say, self._base(assumed), held).run()
         self.choices.append(choice)
         return recipe
@@ -339,7 +338,7 @@ class _Identification:
         if self.settings.method != "auto":
             options = self.settings.method_options
             listed = "".join(f", {name} {word}" for name, word in options.items())
-            self._fixed("method", f"{self.settings.method}{listed}")
+            self._fixed("method", f"{method(self.settings.method).name}{listed}")
             return prepared_method(self.settings.method, self.description, options)
         self.say("method: comparing on data left out")
         estimator, choice = MethodSearch(problem).run()

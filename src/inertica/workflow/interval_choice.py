@@ -19,16 +19,16 @@ that its links remain possible ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimate, Estimator, Problem
-from inertica.estimators.irls import Irls, bisquare_weights, huber_weights
+from inertica.estimators.consistent import settled
 from inertica.estimators.jackknife import block_deviations
-from inertica.estimators.least_squares import Ols, Wls
+from inertica.estimators.least_squares import linear
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import Unconstrained
 from inertica.excitation.trajectory import Trajectory
@@ -123,7 +123,7 @@ def assessed(
     if quick:
         stated = stated_uncertainty(estimate, problem, estimator, alternatives=alternatives)
         return stated, Replicas(reason="a quick run was asked for")
-    found = replicas(description, parameters, logs, recipe, problem, estimator, references)
+    found = replicas(description, parameters, logs, recipe, problem, settled(estimator, problem, estimate), references)
     measured = all("q" in log.signals for log in logs)
     neighbours = neighbour_fits(logs, recipe, problem, estimator) if not found.runs and measured else []
     stated = stated_uncertainty(estimate, problem, estimator, replicated=found, neighbours=neighbours, alternatives=alternatives)
@@ -180,9 +180,9 @@ def neighbour_fits(logs: Sequence[Log], recipe: Recipe, problem: Problem, estima
         estimator: the method; its constraints are left away.
     """
     chosen = recipe.filter
-    if not isinstance(chosen, Butterworth) or not isinstance(estimator, Ols | Wls | Irls):
+    if not isinstance(chosen, Butterworth) or not linear(estimator):
         return []
-    free, out = replace(estimator, solve=Unconstrained()), []
+    free, out = replace(estimator, solve=Unconstrained()), []  # type: ignore[type-var]
     rate = min(log.rate for log in logs)
     for factor in NEIGHBOURS:
         cutoff = min(factor * chosen.cutoff, HIGHEST * rate) if chosen.cutoff is not None else None
@@ -196,21 +196,10 @@ def neighbour_fits(logs: Sequence[Log], recipe: Recipe, problem: Problem, estima
 
 def _by_blocks(estimate: Estimate, problem: Problem, estimator: Estimator, said: _Said) -> Array:
     """(b,) standard deviations by what blocks of the record disagree on; zero for methods that are no weighted least squares."""
-    if not isinstance(estimator, Ols | Wls | Irls):
+    if not linear(estimator):
         return np.zeros(len(said.beta))
-    system = System(problem)
-    weights = np.ones(system.n) if isinstance(estimator, Ols) else 1.0 / np.maximum(estimate.sigma, 1e-300)
-    if isinstance(estimator, Irls):
-        system = _reweighted(system, estimate, huber_weights if estimator.weights == "huber" else bisquare_weights)
+    system, weights = estimator.weighted(System(problem), estimate)
     return block_deviations(system, said.beta, weights, (BLOCKS,))[0] * STUDENT / INTERVAL
-
-
-def _reweighted(system: System, estimate: Estimate, function: Callable[[Array], Array]) -> System:
-    """The rows with the weights of the last robust fit."""
-    parts: dict[int, list[Array]] = {}
-    for rows, residual in system.residuals(estimate.beta):
-        parts.setdefault(rows.motion, []).append(np.sqrt(function(residual / estimate.sigma)))
-    return system.reweighted([np.concatenate(parts[k]) for k in sorted(parts)])
 
 
 def _bias(estimate: Estimate, noise: Array, replicated: Replicas) -> tuple[Array, Array]:

@@ -8,18 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimator, Problem
-from inertica.estimators.least_squares import joint_sigmas
+from inertica.estimators.consistent import MILD, Consistent
+from inertica.estimators.irls import Irls
+from inertica.estimators.least_squares import Wls, joint_sigmas
 from inertica.estimators.observe import System
-from inertica.estimators.registry import MILD, method
 from inertica.logs.motion import Motion
 from inertica.workflow.choice import WORTH, Choice
 
 Array = NDArray[np.float64]
 
-PLAIN, ROBUST = "wls", "irls"
-
-CONSISTENT = "pc-"
-"""What the names of methods begin with whose links could exist."""
+PLAIN, ROBUST = Wls.kind, Irls.kind
 
 WHY = (
     "joints are weighed by their noise, every link is one that could exist, and a mild prior keeps values near the model's where data "
@@ -45,16 +43,16 @@ class MethodSearch:
         share = self.outliers()
         count = f"{100 * share:.2g} % of the residuals lie beyond {OUTLIER:g} robust standard deviations"
         if share <= MANY:
-            name = f"{CONSISTENT}{PLAIN}+{MILD}"
-            return method(name), Choice("method", name, f"{name}: {count}, too few to ask for a robust method; {WHY}")
-        scores = {plain: self.score(method(plain)) for plain in (PLAIN, ROBUST)}
-        better = ROBUST if scores[ROBUST] < scores[PLAIN] * (1.0 - WORTH / 2) else PLAIN
-        name = f"{CONSISTENT}{better}+{MILD}"
+            plain = Wls(solve=Consistent.towards(MILD))
+            return plain, Choice("method", plain.name, f"{plain.name}: {count}, too few to ask for a robust method; {WHY}")
+        scores = {kind.kind: self.score(kind()) for kind in (Wls, Irls)}
+        better = Irls if scores[ROBUST] < scores[PLAIN] * (1.0 - WORTH / 2) else Wls
+        chosen = better(solve=Consistent.towards(MILD))
         sentence = (
-            f"{name}: {count}; on data left out {PLAIN} predicts raw torque with {100 * scores[PLAIN]:.2f} % residual, "
+            f"{chosen.name}: {count}; on data left out {PLAIN} predicts raw torque with {100 * scores[PLAIN]:.2f} % residual, "
             f"{ROBUST} with {100 * scores[ROBUST]:.2f} %; {WHY}"
         )
-        return method(name), Choice("method", name, sentence, True, scores)
+        return chosen, Choice("method", chosen.name, sentence, True, scores)
 
     def outliers(self) -> float:
         """Share of outliers in the residuals of a plain fit, largest over the joints."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.simulate import Noise, Simulation
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
-from inertica.estimators.consistent import Consistent
+from inertica.estimators.consistent import settled
 from inertica.estimators.loop_simulation import Track, follows
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
@@ -120,7 +120,7 @@ def replicas(
         if simulated is None:
             return Replicas(reason="the control loop is unstable when it is simulated with the estimate and its noise")
         repeated.append(simulated)
-    method, runs = _settled(estimator, problem), []
+    method, runs = settled(estimator, problem), []
     for each in zip(*repeated, strict=True):
         own_problem = replace(problem, motions=tuple(prepare(log, recipe) for log in each))
         try:
@@ -152,14 +152,6 @@ def _engine(problem: Problem) -> Engine:
     """Dynamics to simulate with; states of friction need all parameters, not only the base ones."""
     layout = problem.base.layout
     return Engine(layout) if layout.memory else problem.engine
-
-
-def _settled(estimator: Estimator, problem: Problem) -> Estimator:
-    """The method with the strength of the prior that was found for this problem, so that repetitions do not search it again."""
-    solve = getattr(estimator, "solve", None)
-    if not isinstance(solve, Consistent) or solve.strength == "given":
-        return estimator
-    return replace(estimator, solve=solve.settled(problem))  # type: ignore[type-var]
 
 
 class _LoopLog:

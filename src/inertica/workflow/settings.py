@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from inertica.errors import InputError
-from inertica.estimators.base import Estimator
+from inertica.estimators.base import Capability, Estimator
 from inertica.estimators.options import with_options
 from inertica.estimators.registry import method
 from inertica.excitation.trajectory import Trajectory
@@ -22,7 +22,7 @@ class Settings:
     """What the user fixes; None leaves it to cross-validation.
 
     Args:
-        method: name of a method, or auto.
+        method: a method or its name, or auto.
         cutoff: of the position filter in Hz.
         decimate: bandwidth to decimate to in Hz; follows the cut-off when not given.
         delay: of the torque in s, a number or one per joint.
@@ -37,7 +37,7 @@ class Settings:
         gravity: free fall in the base frame in m/s^2, or `auto` to find its direction; as the card or model file says when not given.
     """
 
-    method: str = "auto"
+    method: str | Estimator = "auto"
     cutoff: float | None = None
     decimate: float | None = None
     delay: float | tuple[float, ...] | None = None
@@ -58,6 +58,10 @@ class Settings:
             raise InputError("the delay should be a number of seconds, or one for each joint")
         if self.gravity is not None and self.gravity != "auto":
             check_gravity(self.gravity)
+
+    def method_can(self, capability: Capability) -> bool:
+        """Whether the method asked for can do something; False while it is left to be chosen."""
+        return self.method != "auto" and capability in method(self.method).capabilities
 
     @property
     def method_options(self) -> dict[str, str]:
@@ -81,7 +85,8 @@ def check_method(settings: Settings) -> None:
         raise InputError(f"options of a method ({listed}) need the method they belong to; state it, too")
 
 
-def prepared_method(name: str, description: Description, options: Mapping[str, str] | None = None) -> Estimator:
-    """A method with options, and with the trust in its prior values that the robot's card states."""
+def prepared_method(name: str | Estimator, description: Description, options: Mapping[str, str] | None = None) -> Estimator:
+    """A method with options; one asked for by name also with the trust in its prior values that the robot's card states."""
     found = with_options(method(name), options or {})
-    return replace(found, trust=description.trust) if description.trust and hasattr(found, "trust") else found  # type: ignore[type-var]
+    trusts = isinstance(name, str) and description.trust and Capability.TAKES_TRUST in found.capabilities
+    return replace(found, trust=description.trust) if trusts else found  # type: ignore[type-var]
