@@ -21,6 +21,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaincinv, ndtri, stdtrit
 
 from inertica.estimators.base import Problem
 from inertica.estimators.covariance import combination_covariance
@@ -286,8 +287,6 @@ class FoundDelays:
 
 def find_delays(fit: DelayFit, start: float) -> FoundDelays:
     """One delay for all joints, and joints that differ from it: the furthest leaves until the others agree (chi-square test)."""
-    from scipy.stats import chi2
-
     common = fit.together(np.full(fit.n, start))
     each = fit.each(common.values)
     sd = each.sd
@@ -298,7 +297,7 @@ def find_delays(fit: DelayFit, start: float) -> FoundDelays:
         keep = told & ~apart
         middle = float(weight[keep] @ each.values[keep] / weight[keep].sum())
         z = np.where(keep, np.abs(each.values - middle) / np.where(told, sd, 1.0), 0.0)
-        if z @ z <= chi2.ppf(1.0 - AGREE, np.count_nonzero(keep) - 1):
+        if z @ z <= 2.0 * gammaincinv(0.5 * (np.count_nonzero(keep) - 1), 1.0 - AGREE):
             break
         apart[int(np.argmax(z))] = True
     if apart.any():  # the common fit held them as well
@@ -309,9 +308,7 @@ def find_delays(fit: DelayFit, start: float) -> FoundDelays:
 
 def _few(freedom: float) -> float:
     """Factor on a standard deviation that few independent rows told: normal quantiles then hold as Student's would."""
-    from scipy.stats import norm, t
-
-    return float(t.ppf(1.0 - 0.5 * AGREE, freedom) / norm.ppf(1.0 - 0.5 * AGREE)) if freedom >= FEWEST else np.inf
+    return float(stdtrit(freedom, 1.0 - 0.5 * AGREE) / ndtri(1.0 - 0.5 * AGREE)) if freedom >= FEWEST else np.inf
 
 
 def _inverse(G: Array) -> Array:
