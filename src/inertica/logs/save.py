@@ -49,7 +49,7 @@ def write_npz(log: Log, path: Path) -> None:
     arrays[META] = np.array(json.dumps(words))
     try:
         with path.open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)  # type: ignore[arg-type]  # noise would not compress, and take long
+            np.savez(file, allow_pickle=False, **arrays)  # noise would hardly compress, and take long to
     except OSError as error:
         raise FileError(path, f"cannot be written: {error.strerror or error}") from None
 
