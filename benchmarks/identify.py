@@ -7,8 +7,8 @@ beside the repository; without it only the synthetic rows are measured.  Two tim
 whole processes, ours from the start of the interpreter to the written report, kernels cached, FIGAROH's to its weighted least
 squares; and, without imports, reading and fitting alone.  FIGAROH is taken from the interpreter given, or from this one.
 
-The million samples are a motion worked out by inverse dynamics, of whose loop nothing is known, and 1000 s that `inertica simulate tx40
---noise standard` takes to simulate, whose intervals come from the loop.
+The million samples are a motion worked out by inverse dynamics, of whose loop nothing is known, and 1000 s that `inertica simulate`
+makes of tx40 with its standard noise, whose intervals come from the loop.
 """
 
 from __future__ import annotations

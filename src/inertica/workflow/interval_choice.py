@@ -294,7 +294,10 @@ def _sentence(
             largest = float(np.max(np.abs(correction[known])))
             done = f"the bias that shows there was taken out (at most {largest:.2g} standard deviations of a parameter)"
         value = "noise, blocks, bias"
-        sentence = f"{value}: the experiment was simulated {len(replicated.runs)} times with the estimate and identified alike{where}; {done}"
+        sentence = (
+            f"{value}: the experiment was simulated {len(replicated.runs)} times with the estimate and identified alike{where}; "
+        )
+        f"{done}"
     else:
         why = "" if replicated is None else f"; no bias was corrected, since {replicated.reason}"
         value = "noise, blocks, neighbouring cut-offs" if len(neighbours) else "noise, blocks"

@@ -26,7 +26,7 @@ SECONDS = 100.0
 FEWEST, SHORTEST = 5, 10.0
 """Stretches, one for each joint if that is more, and s of each: long enough for filters, and for noise correlated in time."""
 
-CHECKED = 40.0
+CHECKED = 30.0
 """s of a long log that are checked."""
 
 CANDIDATES = 40
