@@ -296,8 +296,8 @@ def _sentence(
         value = "noise, blocks, bias"
         sentence = (
             f"{value}: the experiment was simulated {len(replicated.runs)} times with the estimate and identified alike{where}; "
+            f"{done}"
         )
-        f"{done}"
     else:
         why = "" if replicated is None else f"; no bias was corrected, since {replicated.reason}"
         value = "noise, blocks, neighbouring cut-offs" if len(neighbours) else "noise, blocks"
