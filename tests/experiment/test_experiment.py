@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -215,3 +217,25 @@ def test_what_does_not_fit_is_said() -> None:
         Experiment.of(description, sensors=Sensors(rate=9000.0)).run(motion(6))
     with pytest.raises(InputError, match="'dropped' is a share"):
         Sensors(dropped=1.5)
+
+
+@pytest.mark.parametrize("feedforward", [False, True])
+def test_a_periodic_reference_repeats(feedforward: bool) -> None:
+    experiment = Experiment.of(load("planar2"))
+    experiment = replace(experiment, loop=replace(experiment.loop, feedforward=feedforward))
+    trajectory = motion(2, 1.5)
+    once, often = (experiment.reference(trajectory, seconds) for seconds in (1.5, 4.0))
+    steps = round(1.5 * experiment.loop.rate)
+    direct = trajectory(np.arange(len(often["q"])) * experiment.loop.dt)
+    assert len(often["q"]) == round(4.0 * experiment.loop.rate) + 1
+    assert np.abs(often["q"] - experiment.loop.clipped(direct.q, direct.dq)[0]).max() < 1e-9
+    for name, x in often.items():
+        assert np.array_equal(x[:steps], once[name][:steps]) and np.array_equal(x[steps : 2 * steps], x[:steps])
+
+
+def test_a_period_between_control_steps_is_followed_as_it_is() -> None:
+    experiment = Experiment.of(load("planar2"))
+    trajectory = motion(2, 1000.5 / experiment.loop.rate)
+    q = experiment.reference(trajectory, 2.2 * trajectory.period)["q"]
+    t = np.arange(len(q)) * experiment.loop.dt
+    assert np.array_equal(q, experiment.loop.clipped(trajectory(t).q, trajectory(t).dq)[0])

@@ -7,6 +7,7 @@ import pytest
 
 from inertica.logs.edge import ABOVE, lowest_edge, noise_edge
 from inertica.logs.log import Log
+from inertica.logs.noise import LONG, position_noise, quantisation_step
 
 RATE, SIGMA = 500.0, 1e-4
 
@@ -44,3 +45,13 @@ def test_joints_at_rest_have_no_edge_and_do_not_decide() -> None:
 def test_a_log_without_motion_has_the_edge_zero() -> None:
     log = Log.from_arrays(np.arange(1000) / RATE, {"q": np.ones((1000, 2)), "tau": np.zeros((1000, 2))})
     assert lowest_edge([log]) == 0.0
+
+
+def test_noise_of_a_long_record_is_read_off_pieces_of_it() -> None:
+    rng, t = np.random.default_rng(5), np.arange(2 * LONG) / RATE
+    smooth = np.column_stack([np.sin(t), np.sin(0.3 * t)])
+    noisy = smooth + SIGMA * rng.standard_normal(smooth.shape)
+    assert np.allclose(position_noise(noisy), SIGMA, rtol=0.02)  # five standard deviations of a median of that many samples
+    stepped = np.rint(noisy[:, 0] / 1e-3) * 1e-3
+    assert quantisation_step(stepped) == pytest.approx(1e-3, rel=1e-6)
+    assert quantisation_step(noisy[:, 0]) is None

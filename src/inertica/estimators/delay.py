@@ -21,6 +21,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaincinv, ndtri, stdtrit
 
 from inertica.estimators.base import Problem
 from inertica.estimators.covariance import combination_covariance

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from inertica.dynamics.weight import Weight
 from inertica.errors import InputError
@@ -192,7 +192,7 @@ class LeanTest:
 
     def probability(self, angles: Array) -> float:
         """Of angles as large as these when there are none."""
-        return float(chi2.sf(angles @ np.linalg.solve(self.covariance, angles), 2))
+        return float(chdtrc(2, angles @ np.linalg.solve(self.covariance, angles)))
 
 
 def lean_test(data: MountData, tilt: Tilt, weights: Array, g: Array) -> LeanTest | None:
@@ -213,7 +213,7 @@ def lean_test(data: MountData, tilt: Tilt, weights: Array, g: Array) -> LeanTest
         residual = [r * rows.use for rows, r in slopes.residuals(step.angles)]
         times = [correlation_time(column[:, None]) for column in np.concatenate(residual).T]
     degrees = np.degrees(step.angles)
-    return LeanTest(degrees, step.tangents, np.degrees(np.degrees(C)), float(chi2.sf(statistic, 2)), float(np.median(times)))
+    return LeanTest(degrees, step.tangents, np.degrees(np.degrees(C)), float(chdtrc(2, statistic)), float(np.median(times)))
 
 
 class _Slopes(System):

@@ -1,13 +1,16 @@
 """The linear system of a problem: tau = W beta, joint by joint, as rows that pass by and as the R factors they leave.
 
 Rows are built in blocks of samples, decimated where the motion says so, and never stacked for all joints.  Short records (and
-decimated ones are short) keep their rows for methods that look at them again; long ones build them anew each time.
+decimated ones are short) keep their rows for methods that look at them again; long ones build them anew each time.  Masks do not
+change rows, so that inside `shared_rows` all fits of the same motions use the same ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -57,6 +60,27 @@ class Stacked:
     rest: float
 
 
+@dataclass(eq=False)
+class _Shared:
+    """A problem and its rows, as soon as some fit has built them."""
+
+    problem: Problem
+    rows: list[Rows] | None = None
+
+
+_shared: ContextVar[_Shared | None] = ContextVar("rows that fits share", default=None)
+
+
+@contextmanager
+def shared_rows(problem: Problem) -> Iterator[None]:
+    """While this lasts, rows of a problem are built once for all fits of its motions, whatever their masks."""
+    token = _shared.set(_Shared(problem))
+    try:
+        yield
+    finally:
+        _shared.reset(token)
+
+
 class System:
     """Observations of a problem.
 
@@ -87,7 +111,7 @@ class System:
     def rows(self) -> Iterator[Rows]:
         """Blocks of rows, unweighted, in the order of time."""
         if self._kept_rows is None and self._size() <= KEEP_BYTES:
-            self._kept_rows = list(self.build())
+            self._kept_rows = self._built()
         yield from self.build() if self._kept_rows is None else self._kept_rows
 
     def counts(self) -> Array:
@@ -123,24 +147,54 @@ class System:
         samples = sum(-(-len(m.t) // m.decimator.ratio) for m in self.problem.motions)
         return 8 * samples * (sum(len(c) for c in self.columns) + self.n)
 
+    def _built(self) -> list[Rows]:
+        """All rows; those that are shared with the masks of this system."""
+        shared = _shared.get()
+        if shared is None or type(self) is not System or not self._same_rows(shared.problem):
+            return list(self.build())
+        if shared.rows is None:
+            shared.rows = list(self.build())
+            return shared.rows
+        use = [self._use(motion) for motion in self.problem.motions]
+        done, out = [0] * len(use), []
+        for rows in shared.rows:
+            first = done[rows.motion]
+            done[rows.motion] += len(rows.use)
+            out.append(replace(rows, use=use[rows.motion][first : done[rows.motion]]))
+        return out
+
+    def _same_rows(self, other: Problem) -> bool:
+        """Whether another problem has the same rows but for their masks."""
+        own = self.problem
+        alike = own.base is other.base and own.prior is other.prior and len(own.motions) == len(other.motions)
+        return alike and all(
+            a.q is b.q and a.dq is b.dq and a.ddq is b.ddq and a.tau is b.tau and a.decimator == b.decimator
+            for a, b in zip(own.motions, other.motions, strict=True)
+        )
+
+    def _use(self, motion: Motion) -> NDArray[np.bool_]:
+        """(m, n) which rows of a motion take part."""
+        others = [row for term in self.base.layout.terms for row in term.reversals]
+        idle = motion.resting | near_reversal(motion, others)
+        if motion.decimator.ratio == 1:
+            return ~(motion.mask[:, None] | idle)
+        return ~(decimated_mask(motion)[:, None] | idle[motion.decimator.kept(len(motion))])
+
     def build(self) -> Iterator[Rows]:
         """The same, always built anew and not kept."""
-        others = [row for term in self.base.layout.terms for row in term.reversals]
         for number, motion in enumerate(self.problem.motions):
-            idle = motion.resting | near_reversal(motion, others)
+            use = self._use(motion)
             if motion.decimator.ratio == 1:
                 for first in range(0, len(motion.t), BLOCK):
                     where = slice(first, first + BLOCK)
-                    W, y = self.block(motion, where)
-                    yield Rows(number, W, y, ~(motion.mask[where, None] | idle[where]))
+                    yield Rows(number, *self.block(motion, where), use[where])
             else:
                 decimate, done = motion.decimator.decimate, 0
-                masked = decimated_mask(motion)[:, None] | idle[motion.decimator.kept(len(motion))]
                 for where, remaining in motion.decimator.pieces(len(motion)):
                     W, y = self.block(motion, where)
-                    use = ~masked[done : done + len(remaining)]
+                    own = use[done : done + len(remaining)]
                     done += len(remaining)
-                    yield Rows(number, tuple(decimate(w, remaining) for w in W), decimate(y, remaining), use)
+                    yield Rows(number, tuple(decimate(w, remaining) for w in W), decimate(y, remaining), own)
 
     def block(self, motion: Motion, where: slice) -> tuple[tuple[Array, ...], Array]:
         """Rows of every joint and torque at the full rate, of some samples of a motion."""

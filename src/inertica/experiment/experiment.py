@@ -24,6 +24,9 @@ from inertica.robot.layout import Parameters
 
 Array = NDArray[np.float64]
 
+WHOLE = 1e-12
+"""Part of a period by which it may differ from a whole number of control steps: rounding."""
+
 RUNS_AT_ONCE = 64
 """Runs simulated together; recordings at control rate of more would not fit the memory of a small machine."""
 
@@ -97,14 +100,21 @@ class Experiment:
         if trajectory.n != n:
             raise InputError(f"the trajectory moves {trajectory.n} joints, {self.description.name} has {n}")
         length = trajectory.period if duration is None else duration
-        t = np.arange(round(length * self.loop.rate) + 1) * self.loop.dt
-        samples = trajectory(t)
+        steps = round(length * self.loop.rate)
+        period = self._steps_per_period(trajectory)
+        repeats = period is not None and steps > period  # then one period is worked out, feed-forward included
+        samples = trajectory(np.arange(period if repeats and period else steps + 1) * self.loop.dt)
         q, dq = self.loop.clipped(np.asarray(samples.q), np.asarray(samples.dq))
         out = {"q": q, "dq": dq}
         if self.loop.feedforward:
             prior = self.description.prior
             out["tau"] = Engine(prior.layout, threads=1).inverse_dynamics(q, dq, samples.ddq, prior)
-        return out
+        return {name: x[np.arange(steps + 1) % len(x)] for name, x in out.items()} if repeats else out
+
+    def _steps_per_period(self, trajectory: Trajectory) -> int | None:
+        """Control steps after which the reference repeats; None when it does not, or repeats between steps."""
+        steps = trajectory.period * self.loop.rate
+        return round(steps) if trajectory.periodic and abs(steps - round(steps)) < WHOLE * steps else None
 
     def run(
         self, trajectory: Trajectory, *, runs: int = 1, seed: int = 0, first_run: int = 0, duration: float | None = None

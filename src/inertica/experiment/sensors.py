@@ -68,7 +68,8 @@ class Sensors:
         instants = np.arange(int(np.floor(duration * rate + 1e-9))) / rate
         if self.jitter:
             instants = instants + self.jitter * rng.standard_normal(len(instants))
-        steps = np.unique(np.clip(np.rint(instants * control_rate).astype(np.int64), 0, control_steps - 1))
+        steps = np.sort(np.clip(np.rint(instants * control_rate).astype(np.int64), 0, control_steps - 1), kind="stable")
+        steps = steps[np.diff(steps, prepend=-1) > 0]  # in order already unless they jitter, which `unique` would not make use of
         if self.dropped:
             steps = steps[rng.random(len(steps)) >= self.dropped]
         return steps

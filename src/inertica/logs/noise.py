@@ -10,6 +10,9 @@ Array = NDArray[np.float64]
 _FOURTH = np.sqrt(70.0)  # norm of the fourth difference 1 -4 6 -4 1
 _MAD = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 
+LONG = 200_000
+"""Samples of a record beyond which only the beginning of each of its pieces is looked at, as many samples altogether."""
+
 _WINDOWS, _LEAST = 50, 200  # pieces of a record, samples of a piece
 _OFTEN = 0.2  # part of the pieces that must show a step
 _FEW_STEPS = 60
@@ -22,7 +25,8 @@ def position_noise(q: Array) -> Array:
     """
     if len(q) < 6:
         return np.zeros(q.shape[1])
-    spread = _MAD * np.median(np.abs(np.diff(q, 4, axis=0)), axis=0) / _FOURTH
+    jerks = np.concatenate([np.diff(part, 4, axis=0) for part in (_pieces(q, _WINDOWS) if len(q) > LONG else [q])])
+    spread = _MAD * np.median(np.abs(jerks), axis=0) / _FOURTH
     steps = np.array([quantisation_step(column) or 0.0 for column in q.T])
     return np.asarray(np.maximum(spread, steps / np.sqrt(12.0)))
 
@@ -34,9 +38,14 @@ def quantisation_step(x: Array) -> float | None:
     their size, and motion too fast for its steps shows none.
     """
     x = x[np.isfinite(x)]
-    steps = [_step(part) for part in np.array_split(x, max(1, min(_WINDOWS, len(x) // _LEAST)))]
+    steps = [_step(part) for part in _pieces(x, max(1, min(_WINDOWS, len(x) // _LEAST)))]
     found = [step for step in steps if step is not None]
     return float(np.median(found)) if len(found) >= _OFTEN * len(steps) else None
+
+
+def _pieces(x: Array, count: int) -> list[Array]:
+    """Equal parts of a record in the order of time; of a long one only how each begins."""
+    return [part[: LONG // count] if len(x) > LONG else part for part in np.array_split(x, count)]
 
 
 def _step(x: Array) -> float | None:
@@ -48,12 +57,12 @@ def _step(x: Array) -> float | None:
     small = np.concatenate([d, between[between > tiny]])
     if len(d) < 20 or len(small) < 30:
         return None
-    step = float(np.quantile(small, 0.02))
+    step = _quantile(small, 0.02)
     multiple = np.rint(d / step)
     few = (multiple >= 1.0) & (multiple <= _FEW_STEPS)
     if not few.any():
         return None
-    step = float(np.median(d[few] / multiple[few]))
+    step = _quantile(d[few] / multiple[few], 0.5)
     y = x - x[0]
     for most in (1e2, 1e4, 1e6):  # further away the same error of the step shows more, so it is refined outwards
         multiple = np.rint(y / step)
@@ -62,6 +71,17 @@ def _step(x: Array) -> float | None:
         step = float(y[near] @ multiple[near]) / size if size > 0.0 else step
         if not step > tiny:
             return None
-    aligned = abs(np.mean(np.exp(2j * np.pi * y / step)))
+    if not abs(np.mean(np.exp(2j * np.pi * y / step))) > 0.9:  # values are not aligned
+        return None
     uneven = len(np.unique(np.rint(np.diff(x) / step))) > 1  # an even ramp is aligned with its own increment
-    return step if aligned > 0.9 and uneven and len(np.unique(np.rint(y / step))) > 5 else None
+    return step if uneven and len(np.unique(np.rint(y / step))) > 5 else None
+
+
+def _quantile(x: Array, part: float) -> float:
+    """As `np.quantile`, which takes longer than all else that is done with a piece."""
+    at = part * (len(x) - 1)
+    low = int(at)
+    high = min(low + 1, len(x) - 1)
+    a, b = np.partition(x, (low, high))[[low, high]]
+    share = at - low
+    return float(b - (b - a) * (1.0 - share) if share >= 0.5 else a + (b - a) * share)

@@ -15,6 +15,7 @@ from inertica.checks.gate import Report, admitted
 from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import Capability, Estimate, Estimator, Need, Problem
 from inertica.estimators.intervals import noise_intervals, standard_intervals, standard_parameters
+from inertica.estimators.observe import shared_rows
 from inertica.estimators.registry import able, method
 from inertica.estimators.torque_only import torque_only
 from inertica.excitation.trajectory import Trajectory
@@ -52,6 +53,7 @@ from inertica.workflow.method_choice import MethodSearch
 from inertica.workflow.mount_choice import FAR, Mount, MountSearch
 from inertica.workflow.prediction import judged
 from inertica.workflow.replay import driven_log, loop_gains, moved, own_reference
+from inertica.workflow.representative import LONG, in_one_piece, representative
 from inertica.workflow.result import Result
 from inertica.workflow.self_application import Replicas
 from inertica.workflow.settings import Settings, check_method, prepared_method
@@ -117,6 +119,7 @@ class _Identification:
         check_references(len(settings.references), len(self.logs), len(self.validation))
         if not self.torque_only:
             check_logs(self.logs)
+        self.part = representative(self.logs)
         for log in self.logs:
             self.warnings += [f"{log.origin}: {w}" for w in log.warnings]
 
@@ -125,25 +128,35 @@ class _Identification:
             report = self._admitted()
         with self._stage("choose"):
             recipe = self._without_position() if self.torque_only else self._preprocessing()
-            motions = [self._prepared(log, recipe, k) for k, log in enumerate(self.logs)]
-            self._check_motion(motions)
-            if self._mounted(motions) > FAR:  # filter and delay were chosen for a robot that stands otherwise
+            seen = self._part(recipe)
+            self._check_motion(seen)
+            if self._mounted(seen) > FAR:  # filter and delay were chosen for a robot that stands otherwise
                 self.choices = [c for c in self.choices if c.subject == "gravity"]
                 recipe = self._preprocessing()
-                motions = [self._prepared(log, recipe, k) for k, log in enumerate(self.logs)]
-            description = self._friction(motions)
+                seen = self._part(recipe)
+            description = self._friction(seen)
+            motions = seen if self.part.whole else self._all_of_long(recipe)
         prior, replaced = usable_prior(description)
         description = replace(description, prior=prior)
         base = self._base(description)
         self.warnings += [*base.warnings, *([replaced] if replaced else [])]
         self.stated = stated(description)
         problem = self._problem(base, motions, description)
+        part = problem if self.part.whole else self._problem(base, seen, description, self.part.numbers)
         with self._stage("choose"):
-            estimator = self._method(problem)
+            estimator = self._method(part)
+        with shared_rows(problem):
+            return self._finished(description, recipe, estimator, problem, part, report)
+
+    def _finished(
+        self, description: Description, recipe: Recipe, estimator: Estimator, problem: Problem, part: Problem, report: Report
+    ) -> Result:
+        """Fit and judgement after all choices; `part` is what the choices were made on."""
+        motions = list(problem.motions)
         with self._stage("fit"):
             fitted = self._estimated(estimator, problem)
         with self._stage("intervals"):
-            estimate = self._stated(estimator, fitted, problem, description, recipe)
+            estimate = self._stated(estimator, fitted, problem, description, recipe, part)
         self.warnings += [*estimate.warnings, *self._about_constraints(estimator)]
         parameters = self._standard(estimate, description)
         if self.torque_only or "drive" in estimate.settings:
@@ -154,7 +167,8 @@ class _Identification:
             intervals = self._intervals(estimate, problem, description)
         with self._stage("lack of fit"):
             pairs = [(run.problem, run.estimate) for run in self.replicas.runs]
-            misfit = lack_of_fit(problem, fitted, pairs, self.replicas.reason)
+            own = fitted if self.part.whole or not pairs else estimator.estimate(part)
+            misfit = lack_of_fit(part, own, pairs, self.replicas.reason)
         self.warnings += misfit.findings
         self.motions = motions
         result = self._result(description, estimate, parameters, recipe, residuals, intervals)
@@ -197,7 +211,8 @@ class _Identification:
         elif wanted == "auto":
             assumed = replace(assumed, gravity_stated=False)
         base = None if self.torque_only else self._base(assumed)
-        report = admitted(assumed, self.logs, force=self.settings.force, base=base)
+        logs = self.logs if self.part.whole else in_one_piece(self.logs)
+        report = admitted(assumed, logs, force=self.settings.force, base=base)
         self.warnings += [f"check, {f.name}: {f.text}" for f in report.problems]
         return report
 
@@ -228,20 +243,38 @@ class _Identification:
         """The k-th log, or a slice of it, for the fit."""
         return prepare(log, recipe) if "q" in log.signals else torque_only(log, recipe, self._reference(k))
 
+    def _part(self, recipe: Recipe) -> list[Motion]:
+        """What choices are made on, prepared."""
+        return [self._prepared(log, recipe, k) for k, log in zip(self.part.numbers, self.part.logs, strict=True)]
+
+    def _all_of_long(self, recipe: Recipe) -> list[Motion]:
+        """All of logs of which only a part was looked at so far."""
+        value = self.part.sentence
+        why = f"{value}; everything above and the method were chosen on them, the fit and its residuals take all of the data"
+        self.choices.append(Choice("long log", value, why))
+        return [prepare(log, recipe) for log in self.logs]
+
     def _reference(self, k: int) -> Trajectory | None:
         """What the controller followed in the k-th log, validation logs counted after the others."""
         return own_reference(self.settings.references, k)
+
+    def _references(self, numbers: Sequence[int]) -> tuple[Trajectory, ...]:
+        """What the controller followed in logs or stretches of these numbers; none when the logs say it."""
+        found = [self._reference(k) for k in numbers]
+        return tuple(r for r in found if r is not None)
 
     def _validation_motion(self, k: int, log: Log, description: Description, estimate: Estimate, recipe: Recipe) -> Motion:
         """The k-th validation log; its own reference columns come before a trajectory stated for all."""
         given = None if "qr" in log.signals else self._reference(len(self.logs) + k)
         return moved(description, estimate, replace(recipe, rate=None).for_prediction, log, given)
 
-    def _problem(self, base: BaseModel, motions: Sequence[Motion], description: Description) -> Problem:
-        """With the control loop when the method asked for simulates it."""
+    def _problem(
+        self, base: BaseModel, motions: Sequence[Motion], description: Description, numbers: Sequence[int] = ()
+    ) -> Problem:
+        """With the control loop when the method asked for simulates it; `numbers` of the logs that the motions are stretches of."""
         needs = frozenset() if self.settings.method == "auto" else method(self.settings.method).needs
         loop = ControlLoop.of(description) if Need.LOOP in needs else None
-        given = self.settings.references[: len(motions)]
+        given = self._references(numbers) if numbers else self.settings.references[: len(motions)]
         return Problem(base, tuple(motions), description.prior, loop, references=given, constraints=self.stated.constraints)
 
     def _about_constraints(self, estimator: Estimator) -> list[str]:
@@ -265,7 +298,7 @@ class _Identification:
             self._fixed("filter", f"fit and predictions up to {s.cutoff:g} Hz, velocity: {recipe.velocity}")
         else:
             velocities, base = (s.velocity,) if s.velocity else None, self._base(assumed)
-            recipe, choice = FilterSearch(assumed, self.logs, recipe, self.say, velocities, base).run()  # type: ignore[arg-type]
+            recipe, choice = FilterSearch(assumed, self.part.logs, recipe, self.say, velocities, base).run()  # type: ignore[arg-type]
             self.choices.append(choice)
         if s.decimate is not None:
             recipe = replace(recipe, decimate=s.decimate, ratio=None)
@@ -282,7 +315,7 @@ class _Identification:
             self._fixed("delay", str(self.settings.delay))
             return replace(recipe, delay=self.settings.delay)
         held = self.settings.method_can(Capability.HOLDS_TORQUE)
-        recipe, choice = DelaySearch(assumed, self.logs, recipe, self.say, self._base(assumed), held).run()
+        recipe, choice = DelaySearch(assumed, self.part.logs, recipe, self.say, self._base(assumed), held).run()
         self.choices.append(choice)
         return recipe
 
@@ -356,13 +389,19 @@ class _Identification:
         return estimate
 
     def _stated(
-        self, estimator: Estimator, estimate: Estimate, problem: Problem, description: Description, recipe: Recipe
+        self,
+        estimator: Estimator,
+        estimate: Estimate,
+        problem: Problem,
+        description: Description,
+        recipe: Recipe,
+        part: Problem,
     ) -> Estimate:
         """The estimate with the bias of the pipeline taken out where the loop is known, and with intervals that hold."""
         self.say("intervals: noise and blocks" + ("" if self.settings.quick else ", bias of filter and method"))
         stated, self.replicas = assessed(
-            description, self._standard(estimate, description), estimate, self.logs, recipe, problem, estimator,
-            references=self.settings.references, quick=self.settings.quick,
+            description, self._standard(estimate, description), estimate, self.part.logs, recipe, problem, estimator,
+            references=self._references(self.part.numbers), quick=self.settings.quick, part=None if self.part.whole else part,
             alternatives=[estimate.beta + np.array([c.get(name, 0.0) for name in estimate.base.names]) for c in self.other_laws],
         )  # fmt: skip
         self.choices.append(stated.choice)
@@ -389,6 +428,8 @@ class _Identification:
             for log, m in zip(self.logs, motions, strict=True)
         ]
         out = {"identification": judged(parameters, seen, engine)}
+        if not self.validation:
+            out["hold-out"] = self._hold_out(description, estimate, motions, estimator, seen)
         for k, (name, log) in enumerate(self.validation.items()):
             motion = self._validation_motion(k, log, description, estimate, motions[0].recipe)
             out[name] = judged(parameters, [motion], engine)
@@ -397,12 +438,15 @@ class _Identification:
             out["identification"] = replace(
                 out["identification"], d_q=_position_error(description, parameters, self.logs[0], estimate)
             )
-        if not self.validation:
-            out["hold-out"] = self._hold_out(description, estimate, motions, estimator)
         return out
 
-    def _hold_out(self, description: Description, estimate: Estimate, motions: list[Motion], estimator: Estimator) -> Residual:
-        """The same method fitted without a fifth of the moving data, in stretches spread over the logs, judged on those."""
+    def _hold_out(
+        self, description: Description, estimate: Estimate, motions: list[Motion], estimator: Estimator, seen: list[Motion]
+    ) -> Residual:
+        """The same method fitted without a fifth of the moving data, in stretches spread over the logs, judged on those.
+
+        `seen` are the logs prepared for predictions with the whole fit; the other one changes them only where it simulates.
+        """
         self.say("validate: fitting without a fifth of the moving data")
         recipes = [replace(motion.recipe, rate=None) for motion in motions]
         listed = list(enumerate(zip(self.logs, recipes, strict=True)))
@@ -411,12 +455,13 @@ class _Identification:
         left = HoldOut.of(own)
         without = estimator.estimate(self._problem(estimate.base, left.rest(own), description))
         parameters = self._standard(without, description)
-        seen = [
-            prepare(driven_log(log, without), recipe.for_prediction)
-            if "q" in log.signals
-            else moved(description, without, recipe, log, self._reference(k))
-            for k, (log, recipe) in listed
-        ]
+        if simulated:
+            seen = [
+                prepare(driven_log(log, without), recipe.for_prediction)
+                if "q" in log.signals
+                else moved(description, without, recipe, log, self._reference(k))
+                for k, (log, recipe) in listed
+            ]
         return judged(parameters, seen, estimate.base.engine, left.masks)
 
     def _check_motion(self, motions: list[Motion]) -> None:
@@ -479,5 +524,8 @@ def _named(names: Sequence[str], logs: Sequence[Log]) -> dict[str, Log]:
 
 
 def _position_error(description: Description, parameters: Parameters, log: Log, estimate: Estimate) -> float | None:
-    """d_q of a log that has a position, with the gains of the loop that were found with the parameters."""
-    return position_error(description, parameters, log, loop_gains(estimate)) if "q" in log.signals else None
+    """d_q of a log that has a position, of a long one where it moves most, with the gains of the loop found with the parameters."""
+    if "q" not in log.signals:
+        return None
+    (seen,) = in_one_piece([log]) if len(log) > LONG else [log]
+    return position_error(description, parameters, seen, loop_gains(estimate))

@@ -107,6 +107,7 @@ def assessed(
     references: Sequence[Trajectory] = (),
     quick: bool = False,
     alternatives: Sequence[Array] = (),
+    part: Problem | None = None,
 ) -> tuple[Uncertainty, Replicas]:
     """The estimate with intervals that hold, and its replicas: self-application where the loop is known, neighbours elsewhere.
 
@@ -114,19 +115,27 @@ def assessed(
         description: the robot with its loop.
         parameters: the estimate as standard parameters.
         estimate: what the method found.
-        logs, recipe: where the problem's motions come from.
+        logs, recipe: where the problem's motions come from, or those of its part.
         problem, estimator: what was fitted, and how.
         references: what the controller followed, when the logs do not say it.
         quick: neither; intervals then hold noise and the disagreement of blocks only, and say so.
         alternatives: see `stated_uncertainty`.
+        part: of the problem, when the logs are only stretches of those that were fitted; bias and neighbours are looked for there.
     """
     if quick:
         stated = stated_uncertainty(estimate, problem, estimator, alternatives=alternatives)
         return stated, Replicas(reason="a quick run was asked for")
-    found = replicas(description, parameters, logs, recipe, problem, settled(estimator, problem, estimate), references)
+    kept = settled(estimator, part or problem, estimate if part is None else None)
+    found = replicas(description, parameters, logs, recipe, part or problem, kept, references)
     measured = all("q" in log.signals for log in logs)
-    neighbours = neighbour_fits(logs, recipe, problem, estimator) if not found.runs and measured else []
-    stated = stated_uncertainty(estimate, problem, estimator, replicated=found, neighbours=neighbours, alternatives=alternatives)
+    neighbours = neighbour_fits(logs, recipe, part or problem, estimator) if not found.runs and measured else []
+    if part is not None and neighbours:  # of a part, they differ from its own fit by the cut-off alone
+        own = _Said.by(estimator.estimate(part)).beta
+        neighbours = [_Said.by(estimate).beta + (other - own) for other in neighbours]
+    stated = stated_uncertainty(
+        estimate, problem, estimator,
+        replicated=found, neighbours=neighbours, alternatives=alternatives, in_part=part is not None,
+    )  # fmt: skip
     return stated, found
 
 
@@ -138,6 +147,7 @@ def stated_uncertainty(
     replicated: Replicas | None = None,
     neighbours: Sequence[Array] = (),
     alternatives: Sequence[Array] = (),
+    in_part: bool = False,
 ) -> Uncertainty:
     """The estimate, corrected and with a covariance that holds.
 
@@ -149,13 +159,14 @@ def stated_uncertainty(
         neighbours: (b,) each, what the data alone say when prepared with neighbouring cut-offs; see `neighbour_fits`.
         alternatives: (b,) each, base parameters by the same data and other models that they tell hardly apart, on the names of this
             one; NaN where the other model has no such parameter.
+        in_part: replicas and neighbours are those of a part of the data; what its noise hides of a bias then counts as uncertain.
     """
     said = _Said.by(estimate)
     noise = np.where(said.std > 0.0, said.std, np.inf)  # no torque depends on it, so that nothing can widen it
     variance = np.maximum(said.std, _by_blocks(estimate, problem, estimator, said)) ** 2
     correction = np.zeros(len(noise))
     if replicated is not None and replicated.runs:
-        correction, extra = _bias(estimate, noise, replicated)
+        correction, extra = _bias(estimate, noise, replicated, in_part)
         variance = variance + extra
     change = _largest_change(said.beta, neighbours)
     variance = variance + change**2 + _largest_change(estimate.beta, alternatives) ** 2
@@ -166,8 +177,9 @@ def stated_uncertainty(
         solved, correction = _widened(estimate, said, widened), np.zeros(len(noise))
     known = np.isfinite(estimate.std)
     return Uncertainty(
-        solved, correction, widened, _sentence(replicated, neighbours, alternatives, correction / noise, widened, known)
-    )
+        solved, correction, widened,
+        _sentence(replicated, neighbours, alternatives, correction / noise, widened, known, in_part),
+    )  # fmt: skip
 
 
 def neighbour_fits(logs: Sequence[Log], recipe: Recipe, problem: Problem, estimator: Estimator) -> list[Array]:
@@ -202,8 +214,11 @@ def _by_blocks(estimate: Estimate, problem: Problem, estimator: Estimator, said:
     return block_deviations(system, said.beta, weights, (BLOCKS,))[0] * STUDENT / INTERVAL
 
 
-def _bias(estimate: Estimate, noise: Array, replicated: Replicas) -> tuple[Array, Array]:
-    """Correction (b,), and what it adds to the variances (b,)."""
+def _bias(estimate: Estimate, noise: Array, replicated: Replicas, in_part: bool) -> tuple[Array, Array]:
+    """Correction (b,), and what it adds to the variances (b,).
+
+    Repetitions of a part scatter more than the whole fit, so that they may hide a bias which is not small against its noise.
+    """
     found = np.array([_Said.by(run.estimate).beta for run in replicated.runs])
     known = np.isfinite(estimate.std)
     m = found.mean(axis=0) - estimate.beta
@@ -211,7 +226,8 @@ def _bias(estimate: Estimate, noise: Array, replicated: Replicas) -> tuple[Array
     kappa = float(np.sqrt(np.mean(scatter[known] ** 2))) if known.any() else 0.0
     se = kappa * np.where(np.isfinite(noise), noise, 0.0) / np.sqrt(len(found))
     share = np.where(known, np.maximum(0.0, 1.0 - se**2 / np.maximum(m**2, 1e-300)), 0.0)
-    return -share * m, share * se**2 + (DISTRUSTED * share * m) ** 2
+    unsure = np.where(known, 1.0, 0.0) if in_part else share
+    return -share * m, unsure * se**2 + (DISTRUSTED * share * m) ** 2
 
 
 def _largest_change(beta: Array, others: Sequence[Array]) -> Array:
@@ -256,10 +272,12 @@ def _sentence(
     correction: Array,
     widened: Array,
     known: NDArray[np.bool_],
+    in_part: bool,
 ) -> Choice:
     median = float(np.median(widened[known])) if known.any() else 1.0
     wider = f"intervals are {median:.2f} times as wide as noise alone would make them (median)"
     other = "; other models that fit nearly as well are in them" if len(alternatives) else ""
+    where = " on the stretches that choices were made on" if in_part else ""
     if replicated is not None and replicated.runs:
         done = "no bias beyond noise shows there"
         if correction.any():
@@ -267,12 +285,13 @@ def _sentence(
             done = f"the bias that shows there was taken out (at most {largest:.2g} standard deviations of a parameter)"
         value = "noise, blocks, bias"
         sentence = (
-            f"{value}: the experiment was simulated {len(replicated.runs)} times with the estimate and identified alike; {done}"
+            f"{value}: the experiment was simulated {len(replicated.runs)} times with the estimate and identified alike{where}; "
+            f"{done}"
         )
     else:
         why = "" if replicated is None else f"; no bias was corrected, since {replicated.reason}"
         value = "noise, blocks, neighbouring cut-offs" if len(neighbours) else "noise, blocks"
-        sentence = f"{value}{why}"
+        sentence = f"{value}{where if len(neighbours) else ''}{why}"
         if not len(neighbours):
             sentence += "; intervals hold no bias of filter and method"
     return Choice("intervals", value, f"{sentence}; {wider}{other}")

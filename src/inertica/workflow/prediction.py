@@ -65,19 +65,19 @@ def judged(
         engine: of the parameters' layout, when there is one.
         keep: (N,) per motion, samples to look at; all by default.
     """
-    rows, moving = [], []
-    for motion, use in zip(motions, keep or [np.ones(len(m), bool) for m in motions], strict=True):
+    rows = []
+    for k, motion in enumerate(motions):
         predicted = predicted_torque(parameters, motion, engine)
-        smooth = motion.decimator.filtered(np.hstack([motion.tau_raw, predicted]))
-        tau, low = smooth[:, : motion.n], smooth[:, motion.n :]
-        at = use[np.clip(np.rint((np.nan_to_num(motion.log.t) - motion.t[0]) / motion.dt).astype(int), 0, len(motion) - 1)]
-        rows.append((motion.log.need("tau")[at], motion.at_samples(predicted)[at], tau[use], low[use]))
-        sound = ~(motion.resting | motion.spoiled[:, None])
-        moving.append((tau[use], low[use], sound[use]))
-    found = residual(*(np.vstack(part) for part in zip(*rows, strict=True)))
+        tau, low = (motion.decimator.filtered(x) for x in (motion.tau_raw, predicted))
+        raw, seen, sound = motion.log.need("tau"), motion.at_samples(predicted), ~(motion.resting | motion.spoiled[:, None])
+        if keep is not None:
+            use = keep[k]
+            at = use[np.clip(np.rint((np.nan_to_num(motion.log.t) - motion.t[0]) / motion.dt).astype(int), 0, len(motion) - 1)]
+            raw, seen, tau, low, sound = raw[at], seen[at], tau[use], low[use], sound[use]
+        rows.append((raw, seen, tau, low, sound))
+    raw, seen, tau, low, sound = rows[0] if len(rows) == 1 else (np.vstack(part) for part in zip(*rows, strict=True))
     noise = np.sqrt(np.mean([torque_noise(motion) ** 2 for motion in motions], axis=0))
-    tau, low, use = (np.vstack(part) for part in zip(*moving, strict=True))
-    return replace(found, moving=Moving.of(tau, low, use, noise))
+    return replace(residual(raw, seen, tau, low), moving=Moving.of(tau, low, sound, noise))
 
 
 def torque_noise(motion: Motion) -> Array:

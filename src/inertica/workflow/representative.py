@@ -1,0 +1,123 @@
+"""The part of long logs that choices are made on: stretches spread over them in which every joint moves.
+
+A hundred seconds tell filter, delay, mount, friction and method as well as a thousand; only the fit gains from all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.logs.log import Log
+from inertica.workflow.delay_choice import busiest
+
+Array = NDArray[np.float64]
+
+LONG = 200_000
+"""Samples of all logs together up to which choices are made on all of them."""
+
+SECONDS = 100.0
+"""Of the stretches that are taken otherwise, all together."""
+
+FEWEST, SHORTEST = 5, 10.0
+"""Stretches, one for each joint if that is more, and s of each: long enough for filters, and for noise correlated in time."""
+
+CHECKED = 30.0
+"""s of a long log that are checked."""
+
+CANDIDATES = 40
+"""Places of a stretch that are compared."""
+
+FULL = 0.9
+"""Part of a stretch that must have been recorded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What choices are made on.
+
+    Args:
+        logs: the logs themselves, or stretches of them.
+        numbers: which log each comes from.
+        whole: whether they are all of the data.
+        sentence: which part it is; empty for all.
+    """
+
+    logs: tuple[Log, ...]
+    numbers: tuple[int, ...]
+    whole: bool = True
+    sentence: str = ""
+
+    @property
+    def seconds(self) -> float:
+        return sum(log.duration for log in self.logs)
+
+
+def representative(logs: Sequence[Log]) -> Part:
+    """All of the logs, or stretches of those that are long.
+
+    A log becomes stretches when all logs together have more than `LONG` samples and it lasts more than twice as long as its
+    stretches would.
+
+    Args:
+        logs: to fit; those without positions are never cut.
+    """
+    total = sum(len(log) for log in logs)
+    if total <= LONG or any("q" not in log.signals for log in logs):
+        return Part(tuple(logs), tuple(range(len(logs))))
+    most = max(FEWEST, logs[0].n)
+    span = max(SECONDS / most, SHORTEST)
+    parts: list[tuple[int, Log]] = []
+    for k, log in enumerate(logs):
+        count = max(1, round(most * len(log) / total))
+        cut = stretches(log, count, span) if log.duration > 2.0 * count * span else []
+        parts += [(k, part) for part in cut or [log]]
+    if len(parts) == len(logs) and all(part is log for (_, part), log in zip(parts, logs, strict=True)):
+        return Part(tuple(logs), tuple(range(len(logs))))
+    found = Part(tuple(part for _, part in parts), tuple(k for k, _ in parts), False)
+    whole = sum(log.duration for log in logs)
+    words = (
+        f"{len(parts)} stretches, {found.seconds:.0f} of {whole:.0f} s, spread over the logs so that every joint moves in them"
+    )
+    return Part(found.logs, found.numbers, False, words)
+
+
+def in_one_piece(logs: Sequence[Log]) -> list[Log]:
+    """Of every log the stretch that moves most: what a log says wrongly, it says all the time."""
+    return [busiest(log, CHECKED) for log in logs]
+
+
+def stretches(log: Log, count: int, span: float) -> list[Log]:
+    """One stretch of each of `count` equal sections of a log: the one that adds most to the ways of the joints so far.
+
+    A joint's way counts by the square root of its share, so that a joint that moves seldom is not missed for one that always does.
+
+    Args:
+        log: with positions, longer than its stretches.
+        count: of sections.
+        span: of a stretch in s.
+    """
+    use = ~log.mask & np.isfinite(log.t) & np.isfinite(log.need("q")).all(axis=1)
+    rows = np.flatnonzero(use)
+    thinned = rows[:: max(1, round(0.01 * span * log.rate))]
+    t, q = log.t[thinned], log.need("q")[thinned]
+    way = np.cumsum(np.abs(np.diff(q, axis=0, prepend=q[:1])), axis=0)
+    way /= np.maximum(way[-1], 1e-300)
+    expected = FULL * span * log.rate
+    covered, out = np.zeros(log.n), []
+    edges = np.linspace(log.t[rows[0]], log.t[rows[-1]], count + 1)
+    for low, high in pairwise(edges):
+        starts = np.linspace(low, max(low, high - span), CANDIDATES)
+        recorded = np.searchsorted(log.t[rows], starts + span) - np.searchsorted(log.t[rows], starts)
+        starts = starts[recorded >= expected]
+        if not len(starts):
+            continue
+        gained = np.column_stack([np.interp(starts + span, t, w) - np.interp(starts, t, w) for w in way.T])
+        best = int(np.argmax(np.sum(np.sqrt(covered + gained) - np.sqrt(covered), axis=1)))
+        covered = covered + gained[best]
+        out.append(log.sliced(float(starts[best]), float(starts[best] + span)))
+    return out
