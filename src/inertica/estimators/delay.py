@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaincinv, ndtri, stdtrit
+from scipy.special import ndtri, stdtrit
 
 from inertica.estimators.base import Problem
 from inertica.estimators.covariance import combination_covariance
@@ -310,7 +310,6 @@ def find_delays(fit: DelayFit, start: float) -> FoundDelays:
 
 def _few(freedom: float) -> float:
     """Factor on a standard deviation that few independent rows told: normal quantiles then hold as Student's would."""
-    from scipy.special import ndtri, stdtrit
 
     return float(stdtrit(freedom, 1.0 - 0.5 * AGREE) / ndtri(1.0 - 0.5 * AGREE)) if freedom >= FEWEST else np.inf
 
