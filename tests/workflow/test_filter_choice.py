@@ -12,8 +12,8 @@ import inertica as ia
 from inertica.logs.filters import Butterworth
 from inertica.logs.log import Log
 from inertica.logs.recipe import Recipe
+from inertica.robot.plain import assumed_friction
 from inertica.workflow.filter_choice import CUTOFFS, FilterSearch, recipe_for
-from inertica.workflow.friction_choice import assumed_friction
 
 
 @cache
