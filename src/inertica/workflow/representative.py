@@ -12,8 +12,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.estimators.delay_search import busiest
 from inertica.logs.log import Log
-from inertica.workflow.delay_choice import busiest
 
 Array = NDArray[np.float64]
 
