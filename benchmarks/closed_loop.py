@@ -37,10 +37,10 @@ from inertica.estimators.torque_only import torque_only
 from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import ControlLoop, Experiment
 from inertica.identifiability.labels import trust_labels
-from inertica.logs.filters import Unfiltered
 from inertica.logs.log import Log
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.filters import Unfiltered
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 
 RATE, SECONDS, NOISE = 1000.0, 10.0, 0.05
 

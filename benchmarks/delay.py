@@ -29,7 +29,7 @@ import inertica as ia
 from inertica.experiment import Experiment, Sensors
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.log import Log
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.plain import assumed_friction
 from inertica.threads import one_thread

@@ -36,9 +36,9 @@ from inertica.excitation import Fourier, Trajectory, catalog_trajectory
 from inertica.experiment import Experiment
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.log import Log
-from inertica.logs.prepare import prepare
 from inertica.logs.read import read_log
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.plain import assumed_friction
 from inertica.workflow.filter_choice import recipe_for

@@ -38,15 +38,15 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
+from inertica.checks.findings import Quality
 from inertica.checks.gate import checked
 from inertica.checks.hypotheses import AS_RECORDED, Hypothesis, hypotheses
 from inertica.checks.plausible import Judge, Rows, with_friction
+from inertica.checks.quality import look
 from inertica.dynamics.engine import Engine
 from inertica.excitation import catalog_trajectory
 from inertica.experiment import Experiment
-from inertica.logs.findings import Quality
 from inertica.logs.log import Log
-from inertica.logs.quality import look
 from inertica.logs.read import read_log
 from inertica.robot.description import Description
 from inertica.robot.load import load

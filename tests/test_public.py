@@ -31,8 +31,8 @@ def test_folders_import_only_from_above() -> None:
     import ast
     from pathlib import Path
 
-    order = ["robot", "dynamics", "identifiability", "excitation", "logs", "experiment", "physical", "estimators", "validation"]
-    order += ["checks", "workflow", "campaign", "reproduce", "report", "cli"]
+    order = ["robot", "dynamics", "identifiability", "excitation", "logs", "preprocessing", "experiment", "physical"]
+    order += ["estimators", "validation", "checks", "workflow", "campaign", "reproduce", "report", "cli"]
     root = Path(ia.__file__).parent
     wrong = []
     for file in root.rglob("*.py"):

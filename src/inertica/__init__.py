@@ -54,11 +54,11 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     )
     from inertica.identifiability.compiled import engine as engine
     from inertica.logs.log import Log as Log
-    from inertica.logs.motion import Motion as Motion
-    from inertica.logs.prepare import prepare as prepare
+    from inertica.preprocessing.motion import Motion as Motion
+    from inertica.preprocessing.prepare import prepare as prepare
     from inertica.logs.read import read_log as read_log
     from inertica.logs.readers.options import ReadOptions as ReadOptions
-    from inertica.logs.recipe import Recipe as Recipe
+    from inertica.preprocessing.recipe import Recipe as Recipe
     from inertica.physical.check import check_model as check_model
     from inertica.physical.priors import (
         Entropic as Entropic,
@@ -102,11 +102,11 @@ _HOME = {
     "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along"),
     "inertica.identifiability.compiled": ("engine",),
     "inertica.logs.log": ("Log",),
-    "inertica.logs.motion": ("Motion",),
-    "inertica.logs.prepare": ("prepare",),
+    "inertica.preprocessing.motion": ("Motion",),
+    "inertica.preprocessing.prepare": ("prepare",),
     "inertica.logs.read": ("read_log",),
     "inertica.logs.readers.options": ("ReadOptions",),
-    "inertica.logs.recipe": ("Recipe",),
+    "inertica.preprocessing.recipe": ("Recipe",),
     "inertica.physical.check": ("check_model",),
     "inertica.physical.priors": ("Entropic", "Euclidean", "Pullback", "Riemannian"),
     "inertica.physical.repair": ("repair",),

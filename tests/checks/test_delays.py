@@ -15,7 +15,7 @@ from inertica.experiment import Experiment
 from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.robot.plain import assumed_friction

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from inertica.checks.findings import Finding, Quality
 from inertica.checks.gate import CheckError, admitted, checked
 from inertica.checks.hypotheses import AS_RECORDED, hypotheses
+from inertica.checks.plainfit import observed
 from inertica.checks.plausible import Judge, Rows, with_friction
 from inertica.dynamics.engine import Engine
 from inertica.identifiability.base import base_model
-from inertica.logs.findings import Finding, Quality
 from inertica.logs.log import Log
-from inertica.logs.plainfit import observed
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.workflow.identify import identify

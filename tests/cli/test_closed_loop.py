@@ -13,7 +13,7 @@ from lxml import html
 from estimators.closed import experiment_log, truth
 from inertica.cli.main import main
 from inertica.excitation.files import catalog_trajectory, save_trajectory
-from inertica.logs.filters import Unfiltered
+from inertica.preprocessing.filters import Unfiltered
 from inertica.robot.load import load
 from inertica.workflow.result import Result
 

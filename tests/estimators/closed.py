@@ -12,10 +12,10 @@ from inertica.estimators.base import Problem
 from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import ControlLoop, Experiment
 from inertica.identifiability.base import BaseModel
-from inertica.logs.filters import Filter, Unfiltered
 from inertica.logs.log import Log
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.filters import Filter, Unfiltered
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 
 FASTER = {"scara2": {"kp": [25.0, 30.0], "kv": [375.9, 7.32]}}

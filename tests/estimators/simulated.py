@@ -13,11 +13,11 @@ from inertica.dynamics.engine import Engine
 from inertica.estimators.base import Estimator, Problem
 from inertica.excitation.fourier import Fourier
 from inertica.identifiability.base import BaseModel, base_model
-from inertica.logs.filters import Filter, Unfiltered
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.filters import Filter, Unfiltered
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 

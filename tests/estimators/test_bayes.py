@@ -14,12 +14,12 @@ from inertica.estimators.bayes import Bayes, Ridge, block_factors, left_out_erro
 from inertica.estimators.least_squares import Wls, joint_sigmas
 from inertica.estimators.observe import System
 from inertica.identifiability.base import base_model
-from inertica.logs.filters import Butterworth
-from inertica.logs.prepare import prepare
 from inertica.logs.read import read_log
-from inertica.logs.recipe import Recipe
 from inertica.physical.fit import Fit
 from inertica.physical.scales import Reference
+from inertica.preprocessing.filters import Butterworth
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.load import load
 
 

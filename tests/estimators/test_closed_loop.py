@@ -25,7 +25,7 @@ from inertica.estimators.start import FilteredOls, Given, Random, Regular
 from inertica.estimators.torque_only import torque_only
 from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import ControlLoop
-from inertica.logs.filters import Butterworth
+from inertica.preprocessing.filters import Butterworth
 
 LOW = "low_position"
 

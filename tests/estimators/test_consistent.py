@@ -15,9 +15,9 @@ from inertica.estimators.consistent import STRENGTHS, Consistent, cross_validate
 from inertica.estimators.least_squares import Ols, Wls, joint_sigmas
 from inertica.estimators.observe import System
 from inertica.estimators.registry import METHODS, method
-from inertica.logs.motion import Motion
 from inertica.physical.constraints import PHYSICAL, Equal, MassBounds
 from inertica.physical.priors import Entropic, Euclidean, Pullback
+from inertica.preprocessing.motion import Motion
 from inertica.robot import inertia
 from inertica.robot.layout import Layout, Parameters
 

@@ -13,7 +13,7 @@ from estimators.simulated import SIGMA, exact_motion, repeated, robot
 from inertica.estimators.base import Problem
 from inertica.estimators.covariance import Colour, autocovariance, combination_covariance, correlated_lags, correlation_time
 from inertica.estimators.least_squares import Ols, Wls
-from inertica.logs.filters import Butterworth
+from inertica.preprocessing.filters import Butterworth
 
 RUNS = 400
 

@@ -10,8 +10,8 @@ from inertica.estimators.base import Problem
 from inertica.estimators.registry import METHODS
 from inertica.excitation.files import catalog_trajectory
 from inertica.experiment.experiment import Experiment
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 
 WELL_EXCITED = 2.0
 """Percent of relative standard deviation up to which a base parameter counts as well excited."""

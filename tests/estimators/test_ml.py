@@ -15,7 +15,7 @@ from inertica.dynamics.engine import Engine
 from inertica.estimators.base import NoiseLevels, Problem
 from inertica.estimators.least_squares import Ols
 from inertica.estimators.ml import Ml, _Criterion
-from inertica.logs.filters import Unfiltered, noise_gains
+from inertica.preprocessing.filters import Unfiltered, noise_gains
 
 
 def noisy_problem(name="scara2", seed=0, fixed=frozenset()):

@@ -17,7 +17,7 @@ from inertica.estimators.base import Problem
 from inertica.estimators.mount import LeanTest, MountData, compare_signs, lean_test
 from inertica.estimators.tilt import Tilt, between, sphere, tangents, turned
 from inertica.identifiability.base import BaseModel, base_model
-from inertica.logs.motion import Motion
+from inertica.preprocessing.motion import Motion
 from inertica.robot.description import Description
 from inertica.workflow.mount_choice import CLEAR, with_offsets
 from robots import random_layout

@@ -20,7 +20,7 @@ from inertica.estimators.outputs import Position
 from inertica.estimators.start import Random
 from inertica.estimators.tangent_outputs import tangent_replays
 from inertica.experiment import ControlLoop
-from inertica.logs.filters import Butterworth
+from inertica.preprocessing.filters import Butterworth
 
 LOW = "low_position"
 

@@ -16,7 +16,7 @@ from inertica.estimators.noise import noise_levels, noise_of
 from inertica.estimators.observe import System
 from inertica.estimators.tls import Gtls, Tls, column_covariance
 from inertica.identifiability.base import base_model
-from inertica.logs.filters import Butterworth, Unfiltered, noise_gains
+from inertica.preprocessing.filters import Butterworth, Unfiltered, noise_gains
 from inertica.robot.friction import Coulomb
 
 

@@ -43,7 +43,7 @@ def test_elastic_positions_deflect_by_what_is_stated_at_the_largest_torque(log: 
 
 def test_soft_drives_take_the_torque_of_the_links_own_motion(log: Log) -> None:
     """Against the torque along q - c tau, whose derivatives come from the same filter."""
-    from inertica.logs.filters import Butterworth
+    from inertica.preprocessing.filters import Butterworth
 
     description = ia.load("planar2")
     changed = with_soft_drives(log, description.prior, 1e-5, bandwidth=10.0)

@@ -9,9 +9,9 @@ from inertica.estimators.base import Problem
 from inertica.excitation import catalog_trajectory
 from inertica.experiment import Experiment, Sensors
 from inertica.identifiability.base import base_model
-from inertica.logs.filters import Butterworth
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.filters import Butterworth
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.load import load
 from inertica.validation.blocks import Blocks
 from inertica.validation.residuals import Relative, Whiteness, residual

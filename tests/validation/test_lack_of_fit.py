@@ -19,9 +19,9 @@ from inertica.experiment import Experiment
 from inertica.experiment.effects import stretched, tilted, with_elasticity, with_friction_drift, with_ripple
 from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
-from inertica.logs.prepare import prepare
 from inertica.logs.read import read_log
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.validation.compliance import fast_compliance
 from inertica.validation.lack_of_fit import FAMILIES, LackOfFit, lack_of_fit

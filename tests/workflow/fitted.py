@@ -6,8 +6,8 @@ from inertica.estimators.registry import method
 from inertica.experiment import Experiment
 from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.workflow.filter_choice import recipe_for
 from inertica.workflow.self_application import Replicas, replicas

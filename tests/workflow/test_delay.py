@@ -16,7 +16,7 @@ from inertica.experiment import Experiment, Sensors
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.robot.plain import assumed_friction

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import inertica as ia
-from inertica.logs.filters import Butterworth
 from inertica.logs.log import Log
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.filters import Butterworth
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.plain import assumed_friction
 from inertica.workflow.filter_choice import CUTOFFS, FilterSearch, recipe_for
 

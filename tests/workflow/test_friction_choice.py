@@ -10,10 +10,10 @@ import pytest
 
 import inertica as ia
 from inertica.experiment import Experiment
-from inertica.logs.edge import lowest_edge
 from inertica.logs.log import Log
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.edge import lowest_edge
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.friction import Coulomb, LoadDependent, Offset, Stribeck, Viscous
 from inertica.robot.layout import Parameters
 from inertica.robot.terms import Term

@@ -12,9 +12,9 @@ import pair
 from estimators.simulated import exact_motion
 from inertica.errors import InputError
 from inertica.estimators.tilt import between
-from inertica.logs.prepare import prepare
 from inertica.logs.read import read_log
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.load import load
 from inertica.workflow.filter_choice import recipe_for
 from inertica.workflow.identify import identify

@@ -9,9 +9,9 @@ import pytest
 import pair
 from inertica.errors import FileError, InputError
 from inertica.identifiability.base import base_model
-from inertica.logs import filters
 from inertica.logs.log import Log
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing import filters
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.drives import Coupling
 from inertica.robot.formula import Formula, FormulaTerm
 from inertica.robot.load import load

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from inertica.logs.findings import Finding
+from inertica.checks.findings import Finding
 from inertica.logs.log import Log
 from inertica.robot.model import Robot
 from inertica.validation.compliance import TOGETHER, fast_compliance

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from inertica.checks.delays import delays
 from inertica.checks.elastic import stiffened, with_elasticity
+from inertica.checks.findings import Finding, Quality
+from inertica.checks.plainfit import Observed
 from inertica.checks.plausible import Judge, Rows, with_friction
+from inertica.checks.quality import look
 from inertica.checks.search import findings
 from inertica.dynamics.engine import Engine
 from inertica.errors import InerticaError
 from inertica.identifiability.base import BaseModel, base_model
-from inertica.logs.findings import Finding, Quality
 from inertica.logs.log import Log
-from inertica.logs.plainfit import Observed
-from inertica.logs.quality import look
 from inertica.robot.description import Description
 from inertica.threads import one_thread
 

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from inertica.checks import ranges
 from inertica.checks.hypotheses import AS_RECORDED, Hypothesis
+from inertica.checks.plainfit import Observed
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.equations import Equations
-from inertica.logs.plainfit import Observed
 from inertica.robot.description import Description
 from inertica.robot.friction import Coulomb, Offset, Viscous
 from inertica.robot.layout import Parameters

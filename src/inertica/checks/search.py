@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertica.checks import ranges
+from inertica.checks.findings import Finding, joint_list
 from inertica.checks.hypotheses import AS_RECORDED, KINDS, Hypothesis, hypotheses
 from inertica.checks.plausible import Fit, Judge
-from inertica.logs.findings import Finding, joint_list
 
 CLEAR = 20.0
 """Difference of scores beyond which a hypothesis counts as better or worse; twice a log probability, were the model exact.  Records

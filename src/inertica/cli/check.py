@@ -14,10 +14,10 @@ import warnings
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from inertica.checks.findings import Finding, Quality
 from inertica.checks.gate import checked
 from inertica.cli.console import Answer, one_line, progress, table
 from inertica.errors import ModelWarning
-from inertica.logs.findings import Finding, Quality
 from inertica.logs.read import read_log
 from inertica.robot.load import load
 

@@ -27,9 +27,9 @@ from inertica.workflow.choice import Say
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from inertica.checks.quality import Quality
     from inertica.identifiability.base import BaseModel
     from inertica.logs.log import Log
-    from inertica.logs.quality import Quality
     from inertica.workflow.compare import Comparison
 
 Array = NDArray[np.float64]

@@ -143,8 +143,8 @@ def _criterion(name: str) -> Criterion:
 
 def _information(name: str, description: Description, engine: Engine, base: BaseModel) -> np.ndarray:
     from inertica.excitation import information
-    from inertica.logs.prepare import prepare
     from inertica.logs.read import read_log
+    from inertica.preprocessing.prepare import prepare
 
     motion = prepare(read_log(name, description))
     use = ~motion.mask

@@ -16,8 +16,8 @@ from inertica.errors import InputError
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.identifiability.base import BaseModel
-from inertica.logs.motion import Motion
 from inertica.physical.constraints import Constraint
+from inertica.preprocessing.motion import Motion
 from inertica.robot.layout import Parameters
 
 if TYPE_CHECKING:

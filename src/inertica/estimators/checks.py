@@ -20,11 +20,11 @@ from inertica.estimators.loop_simulation import torque_gains
 from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import ControlLoop, Experiment
 from inertica.identifiability.base import base_model
-from inertica.logs.filters import Butterworth
-from inertica.logs.motion import Motion
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
 from inertica.physical.check import check_model
+from inertica.preprocessing.filters import Butterworth
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 

@@ -10,7 +10,7 @@ correlation of the residuals.
 A joint that turns round sticks for a while and its friction changes late, which looks like a delay of some ms on joints ruled by
 friction.  So columns and torque are smoothed by a Gaussian of finite length, and rows within its reach of a reversal are left out.
 Noise that went through the controller looks like a lead; it is kept out by a low cut-off, a third of the frequency at which the
-position drowns in its noise (`inertica.logs.edge`).
+position drowns in its noise (`inertica.preprocessing.edge`).
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from inertica.estimators.base import Problem
 from inertica.estimators.covariance import combination_covariance
 from inertica.estimators.observe import System
 from inertica.identifiability.base import BaseModel
-from inertica.logs.decimate import widened
-from inertica.logs.filters import Butterworth
-from inertica.logs.gaussian import CompactGaussian
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.decimate import widened
+from inertica.preprocessing.filters import Butterworth
+from inertica.preprocessing.gaussian import CompactGaussian
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
 

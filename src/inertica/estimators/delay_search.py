@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from inertica.estimators.delay import FINE, DelayEstimate, DelayFit, FoundDelays, find_delays
 from inertica.identifiability.base import BaseModel
-from inertica.logs.edge import motion_band, noise_edge
-from inertica.logs.filters import Unfiltered
 from inertica.logs.log import Log
 from inertica.logs.noise import position_noise
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.edge import motion_band, noise_edge
+from inertica.preprocessing.filters import Unfiltered
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 
 Array = NDArray[np.float64]

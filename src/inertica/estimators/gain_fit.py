@@ -25,7 +25,7 @@ from inertica.estimators.covariance import correlation_time
 from inertica.estimators.loop_gains import DRIVE, LoopGains
 from inertica.estimators.loop_simulation import LoopSimulator, Replay
 from inertica.estimators.tangent_outputs import tangent_replays
-from inertica.logs.motion import Motion
+from inertica.preprocessing.motion import Motion
 
 Array = NDArray[np.float64]
 

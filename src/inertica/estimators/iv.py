@@ -34,8 +34,8 @@ from inertica.estimators.least_squares import check_counts, joint_sigmas
 from inertica.estimators.loop_simulation import Replay
 from inertica.estimators.observe import Rows, Stacked, System
 from inertica.estimators.start import LeastSquaresOrPrior, Start
-from inertica.logs.filters import Unfiltered
-from inertica.logs.motion import Motion
+from inertica.preprocessing.filters import Unfiltered
+from inertica.preprocessing.motion import Motion
 
 Array = NDArray[np.float64]
 

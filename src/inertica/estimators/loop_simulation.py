@@ -22,7 +22,7 @@ from inertica.estimators.base import Problem
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
+from inertica.preprocessing.motion import Motion
 
 Array = NDArray[np.float64]
 

@@ -20,9 +20,9 @@ from inertica.estimators.consistent import Consistent
 from inertica.estimators.covariance import correlation_time, scores_of
 from inertica.estimators.observe import Rows, System
 from inertica.estimators.tilt import Step, Tilt, triangle
-from inertica.logs.motion import Motion
 from inertica.physical.cone import Program, SolveError
 from inertica.physical.scales import Reference
+from inertica.preprocessing.motion import Motion
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]

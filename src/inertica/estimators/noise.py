@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import NoiseLevels, Problem
-from inertica.logs.filters import Kinematics, SmoothingSpline, Unfiltered, default_cutoff
-from inertica.logs.motion import Motion
 from inertica.logs.noise import position_noise
+from inertica.preprocessing.filters import Kinematics, SmoothingSpline, Unfiltered, default_cutoff
+from inertica.preprocessing.motion import Motion
 
 Array = NDArray[np.float64]
 

@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from inertica.dynamics.tsqr import JointFactor
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
-from inertica.logs.motion import Motion
-from inertica.logs.observe import decimated_mask
-from inertica.logs.reversals import near_reversal
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.observe import decimated_mask
+from inertica.preprocessing.reversals import near_reversal
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]

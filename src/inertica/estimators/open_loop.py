@@ -14,8 +14,8 @@ from inertica.dynamics.tangents import simulate_tangents
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.estimators.loop_simulation import LoopSimulator, Replay, follows
-from inertica.logs.motion import Motion
-from inertica.logs.resample import interpolant
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.resample import interpolant
 from inertica.scalars import Scalar
 
 Array = NDArray[np.float64]

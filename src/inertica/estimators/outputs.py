@@ -12,9 +12,9 @@ from inertica.errors import InputError, nearest
 from inertica.estimators.base import Problem
 from inertica.estimators.loop_simulation import Replay
 from inertica.excitation.kinematics import frames
-from inertica.logs.filters import noise_gains
-from inertica.logs.motion import Motion
-from inertica.logs.observe import decimated_mask
+from inertica.preprocessing.filters import noise_gains
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.observe import decimated_mask
 from inertica.robot.model import Robot
 
 Array = NDArray[np.float64]

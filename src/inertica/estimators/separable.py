@@ -17,9 +17,9 @@ from inertica.estimators.base import Capability, Estimate, Estimator, Need, Prob
 from inertica.estimators.covariance import score_covariance
 from inertica.estimators.least_squares import MEASURED, Wls, joint_sigmas
 from inertica.estimators.observe import Rows, System
-from inertica.logs.motion import Motion
-from inertica.logs.observe import decimated_mask
-from inertica.logs.resample import interpolant
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.observe import decimated_mask
+from inertica.preprocessing.resample import interpolant
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
 

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from inertica.errors import InputError
 from inertica.estimators.base import Need, Problem
 from inertica.estimators.least_squares import Wls
-from inertica.logs.filters import Butterworth
-from inertica.logs.prepare import prepare
+from inertica.preprocessing.filters import Butterworth
+from inertica.preprocessing.prepare import prepare
 from inertica.robot.drives import Armature
 
 Array = NDArray[np.float64]

@@ -8,11 +8,11 @@ import numpy as np
 
 from inertica.errors import InputError
 from inertica.excitation.trajectory import Trajectory
-from inertica.logs.filters import Unfiltered
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.filters import Unfiltered
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 
 WORDS = "no position was recorded; the reference stands in its place, for methods that put a simulated motion there"
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
-from inertica.logs.filters import Butterworth
 from inertica.logs.log import Log
+from inertica.preprocessing.filters import Butterworth
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.model import Robot, rotation_x, vector

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from inertica.excitation.trajectory import Trajectory
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
+from inertica.preprocessing.motion import Motion
 from inertica.robot.layout import Parameters
 from inertica.robot.options import friction_terms
 from inertica.workflow.prediction import predicted_torque

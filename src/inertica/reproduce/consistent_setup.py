@@ -23,12 +23,12 @@ from inertica.experiment import ControlLoop, Experiment, Sensors
 from inertica.experiment.experiment import noise_preset
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs import read_log
-from inertica.logs.filters import Butterworth
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
 from inertica.physical.check import LinkCheck, check_link
+from inertica.preprocessing.filters import Butterworth
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.friction import law
 from inertica.robot.layout import Parameters

@@ -20,11 +20,11 @@ from inertica.estimators.observe import System
 from inertica.excitation.multisine import Multisine
 from inertica.experiment import ControlLoop, Experiment, Sensors
 from inertica.identifiability.base import base_model
-from inertica.logs.filters import Butterworth, Unfiltered
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.filters import Butterworth, Unfiltered
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 
 Array = NDArray[np.float64]

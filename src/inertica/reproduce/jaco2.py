@@ -19,11 +19,11 @@ from inertica.estimators.bounded import BoundedNearest, Cad, ConsistentInside, F
 from inertica.estimators.least_squares import Ols
 from inertica.estimators.standard import nearest_prior
 from inertica.identifiability.base import BaseModel
-from inertica.logs.motion import Motion
 from inertica.physical.check import check_link, check_model
 from inertica.physical.constraints import Constraint, slack
 from inertica.physical.regions import CentreInEllipsoid
 from inertica.physical.scales import Reference
+from inertica.preprocessing.motion import Motion
 from inertica.reproduce.jaco2_setup import CENTRE_REACH, CONDITION, DELAY, HYSTERESIS, OFFSET, PERIOD, PERIODS, REACH, Setup
 from inertica.reproduce.rows import REPORTED, Options, Reproduction, Row, Sheet, judged
 from inertica.robot.layout import Parameters

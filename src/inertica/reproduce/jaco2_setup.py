@@ -29,16 +29,16 @@ from inertica.excitation.search import Search
 from inertica.experiment import ControlLoop, Experiment, Sensors
 from inertica.experiment.experiment import noise_preset
 from inertica.identifiability.base import BaseModel, base_model
-from inertica.logs.filters import Butterworth
-from inertica.logs.motion import Motion
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
 from inertica.physical.cone import Program
 from inertica.physical.constraints import RealBody
 from inertica.physical.fit import Fit
 from inertica.physical.priors import Euclidean
 from inertica.physical.regions import CentreInEllipsoid, MassInEllipsoid
 from inertica.physical.scales import Reference
+from inertica.preprocessing.filters import Butterworth
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.formula import constant
 from inertica.robot.friction import Coulomb, Viscous

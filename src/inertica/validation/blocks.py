@@ -22,7 +22,7 @@ from inertica.dynamics.tsqr import JointFactor
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.estimators.observe import System
-from inertica.logs.motion import Motion
+from inertica.preprocessing.motion import Motion
 
 Array = NDArray[np.float64]
 

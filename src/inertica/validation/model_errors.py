@@ -17,7 +17,7 @@ from inertica.dynamics.equations import Equations, on_arrays
 from inertica.dynamics.recursions import inverse_dynamics, poses
 from inertica.estimators.base import Problem
 from inertica.experiment.sensors import played
-from inertica.logs.motion import Motion
+from inertica.preprocessing.motion import Motion
 from inertica.robot.layout import Layout
 from inertica.robot.model import Robot, vector
 from inertica.scalars import Scalar

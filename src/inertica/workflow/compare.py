@@ -16,9 +16,9 @@ from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.identifiability.labels import DETERMINED, trust_labels
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
 from inertica.logs.read import read_log
 from inertica.physical.stated import stated
+from inertica.preprocessing.motion import Motion
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.validation.residuals import Residual

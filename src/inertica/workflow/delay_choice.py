@@ -10,7 +10,7 @@ import numpy as np
 from inertica.estimators.delay_search import search_delays
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.log import Log
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.workflow.choice import Choice, Say
 

@@ -12,11 +12,11 @@ from typing import Literal
 
 from inertica.estimators.base import Problem
 from inertica.identifiability.base import BaseModel, base_model
-from inertica.logs.edge import ABOVE, lowest_edge, widest_band
-from inertica.logs.filters import Butterworth
 from inertica.logs.log import Log
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.edge import ABOVE, lowest_edge, widest_band
+from inertica.preprocessing.filters import Butterworth
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.validation.blocks import Blocks, Score
 from inertica.workflow.choice import Choice, Say

@@ -26,12 +26,12 @@ from inertica.errors import InputError
 from inertica.estimators.covariance import correlation_time
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
-from inertica.logs.filters import Butterworth, Filter, differentiated
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
-from inertica.logs.resample import interpolant
+from inertica.preprocessing.filters import Butterworth, Filter, differentiated
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
+from inertica.preprocessing.resample import interpolant
 from inertica.robot.description import Description
 
 Array = NDArray[np.float64]

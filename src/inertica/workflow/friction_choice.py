@@ -21,8 +21,8 @@ from inertica.estimators.observe import System
 from inertica.estimators.selection import Gain, Selection
 from inertica.estimators.standard import nearest_prior
 from inertica.identifiability.base import base_model
-from inertica.logs.motion import Motion
-from inertica.logs.reversals import near_reversal
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.reversals import near_reversal
 from inertica.robot.description import Description
 from inertica.robot.friction import Coulomb, LoadDependent, Offset, Saturating, SmoothCoulomb, Stribeck, Viscous, stribeck_decay
 from inertica.robot.layout import Parameters

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.logs.motion import LEFT_OUT, Motion
+from inertica.preprocessing.motion import LEFT_OUT, Motion
 
 Mask = NDArray[np.bool_]
 

@@ -22,15 +22,15 @@ from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.identifiability.labels import DETERMINED, WEAK, trust_labels
-from inertica.logs.filters import Unfiltered
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
-from inertica.logs.prepare import prepare
 from inertica.logs.read import read_log
-from inertica.logs.recipe import Recipe
 from inertica.physical.cone import SolveError
 from inertica.physical.geometry_prior import usable_prior
 from inertica.physical.stated import Stated, stated
+from inertica.preprocessing.filters import Unfiltered
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.friction import LoadDependent, Stribeck, check_laws, law
 from inertica.robot.layout import Parameters

@@ -33,11 +33,11 @@ from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import Unconstrained
 from inertica.excitation.trajectory import Trajectory
 from inertica.identifiability.labels import INTERVAL
-from inertica.logs.filters import Butterworth
 from inertica.logs.log import Log
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
 from inertica.physical.cone import SolveError
+from inertica.preprocessing.filters import Butterworth
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.workflow.choice import Choice

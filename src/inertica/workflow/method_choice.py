@@ -12,7 +12,7 @@ from inertica.estimators.consistent import MILD, Consistent
 from inertica.estimators.irls import Irls
 from inertica.estimators.least_squares import Wls, joint_sigmas
 from inertica.estimators.observe import System
-from inertica.logs.motion import Motion
+from inertica.preprocessing.motion import Motion
 from inertica.workflow.choice import WORTH, Choice
 
 Array = NDArray[np.float64]

@@ -20,7 +20,7 @@ from inertica.estimators.mount import LeanTest, MountData, compare_signs, lean_t
 from inertica.estimators.tilt import Tilt, between, sphere, tangents
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.identifiability.labels import INTERVAL
-from inertica.logs.motion import Motion
+from inertica.preprocessing.motion import Motion
 from inertica.robot.description import Description
 from inertica.robot.friction import Offset
 from inertica.robot.model import Vector, vector

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
-from inertica.logs.motion import Motion
 from inertica.logs.noise import position_noise
+from inertica.preprocessing.motion import Motion
 from inertica.robot.layout import Parameters
 from inertica.validation.residuals import Moving, Residual, residual
 

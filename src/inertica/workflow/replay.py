@@ -14,11 +14,11 @@ from inertica.estimators.loop_simulation import replayed
 from inertica.estimators.torque_only import torque_only
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
-from inertica.logs.filters import Butterworth, Unfiltered
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.filters import Butterworth, Unfiltered
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 
 SIMULATED = "no position was recorded; the motion is that of the control loop simulated with the identified parameters"

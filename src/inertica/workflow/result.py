@@ -19,9 +19,9 @@ from inertica.excitation.files import load_trajectory, save_trajectory
 from inertica.excitation.trajectory import Trajectory
 from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
-from inertica.logs.recipe import Recipe
 from inertica.physical.plausible import MassSummary, mass_summary
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.load import CARD

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from inertica.errors import FileError, InputError, ModelWarning
 from inertica.identifiability.base import BaseModel
-from inertica.logs import filters
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing import filters
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.cardwrite import armature_flags, coupling_entries, limits_entry, other_terms, payload_entry, term_entry
 from inertica.robot.description import Description
 from inertica.robot.layout import Layout

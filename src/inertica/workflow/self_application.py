@@ -25,9 +25,9 @@ from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.logs.log import Log, Origin
 from inertica.logs.noise import position_noise
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
 from inertica.physical.cone import SolveError
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.workflow.replay import own_reference

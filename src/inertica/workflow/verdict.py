@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from inertica.logs.findings import joint_list
+from inertica.checks.findings import joint_list
 from inertica.validation.residuals import Moving, Residual
 from inertica.workflow.result import Result
 

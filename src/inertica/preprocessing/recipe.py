@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.logs.filters import Butterworth, Filter
-from inertica.logs.resample import Interpolation
+from inertica.preprocessing.filters import Butterworth, Filter
+from inertica.preprocessing.resample import Interpolation
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,14 @@ from threadpoolctl import threadpool_limits
 
 from inertica.dynamics.engine import Engine
 from inertica.identifiability.base import BaseModel
-from inertica.logs.bandwidth import bandwidth
-from inertica.logs.decimate import EDGE
-from inertica.logs.filters import Butterworth, Unfiltered, default_cutoff
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
-from inertica.logs.observe import decimated_mask, joint_rows
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.bandwidth import bandwidth
+from inertica.preprocessing.decimate import EDGE
+from inertica.preprocessing.filters import Butterworth, Unfiltered, default_cutoff
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.observe import decimated_mask, joint_rows
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.layout import Parameters
 
 Array = NDArray[np.float64]

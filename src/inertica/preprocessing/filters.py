@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.logs.lowpass import butterworth, filtered
+from inertica.preprocessing.lowpass import butterworth, filtered
 
 Array = NDArray[np.float64]
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.checks.findings import Finding, Verdict, joint_list
+from inertica.checks.plainfit import Observed, PlainFit, solve_with
 from inertica.identifiability.base import BaseModel
 from inertica.identifiability.labels import DETERMINED, RELATIVE_WIDTH, WEAK, known_well
-from inertica.logs.findings import Finding, Verdict, joint_list
-from inertica.logs.plainfit import Observed, PlainFit, solve_with
 
 Array = NDArray[np.float64]
 

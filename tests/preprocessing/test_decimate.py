@@ -10,13 +10,13 @@ from scipy import signal
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.identifiability.base import base_model
-from inertica.logs.decimate import Decimator, decimation_ratio
-from inertica.logs.filters import Unfiltered
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
-from inertica.logs.observe import decimated_mask, joint_rows
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.decimate import Decimator, decimation_ratio
+from inertica.preprocessing.filters import Unfiltered
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.observe import decimated_mask, joint_rows
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot.load import load
 from logs.simulated import reference
 

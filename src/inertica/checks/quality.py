@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from inertica.checks import determined, motion_checks, signal_checks
+from inertica.checks.findings import Finding, Quality
+from inertica.checks.plainfit import Observed, observed, plain_fit, suggested_cutoff
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.identifiability.base import BaseModel, base_model
-from inertica.logs import determined, motion_checks, signal_checks
-from inertica.logs.findings import Finding, Quality
 from inertica.logs.log import Log
-from inertica.logs.plainfit import Observed, observed, plain_fit, suggested_cutoff
 from inertica.robot.description import Description
 
 SHORTEST = 200

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.logs.decimate import Decimator, widened
-from inertica.logs.filters import Filter, Fourier, Kinematics, noise_gains
 from inertica.logs.log import Log
-from inertica.logs.motion import BORDER, BRIDGED, STANDSTILL, Motion
 from inertica.logs.noise import position_noise
-from inertica.logs.periods import Folded, Variances, detect_period
-from inertica.logs.recipe import Recipe
-from inertica.logs.resample import UniformClock, on_clock, uniform_clock
+from inertica.preprocessing.decimate import Decimator, widened
+from inertica.preprocessing.filters import Filter, Fourier, Kinematics, noise_gains
+from inertica.preprocessing.motion import BORDER, BRIDGED, STANDSTILL, Motion
+from inertica.preprocessing.periods import Folded, Variances, detect_period
+from inertica.preprocessing.recipe import Recipe
+from inertica.preprocessing.resample import UniformClock, on_clock, uniform_clock
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

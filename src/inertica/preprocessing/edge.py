@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.logs.bandwidth import ENERGY, spectra
-from inertica.logs.filters import Unfiltered
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
 from inertica.logs.noise import position_noise
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
+from inertica.preprocessing.bandwidth import ENERGY, spectra
+from inertica.preprocessing.filters import Unfiltered
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
 
 Array = NDArray[np.float64]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.logs.filters import Butterworth, noise_gains
-from inertica.logs.findings import Finding, Verdict, joint_list
+from inertica.checks.findings import Finding, Verdict, joint_list
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
 from inertica.logs.noise import position_noise
-from inertica.logs.resample import GAP, regular_intervals
+from inertica.preprocessing.filters import Butterworth, noise_gains
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.resample import GAP, regular_intervals
 from inertica.robot.model import Robot
 
 Array = NDArray[np.float64]

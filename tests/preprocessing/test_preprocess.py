@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from inertica.errors import InputError
-from inertica.logs.decimate import widened
-from inertica.logs.filters import (
+from inertica.logs.log import Log
+from inertica.logs.noise import position_noise, quantisation_step
+from inertica.preprocessing.decimate import widened
+from inertica.preprocessing.filters import (
     Butterworth,
     Equiripple,
     Fourier,
@@ -17,12 +19,10 @@ from inertica.logs.filters import (
     differentiated,
     noise_gains,
 )
-from inertica.logs.log import Log
-from inertica.logs.noise import position_noise, quantisation_step
-from inertica.logs.periods import detect_period
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
-from inertica.logs.resample import uniform_clock
+from inertica.preprocessing.periods import detect_period
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
+from inertica.preprocessing.resample import uniform_clock
 
 W = 2 * np.pi * np.array([1.0, 2.5])
 FILTERS = [Unfiltered(), Butterworth(50.0), SavitzkyGolay(0.02, 4), SmoothingSpline(50.0), Equiripple(compensated=True)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.logs.findings import Finding, Verdict, joint_list
-from inertica.logs.lag import scan
-from inertica.logs.motion import STANDSTILL
-from inertica.logs.plainfit import Observed
-from inertica.logs.resample import on_clock, uniform_clock
+from inertica.checks.findings import Finding, Verdict, joint_list
+from inertica.checks.lag import scan
+from inertica.checks.plainfit import Observed
+from inertica.preprocessing.motion import STANDSTILL
+from inertica.preprocessing.resample import on_clock, uniform_clock
 
 Array = NDArray[np.float64]
 

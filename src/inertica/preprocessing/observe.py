@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from inertica.dynamics.engine import Engine
-from inertica.logs.motion import Motion
+from inertica.preprocessing.motion import Motion
 
 Array = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.logs.filters import default_cutoff
+from inertica.preprocessing.filters import default_cutoff
 
 Array = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.logs.decimate import widened
-from inertica.logs.motion import Motion
+from inertica.preprocessing.decimate import widened
+from inertica.preprocessing.motion import Motion
 
 Reversals = Sequence[tuple[int, Mapping[int, float]]]
 

@@ -7,8 +7,8 @@ import pytest
 from scipy import signal
 
 from inertica.errors import InputError
-from inertica.logs.decimate import PIECE, Decimator
-from inertica.logs.lowpass import butterworth, chebyshev, filtered
+from inertica.preprocessing.decimate import PIECE, Decimator
+from inertica.preprocessing.lowpass import butterworth, chebyshev, filtered
 
 
 def response(sos: np.ndarray) -> np.ndarray:

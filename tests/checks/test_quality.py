@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inertica.checks.findings import Finding, Quality
+from inertica.checks.lag import scan
+from inertica.checks.quality import check
 from inertica.errors import InputError
 from inertica.identifiability.base import base_model
-from inertica.logs.findings import Finding, Quality
-from inertica.logs.lag import scan
 from inertica.logs.log import Log
-from inertica.logs.quality import check
 from inertica.logs.read import read_log
 from inertica.robot.description import Description
 from inertica.robot.load import load

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from inertica.logs.log import Log
-from inertica.logs.motion import Motion
-from inertica.logs.prepare import prepare
-from inertica.logs.recipe import Recipe
-from inertica.logs.reversals import near_reversal
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
+from inertica.preprocessing.reversals import near_reversal
 
 RATE, REACH = 1000.0, 0.02
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from inertica.errors import InputError
-from inertica.logs.decimate import Decimator
 from inertica.logs.log import Log
-from inertica.logs.periods import Variances
-from inertica.logs.recipe import Recipe
-from inertica.logs.resample import interpolant
+from inertica.preprocessing.decimate import Decimator
+from inertica.preprocessing.periods import Variances
+from inertica.preprocessing.recipe import Recipe
+from inertica.preprocessing.resample import interpolant
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -39,7 +39,7 @@ class Motion:
         done: the same in words: subject -> sentence.
         masks: reason -> (N,) True for samples that fits should not use.
         resting: (N, n) joints too slow for the sign of their velocity to mean anything.
-        decimator: for torque and regressor columns, see `inertica.logs.observe`.
+        decimator: for torque and regressor columns, see `inertica.preprocessing.observe`.
         log: where it came from.
         variances: noise found by comparing periods, when periods were averaged.
     """
@@ -145,7 +145,7 @@ class Motion:
     def decimated(self) -> Motion:
         """The motion itself low-passed and thinned out, for methods that do not see regressor columns (Kalman filters, say).
 
-        Least squares should decimate columns instead: `inertica.logs.observe.joint_rows`.
+        Least squares should decimate columns instead: `inertica.preprocessing.observe.joint_rows`.
         """
         if self.decimator.ratio == 1:
             return self

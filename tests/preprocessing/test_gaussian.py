@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inertica.logs.gaussian import CompactGaussian
+from inertica.preprocessing.gaussian import CompactGaussian
 
 RATE = 500.0
 T = np.arange(3000) / RATE

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.logs.lowpass import LowPass, chebyshev, filtered, zero_phase
+from inertica.preprocessing.lowpass import LowPass, chebyshev, filtered, zero_phase
 
 Array = NDArray[np.float64]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from inertica.logs.edge import ABOVE, lowest_edge, noise_edge
 from inertica.logs.log import Log
 from inertica.logs.noise import LONG, position_noise, quantisation_step
+from inertica.preprocessing.edge import ABOVE, lowest_edge, noise_edge
 
 RATE, SIGMA = 500.0, 1e-4
 
