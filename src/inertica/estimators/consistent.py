@@ -87,7 +87,7 @@ class Consistent(LinearSolve):
             quadratic priors), or auto: the first that fits.
         accuracy: of the cone solver.
         strength: that given with the prior; the one that predicts parts of the data best when each is left out in turn; or mild (see
-            `mild`), for priors on the cone.  A chosen one is chosen once for a problem, with the weights of plain WLS, and kept
+            `mild`; mildest without a search), for priors on the cone.  A chosen one is chosen once for a problem, with the weights of plain WLS, and kept
             while a method iterates (`Settled`).  Intervals still rely on no more than what was given, and on no mild prior at all.
     """
 
@@ -95,7 +95,12 @@ class Consistent(LinearSolve):
     prior: Prior = field(default_factory=Euclidean)
     solver: Solver = "auto"
     accuracy: Accuracy = field(default_factory=Accuracy)
-    strength: Literal["given", "cross-validated", "mild"] = "given"
+    strength: Literal["given", "cross-validated", "mild", "mildest"] = "given"
+
+    @property
+    def mild(self) -> bool:
+        """Whether the prior's strength is one that data hardly notice."""
+        return self.strength in ("mild", "mildest")
 
     @classmethod
     def towards(cls, prior: str) -> Consistent:
@@ -129,8 +134,8 @@ class Consistent(LinearSolve):
         if self.strength == "given":
             return Settled(self, self, program)
         alone = replace(self, strength="given")
-        if self.strength == "mild":
-            mild = mild_strength(alone, problem)
+        if self.mild:
+            mild = mild_strength(alone, problem, searched=self.strength == "mild")
             used = replace(alone, prior=Euclidean()) if mild.strength is None else self.with_strength(mild.strength)
             return Settled(self, used, program, mild.left_out, mild)
         system = System(problem)
@@ -250,7 +255,7 @@ class Settled:
         What it chose counts here only when it is weaker.  A mild prior decides between values that data do not tell apart, and is
         no knowledge: intervals do not rely on it at all.
         """
-        if self.given.strength == "mild":
+        if self.given.mild:
             return Euclidean()
         return min(self.used.prior, self.given.prior, key=lambda prior: prior.strength)
 

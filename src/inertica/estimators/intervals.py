@@ -47,7 +47,7 @@ def consistent_intervals(evidence: Evidence, problem: Problem, chi: Array, level
     R, z = evidence.whitened()
     program, fit = solve.program, Fit(R, z, problem.base.T, 1.0)
     penalty = solve.believed.penalty(program.reference, fit)
-    if solve.given.strength != "mild" or not isinstance(penalty, Quadratic):
+    if not solve.given.mild or not isinstance(penalty, Quadratic):
         return profile_intervals(program, fit, penalty, chi, level=level)
     # a mild prior has moved the estimate, but is not believed: the intervals are those of the fit without it, and hold the estimate
     found = profile_intervals(program, fit, penalty, program.solve(fit, penalty).chi, level=level)

@@ -82,12 +82,13 @@ class Mild:
         return f"mild pull towards the prior, strength {self.strength:.3g} at a correlation of {self.kappa:.3g} rows: {cost}"
 
 
-def mild_strength(solve: Consistent, problem: Problem) -> Mild:
+def mild_strength(solve: Consistent, problem: Problem, searched: bool = True) -> Mild:
     """The strength for the data of a problem, with the weights of plain WLS.
 
     Args:
         solve: constraints and kind of prior, strength given.
         problem: its data.
+        searched: by cross-validation; kappa when not, which is quicker.
     """
     system = System(problem)
     weights = 1.0 / joint_sigmas(system)
@@ -95,7 +96,9 @@ def mild_strength(solve: Consistent, problem: Problem) -> Mild:
     kappa = correlation(system, stacked)
     scores: dict[float, float] = {}
     first = 1.0
-    if problem.prior is None or problem.prior.origin != GEOMETRY_ORIGIN:
+    if not searched:
+        first = kappa
+    elif problem.prior is None or problem.prior.origin != GEOMETRY_ORIGIN:
         first, scores = _one_standard_error(solve, block_factors(system, BLOCKS, weights), problem, kappa)
     ready, fit = solve.prepared(problem), solve.fit(stacked, problem)
     program = ready.program

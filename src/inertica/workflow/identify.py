@@ -374,7 +374,7 @@ class _Identification:
             self._fixed("method", f"{method(self.settings.method).name}{listed}")
             return prepared_method(self.settings.method, self.description, options)
         self.say("method: comparing on data left out")
-        estimator, choice = MethodSearch(problem).run()
+        estimator, choice = MethodSearch(problem, self.settings.quick).run()
         self.choices.append(choice)
         return estimator
 

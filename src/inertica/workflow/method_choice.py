@@ -38,16 +38,19 @@ class MethodSearch:
     """Compares methods by the raw torque they predict on blocks left out, when the residuals of a plain fit have outliers."""
 
     problem: Problem
+    quick: bool = False
 
     def run(self) -> tuple[Estimator, Choice]:
-        share = self.outliers()
+        share, solve = self.outliers(), Consistent.towards(MILD)
+        if self.quick:
+            solve = replace(solve, strength="mildest")
         count = f"{100 * share:.2g} % of the residuals lie beyond {OUTLIER:g} robust standard deviations"
         if share <= MANY:
-            plain = Wls(solve=Consistent.towards(MILD))
+            plain = Wls(solve=solve)
             return plain, Choice("method", plain.name, f"{plain.name}: {count}, too few to ask for a robust method; {WHY}")
         scores = {kind.kind: self.score(kind()) for kind in (Wls, Irls)}
         better = Irls if scores[ROBUST] < scores[PLAIN] * (1.0 - WORTH / 2) else Wls
-        chosen = better(solve=Consistent.towards(MILD))
+        chosen = better(solve=solve)
         sentence = (
             f"{chosen.name}: {count}; on data left out {PLAIN} predicts raw torque with {100 * scores[PLAIN]:.2f} % residual, "
             f"{ROBUST} with {100 * scores[ROBUST]:.2f} %; {WHY}"
