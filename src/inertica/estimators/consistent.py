@@ -87,8 +87,9 @@ class Consistent(LinearSolve):
             quadratic priors), or auto: the first that fits.
         accuracy: of the cone solver.
         strength: that given with the prior; the one that predicts parts of the data best when each is left out in turn; or mild (see
-            `mild`; mildest without a search), for priors on the cone.  A chosen one is chosen once for a problem, with the weights of plain WLS, and kept
-            while a method iterates (`Settled`).  Intervals still rely on no more than what was given, and on no mild prior at all.
+            `mild`; mildest without a search), for priors on the cone.  A chosen one is chosen once for a problem, with the weights
+            of plain WLS, and kept while a method iterates (`Settled`).  Intervals still rely on no more than what was given, and on
+            no mild prior at all.
     """
 
     constraints: tuple[Constraint, ...] = PHYSICAL
