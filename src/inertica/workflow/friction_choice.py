@@ -50,6 +50,9 @@ CONFIRMED = 2.0
 AWAY = 4.0
 """Times what is left out at a reversal that counts as well away from it: beyond that the filter has forgotten it."""
 
+RELOADS = 3
+"""Fits from which the load is taken anew when friction depends on it."""
+
 MOST = 3
 """Pieces that one joint may get besides viscous and Coulomb friction."""
 
@@ -141,7 +144,7 @@ class FrictionSearch:
         self.selection.settle_colour([k for k, p in enumerate(self.pieces) if p.kind not in SHAPED])
 
     def run(self) -> tuple[Description, Choice]:
-        self.chosen = chosen = self._settled(self._grown())
+        self.chosen = chosen = self._reloaded(self._settled(self._grown()))
         terms = (*self.others, *(t for j in range(self.n) for t in self._terms(j, [self.pieces[k] for k in chosen])))
         final = self.description.with_terms(terms)
         groups: dict[str, list[str]] = {}
@@ -299,7 +302,14 @@ class FrictionSearch:
 
     def _offer_load(self, plain: Sequence[int]) -> None:
         """Gravity of a first fit with viscous, Coulomb friction and offsets as the load of every joint."""
-        chi = nearest_prior(self.base, self.selection.rigid(plain), self.prior)
+        self._carry(plain)
+        size = np.sqrt(np.mean(np.concatenate(self.loads) ** 2, axis=0))
+        for j in np.flatnonzero(size > 1e-6 * max(float(size.max()), 1e-12)):
+            self._offer(Piece(int(j), LOAD))
+
+    def _carry(self, chosen: Sequence[int]) -> None:
+        """The links of a fit, and the torque of gravity on them."""
+        chi = nearest_prior(self.base, self.selection.rigid(chosen), self.prior)
         links = np.zeros(len(chi))
         for _, where in self.base.layout.bodies:
             links[where] = chi[where]
@@ -309,9 +319,20 @@ class FrictionSearch:
             np.asarray(self.base.engine.inverse_dynamics(m.q, z, z, self.carried))
             for m, z in zip(self.motions, still, strict=True)
         ]
-        size = np.sqrt(np.mean(np.concatenate(self.loads) ** 2, axis=0))
-        for j in np.flatnonzero(size > 1e-6 * max(float(size.max()), 1e-12)):
-            self._offer(Piece(int(j), LOAD))
+
+    def _reloaded(self, chosen: list[int]) -> list[int]:
+        """The same pieces with the load of a fit that has them: without them, load-dependent friction counts as weight."""
+        for _ in range(RELOADS if any(self.pieces[k].kind == LOAD for k in chosen) else 0):
+            self._carry(chosen)
+            chosen = [self._offer(self.pieces[k]) if self.pieces[k].kind == LOAD else k for k in chosen]
+        return chosen
+
+    def carried_by(self, joints: Sequence[int]) -> Parameters:
+        """Links that load the joints whose friction is stated to depend on it, found together with that friction."""
+        loaded = [k for k, p in enumerate(self.pieces) if p.kind == LOAD and p.joint in joints]
+        offsets = [k for k, p in enumerate(self.pieces) if p.kind == OFFSET]
+        self._reloaded([*self.plain, *offsets, *loaded])
+        return self.carried
 
     def _offer_shapes(self) -> None:
         for j in range(self.n):

@@ -358,8 +358,9 @@ class _Identification:
             return description
         if description.friction_stated:
             self._fixed("friction", "as the card or the command states")
-            if any(isinstance(t, LoadDependent) for t in description.layout.terms) and not self.torque_only:
-                return description.with_loads(FrictionSearch(description, motions, self.say).carried)
+            loaded = [t.at for t in description.layout.terms if isinstance(t, LoadDependent)]
+            if loaded and not self.torque_only:
+                return description.with_loads(FrictionSearch(description, motions, self.say).carried_by(loaded))
             return description
         search = FrictionSearch(description, motions, self.say)
         found, choice = search.run()
