@@ -28,12 +28,12 @@ from simulation import PEER_STEPS, mujoco_body, pinocchio_rk4
 import inertica as ia
 from dynamics import ROBOT, STEPS, pinocchio_model
 from inertica.estimators.base import Problem
-from inertica.estimators.didim import Didim
-from inertica.estimators.iv import Iv
-from inertica.estimators.loop_simulation import LoopSimulator
-from inertica.estimators.output_error import Clie, Cloe
-from inertica.estimators.start import FromPrior, Random
-from inertica.estimators.torque_only import torque_only
+from inertica.estimators.closed_loop.didim import Didim
+from inertica.estimators.closed_loop.iv import Iv
+from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
+from inertica.estimators.closed_loop.output_error import Clie, Cloe
+from inertica.estimators.closed_loop.start import FromPrior, Random
+from inertica.estimators.closed_loop.torque_only import torque_only
 from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import ControlLoop, Experiment
 from inertica.identifiability.labels import trust_labels

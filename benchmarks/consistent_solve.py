@@ -27,7 +27,7 @@ from bench import Row, arguments, say, show
 
 import inertica as ia
 from inertica.dynamics.equations import plain_regressor
-from inertica.estimators.consistent import Consistent
+from inertica.estimators.consistent.strategy import Consistent
 from inertica.physical.cone import InfeasibleError, Program
 from inertica.physical.conflict import HELD
 from inertica.physical.constraints import PHYSICAL, Constraint, Equal, MassBounds, TotalMass, slack, symmetric

@@ -46,7 +46,7 @@ from scipy.stats import binom
 
 import inertica as ia
 from inertica.dynamics.tsqr import JointFactor
-from inertica.estimators.consistent import Consistent
+from inertica.estimators.consistent.strategy import Consistent
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.identifiability.states import random_states
 from inertica.physical.cone import Program

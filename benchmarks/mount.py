@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import inertica as ia
-from inertica.estimators.tilt import between
+from inertica.estimators.structure.tilt import between
 from inertica.excitation import Fourier, Trajectory, catalog_trajectory
 from inertica.experiment import Experiment
 from inertica.identifiability.base import BaseModel, base_model

@@ -33,18 +33,18 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
         Estimator as Estimator,
         Problem as Problem,
     )
-    from inertica.estimators.bayes import Bayes as Bayes, Ridge as Ridge
+    from inertica.estimators.linear.bayes import Bayes as Bayes, Ridge as Ridge
     from inertica.estimators.checks import estimator_checks as estimator_checks
-    from inertica.estimators.consistent import Consistent as Consistent
-    from inertica.estimators.didim import Didim as Didim
-    from inertica.estimators.irls import Irls as Irls
+    from inertica.estimators.consistent.strategy import Consistent as Consistent
+    from inertica.estimators.closed_loop.didim import Didim as Didim
+    from inertica.estimators.linear.irls import Irls as Irls
     from inertica.estimators.iteration import Still as Still, Stop as Stop
-    from inertica.estimators.iv import Iv as Iv
-    from inertica.estimators.least_squares import Ols as Ols, Wls as Wls
-    from inertica.estimators.ml import Ml as Ml
-    from inertica.estimators.output_error import Clie as Clie, Cloe as Cloe, Oloe as Oloe
+    from inertica.estimators.closed_loop.iv import Iv as Iv
+    from inertica.estimators.linear.least_squares import Ols as Ols, Wls as Wls
+    from inertica.estimators.linear.ml import Ml as Ml
+    from inertica.estimators.closed_loop.output_error import Clie as Clie, Cloe as Cloe, Oloe as Oloe
     from inertica.estimators.registry import METHODS as METHODS, method as method
-    from inertica.estimators.tls import Gtls as Gtls, Tls as Tls
+    from inertica.estimators.linear.tls import Gtls as Gtls, Tls as Tls
     from inertica.excitation import catalog_trajectory as catalog_trajectory, load_trajectory as load_trajectory
     from inertica.experiment import ControlLoop as ControlLoop, Experiment as Experiment, Sensors as Sensors
     from inertica.identifiability.base import (
@@ -85,18 +85,18 @@ _HOME = {
     "inertica.dynamics.simulate": ("Noise", "Simulation"),
     "inertica.errors": ("FileError", "InerticaError", "InputError", "ModelWarning"),
     "inertica.estimators.base": ("Capability", "Estimate", "Estimator", "Problem"),
-    "inertica.estimators.bayes": ("Bayes", "Ridge"),
+    "inertica.estimators.linear.bayes": ("Bayes", "Ridge"),
     "inertica.estimators.checks": ("estimator_checks",),
-    "inertica.estimators.consistent": ("Consistent",),
-    "inertica.estimators.didim": ("Didim",),
-    "inertica.estimators.irls": ("Irls",),
+    "inertica.estimators.consistent.strategy": ("Consistent",),
+    "inertica.estimators.closed_loop.didim": ("Didim",),
+    "inertica.estimators.linear.irls": ("Irls",),
     "inertica.estimators.iteration": ("Still", "Stop"),
-    "inertica.estimators.iv": ("Iv",),
-    "inertica.estimators.least_squares": ("Ols", "Wls"),
-    "inertica.estimators.ml": ("Ml",),
-    "inertica.estimators.output_error": ("Clie", "Cloe", "Oloe"),
+    "inertica.estimators.closed_loop.iv": ("Iv",),
+    "inertica.estimators.linear.least_squares": ("Ols", "Wls"),
+    "inertica.estimators.linear.ml": ("Ml",),
+    "inertica.estimators.closed_loop.output_error": ("Clie", "Cloe", "Oloe"),
     "inertica.estimators.registry": ("METHODS", "method"),
-    "inertica.estimators.tls": ("Gtls", "Tls"),
+    "inertica.estimators.linear.tls": ("Gtls", "Tls"),
     "inertica.excitation": ("catalog_trajectory", "load_trajectory"),
     "inertica.experiment": ("ControlLoop", "Experiment", "Sensors"),
     "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along"),

@@ -14,7 +14,7 @@ import pair
 from inertica.cli.main import main
 from inertica.errors import InputError
 from inertica.estimators import registry
-from inertica.estimators.least_squares import Ols
+from inertica.estimators.linear.least_squares import Ols
 from inertica.robot.load import load
 from inertica.workflow.result import Result
 from pair import files, refused

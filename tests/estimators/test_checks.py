@@ -14,13 +14,13 @@ from estimators import closed
 from estimators.toy import ByTorque
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Estimator, Need, Problem
-from inertica.estimators.bayes import Ridge
-from inertica.estimators.bounded import Cad
 from inertica.estimators.checks import CHECKS, ContractError, estimator_checks, example_problem
-from inertica.estimators.consistent import Consistent
-from inertica.estimators.irls import Irls
-from inertica.estimators.least_squares import Ols, Wls
-from inertica.estimators.output_error import Clie
+from inertica.estimators.closed_loop.output_error import Clie
+from inertica.estimators.consistent.bounded import Cad
+from inertica.estimators.consistent.strategy import Consistent
+from inertica.estimators.linear.bayes import Ridge
+from inertica.estimators.linear.irls import Irls
+from inertica.estimators.linear.least_squares import Ols, Wls
 from inertica.estimators.registry import METHODS, able, method
 from inertica.estimators.solve import Ridge as RidgeSolve
 from inertica.physical.priors import BaseRidge, Entropic, Observability

@@ -12,7 +12,7 @@ from scipy.linalg import toeplitz
 from estimators.simulated import SIGMA, exact_motion, repeated, robot
 from inertica.estimators.base import Problem
 from inertica.estimators.covariance import Colour, autocovariance, combination_covariance, correlated_lags, correlation_time
-from inertica.estimators.least_squares import Ols, Wls
+from inertica.estimators.linear.least_squares import Ols, Wls
 from inertica.preprocessing.filters import Butterworth
 
 RUNS = 400

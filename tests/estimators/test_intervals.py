@@ -13,7 +13,7 @@ from inertica.estimators.base import Problem
 from inertica.estimators.covariance import hac
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.intervals import consistent_intervals, noise_intervals, standard_intervals
-from inertica.estimators.least_squares import Wls, joint_sigmas
+from inertica.estimators.linear.least_squares import Wls, joint_sigmas
 from inertica.estimators.observe import System
 from inertica.estimators.registry import method
 from inertica.identifiability.labels import DETERMINED, WEAK, trust_labels

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from inertica.estimators.closed_loop import held_back
+from inertica.estimators.closed_loop.iterated import held_back
 from inertica.estimators.iteration import Stop
 
 SURE = np.array([1e-6, 1e-6])

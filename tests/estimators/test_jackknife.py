@@ -6,7 +6,7 @@ import pytest
 from estimators.simulated import exact_motion, noisy, robot
 from inertica.estimators.base import Problem
 from inertica.estimators.jackknife import block_deviations
-from inertica.estimators.least_squares import joint_sigmas
+from inertica.estimators.linear.least_squares import joint_sigmas
 from inertica.estimators.observe import System
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from inertica.errors import InputError
-from inertica.estimators.didim import Didim
+from inertica.estimators.closed_loop.didim import Didim
+from inertica.estimators.closed_loop.output_error import Clie, Cloe, Oloe
+from inertica.estimators.closed_loop.start import Regular
 from inertica.estimators.options import READERS, option_names, with_options
-from inertica.estimators.output_error import Clie, Cloe, Oloe
 from inertica.estimators.registry import METHODS, method
-from inertica.estimators.start import Regular
 
 
 def test_words_become_values_of_fields() -> None:

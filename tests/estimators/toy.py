@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from inertica.estimators.base import Capability, Estimate, Need, Problem
-from inertica.estimators.least_squares import MEASURED, observed, weighted_fit
+from inertica.estimators.linear.least_squares import MEASURED, observed, weighted_fit
 from inertica.estimators.solve import Unconstrained
 
 

@@ -41,6 +41,6 @@ def test_intervals_of_poor_problems_hold_their_estimates(tmp_path: Path) -> None
 
 
 def answered_chi(program: Program, problem, penalty) -> np.ndarray:
-    from inertica.estimators.consistent import Consistent
+    from inertica.estimators.consistent.strategy import Consistent
 
     return Consistent(prior=problem.prior).solve(program, problem.fit, penalty).chi

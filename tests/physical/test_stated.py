@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
+from estimators.consistent.test_strategy import one_sine_for_all_joints
 from estimators.simulated import noisy, robot
-from estimators.test_consistent import one_sine_for_all_joints
 from inertica.errors import FileError, InputError, MissingDependencyError
 from inertica.estimators.base import Problem
-from inertica.estimators.bounded import ConsistentInside
-from inertica.estimators.charts import ConsistentChart as InCoordinates
-from inertica.estimators.consistent import Consistent
-from inertica.estimators.irls import Irls
-from inertica.estimators.least_squares import Ols, Wls
+from inertica.estimators.consistent.bounded import ConsistentInside
+from inertica.estimators.consistent.charts import ConsistentChart as InCoordinates
+from inertica.estimators.consistent.strategy import Consistent
+from inertica.estimators.linear.irls import Irls
+from inertica.estimators.linear.least_squares import Ols, Wls
 from inertica.estimators.registry import method
 from inertica.physical.check import check_model
 from inertica.physical.cone import InfeasibleError, Program

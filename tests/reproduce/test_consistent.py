@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from inertica.errors import InputError
-from inertica.estimators.least_squares import Wls
+from inertica.estimators.linear.least_squares import Wls
 from inertica.logs.log import Log
 from inertica.reproduce.consistent import reproduce
 from inertica.reproduce.consistent_setup import KEPT, LINKS, LISTED, PC, B, E, Setup, Solved, in_state, relative, state, tolerance

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inertica.estimators.didim import Didim
-from inertica.estimators.least_squares import Wls
-from inertica.estimators.start import Regular
+from inertica.estimators.closed_loop.didim import Didim
+from inertica.estimators.closed_loop.start import Regular
+from inertica.estimators.linear.least_squares import Wls
 from inertica.reproduce.didim import Study
 from inertica.reproduce.didim_figures import write_figures
 from inertica.reproduce.didim_setup import Setup

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from inertica.estimators.delay import DelayEstimate, DelayFit
-from inertica.estimators.delay_search import busiest
+from inertica.estimators.structure.delay import DelayEstimate, DelayFit
+from inertica.estimators.structure.delay_search import busiest
 from inertica.excitation import catalog_trajectory
 from inertica.experiment import Experiment, Sensors
 from inertica.identifiability.base import BaseModel, base_model

@@ -11,7 +11,7 @@ import pytest
 import pair
 from estimators.simulated import exact_motion
 from inertica.errors import InputError
-from inertica.estimators.tilt import between
+from inertica.estimators.structure.tilt import between
 from inertica.logs.read import read_log
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe

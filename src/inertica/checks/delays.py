@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from inertica.checks.findings import Finding
-from inertica.estimators.delay_search import search_delays
+from inertica.estimators.structure.delay_search import search_delays
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.log import Log
 from inertica.robot.description import Description

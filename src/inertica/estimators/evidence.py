@@ -14,7 +14,7 @@ from inertica.estimators.solve import ScaledSvd
 from inertica.threads import one_thread
 
 if TYPE_CHECKING:
-    from inertica.estimators.consistent import Settled
+    from inertica.estimators.consistent.strategy import Settled
 
 Array = NDArray[np.float64]
 

@@ -15,11 +15,11 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from inertica.errors import InputError, nearest
 from inertica.estimators.base import Estimator
-from inertica.estimators.consistent import Consistent, Solver
+from inertica.estimators.closed_loop.optimisers import OPTIMISERS
+from inertica.estimators.closed_loop.start import STARTS
+from inertica.estimators.consistent.strategy import Consistent, Solver
 from inertica.estimators.iteration import Still, Stop
-from inertica.estimators.optimisers import OPTIMISERS
 from inertica.estimators.registry import METHODS
-from inertica.estimators.start import STARTS
 from inertica.physical.priors import Entropic, Riemannian
 
 SWITCH = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}

@@ -8,18 +8,18 @@ from functools import partial
 
 from inertica.errors import InputError, nearest
 from inertica.estimators.base import Capability, Estimator
-from inertica.estimators.bayes import Bayes, Ridge
-from inertica.estimators.bounded import BoundedNearest, Cad, ConsistentInside, FeasibleBounded, Uls
-from inertica.estimators.consistent import PRIORS, Consistent
-from inertica.estimators.didim import Didim
-from inertica.estimators.essential import Essential
-from inertica.estimators.irls import Irls
-from inertica.estimators.iv import Iv
-from inertica.estimators.least_squares import Ols, Wls
-from inertica.estimators.ml import Ml
-from inertica.estimators.output_error import Clie, Cloe, Oloe
-from inertica.estimators.svd import Svd, SvdEssential
-from inertica.estimators.tls import Gtls, Tls
+from inertica.estimators.closed_loop.didim import Didim
+from inertica.estimators.closed_loop.iv import Iv
+from inertica.estimators.closed_loop.output_error import Clie, Cloe, Oloe
+from inertica.estimators.consistent.bounded import BoundedNearest, Cad, ConsistentInside, FeasibleBounded, Uls
+from inertica.estimators.consistent.strategy import PRIORS, Consistent
+from inertica.estimators.linear.bayes import Bayes, Ridge
+from inertica.estimators.linear.essential import Essential
+from inertica.estimators.linear.irls import Irls
+from inertica.estimators.linear.least_squares import Ols, Wls
+from inertica.estimators.linear.ml import Ml
+from inertica.estimators.linear.svd import Svd, SvdEssential
+from inertica.estimators.linear.tls import Gtls, Tls
 from inertica.physical.priors import BaseRidge
 
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from inertica.dynamics.simulate import Noise
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
-from inertica.estimators.essential import Essential
-from inertica.estimators.least_squares import Wls, joint_sigmas
+from inertica.estimators.linear.essential import Essential
+from inertica.estimators.linear.least_squares import Wls, joint_sigmas
+from inertica.estimators.linear.svd import Svd, SvdEssential
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.registry import method
-from inertica.estimators.svd import Svd, SvdEssential
 from inertica.excitation.trapezoid import Trapezoid
 from inertica.experiment import ControlLoop, Experiment, Sensors
 from inertica.experiment.experiment import noise_preset

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from inertica.estimators.base import Estimate, Problem
-from inertica.estimators.didim import Didim
-from inertica.estimators.least_squares import Wls
-from inertica.estimators.start import FilteredOls, Regular
+from inertica.estimators.closed_loop.didim import Didim
+from inertica.estimators.closed_loop.start import FilteredOls, Regular
+from inertica.estimators.linear.least_squares import Wls
 from inertica.logs.log import Log
 from inertica.reproduce.didim_setup import Setup
 from inertica.reproduce.rows import REPORTED, Options, Reproduction, Row, judged

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.simulate import Noise
 from inertica.estimators.base import Estimate, Problem
-from inertica.estimators.loop_simulation import LoopSimulator
+from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
 from inertica.estimators.observe import System
 from inertica.excitation.multisine import Multisine
 from inertica.experiment import ControlLoop, Experiment, Sensors

@@ -15,8 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimate, Estimator, Problem
-from inertica.estimators.bounded import BoundedNearest, Cad, ConsistentInside, FeasibleBounded, link_ellipsoids, prior_bounds
-from inertica.estimators.least_squares import Ols
+from inertica.estimators.consistent.bounded import (
+    BoundedNearest,
+    Cad,
+    ConsistentInside,
+    FeasibleBounded,
+    link_ellipsoids,
+    prior_bounds,
+)
+from inertica.estimators.linear.least_squares import Ols
 from inertica.estimators.standard import nearest_prior
 from inertica.identifiability.base import BaseModel
 from inertica.physical.check import check_link, check_model

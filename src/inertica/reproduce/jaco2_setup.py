@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.simulate import Noise
-from inertica.estimators.bounded import link_ellipsoids
+from inertica.estimators.consistent.bounded import link_ellipsoids
 from inertica.excitation.constraints import robot_constraints
 from inertica.excitation.design import Design, design
 from inertica.excitation.files import catalog_trajectory

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.covariance import Colour, colours
 from inertica.estimators.intervals import standard_parameters
-from inertica.estimators.irls import bisquare_weights, robust_scales
+from inertica.estimators.linear.irls import bisquare_weights, robust_scales
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.covariance import colours
 from inertica.estimators.intervals import standard_parameters
-from inertica.estimators.irls import bisquare_weights, robust_scales
+from inertica.estimators.linear.irls import bisquare_weights, robust_scales
 from inertica.estimators.observe import System
 from inertica.threads import one_thread
 from inertica.validation.model_errors import Direction, model_errors

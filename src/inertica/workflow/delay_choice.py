@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from inertica.estimators.delay_search import search_delays
+from inertica.estimators.structure.delay_search import search_delays
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.log import Log
 from inertica.preprocessing.recipe import Recipe
@@ -16,7 +16,7 @@ from inertica.workflow.choice import Choice, Say
 
 
 class DelaySearch:
-    """The delays to take out, and why (`inertica.estimators.delay_search`).
+    """The delays to take out, and why (`inertica.estimators.structure.delay_search`).
 
     Args:
         description: robot with friction as assumed for now.

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Problem
-from inertica.estimators.least_squares import joint_sigmas
+from inertica.estimators.linear.least_squares import joint_sigmas
 from inertica.estimators.observe import System
-from inertica.estimators.selection import Gain, Selection
 from inertica.estimators.standard import nearest_prior
+from inertica.estimators.structure.selection import Gain, Selection
 from inertica.identifiability.base import base_model
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.reversals import near_reversal

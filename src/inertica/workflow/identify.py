@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from inertica.checks.gate import Report, admitted
 from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import Capability, Estimate, Estimator, Need, Problem
+from inertica.estimators.closed_loop.torque_only import torque_only
 from inertica.estimators.intervals import noise_intervals, standard_intervals, standard_parameters
 from inertica.estimators.observe import shared_rows
 from inertica.estimators.registry import able, method
-from inertica.estimators.torque_only import torque_only
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.identifiability.base import BaseModel, base_model

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimate, Estimator, Problem
-from inertica.estimators.consistent import settled
+from inertica.estimators.consistent.strategy import settled
 from inertica.estimators.jackknife import block_deviations
-from inertica.estimators.least_squares import linear
+from inertica.estimators.linear.least_squares import linear
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import Unconstrained
 from inertica.excitation.trajectory import Trajectory

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimator, Problem
-from inertica.estimators.consistent import MILD, Consistent
-from inertica.estimators.irls import Irls
-from inertica.estimators.least_squares import Wls, joint_sigmas
+from inertica.estimators.consistent.strategy import MILD, Consistent
+from inertica.estimators.linear.irls import Irls
+from inertica.estimators.linear.least_squares import Wls, joint_sigmas
 from inertica.estimators.observe import System
 from inertica.preprocessing.motion import Motion
 from inertica.workflow.choice import WORTH, Choice

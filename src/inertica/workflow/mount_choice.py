@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
-from inertica.estimators.mount import LeanTest, MountData, compare_signs, lean_test
-from inertica.estimators.tilt import Tilt, between, sphere, tangents
+from inertica.estimators.structure.mount import LeanTest, MountData, compare_signs, lean_test
+from inertica.estimators.structure.tilt import Tilt, between, sphere, tangents
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.identifiability.labels import INTERVAL
 from inertica.preprocessing.motion import Motion

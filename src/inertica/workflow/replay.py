@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from inertica.errors import InerticaError
 from inertica.estimators.base import Estimate, Problem
-from inertica.estimators.loop_simulation import replayed
-from inertica.estimators.torque_only import torque_only
+from inertica.estimators.closed_loop.loop_simulation import replayed
+from inertica.estimators.closed_loop.torque_only import torque_only
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.logs.log import Log

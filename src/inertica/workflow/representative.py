@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.delay_search import busiest
+from inertica.estimators.structure.delay_search import busiest
 from inertica.logs.log import Log
 
 Array = NDArray[np.float64]

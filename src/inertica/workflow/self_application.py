@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.simulate import Noise, Simulation
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
-from inertica.estimators.consistent import settled
-from inertica.estimators.loop_simulation import Track, follows
+from inertica.estimators.closed_loop.loop_simulation import Track, follows
+from inertica.estimators.consistent.strategy import settled
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.logs.log import Log, Origin

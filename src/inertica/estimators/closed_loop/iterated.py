@@ -1,0 +1,403 @@
+"""What the iterative closed-loop methods share: simulate, survive instability, re-tune, compare the loop, assemble the estimate."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.dynamics.tsqr import JointFactor
+from inertica.estimators.base import Capability, Estimate, Need, Problem
+from inertica.estimators.closed_loop.gain_fit import GainSearch, GainStep, recorded_signals
+from inertica.estimators.closed_loop.loop_check import GainFit, fit_gains
+from inertica.estimators.closed_loop.loop_gains import DRIVE, LoopGains, driven
+from inertica.estimators.closed_loop.loop_simulation import LoopSimulator, Replay
+from inertica.estimators.closed_loop.start import FromPrior, LeastSquaresOrPrior, Start
+from inertica.estimators.evidence import Evidence
+from inertica.estimators.iteration import Stop, Watch
+from inertica.estimators.observe import Stacked, System
+from inertica.estimators.solve import Composed, LinearSolve, Solution, Unconstrained
+
+Array = NDArray[np.float64]
+
+HALVINGS = 7
+"""How often a step that makes the simulated loop unstable is halved, all in one batch."""
+
+DAMPINGS = (1e-5, 1e-4, 1e-3, 1e-2, 3e-2, 0.1)
+"""Of directions of unit columns, by which a simulation is held back where the data say little."""
+
+RUNAWAY = 3.0
+"""Two residuals in a row above the best one by this factor: the iteration diverges."""
+
+SIMULATED: frozenset[Need] = frozenset({Need.TORQUE, Need.LOOP, Need.REFERENCE})
+SIMULATES: frozenset[Capability] = frozenset({Capability.SIMULATES, Capability.COVARIANCE})
+
+
+class Options(Protocol):
+    """Fields that closed-loop methods have in common."""
+
+    @property
+    def start(self) -> Start: ...
+    @property
+    def stop(self) -> Stop: ...
+    @property
+    def integrator(self) -> str: ...
+    @property
+    def retune(self) -> bool: ...
+    @property
+    def tuned_for(self) -> tuple[float, ...] | None: ...
+    @property
+    def estimate_gains(self) -> bool: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One accepted linear solve: its solution, the rows it was fitted to, and the joint weights."""
+
+    solution: Solution
+    system: System
+    sigma: Array
+
+
+@dataclass(frozen=True)
+class Iterated(Composed, ABC):
+    """A method that solves a linear problem after each simulation of the loop.
+
+    Args:
+        solve: how each linear problem is solved; a consistent strategy makes the method physically consistent.
+        start: first estimate; `Regular()` is the DIDIM paper's identity inertia matrix.
+        stop: relative change of residual norm and of parameters below 2.5 %, at most 10 iterations.
+        retune: keep bandwidth and damping of the simulated loop by updating its gains each iteration (DIDIM paper, eq. 59).
+        tuned_for: inertia per joint that the stated gains were tuned for; that of the prior when not given.
+        estimate_gains: estimate the gains of the loop, too.
+        integrator: euler, rk2 or rk4, one step per control period.
+        hac: covariance that accounts for serial correlation of the residuals.
+    """
+
+    solve: LinearSolve = field(default_factory=Unconstrained)
+    start: Start = field(default_factory=FromPrior)
+    stop: Stop = field(default_factory=Stop)
+    retune: bool = False
+    tuned_for: tuple[float, ...] | None = None
+    estimate_gains: bool = False
+    integrator: Literal["euler", "rk2", "rk4"] = "rk4"
+    hac: bool = True
+
+    needs: ClassVar[frozenset[Need]] = SIMULATED
+    own: ClassVar[frozenset[Capability]] = SIMULATES
+
+    def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
+        problem.require(self)
+        run = ClosedLoop(self, problem, rng)
+        begun = run.simulate(run.start)
+        if begun is None and isinstance(self.start, LeastSquaresOrPrior) and problem.prior is not None:
+            run.start = problem.prior_beta
+            begun = run.simulate(run.start)
+        if begun is None:
+            return run.failed_start(self.name)
+        found = self._iterate(run, begun[0])
+        again = run.simulate(run.start) if run.hold_gains() else None
+        return found if again is None else self._iterate(run, again[0])
+
+    @abstractmethod
+    def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:
+        """From the replays at the start to the estimate."""
+
+
+class ClosedLoop:
+    """One run of a method.
+
+    Args:
+        method: its options.
+        problem: what is identified.
+        rng: for random starts.
+    """
+
+    def __init__(self, method: Options, problem: Problem, rng: np.random.Generator | None) -> None:
+        self.begun = time.perf_counter()
+        self.method = method
+        self.simulator = LoopSimulator(problem, method.integrator)
+        self.start = method.start(problem, rng)
+        self.tuned_for = self._tuned_for(problem)
+        self.simulator.settle(self.tuned_for)
+        self.problem = self.simulator.problem
+        self.gains: dict[str, Array] = {}
+        self.unknown = LoopGains.of(self.problem) if method.estimate_gains else None
+        self.logs = np.zeros(0 if self.unknown is None else self.unknown.size)
+        self.gain_step: GainStep | None = None
+        self._search: GainSearch | None = None
+        self._calm, self._held = 0, False
+        self.fit: GainFit | None = None
+        self.stable_at: Array | None = None  # in place of an estimate whose simulated loop was not stable
+        self.drive: Array | None = None
+        self._prepared: tuple[Problem, Callable[[Stacked, Problem], Solution]] | None = None
+        self.notes: list[str] = []
+
+    def _tuned_for(self, problem: Problem) -> Array:
+        """(n,) inertias the stated gains belong to: stated, or those of the prior, or of the start."""
+        if self.method.tuned_for is not None:
+            return np.array(self.method.tuned_for, float)
+        known = self.simulator.inertia(problem.prior_beta if problem.prior is not None else self.start)
+        return np.where(known > 0.0, known, 1.0)
+
+    def current_gains(self, beta: Array) -> dict[str, Array]:
+        """Gains of the simulated loop at this estimate: the estimated or stated ones, re-tuned if so asked."""
+        if not self.method.retune:
+            return self.gains
+        return self.simulator.retuned(beta, self.tuned_for) | self.gains
+
+    def simulate(
+        self, beta: Array, last: Array | None = None, information: Array | None = None
+    ) -> tuple[list[Replay], Array] | None:
+        """Replays at beta, or as far towards it from `last` as the loop stays stable, and where that is; None when nowhere.
+
+        Directions that the data say least about go first: what makes a loop unstable is mostly an inertia matrix that noise in
+        poorly determined parameters has spoiled, and those may as well stay where they were.
+
+        Args:
+            beta: the estimate.
+            last: an estimate at which the loop was stable.
+            information: (b, b) of the estimate, the inverse of its covariance.
+        """
+        replays, stable = self.simulator(beta, self.current_gains(beta))
+        if stable[0]:
+            return replays, beta
+        if last is None:
+            return None
+        if information is not None and (near := self._at(held_back(beta, last, information))) is not None:
+            _, replays, self.stable_at = near
+            return replays, self.stable_at
+        ways = last + 0.5 ** np.arange(1, HALVINGS + 1)[:, None] * (beta - last)
+        halved = self._at(ways, clear=True)
+        if halved is None:
+            return None
+        k, replays, at = halved
+        self.notes.append(
+            f"the loop simulated with an estimate was unstable; the step was halved {k + 1} times, to where it is stable"
+        )
+        return replays, at
+
+    def _at(self, ways: Array, clear: bool = False) -> tuple[int, list[Replay], Array] | None:
+        """The first of several points at which the loop is stable, the replays there and the point; None when it is at none.
+
+        Args:
+            ways: (k, b), nearest the estimate first.
+            clear: take the next one where that is stable, too, to be clear of the edge where the loop rings.
+        """
+        lanes: dict[str, Array] = {}
+        if self.method.retune:
+            each = [self.current_gains(way) for way in ways]
+            lanes = {name: np.array([g[name] for g in each]) for name in each[0]}
+        replays, stable = self.simulator(ways, lanes or self.gains)
+        if not stable.any():
+            return None
+        k = int(np.argmax(stable))
+        k = k + 1 if clear and k + 1 < len(ways) and stable[k + 1] else k
+        return k, [Replay(*(x[k : k + 1] for x in (r.q, r.dq, r.ddq, r.tau))) for r in replays], ways[k]
+
+    def solve(self, strategy: LinearSolve, stacked: Stacked) -> Solution:
+        """One linear problem; the strategy is prepared again only when the gains have changed the torques."""
+        if self._prepared is None or self._prepared[0] is not self.problem:
+            self._prepared = self.problem, strategy.prepared(self.problem)
+        return self._prepared[1](stacked, self.problem)
+
+    def follow(
+        self, watch: Watch, stop: Stop, beta: Array, last: Array, information: Array | None = None
+    ) -> tuple[list[Replay], Array] | None:
+        """After an iteration: update the gains, see whether to go on, and replay the loop at beta; None when it ends here."""
+        self.update_gains(beta)
+        if watch.converged and not self.settled_gains() and watch.iterations < stop.iterations:
+            watch.reason = ""
+        if diverges(watch):
+            watch.halt("diverged: the residual grows; the best estimate was kept")
+        if watch.done:
+            return None
+        following = self.simulate(beta, last, information)
+        if following is None:
+            watch.halt("the loop simulated with the last estimate is unstable, however small the step; that estimate was kept")
+        return following
+
+    def simulated(self, replays: list[Replay]) -> Problem:
+        """The problem with simulated motions in the place of measured ones."""
+        motions = tuple(r.motion(m) for m, r in zip(self.problem.motions, replays, strict=True))
+        return replace(self.problem, motions=motions)
+
+    def update_gains(self, beta: Array) -> None:
+        """One step of the gains, where the log determines them."""
+        if self.unknown is None or self._held:
+            return
+        if self._search is None:
+            self._search = GainSearch(self.simulator, self.unknown, recorded_signals(self.problem))
+        step = self._search.step(beta, self.logs)
+        if step is None:
+            return
+        self.set_gains(np.where(step.free, self.logs + step.change, 0.0), step)
+        moved, limit = np.abs(step.change[step.free]), self.method.stop
+        calm = np.all((moved < limit.step) | (moved < limit.within * step.std[step.free]))
+        self._calm = self._calm + 1 if calm else 0
+
+    def set_gains(self, logs: Array, step: GainStep | None) -> None:
+        """Put estimated gains in the place of stated ones; torques from currents follow the drive gains."""
+        assert self.unknown is not None
+        self.logs, self.gain_step = logs, step
+        self.gains = self.unknown.simulated(logs)
+        self.drive = self.unknown.drive(logs)
+        self.problem = driven(self.simulator.problem, self.drive)
+
+    def settled_gains(self) -> bool:
+        """Whether the parameters were found with gains that no longer moved: two small steps in a row, or none at all."""
+        return self.gain_step is None or self._held or self._calm > 1
+
+    def hold_gains(self) -> bool:
+        """Leave the gains as they were found; whether there are any.  Parameters should then be found anew from the start:
+
+        what wrong gains did to poorly determined ones wears off only slowly.
+        """
+        if self.gain_step is None:
+            return False
+        if not self.settled_gains():
+            self.notes.append(
+                "the gains of the loop had not settled when the iteration ended; allow more iterations, or fit the loop first"
+            )
+        self._held = True
+        return True
+
+    def check(self, beta: Array) -> tuple[str, ...]:
+        """Warnings about the control law, and about gains that could not be told."""
+        self.fit = fit_gains(self.simulator, beta, self.current_gains(beta), self.drive)
+        if self.fit is None and self.stable_at is not None:  # poorly determined parameters spoil the loop, not the loop itself
+            self.fit = fit_gains(self.simulator, self.stable_at, self.current_gains(self.stable_at), self.drive)
+        if self.fit is None:
+            said = (
+                "the loop simulated with the parameters found is unstable, so the control law could not be compared with the log"
+            )
+            return (*self._gain_warnings(), f"{said}; check its gains, or fit the loop first, before trusting these parameters")
+        return (*self._gain_warnings(), *self.fit.warnings())
+
+    def _gain_warnings(self) -> tuple[str, ...]:
+        if self.unknown is None or self.gain_step is None:
+            return ()
+        out, kept = [], self.gain_step.kept
+        if kept:
+            out.append(
+                f"not separately identifiable from this log, and so kept as stated: {self.unknown.listed(kept)}; the other gains "
+                "and the parameters are right only as far as these are"
+            )
+        if any(self.unknown.unknown[k][0] == DRIVE for k in kept):
+            out.append(
+                "torques come from currents: a common factor of all drive gains scales torques, gains and parameters alike and cannot "
+                "be told from this log; a known payload settles it"
+            )
+        return tuple(out)
+
+    def settings(self, gains: Mapping[str, Array]) -> dict[str, object]:
+        """Options that shaped the numbers, and the gains of the simulated loop where they are not the stated ones."""
+        out: dict[str, object] = {"start": self.method.start.name, "stop": asdict(self.method.stop)}
+        out |= {"integrator": self.method.integrator, "retune": self.method.retune}
+        if gains:
+            out["gains"] = _plain(gains)
+        if self.unknown is not None and self.gain_step is not None:
+            out["gains_relative_std"] = _plain(self.unknown.table(self.gain_step.std, np.inf))
+            out["gains_kept"] = self.unknown.listed(self.gain_step.kept)
+        if self.drive is not None:
+            out["drive"] = tuple(float(x) for x in self.drive)
+        if self.fit is not None:
+            out["loop_scale"] = _plain(self.fit.gains.table(self.fit.scale, 1.0))
+            out["loop_scale_std"] = _plain(self.fit.gains.table(self.fit.std, np.inf))
+            out["torque_ratio"] = tuple(float(x) for x in self.fit.torque)
+            out["unexplained_tracking"] = tuple(float(x) for x in self.fit.unexplained)
+        return out
+
+    def failed_start(self, name: str) -> Estimate:
+        """The start itself, marked as unknown throughout: the loop simulated with it is unstable."""
+        b = self.problem.base.rank
+        reason = "the loop simulated with the starting values is unstable; check its gains and rate, or start from other values"
+        return Estimate(
+            name, self.problem.base, self.start, np.zeros((b, b)), np.zeros((b, b)), np.zeros(self.simulator.n), np.inf, np.eye(b),
+            iterations=0, simulations=self.simulator.simulations, seconds=time.perf_counter() - self.begun,
+            stop_reason=reason, settings=self.settings({}), warnings=(f"nothing was identified: {reason}",),
+        )  # fmt: skip
+
+    def estimate(
+        self, name: str, watch: Watch, step: Step, evidence: Evidence, more: Mapping[str, tuple[float, ...]]
+    ) -> Estimate:
+        """The outcome, with the comparison of the control law."""
+        beta, plain = step.solution.beta, step.solution.spread
+        warnings = [*step.solution.warnings, *dict.fromkeys(self.notes), *self.check(beta)]
+        if not watch.converged:
+            warnings.append(f"{name}: {watch.reason}; a stated control law that is far from the real one is a frequent cause")
+        return Estimate(
+            method=name,
+            base=self.problem.base,
+            beta=beta,
+            covariance=plain if evidence.scores is None else evidence.scores.through(step.solution.sensitivity),
+            plain_covariance=plain,
+            sigma=step.sigma,
+            condition=step.solution.condition,
+            unresolved=step.solution.unresolved,
+            chi=step.solution.chi,
+            iterations=watch.iterations,
+            simulations=self.simulator.simulations,
+            seconds=time.perf_counter() - self.begun,
+            history=watch.history(self.problem.base.names) | dict(more),
+            stop_reason=watch.reason,
+            settings=self.settings(self.current_gains(beta)) | dict(step.solution.settings),
+            warnings=tuple(warnings),
+            evidence=evidence,
+        )
+
+
+def held_back(beta: Array, last: Array, information: Array) -> Array:
+    """(k, b) points between two estimates: beta - last damped ever more where the data say little, hardly where they say much.
+
+    last + (H + lambda diag H)^-1 H (beta - last), H the information, lambda from 1e-5 to 0.1.
+    """
+    scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
+    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    step = vectors.T @ (scale * (beta - last))
+    kept = [np.maximum(values, 0.0) / (np.maximum(values, 0.0) + damping) for damping in DAMPINGS]
+    return np.array([last + (vectors @ (share * step)) / scale for share in kept])
+
+
+def _plain(table: Mapping[str, Array]) -> dict[str, tuple[float, ...]]:
+    return {name: tuple(float(x) for x in values) for name, values in table.items()}
+
+
+class SimulatedSystem(System):
+    """Rows of simulated motions; their R factors come straight from the compiled kernels where no decimation is in between."""
+
+    @cached_property
+    def _passed(self) -> tuple[tuple[JointFactor, ...], Array]:
+        (motion, *others), plain = self.problem.motions, self.weights is None and not self._known
+        if others or motion.decimator.ratio > 1 or not plain:
+            passed: tuple[tuple[JointFactor, ...], Array] = System._passed.func(self)  # type: ignore[attr-defined]
+            return passed
+        weights = motion.weights(resting=True)
+        place = {int(k): i for i, k in enumerate(self.base.kept)}
+        shapes = None if self.problem.prior is None else self.problem.prior.shapes
+        found = self.problem.engine.factors(
+            motion.q, motion.dq, motion.ddq, motion.tau, tuple(place), shapes=shapes, weights=weights
+        )
+        factors = tuple(replace(f, columns=tuple(place[c] for c in f.columns)) for f in found.joints)
+        return factors, np.count_nonzero(weights, axis=0).astype(float)
+
+
+def diverges(watch: Watch) -> bool:
+    """Whether the last two residuals are far above the best one."""
+    r = watch.residuals
+    return len(r) > 3 and min(r[-2:]) > RUNAWAY * min(r)
+
+
+def residual_norm(system: System, beta: Array) -> tuple[float, Array]:
+    """Norm of y - W beta over all joints, and relative to the torque joint by joint."""
+    parts, sizes = np.zeros(system.n), np.zeros(system.n)
+    for j, factor in enumerate(system.factors):
+        misfit = factor.z - factor.R @ beta[list(factor.columns)]
+        parts[j], sizes[j] = np.hypot(np.linalg.norm(misfit), factor.rest), np.hypot(np.linalg.norm(factor.z), factor.rest)
+    return float(np.linalg.norm(parts)), parts / np.maximum(sizes, 1e-300)

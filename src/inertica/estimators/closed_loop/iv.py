@@ -1,0 +1,218 @@
+"""IDIM-IV: instrumental variables from a simulation of the control loop (survey, section 4.1; Janot, Vandanjon, Gautier).
+
+The regressor W of the measured motion is noisy and correlated with the residual, which biases least squares.  The regressor Z of the
+motion simulated with the current estimate has no noise but the same shape,
+
+    beta = (Z' Sigma^-1 W)^-1 Z' Sigma^-1 y,    Z = W(q_s, dq_s, ddq_s)    (survey, eqs. 32-34),
+
+so it selects from every row what the motion explains.  Needs what DIDIM needs, and the measured position; no filter has to be
+tuned.  A wrong control law makes the instruments weaker rather than the answer wrong.  Fails at position noise so high that W holds
+little else.
+
+Instruments remove what noise does to W, not what differences and filters do to the motion itself, which at low sampling rates is
+more.  That part is known, too: it is what the same filter does to the simulated positions, W(F q_s) - W(q_s, dq_s, ddq_s), and it is
+taken out of W.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from threadpoolctl import threadpool_limits
+
+from inertica.estimators.base import Estimate, Need, Problem
+from inertica.estimators.closed_loop.iterated import SIMULATED, ClosedLoop, Iterated, Step
+from inertica.estimators.closed_loop.loop_simulation import Replay
+from inertica.estimators.closed_loop.start import LeastSquaresOrPrior, Start
+from inertica.estimators.covariance import scores_of
+from inertica.estimators.evidence import Evidence
+from inertica.estimators.iteration import Watch
+from inertica.estimators.linear.least_squares import check_counts, joint_sigmas
+from inertica.estimators.observe import Rows, Stacked, System
+from inertica.preprocessing.filters import Unfiltered
+from inertica.preprocessing.motion import Motion
+
+Array = NDArray[np.float64]
+
+FAST = 500.0
+"""Sampling rate in Hz from which differences of positions are good enough as they are."""
+
+FLIPPED = 0.05
+"""Share of a row that may come from samples whose direction of motion the filter changed."""
+
+DEPENDENT = 1e-10
+"""Squared singular values of unit columns below this share of the largest are not trusted to products of columns."""
+
+
+@dataclass(frozen=True)
+class Iv(Iterated):
+    """Closed-loop instruments for the measured regressor.
+
+    Solved as min |R beta - z| with R = L^-1 Z' Sigma^-1 W, z = L^-1 Z' Sigma^-1 y, L L' = Z' Sigma^-1 Z: without constraints that is
+    the equation above, with constraints the nearest point in the metric of the instruments; (R'R)^-1 is its covariance (eq. 35, to
+    which it tends as the noise in W vanishes).
+
+    Args:
+        start: first estimate; least squares of the measured motion by default, since instruments from a prior that is far off
+            are weak ones.
+        undistort: take the distortion by differences and filter out of W; by default for motions that were filtered, or sampled
+            below 500 Hz.
+    """
+
+    start: Start = field(default_factory=LeastSquaresOrPrior)
+    undistort: bool | None = None
+
+    kind: ClassVar[str] = "iv"
+    needs: ClassVar[frozenset[Need]] = SIMULATED | {Need.MOTION}
+
+    def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:
+        measured = System(run.problem)
+        check_counts(measured)
+        sigma = joint_sigmas(measured)
+        distorts = any(m.rate < FAST or not isinstance(m.recipe.filter, Unfiltered) for m in run.problem.motions)
+        distorted = distorts if self.undistort is None else self.undistort
+        watch: Watch | None = None
+        at = run.start  # what the replays were simulated with
+        kept: tuple[Step, Instrumented] | None = None
+        while True:
+            measured = measured if run.drive is None else System(run.problem)
+            simulated = System(run.simulated(replays))
+            seen = _undistorted(measured, simulated, run.problem, replays) if distorted else measured
+            pair = Instrumented(seen, simulated)
+            if watch is None:
+                watch = self.stop.watch(run.start, pair.size(run.start))
+            solution = run.solve(self.solve, pair.stacked(1.0 / sigma))
+            found = pair.residuals(solution.beta)
+            watch.record(solution.beta, pair.size(solution.beta), np.sqrt(np.maximum(np.diag(solution.spread), 0.0)))
+            if kept is None or watch.best() == watch.iterations:
+                kept = Step(solution, seen, sigma), pair
+            sigma = np.maximum(found / np.sqrt(np.maximum(pair.counts, 1.0)), 1e-9 * sigma.max())
+            _, R, _ = pair.factors(1.0 / sigma)
+            following = run.follow(watch, self.stop, solution.beta, at, R.T @ R)
+            if following is None:
+                break
+            replays, at = following
+        step, pair = kept
+        return run.estimate(self.name, watch, step, pair.evidence(step, self.hac), {})
+
+
+def _undistorted(measured: System, simulated: System, problem: Problem, replays: list[Replay]) -> System:
+    """The measured rows less what the filter of each motion does to the simulated one."""
+    motions = []
+    for motion, replay in zip(problem.motions, replays, strict=True):
+        if motion.recipe.average or motion.recipe.velocity != "differences":
+            motions.append(replay.motion(motion))
+            continue
+        moved = motion.recipe.filter.kinematics(replay.q[0], motion.dt)
+        motions.append(replace(motion, q=np.array(moved.q), dq=np.array(moved.dq), ddq=np.array(moved.ddq)))
+    filtered = System(replace(problem, motions=tuple(motions)))
+    clear = [_clear_of_reversals(m, r) for m, r in zip(motions, replays, strict=True)]
+    seen = [0] * len(clear)
+    rows = []
+    for w, g, s in zip(measured.rows(), filtered.rows(), simulated.rows(), strict=True):
+        first = seen[w.motion]
+        seen[w.motion] += len(w.use)
+        use = w.use & clear[w.motion][first : seen[w.motion]]
+        rows.append(Rows(w.motion, tuple(a - f + z for a, f, z in zip(w.W, g.W, s.W, strict=True)), w.y, use))
+    return System(problem, None, rows)
+
+
+def _clear_of_reversals(filtered: Motion, replay: Replay) -> NDArray[np.bool_]:
+    """(M, n) rows whose direction of motion the filter did not change: where it did, dry friction jumps by twice its size.
+
+    Told by the simulated motion alone, so that noise has no say in which rows are used.
+    """
+    flipped = np.abs(np.sign(filtered.dq) - np.sign(replay.dq[0]))
+    return np.asarray(np.abs(filtered.decimator.decimate(flipped)) < FLIPPED)
+
+
+class Instrumented:
+    """Rows of the measured motion beside those of the simulated one, reduced joint by joint to Z'Z, Z'W and Z'y.
+
+    Args:
+        measured: W and y.
+        simulated: Z, of the same samples.
+    """
+
+    def __init__(self, measured: System, simulated: System) -> None:
+        self.measured, self.simulated = measured, simulated
+        self.columns, self.b = measured.columns, measured.base.rank
+        self.products = [np.zeros((len(c), 2 * len(c) + 1)) for c in self.columns]
+        self.counts = np.zeros(len(self.columns))
+        with threadpool_limits(1):
+            for w, z in self._rows():
+                self.counts += np.count_nonzero(w.use, axis=0)
+                for j, total in enumerate(self.products):
+                    Z = z.W[j] * w.use[:, j, None]
+                    total += Z.T @ np.column_stack([z.W[j], w.W[j], w.y[:, j]])
+
+    def _rows(self) -> Iterator[tuple[Rows, Rows]]:
+        return zip(self.measured.rows(), self.simulated.rows(), strict=True)
+
+    def residuals(self, beta: Array) -> Array:
+        """(n,) norms of y - W beta."""
+        square = np.zeros(len(self.columns))
+        for rows, r in self.measured.residuals(beta):
+            square += np.sum(np.where(rows.use, r, 0.0) ** 2, axis=0)
+        return np.sqrt(square)
+
+    def size(self, beta: Array) -> float:
+        """Root mean square of y - W beta over the rows in use, which change with the simulation."""
+        return float(np.linalg.norm(self.residuals(beta)) / np.sqrt(max(float(self.counts.sum()), 1.0)))
+
+    def stacked(self, weights: Array) -> Stacked:
+        """R and z of the weighted problem; `rest` is what rows of unit variance leave, since instruments do not see it."""
+        _, R, z = self.factors(weights)
+        return Stacked(R, z, float(np.sqrt(max(self.counts.sum() - self.b, 1.0))))
+
+    def factors(self, weights: Array) -> tuple[Array, Array, Array]:
+        """L', L^-1 Z'W and L^-1 Z'y with L L' = Z'Z, rows weighted; by products of columns unless these are nearly dependent."""
+        b = self.b
+        G = np.zeros((b, 2 * b + 1))
+        for product, columns, weight in zip(self.products, self.columns, weights, strict=True):
+            k = len(columns)
+            G[np.ix_(columns, columns)] += weight**2 * product[:, :k]
+            G[np.ix_(columns, b + columns)] += weight**2 * product[:, k : 2 * k]
+            G[columns, 2 * b] += weight**2 * product[:, 2 * k]
+        scale = np.sqrt(np.maximum(np.diag(G[:, :b]), 1e-300))
+        with threadpool_limits(1):
+            values = np.linalg.eigvalsh(G[:, :b] / np.outer(scale, scale))
+            if values[0] < DEPENDENT * values[-1]:
+                return self._orthogonal(weights)
+            L = np.linalg.cholesky(G[:, :b] / np.outer(scale, scale)) * scale[:, None]
+            rest = solve_triangular(L, G[:, b:], lower=True)
+        return L.T, rest[:, :b], rest[:, b]
+
+    def _orthogonal(self, weights: Array) -> tuple[Array, Array, Array]:
+        """The same from a QR factorisation of all rows, which keeps the digits that products lose."""
+        b = self.b
+        R = np.zeros((0, 2 * b + 1))
+        for w, z in self._rows():
+            for j, columns in enumerate(self.columns):
+                use = w.use[:, j]
+                new = np.zeros((np.count_nonzero(use), 2 * b + 1))
+                new[:, columns], new[:, b + columns], new[:, 2 * b] = z.W[j][use], w.W[j][use], w.y[use, j]
+                R = np.asarray(np.linalg.qr(np.vstack([R, weights[j] * new]), mode="r"))
+        whole = np.zeros((2 * b + 1, 2 * b + 1))
+        whole[: len(R)] = R
+        return whole[:b, :b], whole[:b, b : 2 * b], whole[:b, 2 * b]
+
+    def evidence(self, step: Step, coloured: bool) -> Evidence:
+        """With serial correlation when so asked: scores are Z' r, r the residual of the measured rows."""
+        beta, weights = step.solution.beta, 1.0 / step.sigma
+        Lt, R, right = self.factors(weights)
+        if not coloured:
+            return Evidence(R, right, None, step.solution.strategy)
+        rows = []
+        for (w, r), z in zip(self.measured.residuals(beta), self.simulated.rows(), strict=True):
+            explained = np.column_stack([Z @ beta[c] for Z, c in zip(z.W, self.columns, strict=True)])
+            rows.append(Rows(w.motion, z.W, r + explained, w.use))
+        system = System(self.measured.problem, None, rows)
+        with threadpool_limits(1):
+            scores = scores_of(system, beta, weights).mapped(R.T @ np.linalg.pinv(Lt.T))
+        return Evidence(R, right, scores, step.solution.strategy)

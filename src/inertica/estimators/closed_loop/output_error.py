@@ -1,0 +1,393 @@
+"""Output-error methods: parameters whose simulation reproduces the log best (survey, section 5).
+
+    clie: min sum |tau - tau_s(beta)|^2_{Sigma^-1}   (closed-loop input error, eqs. 42-44)
+    cloe: min sum |q - q_s(beta)|^2                  (closed-loop output error, eqs. 37-41)
+    oloe: the same without the controller, driven by the measured torque over short horizons
+
+CLIE equals CLOE weighted by the controller's gains, and feels the parameters more: a good controller hides them from the position.
+Nonlinear least squares with b + 1 simulations per Jacobian, all lanes of one batch.  Local minima are possible; start from the
+prior or from DIDIM.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from inertica.errors import InputError
+from inertica.estimators.base import Capability, Estimate, Need, Problem
+from inertica.estimators.closed_loop.gain_fit import GainSearch, GainStep
+from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, ClosedLoop, Step
+from inertica.estimators.closed_loop.loop_simulation import LoopSimulator, Replay
+from inertica.estimators.closed_loop.open_loop import OpenLoopSimulator
+from inertica.estimators.closed_loop.optimisers import LevenbergMarquardt, Minimum, Optimiser
+from inertica.estimators.closed_loop.outputs import Output, Position, Torque
+from inertica.estimators.closed_loop.start import FromPrior, Start
+from inertica.estimators.closed_loop.tangent_outputs import tangent_replays
+from inertica.estimators.consistent.charts import Chart, ConsistentChart, Plain
+from inertica.estimators.consistent.strategy import Consistent
+from inertica.estimators.covariance import Scores, scores_of
+from inertica.estimators.evidence import Evidence
+from inertica.estimators.iteration import Stop
+from inertica.estimators.linear.least_squares import check_counts, gram, joint_sigmas
+from inertica.estimators.observe import Rows, System
+from inertica.estimators.solve import Composed, LinearSolve, ScaledSvd, Solution, Unconstrained
+
+Array = NDArray[np.float64]
+
+GAIN_NUDGE = 0.02
+"""Perturbation of the logarithm of a gain factor in the Jacobian."""
+
+RETRIES = 3
+"""How often a perturbation that makes the loop unstable is taken ten times smaller."""
+
+
+@dataclass(frozen=True)
+class _OutputMethod(Composed, ABC):
+    """Options shared by the methods; see the subclasses."""
+
+    optimiser: Optimiser = field(default_factory=LevenbergMarquardt)
+    start: Start = field(default_factory=FromPrior)
+    stop: Stop = field(default_factory=Stop)
+    solve: LinearSolve = field(default_factory=Unconstrained)
+    estimate_gains: bool = False
+    jacobian: Literal["differences", "tangents"] = "differences"
+    nudge: float = 5e-3
+    integrator: Literal["euler", "rk2", "rk4"] = "rk4"
+    hac: bool = True
+
+    retune: ClassVar[bool] = False
+    tuned_for: ClassVar[tuple[float, ...] | None] = None
+    needs: ClassVar[frozenset[Need]] = SIMULATED
+    own: ClassVar[frozenset[Capability]] = SIMULATES
+    without: ClassVar[frozenset[str]] = frozenset({"solve"})
+
+    def __post_init__(self) -> None:
+        if self.solve not in (Unconstrained(), Consistent()):
+            raise InputError(
+                f"method '{self.kind}' searches among simulations and solves no linear problem: it can be consistent or not, by "
+                "`solve=Consistent()`, but takes no prior, solver or constraints with it; use pc-didim or pc-wls for those"
+            )
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return super().capabilities - {Capability.TAKES_PRIOR}
+
+    @property
+    def consistent(self) -> bool:
+        return Capability.CONSISTENT in self.capabilities
+
+    def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
+        problem.require(self)
+        draw = np.random.default_rng(0) if rng is None else rng
+        run = ClosedLoop(self, problem, rng)
+        begun = run.simulate(run.start)
+        if begun is None:
+            return run.failed_start(self.name)
+        fit = OutputFit(run, self, begun[0])
+        found = self.optimiser.minimise(fit, fit.first, self.stop, draw)
+        return fit.estimate(found)
+
+    @abstractmethod
+    def output(self) -> Output:
+        """What is compared with the record."""
+
+    def simulator(self, run: ClosedLoop) -> LoopSimulator:
+        return run.simulator
+
+
+@dataclass(frozen=True)
+class Clie(_OutputMethod):
+    """min sum_j |tau_j - tau_s,j(beta)|^2 / sigma_j^2, sigma_j from the joint's own fit to the simulated motion.
+
+    Needs torque, loop and reference; no position.  As accurate as DIDIM, some ten times slower.
+
+    Args:
+        optimiser: Levenberg-Marquardt, or a derivative-free one.
+        start: first estimate.
+        stop: both criteria below 2.5 %, at most 10 iterations.
+        solve: `Consistent()` to search in log-Cholesky coordinates, in which every point is a robot that can exist.  That is all
+            it does here: there is no linear problem that its prior or solver could act on.
+        estimate_gains: the gains of the loop as further unknowns, those that the torque tells from the parameters.
+        jacobian: differences of perturbed lanes, or exact tangents (use a smooth friction sign with those).
+        nudge: perturbation of a parameter in the Jacobian, relative to the value that would explain all of the torque by itself.
+            Not small: Coulomb friction jumps wherever a perturbation moves a velocity reversal across a sample, and these jumps,
+            divided by a small perturbation, drown the derivative.
+        integrator: euler, rk2 or rk4, one step per control period.
+        hac: covariance that accounts for serial correlation of the residuals.
+    """
+
+    kind: ClassVar[str] = "clie"
+    own: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.HOLDS_TORQUE}
+
+    def output(self) -> Output:
+        return Torque()
+
+
+@dataclass(frozen=True)
+class Cloe(_OutputMethod):
+    """min sum |q - q_s(beta)|^2; velocity, both, or the tool's Cartesian position instead, if so asked.
+
+    Args:
+        observed: position, velocity, both, cartesian.
+        optimiser, start, stop, solve, estimate_gains, jacobian, nudge, integrator, hac: as for `Clie`.
+    """
+
+    observed: Literal["position", "velocity", "both", "cartesian"] = "position"
+
+    kind: ClassVar[str] = "cloe"
+    needs: ClassVar[frozenset[Need]] = SIMULATED | {Need.MOTION}
+
+    def output(self) -> Output:
+        return Position(self.observed)
+
+
+@dataclass(frozen=True)
+class Oloe(_OutputMethod):
+    """Open-loop output error: the measured torque drives the model, which starts anew from the measured state every `horizon` seconds.
+
+    A robot without its controller is a double integrator: errors grow with time squared, so horizons must be short, and noise of
+    the measured state enters each of them.  For completeness; prefer `cloe`.
+
+    Args:
+        horizon: s.
+        optimiser, start, stop, solve, nudge, integrator, hac: as for `Clie`.
+    """
+
+    horizon: float = 0.1
+
+    kind: ClassVar[str] = "oloe"
+    needs: ClassVar[frozenset[Need]] = SIMULATED | {Need.MOTION}
+    own: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.HOLDS_TORQUE}
+    without: ClassVar[frozenset[str]] = frozenset({"solve", "estimate_gains"})
+
+    def output(self) -> Output:
+        return Position("position")
+
+    def simulator(self, run: ClosedLoop) -> LoopSimulator:
+        if self.estimate_gains:
+            raise InputError("there is no controller in an open-loop simulation, so its gains cannot be estimated")
+        return OpenLoopSimulator(run.problem, self.integrator, self.horizon)
+
+
+class OutputFit:
+    """The least-squares problem of one run, for the optimisers."""
+
+    def __init__(self, run: ClosedLoop, method: _OutputMethod, begun: list[Replay]) -> None:
+        self.run, self.method, self.problem = run, method, run.problem
+        self.base, self.n = run.problem.base, run.simulator.n
+        self.simulator = method.simulator(run)
+        self.simulator.simulations += run.simulator.simulations if self.simulator is not run.simulator else 0
+        self.output = method.output()
+        system = System(run.simulated(begun))
+        check_counts(system)
+        self.weights = 1.0 / joint_sigmas(system) if isinstance(self.output, Torque) else self.output.weights(self.problem)
+        self.use = self.output.use(self.problem)
+        self.measured = self.output.measured(self.problem, self.weights, self.use)
+        chart: Chart = ConsistentChart.of(self.problem) if method.consistent else Plain(self.base.rank)
+        self.chart = chart
+        self.free = self._told() if method.estimate_gains else np.zeros(0, np.intp)
+        gains = len(self.free)
+        self.first = np.concatenate([chart.coordinates(self.problem, run.start), np.zeros(gains)])
+        self.nudge = method.nudge * _typical(system)
+        self.longest = np.concatenate([chart.longest, np.full(gains, 1.0)])
+        own = np.abs(run.start)
+        in_beta = np.maximum(own, 1e-3 * _typical(system))
+        self.scale = np.concatenate([chart.scale(in_beta), np.full(gains, 0.1)])
+
+    @property
+    def size(self) -> int:
+        return len(self.first)
+
+    @property
+    def _signal(self) -> str:
+        return "tau" if isinstance(self.output, Torque) else "q"
+
+    def _told(self) -> NDArray[np.intp]:
+        """Unknown gains that the output tells from the parameters and from each other."""
+        unknown = self.run.unknown
+        assert unknown is not None
+        step = GainSearch(self.run.simulator, unknown, (self._signal,)).step(self.run.start, np.zeros(unknown.size))
+        return np.flatnonzero(step.free) if step is not None else np.arange(unknown.size)
+
+    def beta(self, x: Array) -> Array:
+        return self.chart.beta(x[: self.chart.size])[0]
+
+    def logs(self, x: Array) -> Array | None:
+        """(B, g) logarithms of all unknown gains at trial points (B, p); None when there are none."""
+        unknown = self.run.unknown
+        if unknown is None:
+            return None
+        out = np.zeros((len(x), unknown.size))
+        out[:, self.free] = x[:, self.chart.size :]
+        return out
+
+    def residuals(self, x: Array) -> tuple[Array, NDArray[np.bool_]]:
+        betas = np.stack([self.beta(row) for row in x])
+        values, ok = self._simulated(betas, self.logs(x))
+        return values - self.measured, ok
+
+    def costs(self, x: Array) -> Array:
+        r, ok = self.residuals(x)
+        return np.where(ok, np.sum(r**2, axis=1), np.inf)
+
+    def _simulated(self, betas: Array, logs: Array | None) -> tuple[Array, NDArray[np.bool_]]:
+        """(B, m) weighted outputs."""
+        values, stable = np.zeros((len(betas), len(self.measured))), np.zeros(len(betas), bool)
+        unknown = self.run.unknown
+        gains, drive = (None, None) if unknown is None or logs is None else (unknown.simulated(logs), unknown.drive(logs))
+        for where, replays, ok in self.simulator.batches(betas, gains):
+            stable[where] = ok
+            seen = replays if drive is None else [replace(r, tau=r.tau / drive[where][:, None]) for r in replays]
+            signals = self.output.simulated(self.problem, seen, self.weights, self.use)
+            values[where] = np.where(np.asarray(ok)[:, None], signals, 0.0)
+        return values, stable
+
+    def in_beta(self, x: Array) -> Array:
+        """(m, b + gains) derivative of the outputs with respect to base parameters and logarithms of gain factors."""
+        beta, b = self.beta(x), self.base.rank
+        if self.method.jacobian == "tangents":
+            return self._tangents(x)
+        extra = self.size - self.chart.size
+        steps = np.concatenate([self.nudge, np.full(extra, GAIN_NUDGE)])
+        centre, _ = self._simulated(beta[None], self.logs(x[None]))
+        change, missing = np.zeros((len(steps), len(self.measured))), np.arange(len(steps))
+        for _ in range(RETRIES):
+            betas, points = np.tile(beta, (len(missing), 1)), np.tile(x, (len(missing), 1))
+            for row, k in enumerate(missing):
+                if k < b:
+                    betas[row, k] += steps[k]
+                else:
+                    points[row, self.chart.size + k - b] += steps[k]
+            values, ok = self._simulated(betas, self.logs(points))
+            change[missing[ok]] = (values[ok] - centre[0]) / steps[missing[ok], None]
+            missing = missing[~ok]
+            if not len(missing):
+                break
+            steps[missing] *= 0.1
+        return change.T
+
+    def _tangents(self, x: Array) -> Array:
+        logs, b = self.logs(x[None]), self.base.rank
+        pairs = tangent_replays(self.simulator, self.beta(x), self.run.unknown, None if logs is None else logs[0])
+        runs, rates = [run for run, _ in pairs], [rate for _, rate in pairs]
+        J = self.output.moved(self.problem, runs, rates, self.weights, self.use).T
+        return np.column_stack([J[:, :b], J[:, b + self.free]])
+
+    def jacobian(self, x: Array) -> Array:
+        J = self.in_beta(x)
+        b = self.base.rank
+        return np.column_stack([J[:, :b] @ self.chart.beta(x[: self.chart.size])[1], J[:, b:]])
+
+    def std(self, J: Array, cost: float) -> Array:
+        variance = cost / max(len(self.measured) - J.shape[1], 1)
+        with threadpool_limits(1):
+            C = np.linalg.pinv(J.T @ J, rcond=1e-14, hermitian=True) * variance
+        D = self.chart.spread
+        part = C[: self.chart.size, : self.chart.size]
+        return np.sqrt(np.maximum(np.diag(part if D is None else D @ part @ D.T), 0.0))
+
+    def estimate(self, found: Minimum) -> Estimate:
+        """The outcome with the covariances of eqs. 41 and 44."""
+        run, watch = self.run, found.watch
+        if not np.isfinite(found.cost):
+            return run.failed_start(self.method.name)
+        beta, J = self.beta(found.x), self.in_beta(found.x)
+        self._hand_over_gains(found.x)
+        r, _ = self.residuals(found.x[None])
+        linear = _Linearised(self, self._beside_gains(J), -r[0], beta)
+        step, evidence = linear.step(self.method.hac, beta)
+        if isinstance(self.method.solve, Consistent):
+            evidence = replace(evidence, strategy=self.method.solve.prepared(self.problem))
+        run.simulator.simulations = self.simulator.simulations
+        chi = self.chart.chi(found.x[: self.chart.size])
+        step = replace(step, solution=replace(step.solution, chi=chi))
+        out = run.estimate(self.method.name, watch, step, evidence, {})
+        shaped = {"optimiser": self.method.optimiser.name, "jacobian": self.method.jacobian, "nudge": self.method.nudge}
+        return replace(out, seconds=time.perf_counter() - run.begun, settings={**out.settings, **shaped})
+
+    def _hand_over_gains(self, x: Array) -> None:
+        """The gains found, with their standard deviations at the solution."""
+        unknown, logs = self.run.unknown, self.logs(x[None])
+        if unknown is None or logs is None:
+            return
+        std = np.full(unknown.size, np.inf)
+        others = [k for k in range(unknown.size) if k not in self.free]
+        search = GainSearch(self.run.simulator, unknown.without(others), (self._signal,))
+        step = search.step(self.beta(x), logs[0][self.free])
+        if step is not None:
+            std[self.free] = step.std
+        kept = tuple(int(k) for k in np.flatnonzero(np.isinf(std)))
+        self.run.set_gains(logs[0], GainStep(np.zeros(unknown.size), std, kept))
+        if self._signal == "q" and kept:
+            self.run.notes.append(
+                "positions alone do not tell gains from parameters: a common factor of both leaves the motion as it is; estimate "
+                "gains with a method that fits the torque"
+            )
+
+    def _beside_gains(self, J: Array) -> Array:
+        """(m, b) answers to the parameters less what unknown gains could answer as well, so that covariances allow for them."""
+        b = self.base.rank
+        if J.shape[1] == b:
+            return J
+        with threadpool_limits(1):
+            Q, _ = np.linalg.qr(J[:, b:])
+            return np.asarray(J[:, :b] - Q @ (Q.T @ J[:, :b]))
+
+
+class _Linearised(System):
+    """The problem at its solution as a linear one, for the covariances: W is the Jacobian, y = r + J beta."""
+
+    def __init__(self, fit: OutputFit, J: Array, r: Array, beta: Array) -> None:
+        super().__init__(fit.problem)
+        b, width = fit.base.rank, fit.output.width(fit.problem)
+        self.n, self.fit = width, fit
+        self.columns = [np.arange(b, dtype=np.intp) for _ in range(width)]
+        J = J[:, :b]
+        self._kept_rows = list(self._unpacked(J, r + J @ beta))
+
+    def _unpacked(self, J: Array, y: Array) -> Iterator[Rows]:
+        """Rows of every motion, channel by channel, unweighted, zero where masked."""
+        first = 0
+        for k, use in enumerate(self.fit.use):
+            m, width = use.shape
+            W, Y = np.zeros((width, m, J.shape[1])), np.zeros((m, width))
+            for j in range(width):
+                there = use[:, j]
+                count = int(np.count_nonzero(there))
+                W[j][there] = J[first : first + count] / self.fit.weights[j]
+                Y[there, j] = y[first : first + count] / self.fit.weights[j]
+                first += count
+            yield Rows(k, tuple(W), Y, use)
+
+    def step(self, use_hac: bool, beta: Array) -> tuple[Step, Evidence]:
+        """Solution at beta with the spread of the Jacobian, and what the data say there, with serial correlation if so asked."""
+        b, weights = len(beta), self.fit.weights
+        stacked = self.stacked(weights)
+        svd = ScaledSvd.of(stacked.R)
+        spread = svd.half @ svd.half.T
+        sigma = np.empty(self.n)
+        for j, (factor, count) in enumerate(zip(self.factors, self.counts(), strict=True)):
+            misfit = factor.z - factor.R @ beta
+            sigma[j] = np.hypot(np.linalg.norm(misfit), factor.rest) / np.sqrt(max(count - b / self.n, 1.0))
+        listed = zip(weights, sigma, self.factors, strict=True)
+        G = np.asarray(sum((w**2 * s_j) ** 2 * gram(f, b) for w, s_j, f in listed))
+        solution = Solution(beta, spread @ G @ spread, svd.condition, svd.unresolved, bread=spread)
+        scores = scores_of(self, beta, weights) if use_hac else Scores(G, G)
+        return Step(solution, self, sigma), Evidence(stacked.R, stacked.z, scores)
+
+
+def _typical(system: System) -> Array:
+    """(b,) the value at which a parameter alone would explain as much torque as there is."""
+    column, torque = np.zeros(system.base.rank), 0.0
+    for factor in system.factors:
+        column[list(factor.columns)] += np.sum(factor.R**2, axis=0)
+        torque += float(factor.z @ factor.z) + factor.rest**2
+    return np.sqrt(torque / np.maximum(column, 1e-12 * column.max()))

@@ -1,0 +1,139 @@
+"""Where an iteration starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from inertica.errors import InputError
+from inertica.estimators.base import Need, Problem
+from inertica.estimators.linear.least_squares import Wls
+from inertica.preprocessing.filters import Butterworth
+from inertica.preprocessing.prepare import prepare
+from inertica.robot.drives import Armature
+
+Array = NDArray[np.float64]
+
+
+class Start(Protocol):
+    """Gives the first base parameters."""
+
+    name: ClassVar[str]
+
+    def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array: ...
+
+
+@dataclass(frozen=True)
+class FromPrior:
+    """The prior (CAD) values."""
+
+    name: ClassVar[str] = "prior"
+
+    def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
+        return problem.prior_beta
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Values worked out elsewhere.
+
+    Args:
+        beta: (b,) base parameters.
+    """
+
+    beta: ArrayLike
+
+    name: ClassVar[str] = "given"
+
+    def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
+        beta = np.array(self.beta, float)
+        if beta.shape != (problem.base.rank,):
+            raise InputError(f"a start of {beta.shape} values was given; there are {problem.base.rank} base parameters")
+        return beta
+
+
+@dataclass(frozen=True)
+class Regular:
+    """A regular inertia matrix and nothing else: no prior values are needed (DIDIM paper, eqs. 61-63).
+
+    Every joint gets armature 1; one without armature gets a link of inertia 1 about its axis (mass 1 when it slides), which leaves
+    the matrix regular although no longer the identity.
+    """
+
+    name: ClassVar[str] = "regular"
+
+    def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
+        layout = problem.base.layout
+        chi = problem.fixed_values.copy()
+        with_armature = set()
+        for term, where in layout.drives:
+            if isinstance(term, Armature):
+                chi[where] = 1.0
+                with_armature.add(term.joint)
+        for j, joint in enumerate(layout.robot.joints):
+            if j in with_armature:
+                continue
+            a, first = np.array(joint.axis, float), layout.link(j).start
+            if joint.prismatic:
+                chi[first + 9] = 1.0
+            else:
+                chi[first : first + 6] = [a[0] * a[0], a[0] * a[1], a[0] * a[2], a[1] * a[1], a[1] * a[2], a[2] * a[2]]
+        return problem.base.beta(chi)
+
+
+@dataclass(frozen=True)
+class LeastSquaresOrPrior:
+    """Least squares of the measured motion, or the prior where the loop simulated with that is unstable."""
+
+    name: ClassVar[str] = "least-squares"
+
+    def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
+        return FilteredOls()(problem, rng)
+
+
+@dataclass(frozen=True)
+class FilteredOls:
+    """Weighted least squares of the measured motion behind a low-pass filter.
+
+    Args:
+        cutoff: of the filter in Hz; None takes the motions as they are prepared.
+    """
+
+    cutoff: float | None = None
+
+    name: ClassVar[str] = "ols"
+
+    def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
+        if not problem.has(Need.MOTION):
+            raise InputError(f"a start from least squares needs {Need.MOTION.value}")
+        if self.cutoff is None:
+            return Wls(hac=False).estimate(problem).beta
+        chosen = Butterworth(cutoff=self.cutoff)
+        motions = tuple(prepare(m.log, replace(m.recipe, filter=chosen, rate=None, border=None)) for m in problem.motions)
+        return Wls(hac=False).estimate(replace(problem, motions=motions)).beta
+
+
+@dataclass(frozen=True)
+class Random:
+    """beta_0 = beta_prior (1 + spread u), u uniform in [-1, 1]: off by up to `spread` (survey, section 9.4).
+
+    Args:
+        spread: relative.
+    """
+
+    spread: float = 0.15
+
+    name: ClassVar[str] = "random"
+
+    def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
+        draw = np.random.default_rng(0) if rng is None else rng
+        before = problem.prior_beta
+        return before * (1.0 + self.spread * draw.uniform(-1.0, 1.0, len(before)))
+
+
+STARTS: dict[str, Callable[[], Start]] = {kind.name: kind for kind in (FromPrior, FilteredOls, Regular, Random)}
+"""By the names users type."""

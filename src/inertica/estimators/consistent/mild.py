@@ -1,0 +1,152 @@
+"""How strong a mild prior is: as strong as data of this correlation bear, and no stronger than they bear without notice.
+
+    strength = s_1SE, kept within [kappa, 10 kappa]
+
+kappa is the median correlation time of the joints' residuals in rows: so many rows say as much as one independent one, so a prior
+of this strength weighs a change of a parameter by its own size like one independent residual of one standard deviation.
+s_1SE is the largest strength whose error on blocks left out exceeds the least by at most one standard error of the blocks'
+differences.  A prior that stands for geometry alone (`physical.geometry_prior`) gets strength 1.
+
+The prior must cost no significant residual: the squares of the data may rise above those of the consistent fit without a pull by no
+more than 2 kappa sqrt(2 b) noise variances, b the number of base parameters (twice the standard deviation of what b independent
+directions leave by chance, counted in independent rows) and the noise what that consistent fit leaves.  Where they rise by more,
+the strength is lowered by tens, and at the end the prior is given up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.estimators.base import Problem
+from inertica.estimators.linear.bayes import block_factors, residual_times
+from inertica.estimators.linear.least_squares import joint_sigmas
+from inertica.estimators.observe import Stacked, System
+from inertica.physical.geometry_prior import GEOMETRY_ORIGIN
+from inertica.physical.logdet import NewtonAccuracy, newton_solve
+from inertica.physical.priors import Euclidean
+from inertica.threads import one_thread
+
+if TYPE_CHECKING:
+    from inertica.estimators.consistent.strategy import Consistent
+
+Array = NDArray[np.float64]
+
+STRONGEST = 10.0
+"""In units of kappa."""
+
+FACTORS = (0.1, 1.0, np.sqrt(10.0), STRONGEST)
+"""Strengths that cross-validation compares, in units of kappa; the first only tells how low the error can get."""
+
+WEAKEST = 1e-3
+"""In units of kappa; a prior that costs too much at this strength is given up."""
+
+BLOCKS = 5
+
+ROUGH = NewtonAccuracy(gap=1e-6, decrement=1e-8, good=1e-1)
+"""Fits that are only compared need not be exact to more than a third of a standard deviation."""
+
+
+@dataclass(frozen=True)
+class Mild:
+    """What was chosen.
+
+    Args:
+        strength: None when the prior is given up.
+        kappa: correlation time in rows.
+        left_out: squared error on blocks left out by strength.
+        rise: of the squares of the data, in noise variances.
+        limit: that it must not exceed.
+    """
+
+    strength: float | None
+    kappa: float
+    left_out: Mapping[float, float]
+    rise: float
+    limit: float
+
+    @property
+    def weakened(self) -> bool:
+        """Whether the prior was too costly at first, which is worth a warning."""
+        return self.strength is None or (bool(self.left_out) and self.strength < (1.0 - 1e-9) * self.kappa)
+
+    @property
+    def sentence(self) -> str:
+        cost = f"the squares of the data rise by {self.rise:.3g} noise variances, {self.limit:.3g} would be significant"
+        if self.strength is None:
+            return f"the prior contradicts the data at any strength ({cost}); it only decides where data are silent"
+        return f"mild pull towards the prior, strength {self.strength:.3g} at a correlation of {self.kappa:.3g} rows: {cost}"
+
+
+def mild_strength(solve: Consistent, problem: Problem, searched: bool = True) -> Mild:
+    """The strength for the data of a problem, with the weights of plain WLS.
+
+    Args:
+        solve: constraints and kind of prior, strength given.
+        problem: its data.
+        searched: by cross-validation; kappa when not, which is quicker.
+    """
+    system = System(problem)
+    weights = 1.0 / joint_sigmas(system)
+    stacked = system.stacked(weights)
+    kappa = correlation(system, stacked)
+    scores: dict[float, float] = {}
+    first = 1.0
+    if not searched:
+        first = kappa
+    elif problem.prior is None or problem.prior.origin != GEOMETRY_ORIGIN:
+        first, scores = _one_standard_error(solve, block_factors(system, BLOCKS, weights), problem, kappa)
+    ready, fit = solve.prepared(problem), solve.fit(stacked, problem)
+    program = ready.program
+    least = program.solve(fit, Euclidean().penalty(program.reference, fit)).squares
+    noise = fit.noise * (stacked.rest**2 + least) / max(stacked.rest**2, 1e-300)
+    limit, rise, strength = 2.0 * kappa * float(np.sqrt(2.0 * problem.base.rank)), 0.0, first
+    while strength >= WEAKEST * min(kappa, first):
+        found, _ = ready.kept(fit, solve.with_strength(strength).prior, lambda: kappa)
+        rise = (found.squares - least) / noise
+        if rise <= limit:
+            return Mild(strength, kappa, scores, rise, limit)
+        strength = 0.1 * strength
+    return Mild(None, kappa, scores, rise, limit)
+
+
+def correlation(system: System, stacked: Stacked) -> float:
+    """Median over the joints of the correlation time of the residuals of plain least squares, in rows."""
+    with one_thread():
+        beta = np.asarray(np.linalg.lstsq(stacked.R, stacked.z, rcond=1e-10)[0], float)
+    return float(np.median(residual_times(system, beta)))
+
+
+def _one_standard_error(
+    solve: Consistent, blocks: Sequence[Stacked], problem: Problem, kappa: float
+) -> tuple[float, dict[float, float]]:
+    """s_1SE within [kappa, 10 kappa], and the error of every strength."""
+    rests = [joined([s for k, s in enumerate(blocks) if k != i]) for i in range(len(blocks))]
+    program, errors = solve.program(problem), np.empty((len(FACTORS), len(blocks)))
+    for i, (left_out, rest) in enumerate(zip(blocks, rests, strict=True)):
+        fit = solve.fit(rest, problem)
+        for k, factor in enumerate(FACTORS):
+            penalty = solve.with_strength(factor * kappa).prior.penalty(program.reference, fit)
+            chi = newton_solve(program, fit, penalty, ROUGH).chi
+            errors[k, i] = float(np.sum((left_out.R @ (fit.T @ chi) - left_out.z) ** 2)) + left_out.rest**2
+    totals = errors.sum(axis=1)
+    best = int(np.argmin(totals))
+    doubt = np.std(errors - errors[best], axis=1, ddof=1) * np.sqrt(len(blocks))
+    allowed = [f for f, total, d in zip(FACTORS, totals, doubt, strict=True) if total - totals[best] <= d]
+    strengths = (float(f * kappa) for f in FACTORS)
+    return float(max(1.0, *allowed)) * kappa, dict(zip(strengths, map(float, totals), strict=True))
+
+
+def joined(parts: Sequence[Stacked]) -> Stacked:
+    """Factors of several blocks as those of one."""
+    b = parts[0].R.shape[1]
+    with one_thread():
+        R = np.asarray(np.linalg.qr(np.vstack([np.column_stack([s.R, s.z]) for s in parts]), mode="r"))
+    square = np.zeros((b + 1, b + 1))
+    square[: len(R)] = R[: b + 1]
+    rest = float(np.sqrt(square[b, b] ** 2 + sum(s.rest**2 for s in parts)))
+    return Stacked(square[:b, :b], square[:b, b], rest)

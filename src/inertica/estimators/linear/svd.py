@@ -1,0 +1,141 @@
+"""Standard parameters closest to prior values by singular value decomposition (consistent-parameters paper, 2013)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from inertica.estimators.base import Capability, Estimate, Need, Problem
+from inertica.estimators.covariance import hac
+from inertica.estimators.linear.essential import Dropped, Essential
+from inertica.estimators.linear.least_squares import MEASURED, check_counts, joint_sigmas, residual_sigmas
+from inertica.estimators.observe import System
+from inertica.estimators.solve import RESOLVED
+from inertica.physical.check import cholesky_tolerance
+from inertica.robot import inertia
+from inertica.robot.layout import Parameters
+from inertica.threads import one_thread
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Svd:
+    """chi = chi_ref + V_1 S_1^-1 U_1' (y - W chi_ref),  W = U S V' the standard regressor, S_1 its b non-zero singular values.
+
+    Of all chi that minimise |y - W chi| the one nearest chi_ref in the plain norm (paper, eq. 30).  The rows of each joint are
+    divided by its noise as in `wls`; W is taken as R T, which has the same singular values and right vectors.
+
+    Needs prior values.  Assumes the prior right in the directions that the torque does not show.  Parameters of large numbers
+    (masses) move more readily than those of small ones, whatever they are known to; the result is possible only if prior and
+    data are good: see `link_tolerance`.
+    """
+
+    hac: bool = True
+
+    name: ClassVar[str] = "svd"
+    needs: ClassVar[frozenset[Need]] = MEASURED | {Need.PRIOR}
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.COVARIANCE})
+
+    def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
+        start = time.perf_counter()
+        problem.require(self)
+        return _fit(self.name, problem, System(problem), None, self.hac, start)
+
+
+@dataclass(frozen=True)
+class SvdEssential:
+    """chi = chi_ref + E V_1 S_1^-1 U_1' (y - W chi_ref),  W E = U S V',  E = diag(chi_e) (paper, eqs. 31-33).
+
+    chi_e holds the essential parameters found by `Essential` and zeros elsewhere, so only the n_e essential ones leave their
+    reference values, each in proportion to its size.  The others keep the prior's value: less freedom for noise, and standard
+    parameters that stay possible more often.
+
+    Needs prior values; assumes them right wherever the data are silent.
+
+    Args:
+        essential: how essential parameters are found.
+        hac: covariance that accounts for serial correlation of the residuals.
+    """
+
+    essential: Essential = field(default_factory=Essential)
+    hac: bool = True
+
+    name: ClassVar[str] = "svd-essential"
+    needs: ClassVar[frozenset[Need]] = MEASURED | {Need.PRIOR}
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.PULLED, Capability.SELECTS, Capability.COVARIANCE})
+
+    def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
+        start = time.perf_counter()
+        problem.require(self)
+        return _fit(self.name, problem, System(problem), self.essential, self.hac, start)
+
+
+def _fit(name: str, problem: Problem, system: System, essential: Essential | None, use_hac: bool, start: float) -> Estimate:
+    assert problem.prior is not None
+    check_counts(system)
+    base, weights = problem.base, 1.0 / joint_sigmas(system)
+    scale, dropped = np.ones(base.layout.size), tuple[Dropped, ...]()
+    scale[base.fixed] = 0.0
+    if essential is not None:
+        found, _ = essential.select(problem, system, weights)
+        scale = np.zeros(base.layout.size)
+        scale[base.kept] = found.beta
+        dropped = found.dropped
+    stacked = system.stacked(weights)
+    reference = problem.prior.values
+    with one_thread():
+        U, s, Vt = np.linalg.svd(stacked.R @ (base.T * scale), full_matrices=False)
+    known = s > RESOLVED * s[0] if s[0] > 0.0 else np.zeros(len(s), bool)
+    gain = scale[:, None] * (Vt[known].T / s[known]) @ U[:, known].T  # chi per change of z
+    chi = reference + gain @ (stacked.z - stacked.R @ base.beta(reference))
+    half = base.T @ gain
+    # half = bread R': what a score W'r does to beta, on the directions that R has
+    bread = half @ np.linalg.pinv(stacked.R.T, rcond=RESOLVED)
+    beta = base.beta(chi)
+    plain = half @ half.T
+    covariance = hac(system, beta, bread, weights) if use_hac else plain
+    tolerance = max((link_tolerance(chi[where]) for _, where in base.layout.bodies), default=0.0)
+    return Estimate(
+        method=name,
+        base=base,
+        beta=beta,
+        covariance=covariance,
+        plain_covariance=plain,
+        sigma=residual_sigmas(system, beta),
+        condition=float(s[known][0] / s[known][-1]) if known.any() else np.inf,
+        unresolved=_unresolved(base.rank, int(np.count_nonzero(known)), half, essential),
+        chi=chi,
+        seconds=time.perf_counter() - start,
+        settings={"rank": int(np.count_nonzero(known)), "cholesky_tolerance": tolerance, "dropped": dropped},
+    )
+
+
+def _unresolved(size: int, rank: int, half: Array, essential: Essential | None) -> Array:
+    """Directions of beta that no data moved; those that elimination fixed on purpose do not count."""
+    if essential is not None or rank == size:
+        return np.zeros((size, 0))
+    scale = np.maximum(np.linalg.norm(half, axis=1), 1e-300)
+    U, _, _ = np.linalg.svd(half / scale[:, None])
+    return np.asarray(U[:, rank:])
+
+
+def link_tolerance(ten: ArrayLike) -> float:
+    """The smallest tolerance with which a link's inertia about its centre of mass passes a Cholesky factorisation.
+
+    0: positive semidefinite, so possible apart from the triangle inequality; infinite without a positive mass.
+
+    Args:
+        ten: (10,) parameters of the link.
+    """
+    values = np.asarray(ten, float)
+    return cholesky_tolerance(inertia.to_com(values).inertia) if values[9] > 0.0 else np.inf
+
+
+def possible_links(parameters: Parameters, tolerance: float = 0.0) -> int:
+    """How many links pass the Cholesky check with a tolerance (paper, Table III)."""
+    return sum(link_tolerance(parameters.link(j)) <= tolerance for j in range(parameters.layout.robot.n))

@@ -1,0 +1,229 @@
+"""Delays of torque that differ clearly from what is expected without looking: what `check` says and `identify` takes out.
+
+A controller holds its torque over a control period, so recorded torque leads its effect by half of it; nothing is expected where the
+loop is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.estimators.structure.delay import FINE, DelayEstimate, DelayFit, FoundDelays, find_delays
+from inertica.identifiability.base import BaseModel
+from inertica.logs.log import Log
+from inertica.logs.noise import position_noise
+from inertica.preprocessing.edge import motion_band, noise_edge
+from inertica.preprocessing.filters import Unfiltered
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
+from inertica.robot.description import Description
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+BELOW_EDGE = 3.0
+"""The search looks below the edge of the motion divided by this: noise that went through the controller looks like a lead."""
+
+ABOVE_BAND = 10.0
+"""It looks at most this many times above the band of the motion: what lies beyond is noise, ripple and elasticity."""
+
+HIGHEST = 25.0
+"""Hz, the highest cut-off of the search."""
+
+NARROW = 3.0
+"""Times the band of the motion that its edge must reach for a search; else noise is taken for delays."""
+
+CLEAR, CLEAR_OWN = 4.5, 3.3
+"""Standard deviations by which a delay must differ from what is expected without looking: that of all joints, whose error is small
+and whose bias counts, and that of a joint which differs from the others already."""
+
+SAME = 0.2
+"""Part of a delay by which half the band may disagree before it is no pure delay."""
+
+LOOKED_AT = 30.0
+"""s of a log whose spectrum is looked at."""
+
+SAMPLES = 20_000
+"""Samples of the regressor that the search may cost, all logs together."""
+
+SHORTEST = 10.0
+"""s of each log that take part at least."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Verdict:
+    """What is taken out.
+
+    Args:
+        taken: (n,) delays in s.
+        stated: (n,) joints whose delay was found in the data; the others take what is expected without looking.
+        mixed: (n,) joints that seemed delayed, but by another time in another band.
+    """
+
+    taken: Array
+    stated: Mask
+    mixed: Mask
+
+
+@dataclass(frozen=True, eq=False)
+class SearchedDelays:
+    """The outcome of a search.
+
+    Args:
+        taken: (n,) delays in s to be taken out.
+        expected: the delay in s that is taken where the data say nothing else.
+        sentence: what was found or assumed, and how well it is known.
+        each: the delay of every joint on its own; None when motion and noise are too near to look.
+        level_told: whether the delay that all joints share is known well enough to be compared.
+        stated: (n,) joints whose delay was found in the data.
+        mixed: (n,) joints that seem delayed, but by another time in another band.
+    """
+
+    taken: Array
+    expected: float
+    sentence: str
+    each: DelayEstimate | None
+    level_told: bool
+    stated: Mask
+    mixed: Mask
+
+
+def search_delays(description: Description, base: BaseModel, logs: Sequence[Log]) -> SearchedDelays:
+    """What logs say of delays between torque and motion.
+
+    Args:
+        description: robot with friction as assumed for now (`assumed_friction`).
+        base: its base parameters.
+        logs: with positions and torques; all count together.
+    """
+    return _Search(description, base, logs).run()
+
+
+class _Search:
+    def __init__(self, description: Description, base: BaseModel, logs: Sequence[Log]) -> None:
+        self.description, self.base, self.logs, self.n = description, base, logs, description.robot.n
+        loop = description.loop
+        self.period = 1.0 / float(loop["rate"]) if loop is not None and loop.get("rate") else None
+        self.expected = 0.0 if self.period is None else -0.5 * self.period
+
+    def run(self) -> SearchedDelays:
+        band, edge = self._bands()
+        if not edge > NARROW * band > 0.0:
+            why = (
+                f"not searched for, since motion of up to {band:.2g} Hz drowns in position noise at {edge:.2g} Hz, too near to "
+                "tell a delay from noise"
+                if band > 0.0
+                else "not searched for, since no motion stands out of the noise"
+            )
+            sentence, none = f"{why}; {self._assumption()}", np.zeros(self.n, bool)
+            return SearchedDelays(np.full(self.n, self.expected), self.expected, sentence, None, False, none, none)
+        cutoff = min(edge / BELOW_EDGE, ABOVE_BAND * band, HIGHEST)
+        found = find_delays(self._fit(cutoff), self.expected)
+        verdict = self._judged(found)
+        if verdict.stated.any():
+            verdict = self._checked(verdict, found, self._fit(0.5 * cutoff))
+        sentence = self._sentence(found, verdict, cutoff)
+        return SearchedDelays(verdict.taken, self.expected, sentence, found.each, found.level_told, verdict.stated, verdict.mixed)
+
+    def _bands(self) -> tuple[float, float]:
+        """Hz up to which the logs move, and at which the first joint drowns in noise."""
+        band, edge = 0.0, np.inf
+        for log in self.logs:
+            part = busiest(log, LOOKED_AT)
+            motion = prepare(part, Recipe(filter=Unfiltered(), standstill=None, border=0))
+            as_recorded = np.array_equal(motion.q, part.need("q"))  # then a log looks at its noise only once
+            sigma = part.position_noise if as_recorded else position_noise(motion.q)
+            edges = noise_edge(motion.q, motion.dt, sigma)
+            band = max(band, motion_band(motion.q, motion.dt, sigma))
+            edge = min(edge, float(np.min(edges[edges > 0.0], initial=np.inf)), 0.39 * motion.rate)
+        return band, edge
+
+    def _fit(self, cutoff: float) -> DelayFit:
+        span = max(SHORTEST, SAMPLES / (FINE * cutoff * len(self.logs)))
+        return DelayFit(self.base, self.description.prior, [busiest(log, span) for log in self.logs], cutoff)
+
+    def _judged(self, found: FoundDelays) -> _Verdict:
+        """Those that differ from what is expected by more than their errors."""
+        each, sd = found.each.values, found.each.sd
+        common = found.level_told and abs(found.level - self.expected) > CLEAR * found.error
+        level = found.level if common else self.expected
+        own = found.apart & (np.abs(each - self.expected) > CLEAR_OWN * np.where(np.isfinite(sd), sd, np.inf))
+        taken = np.where(own, each, np.where(found.apart, self.expected, level))
+        return _Verdict(taken, own | (common & ~found.apart), np.zeros(self.n, bool))
+
+    def _checked(self, verdict: _Verdict, found: FoundDelays, lower: DelayFit) -> _Verdict:
+        """Half the band must agree: a pure delay is the same at all frequencies, elasticity and filters are not."""
+        shared = verdict.stated & ~found.apart
+        again = lower.each(verdict.taken)
+        together = lower.together(verdict.taken)
+        moved = np.where(shared, together.values - verdict.taken, again.values - verdict.taken)
+        sd = np.where(shared, together.sd, again.sd)
+        much = np.maximum(CLEAR_OWN * sd, SAME * np.abs(verdict.taken - self.expected))
+        mixed = verdict.stated & (sd < lower.most_sd) & (np.abs(moved) > much)
+        return _Verdict(np.where(mixed, self.expected, verdict.taken), verdict.stated & ~mixed, mixed)
+
+    def _assumption(self) -> str:
+        """What is taken where the data say nothing."""
+        if self.period is None:
+            return (
+                "none is taken out (a torque held over a control period leads by half of it; state the loop's rate in the card to "
+                "have that taken out)"
+            )
+        return (
+            f"half of the control period of {1e3 * self.period:.3g} ms is taken as the lead that a held torque has (state --delay "
+            "if torque was not recorded as the controller put it out)"
+        )
+
+    def _sentence(self, found: FoundDelays, verdict: _Verdict, cutoff: float) -> str:
+        parts, sd = [], found.each.sd
+        shared = verdict.stated & ~found.apart
+        if shared.any():
+            which = (
+                "all joints" if not found.apart.any() else "the other joints" if found.apart.sum() < self.n - 1 else "the rest"
+            )
+            parts.append(f"{_timing(found.level, found.error)} on {which}")
+        parts += [f"{_timing(verdict.taken[j], sd[j])} on joint {j + 1}" for j in np.flatnonzero(verdict.stated & found.apart)]
+        if verdict.mixed.any():
+            parts.append(
+                f"joint {_listed(verdict.mixed)} seems delayed by another time at {0.5 * cutoff:.2g} Hz than at {cutoff:.2g} Hz, so "
+                "this is not a pure delay (elasticity, a filter in the drive or friction) and is not taken out"
+            )
+        if not shared.any():
+            measured = f"{1e3 * found.level:.2g} ± {1e3 * found.error:.2g} ms below {cutoff:.2g} Hz"
+            least = f"less than {1e3 * CLEAR * found.error:.2g} ms more or less would not be noticed"
+            known = (
+                f"the data ({measured}) do not contradict, {least}" if found.level_told else f"the data cannot tell ({measured})"
+            )
+            parts.append(f"{self._assumption()}; {known}" if not parts else self._assumption())
+        if untold := [j for j in range(self.n) if not found.told[j]]:
+            listed = ", ".join(str(j + 1) for j in untold)
+            parts.append(f"joint {listed}: an own delay cannot be told, the common value is used")
+        return "; ".join(parts)
+
+
+def busiest(log: Log, span: float) -> Log:
+    """The `span` seconds of a log in which its joints travel furthest, each measured by its whole way; the log when it is shorter."""
+    if log.duration <= span:
+        return log
+    t, q = log.t[~log.mask], log.need("q")[~log.mask]
+    step = max(1, len(t) // 5000)
+    t, q = t[::step], q[::step]
+    way = np.nancumsum(np.abs(np.diff(q, axis=0, prepend=q[:1])), axis=0)
+    share = np.sum(way / np.maximum(way[-1], 1e-300), axis=1)
+    starts = t[t <= t[-1] - span]
+    gained = np.interp(starts + span, t, share) - share[: len(starts)]
+    first = float(starts[int(np.argmax(gained))])
+    return log.sliced(first, first + span)
+
+
+def _timing(delay: float, sd: float) -> str:
+    how = "torque comes later than motion by" if delay > 0.0 else "torque leads motion by"
+    return f"{how} {1e3 * abs(delay):.3g} ± {1e3 * sd:.2g} ms"
+
+
+def _listed(which: Mask) -> str:
+    return ", ".join(str(j + 1) for j in np.flatnonzero(which))
