@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # `as` makes a name public for type checkers
     # isort: off
     from inertica.dynamics.engine import Engine as Engine, Reduction as Reduction
-    from inertica.dynamics.laws import PD as PD, PID as PID
     from inertica.dynamics.simulate import Noise as Noise, Simulation as Simulation
     from inertica.errors import (
         FileError as FileError,
@@ -67,6 +66,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
         Riemannian as Riemannian,
     )
     from inertica.physical.repair import repair as repair
+    from inertica.robot.control import PD as PD, PID as PID
     from inertica.robot.description import Description as Description
     from inertica.robot.layout import Layout as Layout, Parameters as Parameters
     from inertica.robot.load import catalog as catalog, load as load, save_model as save_model
@@ -81,7 +81,6 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
 
 _HOME = {
     "inertica.dynamics.engine": ("Engine", "Reduction"),
-    "inertica.dynamics.laws": ("PD", "PID"),
     "inertica.dynamics.simulate": ("Noise", "Simulation"),
     "inertica.errors": ("FileError", "InerticaError", "InputError", "ModelWarning"),
     "inertica.estimators.base": ("Capability", "Estimate", "Estimator", "Problem"),
@@ -110,6 +109,7 @@ _HOME = {
     "inertica.physical.check": ("check_model",),
     "inertica.physical.priors": ("Entropic", "Euclidean", "Pullback", "Riemannian"),
     "inertica.physical.repair": ("repair",),
+    "inertica.robot.control": ("PD", "PID"),
     "inertica.robot.description": ("Description",),
     "inertica.robot.layout": ("Layout", "Parameters"),
     "inertica.robot.load": ("catalog", "load", "save_model"),

@@ -31,7 +31,7 @@ from inertica.physical.stated import broken, combined, stated, stated_constraint
 from inertica.robot import inertia
 from inertica.robot.load import load
 from inertica.robot.model import rotation_x, rotation_y, rotation_z
-from inertica.robot.shapes import COARSE, FINE, Shape, round_points
+from inertica.robot.shapes import COARSE, FINE, Solid, round_points
 from physical.problems import other_values
 
 INERTIAL = '<inertial><mass value="2"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial>'
@@ -126,7 +126,7 @@ def random_pose(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return rotation_z(a) @ rotation_y(b) @ rotation_x(c), rng.normal(size=3) * 0.2
 
 
-def random_solid(rng: np.random.Generator) -> tuple[Shape, np.ndarray]:
+def random_solid(rng: np.random.Generator) -> tuple[Solid, np.ndarray]:
     """A shape and points of its inside and surface."""
     kind, (R, p) = ("box", "cylinder", "sphere")[rng.integers(3)], random_pose(rng)
     size = tuple(rng.uniform(0.05, 0.4, {"box": 3, "cylinder": 2, "sphere": 1}[kind]))
@@ -138,7 +138,7 @@ def random_solid(rng: np.random.Generator) -> tuple[Shape, np.ndarray]:
         own = np.column_stack([ring, rng.uniform(-0.5, 0.5, 40) * size[1]])
     else:
         own = size[0] * unit / np.linalg.norm(unit, axis=1, keepdims=True)
-    return Shape(kind, size, R, p), own @ R.T + p
+    return Solid(kind, size, R, p), own @ R.T + p
 
 
 def body(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -148,7 +148,7 @@ def body(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return inertia.from_pseudo_inertia((lifted.T * m) @ lifted)
 
 
-def to_urdf(shape: Shape) -> str:
+def to_urdf(shape: Solid) -> str:
     R = shape.rotation
     rpy = np.arctan2(R[2, 1], R[2, 2]), -np.arcsin(R[2, 0]), np.arctan2(R[1, 0], R[0, 0])
     words = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",)}[shape.kind]

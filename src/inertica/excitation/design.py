@@ -13,11 +13,11 @@ from threadpoolctl import threadpool_limits
 
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
+from inertica.excitation.basis import Basis
 from inertica.excitation.constraints import INSIDE, Constraint
 from inertica.excitation.criteria import Condition, Criterion, SmallestSingular
 from inertica.excitation.observation import Observation, stacked_factors
 from inertica.excitation.search import Progress, Search, Task, descend, explore
-from inertica.excitation.shape import Shape
 from inertica.excitation.softened import softened
 from inertica.excitation.trajectory import Array, Samples, Shaped, Trajectory
 from inertica.identifiability.base import BaseModel
@@ -116,7 +116,7 @@ def design(
         observation(e, base, wanted.full, given, _weight(rate, family.period, len(times)), noise) for e in (engine, soft)
     )
     with threadpool_limits(1):  # two BLAS threads make factorisations of this size many times slower
-        on_grid, on_dense, on_fine = (Shape.of(family, t) for t in (times, dense, fine))
+        on_grid, on_dense, on_fine = (Basis.of(family, t) for t in (times, dense, fine))
         task = Task(on_grid, on_dense, on_fine, observe, smooth, wanted, constraints, effort, check is None, progress)
         _solve(task, family, np.random.default_rng(rng))
         return _result(task, family, base, engine)

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.random import Generator
 
 from inertica.errors import InputError
+from inertica.excitation.basis import Basis
 from inertica.excitation.constraints import INSIDE, Constraint, JointLimits
 from inertica.excitation.criteria import Criterion
 from inertica.excitation.observation import Observation
-from inertica.excitation.shape import Shape
 from inertica.excitation.trajectory import Array, Samples
 
 FULL_COVARIANCE = 60
@@ -97,9 +97,9 @@ class Task:
         report: called now and then.
     """
 
-    grid: Shape
-    dense: Shape
-    fine: Shape
+    grid: Basis
+    dense: Basis
+    fine: Basis
     observe: Observation
     soft: Observation
     criterion: Criterion

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from inertica.excitation.trajectory import Trajectory
 from inertica.logs.log import Log
 from inertica.preprocessing.motion import Motion
+from inertica.robot.friction import friction_terms
 from inertica.robot.layout import Parameters
-from inertica.robot.options import friction_terms
 from inertica.workflow.prediction import predicted_torque
 from inertica.workflow.replay import is_simulated
 from inertica.workflow.result import Result

@@ -4,7 +4,7 @@ from inertica.robot.description import Description, Source
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.load import catalog, load, save_model
 from inertica.robot.model import Joint, Limits, Robot
-from inertica.robot.terms import Parameter, RigidBody, Shape, State, Term
+from inertica.robot.terms import Parameter, RigidBody, ShapeParameter, State, Term
 
 __all__ = [
     "Description",
@@ -15,7 +15,7 @@ __all__ = [
     "Parameters",
     "RigidBody",
     "Robot",
-    "Shape",
+    "ShapeParameter",
     "Source",
     "State",
     "Term",

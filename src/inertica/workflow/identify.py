@@ -32,10 +32,9 @@ from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
-from inertica.robot.friction import LoadDependent, Stribeck, check_laws, law
+from inertica.robot.friction import check_laws, friction_terms, law
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
-from inertica.robot.options import friction_terms
 from inertica.robot.plain import assumed_friction
 from inertica.threads import one_thread
 from inertica.validation.closed_loop import position_error
@@ -45,7 +44,7 @@ from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice, Say
 from inertica.workflow.delay_choice import DelaySearch
 from inertica.workflow.filter_choice import FilterSearch, recipe_for
-from inertica.workflow.friction_choice import SLOWEST, FrictionSearch
+from inertica.workflow.friction_choice import FrictionSearch
 from inertica.workflow.hold_out import HoldOut
 from inertica.workflow.inputs import check_logs, check_references
 from inertica.workflow.interval_choice import assessed
@@ -358,7 +357,7 @@ class _Identification:
             return description
         if description.friction_stated:
             self._fixed("friction", "as the card or the command states")
-            loaded = [t.at for t in description.layout.terms if isinstance(t, LoadDependent)]
+            loaded = [t.at for t in friction_terms(description.layout.terms) if t.load is not None]
             if loaded and not self.torque_only:
                 return description.with_loads(FrictionSearch(description, motions, self.say).carried_by(loaded))
             return description
@@ -475,12 +474,14 @@ class _Identification:
         """Excess of static friction at speeds where filters leave what sticking does; it may be anything there."""
         speeds = [np.quantile(np.abs(m.dq), 0.95, axis=0) for m in self.motions]
         names = []
-        for t in description.layout.terms:
-            if isinstance(t, Stribeck) and speeds and t.vs < SLOWEST["Stribeck"] * max(s[t.at] for s in speeds):
-                names.append(f"dFs{t.at + 1}")
+        for t in friction_terms(description.layout.terms):
+            how = t.candidate
+            if how and how.slow and how.speeds and speeds and t.shapes[0].value < how.speeds[0] * max(s[t.at] for s in speeds):
+                names.append(t.parameters[how.column].name)
+                slowest = how.speeds[0]
         if names:
             self.warnings.append(
-                f"{', '.join(names)}: the Stribeck velocity is below {100 * SLOWEST['Stribeck']:g} % of a joint's usual speed, where "
+                f"{', '.join(names)}: the Stribeck velocity is below {100 * slowest:g} % of a joint's usual speed, where "
                 "filtering leaves of sticking what looks like friction; record slower motion, or state a larger velocity (vs)"
             )
         return names

@@ -19,10 +19,12 @@ from inertica.dynamics.engine import Engine
 from inertica.dynamics.simulate import Simulation
 from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import Problem
+from inertica.estimators.closed_loop.loop_gains import torque_gains
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.logs.log import Log
 from inertica.preprocessing.motion import Motion
+from inertica.robot.control import LAWS
 
 Array = NDArray[np.float64]
 
@@ -276,11 +278,6 @@ class LoopSimulator:
         self.problem = replace(self.problem, motions=tuple(motions))
 
 
-def torque_gains(loop: ControlLoop) -> tuple[str, ...]:
-    """Gains that carry a torque, and so grow with the inertia: kp, kd, ki of PD and PID, kv of the cascade; its kp does not."""
-    return tuple(name for name in ({"cascade": ("kv",)}.get(loop.law, ("kp", "kd", "ki"))) if name in loop.gains)
-
-
 def _without_first(motion: Motion, count: int) -> Motion:
     """The motion less its first samples, with a border where decimation now begins."""
     if count == 0:
@@ -328,10 +325,7 @@ def follows(signals: list[Array], track: Track) -> NDArray[np.bool_]:
 
 def poles(loop: ControlLoop, J: Array) -> tuple[Array, Array]:
     """(n,) natural frequencies and damping of every joint taken by itself with inertia J (DIDIM paper, eq. 56)."""
-    if loop.law == "cascade":
-        stiffness, damping = loop.gains["kp"] * loop.gains["kv"], loop.gains["kv"]
-    else:
-        stiffness, damping = loop.gains["kp"], loop.gains["kd"]
+    stiffness, damping = LAWS[loop.law].stiffness_damping(loop.gains)
     wn = np.sqrt(np.maximum(stiffness, 1e-12) / J)
     return wn, damping / (2.0 * wn * J)
 

@@ -11,7 +11,7 @@ from inertica.excitation.trajectory import Array, Samples, Shaped
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class Basis:
     """Affine map from coefficients to the states on a grid.
 
     Args:
@@ -27,7 +27,7 @@ class Shape:
     rest: Array
 
     @classmethod
-    def of(cls, family: Shaped, t: Array) -> Shape:
+    def of(cls, family: Shaped, t: Array) -> Basis:
         basis = family.functions(t)
         fixed = family.parameters - family.free @ (family.free.T @ family.parameters)
         phi = Samples(*(x @ family.free for x in basis))
