@@ -21,7 +21,7 @@ from inertica.estimators.linear.least_squares import Ols, Wls
 from inertica.estimators.registry import method
 from inertica.physical.check import check_model
 from inertica.physical.cone import InfeasibleError, Program
-from inertica.physical.conflict import conflict_error, smallest_conflict
+from inertica.physical.conflict import conflict_error
 from inertica.physical.constraints import PHYSICAL, Equal, MassBounds, RealBody, TotalMass, assembled, slack
 from inertica.physical.priors import Entropic, Euclidean
 from inertica.physical.regions import CentreInBox, CentreInEllipsoid, MassInEllipsoid, MassInHull
@@ -328,7 +328,7 @@ def test_contradictions_between_statements_are_named(card) -> None:
     d = card("{total_mass: 3, links: {upper: {mass: [3.5, 5]}}}")
     program = Program(Reference.of(d.layout, d.prior.values), stated_constraints(d))
     with pytest.raises(InfeasibleError, match=r"total mass 3 kg; link 1: mass at least 3.5 kg; link 2: a body that can exist"):
-        raise conflict_error(program, smallest_conflict(program))
+        raise conflict_error(program.reference, program.conflict)
 
 
 def test_log_cholesky_coordinates_take_a_margin_and_refuse_the_rest() -> None:

@@ -36,9 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("logs", metavar="LOG", nargs="+", help="recorded motion with reference; FILE@t0:t1 takes a slice")
     parser.add_argument("--reference", metavar="TRAJ", action="append", default=[], help="what the controller followed")
     parser.add_argument("--rate", type=float, metavar="HZ", help="control rate; that of the log by default")
-    parser.add_argument(
-        "--law", choices=FITTED, help="structure; whichever fits better by default"
-    )
+    parser.add_argument("--law", choices=FITTED, help="structure; whichever fits better by default")
     parser.add_argument("--cutoff", type=float, metavar="HZ", help="of the filter that all signals pass")
 
 

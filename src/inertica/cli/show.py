@@ -26,8 +26,9 @@ from inertica.report.numbers import number
 from inertica.robot import control, friction
 from inertica.robot.card import describe_tree
 from inertica.robot.description import Description
+from inertica.robot.files import catalog, kind_of
 from inertica.robot.inertia import NAMES
-from inertica.robot.load import catalog, kind_of, load
+from inertica.robot.load import load
 from inertica.robot.model import Joint, Matrix
 from inertica.robot.options import Options, apply_options, default_friction
 from inertica.robot.settings import LIMIT_KEYS

@@ -42,7 +42,7 @@ class Basis:
         X = np.atleast_2d(x).reshape(-1, self.phi.q.shape[1], self.n)
         return Samples(*((f @ X + o).reshape(-1, self.n) for f, o in zip(self.phi, self.offset, strict=True)))
 
-    def pull(self, gradient: Samples) -> Array:
+    def gradient(self, gradient: Samples) -> Array:
         """(k n,) from the gradient with respect to the states of one candidate."""
         q, dq, ddq = (f.T @ g for f, g in zip(self.phi, gradient, strict=True))
         return np.asarray((q + dq + ddq).ravel())

@@ -17,7 +17,7 @@ from inertica.robot.layout import Parameters
 from inertica.robot.mjcf_geoms import geom_inertia
 from inertica.robot.mjcf_settings import ORIENTATIONS, Attributes, Settings, read_settings, turn
 from inertica.robot.model import IDENTITY, ORIGIN, Matrix, Vector, vector
-from inertica.robot.tree import FREEZE, Constraint, Tree, TreeJoint, checked, compose, reduce, snapped_rotation, unit_axis
+from inertica.robot.tree import FREEZE, LoopClosure, Tree, TreeJoint, checked, compose, reduce, snapped_rotation, unit_axis
 from inertica.robot.writeback import (
     MARK,
     Change,
@@ -282,7 +282,7 @@ class _Reader:
             inertia.from_com(mass, settings.numbers(element, attributes, "pos", 3, ORIGIN), central), *item.pose
         )
 
-    def _constraints(self) -> Iterator[Constraint]:
+    def _constraints(self) -> Iterator[LoopClosure]:
         """Equality constraints that tie bodies or joints together."""
         of_joint = {joint.name: (joint.parent, joint.child) for joint in self.joints}
         for element in (e for section in children(self.document.root, "equality") for e in children(section)):
@@ -293,11 +293,11 @@ class _Reader:
                 problem = (
                     f"the equality <{element.tag}> closes a loop between '{ends[0]}' and '{ends[1]}', which is not supported"
                 )
-                yield Constraint(problem, (ends[0], ends[1]), line_of(element))
+                yield LoopClosure(problem, (ends[0], ends[1]), line_of(element))
             for name in (element.get("joint1"), element.get("joint2")) if element.tag == "joint" else ():
                 if name in of_joint:
                     problem = f"an equality couples joint '{name}' to another, which is not supported"
-                    yield Constraint(problem, of_joint[name], line_of(element))
+                    yield LoopClosure(problem, of_joint[name], line_of(element))
 
 
 def _placed(joint: TreeJoint, pose: Pose, anchor: Array, ref: float) -> TreeJoint:

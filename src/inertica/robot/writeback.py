@@ -13,7 +13,7 @@ from inertica.errors import InerticaError, InputError, ModelWarning
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
 from inertica.robot.shares import shared
-from inertica.robot.tree import Placed, Reduced, Tree, moved
+from inertica.robot.tree import Placed, Reduced, Tree, in_frame
 
 Array = NDArray[np.float64]
 
@@ -54,7 +54,7 @@ def link_changes(tree: Tree, reduced: Reduced, parameters: Parameters) -> list[C
         if _same(wanted, reduced.tens[j]):
             continue
         taker = _taker(tree, places)
-        own = [moved(tree.ten(p.link), p) for p in places]
+        own = [in_frame(tree.ten(p.link), p) for p in places]
         for i, (place, ten) in enumerate(zip(places, shared(wanted, own, taker), strict=True)):
             if i == taker or not np.array_equal(ten, own[i]):
                 seen = _seen_from(ten, place)

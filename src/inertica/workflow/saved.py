@@ -20,9 +20,9 @@ from inertica.preprocessing import filters
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.cardwrite import armature_flags, coupling_entries, limits_entry, other_terms, payload_entry, term_entry
 from inertica.robot.description import Description
+from inertica.robot.files import CARD
 from inertica.robot.friction import friction_terms, friction_text
 from inertica.robot.layout import Layout
-from inertica.robot.load import CARD
 from inertica.robot.load import load as load_robot
 from inertica.robot.settings import loop_per_joint
 from inertica.workflow.plain import plain
