@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from importlib import resources
 from pathlib import Path
 
 from inertica.errors import FileError, InputError, nearest
 from inertica.robot.yamlfile import parse_yaml, read_text
 
+CATALOG = Path(__file__).parent / "catalog"
 SUFFIXES = (".yaml", ".yml", ".urdf", ".xml", ".mjcf")
 CARD = "robot.yaml"
 """The robot card in a folder."""
@@ -18,13 +18,12 @@ _TAG = re.compile(r"\s*<([\w:.-]+)")
 
 def catalog() -> list[str]:
     """Names of the built-in robots."""
-    folder = resources.files("inertica.robot") / "catalog"
-    return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    return sorted(file.stem for file in CATALOG.glob("*.yaml"))
 
 
 def catalog_path(name: str) -> Path:
     """The file of a built-in robot."""
-    return Path(str(resources.files("inertica.robot") / "catalog" / f"{name}.yaml"))
+    return CATALOG / f"{name}.yaml"
 
 
 def kind_of(path: Path) -> str:
