@@ -27,7 +27,7 @@ from inertica.physical.priors import Entropic, Euclidean
 from inertica.physical.regions import CentreInBox, CentreInEllipsoid, MassInEllipsoid, MassInHull
 from inertica.physical.repair import repair
 from inertica.physical.scales import Reference
-from inertica.physical.stated import broken, combined, stated, stated_constraints
+from inertica.physical.stated import broken, combined, stated
 from inertica.robot import inertia
 from inertica.robot.load import load
 from inertica.robot.model import rotation_x, rotation_y, rotation_z
@@ -100,10 +100,10 @@ def test_regions_are_the_ones_stated(card) -> None:
 
 
 def test_a_stated_margin_takes_the_place_of_the_usual_one(card) -> None:
-    all_of_it = stated_constraints(card("{margin: 0.001, total_mass: 4}"))
+    all_of_it = combined(PHYSICAL, stated(card("{margin: 0.001, total_mass: 4}")).constraints)
     assert [c.margin for c in all_of_it if isinstance(c, RealBody)] == [0.001]
     assert len(all_of_it) == len(PHYSICAL) + 1 and isinstance(all_of_it[-1], TotalMass)
-    assert stated_constraints(load("tx40")) == PHYSICAL
+    assert combined(PHYSICAL, stated(load("tx40")).constraints) == PHYSICAL
     part = (RealBody(0.01, links=(1,)),)
     assert combined(PHYSICAL, part) == (*PHYSICAL, *part)
 
@@ -326,7 +326,7 @@ def test_a_solve_that_is_used_again_sees_other_constraints() -> None:
 
 def test_contradictions_between_statements_are_named(card) -> None:
     d = card("{total_mass: 3, links: {upper: {mass: [3.5, 5]}}}")
-    program = Program(Reference.of(d.layout, d.prior.values), stated_constraints(d))
+    program = Program(Reference.of(d.layout, d.prior.values), combined(PHYSICAL, stated(d).constraints))
     with pytest.raises(InfeasibleError, match=r"total mass 3 kg; link 1: mass at least 3.5 kg; link 2: a body that can exist"):
         raise conflict_error(program.reference, program.conflict)
 

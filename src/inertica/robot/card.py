@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from inertica.robot.description import Description, Source
-from inertica.robot.dh import describe
+from inertica.robot.dh import read_dh
 from inertica.robot.files import catalog, catalog_path, kind_of
 from inertica.robot.layout import Parameters
 from inertica.robot.model import Robot
@@ -27,7 +27,7 @@ from inertica.robot.settings import (
     read_values,
 )
 from inertica.robot.stated import read_constraints
-from inertica.robot.yamlfile import Item, read_yaml
+from inertica.robot.yamlfile import Item
 
 CARD_KEYS = (
     *("model", "name", "joints", "root", "tip", "gravity", *OPTION_KEYS),
@@ -102,7 +102,7 @@ def _model(root: Item, keys: Mapping[str, Item]) -> Description:
         for key in ("root", "tip"):
             if key in keys:
                 raise keys[key].fail(f"the key '{key}' is for URDF and MJCF models; a DH table is one chain")
-        return describe(read_yaml(path)).with_loads()
+        return read_dh(path).with_loads()
     chain = {key: keys[key].text() for key in ("root", "tip") if key in keys}
     joints = read_names(keys["joints"]) if "joints" in keys else None
     gravity = read_gravity(keys["gravity"]) if "gravity" in keys else None

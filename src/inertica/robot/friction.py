@@ -64,6 +64,8 @@ class FrictionLaw(OnJoint):
     Attributes:
         constants: (option of the class, symbol, unit) of every constant that enters nonlinearly.
         may_vanish: constants that may be zero.
+        kinds: what it states that another law might state, too: dry friction, an offset.
+        plain_symbols: those of parameters that URDF and MJCF know, as long as the sign is sharp.
         brakes: False for what is no friction but is stated beside it; it may have either sign.
         beside: laws that a simulated robot has along with it; None for a law that `simulate --friction` does not offer.
         candidate: how the automatic choice may use it; None if it may not.
@@ -71,6 +73,8 @@ class FrictionLaw(OnJoint):
 
     constants: ClassVar[tuple[tuple[str, str, str], ...]] = ()
     may_vanish: ClassVar[tuple[str, ...]] = ()
+    kinds: ClassVar[tuple[str, ...]] = ()
+    plain_symbols: ClassVar[tuple[str, ...]] = ()
     brakes: ClassVar[bool] = True
     beside: ClassVar[tuple[str, ...] | None] = None
     candidate: ClassVar[Candidate | None] = None
@@ -88,12 +92,12 @@ class FrictionLaw(OnJoint):
     @property
     def states(self) -> tuple[str, ...]:
         """What no other law of the same joint may state, too."""
-        return ()
+        return self.kinds
 
     @property
     def plain(self) -> tuple[str, ...]:
         """Names of parameters that are viscous or Coulomb friction as URDF and MJCF mean them."""
-        return ()
+        return () if getattr(self, "width", 0.0) else tuple(f"{symbol}{self.at + 1}" for symbol in self.plain_symbols)
 
     @property
     def shapes(self) -> tuple[ShapeParameter, ...]:
@@ -124,13 +128,10 @@ class Viscous(FrictionLaw):
     """tau = Fv dq"""
 
     rank = 1
+    plain_symbols = ("Fv",)
     symbols = (("Fv", "viscous", "N m s/rad", 0.0),)
     beside = ()
     candidate = Candidate("viscous")
-
-    @property
-    def plain(self) -> tuple[str, ...]:
-        return (f"Fv{self.at + 1}",)
 
     def columns(self, x: State) -> list[Column]:
         return [{self.at: x.dq[self.at]}]
@@ -142,17 +143,11 @@ class Coulomb(FrictionLaw):
 
     width: float = 0.0
     rank = 2
+    kinds = (DRY,)
+    plain_symbols = ("Fc",)
     symbols = (("Fc", "coulomb", "N m", 0.0),)
     beside = ()
     candidate = Candidate("Coulomb")
-
-    @property
-    def states(self) -> tuple[str, ...]:
-        return (DRY,)
-
-    @property
-    def plain(self) -> tuple[str, ...]:
-        return () if self.width else (f"Fc{self.at + 1}",)
 
     def columns(self, x: State) -> list[Column]:
         return [{self.at: direction(x.dq[self.at], self.width)}]
@@ -164,13 +159,10 @@ class SmoothCoulomb(FrictionLaw):
 
     vc: float = 0.02
     rank = 2
+    kinds = (DRY,)
     symbols = Coulomb.symbols
     constants = (("vc", "vc", "rad/s"),)
     beside = ("viscous",)
-
-    @property
-    def states(self) -> tuple[str, ...]:
-        return (DRY,)
 
     def columns(self, x: State) -> list[Column]:
         return [{self.at: tanh(x.dq[self.at] / self.constant(x, "vc"))}]
@@ -181,13 +173,10 @@ class Offset(FrictionLaw):
     """tau = off: a constant torque, for instance the offset of a current sensor or the mean of unequal Coulomb friction."""
 
     rank = 3
+    kinds = (CONSTANT,)
     symbols = (("off", "offset", "N m", float("-inf")),)
     brakes = False
     candidate = Candidate("offset", felt=True)
-
-    @property
-    def states(self) -> tuple[str, ...]:
-        return (CONSTANT,)
 
     def columns(self, x: State) -> list[Column]:
         return [{self.at: 1.0}]
@@ -202,6 +191,7 @@ class DirectionalCoulomb(FrictionLaw):
 
     width: float = 0.0
     rank = 2
+    kinds = (DRY, CONSTANT)
     symbols = (("Fcp", "coulomb", "N m", 0.0), ("Fcn", "coulomb", "N m", 0.0))
     beside = ("viscous",)
 
@@ -212,7 +202,7 @@ class DirectionalCoulomb(FrictionLaw):
 
     @property
     def states(self) -> tuple[str, ...]:
-        return (DRY,) if self.width else (DRY, CONSTANT)
+        return self.kinds[:1] if self.width else self.kinds
 
     def columns(self, x: State) -> list[Column]:
         s = direction(x.dq[self.at], self.width)
@@ -232,6 +222,8 @@ class Stribeck(FrictionLaw):
     es: float = 2.0
     width: float = 0.0
     rank = 2
+    kinds = (DRY,)
+    plain_symbols = ("Fc",)
     symbols = (*Coulomb.symbols, ("dFs", "stribeck", "N m", float("-inf")))
     constants = (("vs", "vs", "rad/s"), ("es", "es", "1"))
     beside = ("viscous",)
@@ -245,14 +237,6 @@ class Stribeck(FrictionLaw):
             joint, robot.friction_constant("stribeck", "Vs", joint, 0.05), robot.friction_constant("stribeck", "Es", joint, 2.0)
         )
         return law, {"Fc": fc, "dFs": fs - fc}
-
-    @property
-    def states(self) -> tuple[str, ...]:
-        return (DRY,)
-
-    @property
-    def plain(self) -> tuple[str, ...]:
-        return () if self.width else (f"Fc{self.at + 1}",)
 
     def columns(self, x: State) -> list[Column]:
         dq = x.dq[self.at]

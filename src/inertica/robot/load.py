@@ -8,9 +8,10 @@ from pathlib import Path
 from inertica.errors import InputError
 from inertica.robot.card import describe_card, describe_tree
 from inertica.robot.description import Description
-from inertica.robot.dh import describe
+from inertica.robot.dh import describe, read_dh
 from inertica.robot.files import CARD, catalog, catalog_path, check_exists, kind_of
 from inertica.robot.layout import Parameters
+from inertica.robot.writeback import Selection
 from inertica.robot.yamlfile import read_yaml
 
 
@@ -22,7 +23,7 @@ def load(robot: str | Path) -> Description:
             such as that of a result.
     """
     if isinstance(robot, str) and robot in catalog():
-        return describe(read_yaml(catalog_path(robot)))
+        return read_dh(catalog_path(robot))
     path = Path(robot)
     check_exists(str(robot), path)
     path = path / CARD if (path / CARD).is_file() else path
@@ -53,13 +54,13 @@ def save_model(
 
         write_dh(source.path, target, parameters)
         return ()
-    chain = {"root": source.root, "tip": source.tip, "joints": source.joints, "labels": labels}
+    selection: Selection = {"root": source.root, "tip": source.tip, "joints": source.joints, "labels": labels}
     if source.format == "urdf":
         from inertica.robot.urdf import write_urdf
 
-        return write_urdf(source.path, target, parameters, **chain)  # type: ignore[arg-type]
+        return write_urdf(source.path, target, parameters, **selection)
     if source.format == "mjcf":
         from inertica.robot.mjcf import write_mjcf
 
-        return write_mjcf(source.path, target, parameters, **chain)  # type: ignore[arg-type]
+        return write_mjcf(source.path, target, parameters, **selection)
     raise InputError(f"values cannot be written into a model of format '{source.format}'; dh, urdf and mjcf can be written")
