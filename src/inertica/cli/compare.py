@@ -8,12 +8,11 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress_line, table
-from inertica.cli.fitting import add_choices, add_inputs, add_reference, percent, read_inputs, settings
-from inertica.cli.identify import renamed
+from inertica.cli.fitting import add_choices, add_inputs, add_reference, percent, settings
 from inertica.errors import InputError, ModelWarning
 from inertica.estimators.registry import METHODS, method
 from inertica.report.numbers import number
@@ -51,17 +50,12 @@ def run(arguments: argparse.Namespace) -> Answer:
             method(name)
     chosen = settings(arguments)
     with progress_line() as say:
-        say("reading")
-        inputs = read_inputs(arguments)
-        validate = tuple(inputs.validation.values())
-        found = compare(inputs.description, inputs.logs, names, validate=validate, settings=chosen, progress=say)
-    typed = {str(log.origin): name for name, log in inputs.validation.items()}
-    rows = tuple(replace(row, residuals={typed.get(k, k): v for k, v in row.residuals.items()}) for row in found.rows)
-    view = View(Comparison(renamed(found.reference, typed), rows))
-    for row in rows:
+        found = compare(arguments.robot, arguments.logs, names, validate=arguments.validate, settings=chosen, progress=say)
+    view = View(found)
+    for row in found.rows:
         if row.failure:
             warnings.warn(ModelWarning(f"{row.method}: {row.failure}"), stacklevel=1)
-    return Answer(view.document(), view.text, 0 if any(row.failure is None for row in rows) else 1)
+    return Answer(view.document(), view.text, 0 if any(row.failure is None for row in found.rows) else 1)
 
 
 @dataclass(frozen=True)

@@ -126,9 +126,8 @@ class Tour:
             names.append(str(folder / f"{name}.csv.gz"))
         result = self.found.reference
         result.save(folder / "result")
-        sets = dict(zip(result.residuals, [[self.logs[0]], [self.logs[1]]], strict=True))
         with self._timed("report"):
-            write_report(result, sets, folder / "report.html")
+            write_report(result, self.found.motions, folder / "report.html")
         return (*names, str(folder / "result"), str(folder / "report.html"))
 
     def tracking(self) -> Array:

@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress_line, table
-from inertica.cli.fitting import add_choices, add_inputs, add_loop, read_inputs, residual_table, settings
+from inertica.cli.fitting import add_choices, add_inputs, add_loop, residual_table, settings
 from inertica.errors import InputError, ModelWarning
 from inertica.estimators.registry import METHODS, PRIORS
 from inertica.identifiability.labels import INTERVAL, LABELS
 from inertica.report.numbers import number, span, tidy
 from inertica.report.style import LABEL_COLOURS
-from inertica.workflow.identify import identify
+from inertica.workflow.identify import identification
+from inertica.workflow.inputs import read
 from inertica.workflow.result import Result
 from inertica.workflow.settings import check_method
 from inertica.workflow.verdict import BAD, DOUBTFUL, GOOD, verdict
@@ -71,18 +72,13 @@ def run(arguments: argparse.Namespace) -> Answer:
         check_output(arguments.output)
     files: tuple[str, ...] = ()
     with progress_line() as say:
-        say("reading")
-        inputs = read_inputs(arguments)
-        result = identify(
-            inputs.description, inputs.logs, validate=tuple(inputs.validation.values()), settings=chosen, progress=say
-        )
-        result = renamed(result, {str(log.origin): name for name, log in inputs.validation.items()})
-        result = replace(result, time={**result.time, "read": inputs.seconds})
+        judged = identification(read(arguments.robot, arguments.logs, arguments.validate, chosen, say), say)
+        result = judged.result
         if arguments.output is not None:
             from inertica.report.bundle import write_bundle
 
             say("writing the report")
-            bundle = write_bundle(result, inputs.data_sets, arguments.output)
+            bundle = write_bundle(result, judged.motions, arguments.output)
             result, files = bundle.result, tuple(str(bundle.folder / name) for name in bundle.files)
     view = View(result, files)
     if arguments.json:
@@ -96,15 +92,6 @@ def check_output(folder: Path) -> None:
         raise InputError(f"{folder} is a file; give the name of a folder to write into")
 
 
-def renamed(result: Result, names: Mapping[str, str]) -> Result:
-    """Data sets under the names the user typed."""
-
-    def named(mapping: Mapping[str, object]) -> dict[str, object]:
-        return {names.get(key, key): value for key, value in mapping.items()}
-
-    return replace(result, residuals=named(result.residuals), logs=named(result.logs))  # type: ignore[arg-type]
-
-
 @dataclass(frozen=True)
 class View:
     """A result as a document and as text."""
@@ -113,11 +100,7 @@ class View:
     files: Sequence[str] = ()
 
     def document(self) -> dict[str, object]:
-        judged = verdict(self.result)
-        return self.result.document() | {
-            "verdict": judged.document(),
-            "files": list(self.files),
-        }
+        return self.result.document() | {"verdict": verdict(self.result).document(), "files": list(self.files)}
 
     def warn(self) -> None:
         """The result's warnings on stderr, and so in the JSON document."""

@@ -112,7 +112,7 @@ class Piece:
         raise ValueError(self.kind)
 
 
-class FrictionSearch:
+class FrictionSelection:
     """The friction of every joint, the simplest that the data do not contradict.
 
     Args:

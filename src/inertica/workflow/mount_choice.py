@@ -143,7 +143,7 @@ class Mount:
         }
 
 
-class MountSearch:
+def choose_mount(description: Description, motions: Sequence[Motion], say: Say, base: BaseModel | None = None) -> Mount:
     """The direction of gravity in the base frame.
 
     Args:
@@ -152,51 +152,32 @@ class MountSearch:
         say: progress.
         base: base parameters of the description with the friction that is assumed, when they are known already.
     """
+    say("gravity: testing how the robot is mounted")
+    file = vector(description.robot.gravity)
 
-    def __init__(self, description: Description, motions: Sequence[Motion], say: Say, base: BaseModel | None = None) -> None:
-        self.description, self.motions, self.say, self.base = description, tuple(motions), say, base
-        self.file = np.array(description.robot.gravity)
+    def kept(why: str) -> Mount:
+        return Mount(file, file, f"as the model file has it: {why}")
 
-    def run(self) -> tuple[Description, Choice, Mount]:
-        self.say("gravity: testing how the robot is mounted")
-        mount = self.mount()
-        found = self.description.with_gravity(mount.gravity) if mount.accepted else self.description
-        return found, mount.choice, mount
-
-    def mount(self) -> Mount:
-        """The mount alone."""
-        with one_thread():  # factorisations are small
-            return self._mount()
-
-    def _mount(self) -> Mount:
-        if not self.file.any():
-            return self._kept("the model file has no gravity, so how the robot is mounted is not testable")
-        assumed, added = with_offsets(assumed_friction(self.description))
-        base = self.base if self.base is not None and self.base.layout == assumed.layout else base_model(assumed.layout)
+    if not any(file):
+        return kept("the model file has no gravity, so how the robot is mounted is not testable")
+    assumed, added = with_offsets(assumed_friction(description))
+    with one_thread():  # factorisations are small
+        base = base if base is not None and base.layout == assumed.layout else base_model(assumed.layout)
         try:
-            data = MountData(Problem(base, self.motions, assumed.prior), added)
+            data = MountData(Problem(base, tuple(motions), assumed.prior), added)
         except InputError as error:
-            return self._kept(f"not testable: {error}")
+            return kept(f"not testable: {error}")
         if not len(data.system.heavy):
-            return self._kept("not testable: no joint of this robot feels gravity in any direction")
-        return _Decision(self, data).mount()
-
-    def turning(self) -> bool:
-        """Whether the first axis is vertical and turns, so that a lean differs from an encoder offset of another joint."""
-        first = self.description.robot.joints[0]
-        axis = np.array(first.rotation) @ np.array(first.axis)
-        vertical = not first.prismatic and abs(axis @ self.file) > np.cos(np.radians(FAR)) * np.linalg.norm(self.file)
-        return bool(vertical and np.ptp(np.concatenate([m.q[~m.mask, 0] for m in self.motions])) > TURNS)
-
-    def _kept(self, why: str) -> Mount:
-        return Mount(vector(self.file), vector(self.file), f"as the model file has it: {why}")
+            return kept("not testable: no joint of this robot feels gravity in any direction")
+        return _Decision(description, motions, data, say).mount()
 
 
 class _Decision:
-    """One run of the search."""
+    """Which direction the data speak for."""
 
-    def __init__(self, search: MountSearch, data: MountData) -> None:
-        self.search, self.data, self.file = search, data, search.file
+    def __init__(self, description: Description, motions: Sequence[Motion], data: MountData, say: Say) -> None:
+        self.description, self.motions, self.data, self.say = description, motions, data, say
+        self.file = np.array(description.robot.gravity)
         self.size = float(np.linalg.norm(self.file))
         self.weights, self.tilt = self._at(self.file)
         self.doubt = ""
@@ -204,6 +185,13 @@ class _Decision:
     def mount(self) -> Mount:
         far = self._far()
         return far if far is not None else self._near()
+
+    def _turning(self) -> bool:
+        """Whether the first axis is vertical and turns, so that a lean differs from an encoder offset of another joint."""
+        first = self.description.robot.joints[0]
+        axis = np.array(first.rotation) @ np.array(first.axis)
+        vertical = not first.prismatic and abs(axis @ self.file) > np.cos(np.radians(FAR)) * self.size
+        return bool(vertical and np.ptp(np.concatenate([m.q[~m.mask, 0] for m in self.motions])) > TURNS)
 
     def _at(self, g: Array) -> tuple[Array, Tilt]:
         """Joint weights of the fit at a direction, and the squares with them."""
@@ -217,7 +205,7 @@ class _Decision:
         squares = np.array([self.tilt.solve(self.size * d).squares for d in axes])
         if squares.min() > WORTHWHILE * here:
             return None
-        self.search.say("gravity: searching its direction")
+        self.say("gravity: searching its direction")
         ends = [self.tilt.newton(self.size * axes[k]) for k in np.argsort(squares)[:STARTS]]
         best, _ = min(ends, key=lambda end: end[1])
         if self._aside(best) <= FAR:
@@ -309,8 +297,8 @@ class _Decision:
         hangs = bool(home @ self.file < 0.0)
         where = "the opposite way to the model file's: the robot hangs" if hangs else "as the model file has it"
         plain = Mount(vector(home), vector(self.file), where, tested=test is not None, accepted=hangs)
-        if not self.search.turning():
-            which = min(2, self.search.description.robot.n)
+        if not self._turning():
+            which = min(2, self.description.robot.n)
             why = f"a lean cannot be told from an encoder offset of joint {which}, since the first axis does not turn vertically"
             return replace(plain, sentence=f"{where}; {why}")
         if test is None:

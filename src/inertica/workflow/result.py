@@ -30,7 +30,7 @@ from inertica.validation.residuals import Moving, Relative, Residual
 from inertica.workflow.choice import Choice
 from inertica.workflow.plain import plain
 from inertica.workflow.prediction import judged, predicted_torque
-from inertica.workflow.replay import moved, own_reference
+from inertica.workflow.replay import own_reference, prediction_motion
 from inertica.workflow.saved import check_arrays, recipe_document, recipe_of, write_card
 
 Array = NDArray[np.float64]
@@ -93,35 +93,29 @@ class Result:
 
     @property
     def physically_consistent(self) -> bool:
-        """Whether every link could exist and nothing that cannot be negative is."""
-        return not self.parameters.inconsistent_links() and not self.negative()
-
-    def negative(self) -> list[str]:
-        """Drive and friction parameters on the wrong side of their sign constraint."""
-        listed = zip(self.parameters.layout.parameters, self.parameters.values, strict=True)
-        out = [p.name for p, value in listed if p.kind not in ("inertia", "mass") and value < p.lower - 1e-12]
-        sums = [row for term in self.parameters.layout.terms for row in term.inequalities]
-        return out + [" + ".join(row) for row in sums if sum(c * self.parameters[name] for name, c in row.items()) < -1e-12]
+        return is_possible(self.parameters)
 
     @cached_property
     def masses(self) -> MassSummary:
         """Masses and centres of mass beside those of the model and the shapes of its links."""
         return mass_summary(self.parameters, self.description.prior, self.intervals, self.description.source)
 
-    def reference(self, k: int = 0) -> Trajectory | None:
-        """What the controller followed in the k-th log, validation logs after the others, when it was stated apart from the logs."""
-        return own_reference(self.references, k)
-
-    def motion(self, log: Log, reference: Trajectory | None = None, *, fit: bool = False) -> Motion:
+    def motion(self, log: Log, reference: Trajectory | None = None) -> Motion:
         """A log prepared as predictions ask for; without position, the loop simulated along the reference.
 
         Args:
             log: of the same robot.
             reference: what the controller followed; the log's own columns when not given.
-            fit: prepared as the identification logs were for the fit.
         """
-        recipe = self.recipe if fit else self.recipe.for_prediction
-        return moved(self.description, self.estimate, recipe, log, reference)
+        return prediction_motion(self.description, self.estimate, self.recipe.for_prediction, log, reference)
+
+    def motions(self, logs: Mapping[str, Sequence[Log]]) -> dict[str, tuple[Motion, ...]]:
+        """Data set -> motions of its logs, those of the identification first; for the report of a result that was read."""
+        out: dict[str, tuple[Motion, ...]] = {}
+        for k, (name, log) in enumerate((name, log) for name, several in logs.items() for log in several):
+            reference = own_reference(self.references, k, None if name == next(iter(logs)) else log)
+            out[name] = (*out.get(name, ()), self.motion(log, reference))
+        return out
 
     def predict(self, log: Log, reference: Trajectory | None = None) -> Array:
         """(M, n) torques at the samples of a log; see `motion`."""
@@ -246,6 +240,19 @@ class Result:
             lack_of_fit=document.get("lack_of_fit"),
             gravity=document.get("gravity", {}),
         )
+
+
+def is_possible(parameters: Parameters) -> bool:
+    """Whether every link could exist and nothing that cannot be negative is."""
+    return not parameters.inconsistent_links() and not negative(parameters)
+
+
+def negative(parameters: Parameters) -> list[str]:
+    """Drive and friction parameters on the wrong side of their sign constraint."""
+    listed = zip(parameters.layout.parameters, parameters.values, strict=True)
+    out = [p.name for p, value in listed if p.kind not in ("inertia", "mass") and value < p.lower - 1e-12]
+    sums = [row for term in parameters.layout.terms for row in term.inequalities]
+    return out + [" + ".join(row) for row in sums if sum(c * parameters[name] for name, c in row.items()) < -1e-12]
 
 
 def _residual(document: Mapping[str, Any]) -> Residual:
