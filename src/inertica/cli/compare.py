@@ -17,7 +17,6 @@ from inertica.errors import InputError, ModelWarning
 from inertica.estimators.registry import METHODS, method
 from inertica.report.numbers import number
 from inertica.report.tables import short_names
-from inertica.validation.residuals import Residual
 from inertica.workflow.compare import Comparison, Row, compare
 
 if TYPE_CHECKING:
@@ -111,14 +110,6 @@ def _numbers(row: Row) -> list[str]:
 def _entry(row: Row) -> dict[str, object]:
     if row.failure is not None:
         return {"method": row.method, "failure": row.failure}
-    residual: dict[str, Residual] = dict(row.residuals)
-    return {
-        "method": row.method,
-        "failure": None,
-        "residual": {name: r.document() for name, r in residual.items()},
-        "condition": row.condition,
-        "physically_consistent": row.physically_consistent,
-        "determined": row.determined,
-        "iterations": row.iterations,
-        "time": row.seconds,
-    }
+    shown = {name: getattr(row, name) for name in ("condition", "physically_consistent", "determined", "iterations")}
+    residual = {name: r.document() for name, r in row.residuals.items()}
+    return {"method": row.method, "failure": None, "residual": residual, **shown, "time": row.seconds}

@@ -20,9 +20,10 @@ from inertica.cli.console import Answer, progress_line, table
 from inertica.cli.fitting import add_choices, add_inputs, add_loop, residual_table, settings
 from inertica.errors import InputError, ModelWarning
 from inertica.estimators.registry import METHODS, PRIORS
-from inertica.identifiability.labels import INTERVAL, LABELS
-from inertica.report.numbers import number, span, tidy
+from inertica.identifiability.labels import LABELS
+from inertica.report.numbers import number
 from inertica.report.style import LABEL_COLOURS
+from inertica.report.tables import BASE, STANDARD, base_rows, standard_cells
 from inertica.workflow.identify import identification
 from inertica.workflow.inputs import read
 from inertica.workflow.result import Result
@@ -121,43 +122,24 @@ class View:
             yield f"check of the log: {result.check['summary']}\n"
         yield table("choices", ("subject", "decision"), [[c.subject, c.sentence] for c in result.choices])
         yield residual_table(result.residuals)
-        yield from self._base()
-        yield from self._standard()
+        title = f"base parameters; condition number {number(result.estimate.condition, 3)}"
+        yield table(title, BASE, base_rows(result), right=BASE[1:4])
+        yield self._standard()
         yield f"{result.masses.sentence}\n"
         yield f"time: {', '.join(f'{stage} {seconds:.2f} s' for stage, seconds in result.time.items())}"
         if self.files:
             yield f"written: {', '.join(self.files)}"
         self.warn()
 
-    def _base(self) -> Iterator[RenderableType]:
-        e = self.result.estimate
-        rows = [
-            [name, number(value), number(INTERVAL * spread, 3), number(relative, 3), relation]
-            for name, value, spread, relative, relation in zip(
-                e.base.names, e.beta, e.std, e.relative_std, e.base.relations, strict=True
-            )
-        ]
-        columns = ("base", "value", "± 95 %", "std (%)", "relation")
-        title = f"base parameters; condition number {number(e.condition, 3)}"
-        yield table(title, columns, rows, right=columns[1:4])
-
-    def _standard(self) -> Iterator[RenderableType]:
+    def _standard(self) -> RenderableType:
         result = self.result
-        rows: list[list[RenderableType]] = []
-        listed = zip(
-            result.parameters.layout.parameters,
-            result.parameters.values,
-            result.intervals,
-            result.description.prior.values,
-            strict=True,
-        )
-        for p, value, ends, prior in listed:
-            shown = (number(tidy(value)), span(*ends), number(tidy(prior)))
-            rows.append([p.name, *shown, p.unit, marked(result.labels[p.name])])
+        rows: list[list[RenderableType]] = [
+            [*standard_cells(result, k), p.unit, marked(result.labels[p.name])]
+            for k, p in enumerate(result.parameters.layout.parameters)
+        ]
         words = list(result.labels.values())
         counts = ", ".join(f"{words.count(word)} {word}" for word in LABELS if word in words)
-        columns = ("name", "value", "95 % interval", "prior", "unit", "trust")
-        yield table(f"standard parameters: {counts}", columns, rows, right=columns[1:4])
+        return table(f"standard parameters: {counts}", STANDARD, rows, right=STANDARD[1:4])
 
 
 def marked(label: str) -> Text:

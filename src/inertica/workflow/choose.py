@@ -23,15 +23,15 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.friction import LoadDependent, check_laws, law
-from inertica.robot.options import friction_terms
-from inertica.robot.plain import assumed_friction
+from inertica.robot.plain import assumed_friction, with_laws
 from inertica.workflow.choice import Choice, Notes, Say
 from inertica.workflow.delay_choice import choose_delay
 from inertica.workflow.filter_choice import choose_filter, recipe_for
 from inertica.workflow.friction_choice import FrictionSelection
 from inertica.workflow.inputs import IDENTIFICATION, Inputs
 from inertica.workflow.method_choice import choose_method
-from inertica.workflow.mount_choice import FAR, Mount, choose_mount
+from inertica.workflow.mount import Mount
+from inertica.workflow.mount_choice import FAR, choose_mount
 from inertica.workflow.replay import driven_log, measured_motion, own_reference, prediction_motion
 from inertica.workflow.representative import in_one_piece
 from inertica.workflow.settings import prepared_method
@@ -112,7 +112,7 @@ def check(inputs: Inputs, say: Say) -> Checked:
     """Holds the logs against the model; raises where that forbids a fit."""
     start = time.perf_counter()
     say("check: is the log what it says it is")
-    assumed = assumed_friction(_with_laws(inputs.description, inputs.settings.friction))
+    assumed = assumed_friction(_with_stated_laws(inputs.description, inputs.settings.friction))
     if isinstance(wanted := inputs.settings.gravity, tuple):
         assumed = replace(assumed.with_gravity(wanted), gravity_stated=True)
     elif wanted == "auto":
@@ -127,7 +127,7 @@ def check(inputs: Inputs, say: Say) -> Checked:
 def choose(checked: Checked, say: Say) -> Chosen:
     """Makes every choice that the user did not fix."""
     start, inputs, s = time.perf_counter(), checked.inputs, checked.inputs.settings
-    assumed = assumed_friction(_with_laws(inputs.description, s.friction))
+    assumed = assumed_friction(_with_stated_laws(inputs.description, s.friction))
     base = None if inputs.torque_only else _base(assumed, checked.base)
     recipe, choices = _preprocessing(inputs, assumed, base, say)
     seen = _prepared(inputs, recipe)
@@ -136,11 +136,11 @@ def choose(checked: Checked, say: Say) -> Chosen:
     description = inputs.description.with_gravity(mount.gravity)
     choices = [*choices, mount.choice]
     if mount.accepted and mount.angle > FAR:  # filter and delay were chosen for a robot that stands otherwise
-        assumed = assumed_friction(_with_laws(description, s.friction))
+        assumed = assumed_friction(_with_stated_laws(description, s.friction))
         base = _base(assumed, base)
         recipe, again = _preprocessing(inputs, assumed, base, say)
         choices, seen = [mount.choice, *again], _prepared(inputs, recipe)
-    description, choice, other_laws = _friction(inputs, _with_laws(description, s.friction), seen, say)
+    description, choice, other_laws = _friction(inputs, _with_stated_laws(description, s.friction), seen, say)
     choices.append(choice)
     motions, part = seen, inputs.part
     if not part.whole:
@@ -167,15 +167,13 @@ def _base(description: Description, known: BaseModel | None) -> BaseModel:
     return known if known is not None and known.layout == description.layout else base_model(description.layout)
 
 
-def _with_laws(description: Description, names: Sequence[str] | None) -> Description:
+def _with_stated_laws(description: Description, names: Sequence[str] | None) -> Description:
     """The robot with the friction laws that the user fixed."""
     if names is None:
         return description
-    dropped = set(friction_terms(description.layout.terms))
     laws = [law(name, j) for j in range(description.robot.n) for name in names]
     check_laws(laws)
-    others = (t for t in description.layout.terms if t not in dropped)
-    return replace(description.with_terms((*others, *laws)).with_loads(), friction_stated=True)
+    return replace(with_laws(description, laws).with_loads(), friction_stated=True)
 
 
 def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None, say: Say) -> tuple[Recipe, list[Choice]]:
@@ -224,7 +222,7 @@ def _mount(inputs: Inputs, motions: Sequence[Motion], base: BaseModel | None, sa
         return Mount.given(d.robot.gravity, d.robot.gravity, "as the card or model file states")
     if base is None:
         return Mount.given(d.robot.gravity, d.robot.gravity, "as in the model file; no position was recorded to test it on")
-    return choose_mount(_with_laws(d, inputs.settings.friction), motions, say, base)
+    return choose_mount(_with_stated_laws(d, inputs.settings.friction), motions, say, base)
 
 
 def _friction(

@@ -14,11 +14,11 @@ from inertica.estimators.observe import shared_rows
 from inertica.estimators.registry import METHODS, method
 from inertica.identifiability.labels import DETERMINED, trust_labels
 from inertica.robot.description import Description
-from inertica.threads import one_thread
 from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Say
 from inertica.workflow.choose import Chosen, check, choose
 from inertica.workflow.fit import assess, fit
+from inertica.workflow.identify import working_on
 from inertica.workflow.inputs import LogLike, numbered, read
 from inertica.workflow.judge import Motions, judge, residuals_of
 from inertica.workflow.result import Result, is_possible
@@ -95,7 +95,7 @@ def compare(
     inputs = read(robot, logs, validate, common, say)
     if not inputs.torque_only:
         inputs = replace(inputs, settings=replace(common, method=REFERENCE))
-    with one_thread():
+    with working_on(inputs):
         chosen = choose(check(inputs, say), say)
         with shared_rows(chosen.problem):
             reference = judge(assess(fit(chosen, chosen.estimator, say), say), say)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from inertica.errors import InerticaError
@@ -45,11 +46,18 @@ def identify(
 
 def identification(inputs: Inputs, say: Say) -> Judged:
     """Check, choose, fit and judge what was read."""
-    with one_thread():  # factorisations are small throughout; a second BLAS thread would only get in their way
+    with working_on(inputs):
+        chosen = choose(check(inputs, say), say)
+        with shared_rows(chosen.problem):
+            return judge(assess(fit(chosen, chosen.estimator, say), say), say)
+
+
+@contextmanager
+def working_on(inputs: Inputs) -> Iterator[None]:
+    """Small factorisations throughout, which a second BLAS thread would only get in the way of; errors say what is behind them."""
+    with one_thread():
         try:
-            chosen = choose(check(inputs, say), say)
-            with shared_rows(chosen.problem):
-                return judge(assess(fit(chosen, chosen.estimator, say), say), say)
+            yield
         except InerticaError as error:
             cause = spring(inputs.logs, inputs.description.robot)  # makes logs look noisy
             if cause and cause.partition(" (")[0] not in str(error):

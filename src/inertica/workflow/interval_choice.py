@@ -279,15 +279,11 @@ def _sentence(
     other = "; other models that fit nearly as well are in them" if len(alternatives) else ""
     where = " on the stretches that choices were made on" if in_part else ""
     if replicated is not None and replicated.runs:
-        done = "no bias beyond noise shows there"
-        if correction.any():
-            largest = float(np.max(np.abs(correction[known])))
-            done = f"the bias that shows there was taken out (at most {largest:.2g} standard deviations of a parameter)"
-        value = "noise, blocks, bias"
-        sentence = (
-            f"{value}: the experiment was simulated {len(replicated.runs)} times with the estimate and identified alike{where}; "
-            f"{done}"
-        )
+        largest = float(np.max(np.abs(correction[known]), initial=0.0))
+        done = f"the bias that shows there was taken out (at most {largest:.2g} standard deviations of a parameter)"
+        done = done if correction.any() else "no bias beyond noise shows there"
+        value, times = "noise, blocks, bias", len(replicated.runs)
+        sentence = f"{value}: the experiment was simulated {times} times with the estimate and identified alike{where}; {done}"
     else:
         why = "" if replicated is None else f"; no bias was corrected, since {replicated.reason}"
         value = "noise, blocks, neighbouring cut-offs" if len(neighbours) else "noise, blocks"

@@ -120,22 +120,17 @@ class Result:
     def predict(self, log: Log, reference: Trajectory | None = None) -> Array:
         """(M, n) torques at the samples of a log; see `motion`."""
         motion = self.motion(log, reference)
-        return motion.at_samples(self._torque(motion))
+        return motion.at_samples(predicted_torque(self.parameters, motion, self.estimate.base.engine))
 
     def validate(self, log: Log, reference: Trajectory | None = None) -> Residual:
         """Figures of merit on a log; see `motion`."""
         return judged(self.parameters, [self.motion(log, reference)], self.estimate.base.engine)
 
-    def _torque(self, motion: Motion) -> Array:
-        return predicted_torque(self.parameters, motion, self.estimate.base.engine)
-
     def document(self) -> dict[str, Any]:
         """Everything as plain data, with the names of the command line's JSON."""
-        base, estimate = self.estimate.base, self.estimate
-        listed = zip(
-            self.parameters.layout.parameters, self.parameters.values, self.std, self.intervals, self.description.prior.values,
-            strict=True,
-        )  # fmt: skip
+        base, estimate, prior = self.estimate.base, self.estimate, self.description.prior.values
+        found, std = self.parameters.values, self.std
+        listed = enumerate(self.parameters.layout.parameters)
         grouped = zip(base.names, estimate.beta, estimate.std, base.relations, strict=True)
         chosen = next((c for c in self.choices if c.subject == "filter"), None)
         return {
@@ -147,16 +142,9 @@ class Result:
             "physically_consistent": self.physically_consistent,
             "residual": {name: r.document() for name, r in self.residuals.items()},
             "parameters": [
-                {
-                    "name": p.name,
-                    "value": v,
-                    "std": s,
-                    "interval": list(ends),
-                    "prior": before,
-                    "label": self.labels[p.name],
-                    "unit": p.unit,
-                }
-                for p, v, s, ends, before in listed
+                {"name": p.name, "value": found[k], "std": std[k], "interval": list(self.intervals[k]), "prior": prior[k]}
+                | {"label": self.labels[p.name], "unit": p.unit}
+                for k, p in listed
             ],
             "base": [
                 {"name": n, "value": v, "std": s, "interval": [v - INTERVAL * s, v + INTERVAL * s], "relation": r}
@@ -222,24 +210,15 @@ class Result:
         )  # fmt: skip
         prior = Parameters(description.layout, arrays["prior"], arrays["shapes"], description.prior.origin)
         choices = tuple(Choice(**c) for c in document["choices"])
+        found = Parameters(description.layout, arrays["chi"], arrays["shapes"], "identified")
+        labels = {p["name"]: p["label"] for p in document["parameters"]}
+        residuals = {name: _residual(r) for name, r in document["residual"].items()}
+        references = tuple(load_trajectory(source / f"{REFERENCE}{k + 1}.yaml") for k in range(document.get("references", 0)))
         return cls(
-            replace(description, prior=prior),
-            estimate,
-            Parameters(description.layout, arrays["chi"], arrays["shapes"], "identified"),
-            arrays["intervals"],
-            {p["name"]: p["label"] for p in document["parameters"]},
-            recipe_of(document["recipe"]),
-            choices,
-            {name: _residual(r) for name, r in document["residual"].items()},
-            document["time"],
-            tuple(document["warnings"]),
-            document["logs"],
-            references=tuple(load_trajectory(source / f"{REFERENCE}{k + 1}.yaml") for k in range(document.get("references", 0))),
-            speeds=tuple(document.get("speeds", ())),
-            check=document.get("check"),
-            lack_of_fit=document.get("lack_of_fit"),
-            gravity=document.get("gravity", {}),
-        )
+            replace(description, prior=prior), estimate, found, arrays["intervals"], labels, recipe_of(document["recipe"]), choices,
+            residuals, document["time"], tuple(document["warnings"]), document["logs"], references,
+            tuple(document.get("speeds", ())), document.get("check"), document.get("lack_of_fit"), document.get("gravity", {}),
+        )  # fmt: skip
 
 
 def is_possible(parameters: Parameters) -> bool:
