@@ -171,7 +171,7 @@ class Result:
         e = self.estimate
         arrays = {"beta": e.beta, "covariance": e.covariance, "plain_covariance": e.plain_covariance, "sigma": e.sigma}
         arrays |= {"unresolved": e.unresolved, "chi": self.parameters.values, "shapes": self.parameters.shapes}
-        arrays |= {"intervals": self.intervals, "prior": self.description.prior.values}
+        arrays |= {"intervals": self.intervals, "prior": self.description.prior.values, "base": e.base.T}
         np.savez(target / ARRAYS, allow_pickle=False, **arrays)
         for k, trajectory in enumerate(self.references):
             save_trajectory(trajectory, target / f"{REFERENCE}{k + 1}.yaml")

@@ -207,6 +207,9 @@ def check_arrays(folder: Path, document: Mapping[str, Any], arrays: Mapping[str,
     grouped = [entry["name"] for entry in document["base"]]
     if grouped != list(base.names):
         raise FileError(folder, "the result cannot be read: its base parameters are not those of the robot card beside it")
+    grouping = arrays.get("base", base.T)  # results of earlier versions do not say it
+    if grouping.shape != base.T.shape or not np.allclose(grouping, base.T, rtol=1e-7, atol=1e-9):
+        raise FileError(folder, "the result cannot be read: its base parameters are other sums than those of the model beside it")
     for name, entries in (("beta", document["base"]), ("chi", document["parameters"])):
         printed = np.array([math.nan if entry["value"] is None else entry["value"] for entry in entries])
         if not np.allclose(arrays[name], printed, rtol=1e-9, atol=1e-300, equal_nan=True):
