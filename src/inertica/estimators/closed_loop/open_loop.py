@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import replace
 
 import numpy as np
 
-from inertica.dynamics.laws import Law, Named, Torque
+from inertica.dynamics.laws import Law, TorqueDriven
 from inertica.errors import InputError
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
 from inertica.experiment.loop import ControlLoop
 from inertica.experiment.track import Track
 from inertica.preprocessing.resample import interpolant
-from inertica.scalars import Scalar
-
-
-@dataclass(frozen=True)
-class TorqueDriven:
-    """tau = tau_r"""
-
-    gains: ClassVar[tuple[str, ...]] = ()
-    references: ClassVar[tuple[str, ...]] = ("tau",)
-    memory: ClassVar[tuple[str, ...]] = ()
-
-    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
-        return reference["tau"], {}
 
 
 class OpenLoop(ControlLoop):
