@@ -6,7 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from inertica.robot import catalog, inertia, load, save_model
+from inertica.robot import inertia
+from inertica.robot.load import catalog, load, save_model
 from inertica.robot.drives import Armature, ToolboxCoupling
 from inertica.robot.formula import FormulaTerm
 
