@@ -76,14 +76,14 @@ class Uncertainty:
 
 
 @dataclass(frozen=True, eq=False)
-class _Said:
+class _DataFit:
     """What the data alone say: base parameters with their covariance."""
 
     beta: Array
     covariance: Array
 
     @classmethod
-    def by(cls, estimate: Estimate) -> _Said:
+    def by(cls, estimate: Estimate) -> _DataFit:
         """A consistent method puts constraints and prior beside the data; here they are left away."""
         evidence = estimate.evidence
         if evidence is None or evidence.strategy is None:
@@ -130,8 +130,8 @@ def assessed(
     measured = all("q" in log.signals for log in logs)
     neighbours = neighbour_fits(logs, recipe, part or problem, estimator) if not found.runs and measured else []
     if part is not None and neighbours:  # of a part, they differ from its own fit by the cut-off alone
-        own = _Said.by(estimator.estimate(part)).beta
-        neighbours = [_Said.by(estimate).beta + (other - own) for other in neighbours]
+        own = _DataFit.by(estimator.estimate(part)).beta
+        neighbours = [_DataFit.by(estimate).beta + (other - own) for other in neighbours]
     stated = stated_uncertainty(
         estimate, problem, estimator,
         replicated=found, neighbours=neighbours, alternatives=alternatives, in_part=part is not None,
@@ -161,7 +161,7 @@ def stated_uncertainty(
             one; NaN where the other model has no such parameter.
         in_part: replicas and neighbours are those of a part of the data; what its noise hides of a bias then counts as uncertain.
     """
-    said = _Said.by(estimate)
+    said = _DataFit.by(estimate)
     noise = np.where(said.std > 0.0, said.std, np.inf)  # no torque depends on it, so that nothing can widen it
     variance = np.maximum(said.std, _by_blocks(estimate, problem, estimator, said)) ** 2
     correction = np.zeros(len(noise))
@@ -206,7 +206,7 @@ def neighbour_fits(logs: Sequence[Log], recipe: Recipe, problem: Problem, estima
     return out
 
 
-def _by_blocks(estimate: Estimate, problem: Problem, estimator: Estimator, said: _Said) -> Array:
+def _by_blocks(estimate: Estimate, problem: Problem, estimator: Estimator, said: _DataFit) -> Array:
     """(b,) standard deviations by what blocks of the record disagree on; zero for methods that are no weighted least squares."""
     if not linear(estimator):
         return np.zeros(len(said.beta))
@@ -219,7 +219,7 @@ def _bias(estimate: Estimate, noise: Array, replicated: Replicas, in_part: bool)
 
     Repetitions of a part scatter more than the whole fit, so that they may hide a bias which is not small against its noise.
     """
-    found = np.array([_Said.by(run.estimate).beta for run in replicated.runs])
+    found = np.array([_DataFit.by(run.estimate).beta for run in replicated.runs])
     known = np.isfinite(estimate.std)
     m = found.mean(axis=0) - estimate.beta
     scatter = found.std(axis=0, ddof=1) / noise
@@ -238,7 +238,7 @@ def _largest_change(beta: Array, others: Sequence[Array]) -> Array:
     return np.asarray(np.max(np.where(np.isfinite(change), change, 0.0), axis=0))
 
 
-def _widened(estimate: Estimate, said: _Said, factor: Array) -> Estimate:
+def _widened(estimate: Estimate, said: _DataFit, factor: Array) -> Estimate:
     """Covariance of what the data say, standard deviations multiplied, correlations kept; in the evidence, too."""
     covariance = factor[:, None] * said.covariance * factor
     evidence = estimate.evidence
