@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from inertica.errors import InerticaError, InputError
+from inertica.errors import InerticaError
 from inertica.estimators.base import Estimator
 from inertica.estimators.observe import shared_rows
 from inertica.estimators.registry import METHODS, method
@@ -85,8 +85,6 @@ def compare(
     """
     say = progress or (lambda _: None)
     asked = list(methods or METHODS)
-    if not asked:
-        raise InputError("name at least one method to compare")
     asked = [m for k, m in enumerate(asked) if not (isinstance(m, str) and m in asked[:k])]
     named = numbered([m if isinstance(m, str) else m.name for m in asked], asked)
     for each in asked:

@@ -17,6 +17,7 @@ from inertica.errors import FileError
 from inertica.estimators.base import Estimate
 from inertica.excitation.files import load_trajectory, save_trajectory
 from inertica.excitation.trajectory import Trajectory
+from inertica.identifiability.base import base_model
 from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK
 from inertica.logs.log import Log
 from inertica.physical.plausible import MassSummary, mass_summary
@@ -184,8 +185,6 @@ class Result:
     @classmethod
     def load(cls, folder: str | Path) -> Result:
         """Read what `save` wrote; the folder or its result.json."""
-        from inertica.identifiability.base import base_model
-
         source = Path(folder)
         source = source.parent if source.name == RESULT else source
         try:
