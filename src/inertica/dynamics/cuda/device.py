@@ -72,7 +72,7 @@ class Card:
         try:
             import cupy
         except ImportError as error:
-            raise MissingDependencyError("computing on a graphics card needs CuPy: pip install 'inertica[cuda]'") from error
+            raise MissingDependencyError("cupy", "computing on a graphics card", "cuda") from error
         try:
             count = cupy.cuda.runtime.getDeviceCount()
         except cupy.cuda.runtime.CUDARuntimeError as error:
