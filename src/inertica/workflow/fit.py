@@ -7,17 +7,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertica.errors import InerticaError
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
+from inertica.estimators.consistent.strategy import settled
 from inertica.estimators.intervals import standard_parameters
 from inertica.experiment.loop import ControlLoop
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.workflow.choice import Notes, Say
 from inertica.workflow.choose import Chosen
-from inertica.workflow.interval_choice import assessed
-from inertica.workflow.self_application import Replicas
+from inertica.workflow.interval_choice import DataFit, neighbour_fits, stated_uncertainty
+from inertica.workflow.self_application import Replicas, replicas
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +84,30 @@ def fit(chosen: Chosen, estimator: Estimator, say: Say) -> Fitted:
 def assess(fitted: Fitted, say: Say) -> Fitted:
     """The bias of the pipeline taken out where the loop is known, and intervals that hold."""
     start, chosen, estimate = time.perf_counter(), fitted.chosen, fitted.estimate
-    inputs = chosen.inputs
-    quick = inputs.settings.quick
+    inputs, quick = chosen.inputs, chosen.inputs.settings.quick
     say("intervals: noise and blocks" + ("" if quick else ", bias of filter and method"))
-    stated, replicas = assessed(
-        chosen.description, fitted.parameters, estimate, inputs.part.logs, chosen.recipe, fitted.problem, fitted.estimator,
-        references=inputs.part_references(), quick=quick, part=None if fitted.whole else fitted.part,
+    found = Replicas(reason="a quick run was asked for") if quick else _replicas(fitted)
+    stated = stated_uncertainty(
+        estimate, fitted.problem, fitted.estimator, replicated=None if quick else found, in_part=not fitted.whole,
+        neighbours=[] if quick or found.runs or inputs.torque_only else _neighbours(fitted),
         alternatives=[estimate.beta + np.array([c.get(name, 0.0) for name in estimate.base.names]) for c in chosen.other_laws],
     )  # fmt: skip
     notes = fitted.notes.chose(stated.choice).warned(stated.estimate.warnings).took("intervals", start)
-    return replace(fitted, estimate=stated.estimate, replicas=replicas, notes=notes)
+    return replace(fitted, estimate=stated.estimate, replicas=found, notes=notes)
+
+
+def _replicas(fitted: Fitted) -> Replicas:
+    """The estimate applied to itself, on what choices were made on."""
+    chosen, inputs = fitted.chosen, fitted.chosen.inputs
+    kept = settled(fitted.estimator, fitted.part, fitted.estimate if fitted.whole else None)
+    logs, references = inputs.part.logs, inputs.part_references()
+    return replicas(chosen.description, fitted.parameters, logs, chosen.recipe, fitted.part, kept, references)
+
+
+def _neighbours(fitted: Fitted) -> list[Array]:
+    """(b,) each, what the data say with neighbouring cut-offs; of a part, they differ from its own fit by the cut-off alone."""
+    found = neighbour_fits(fitted.chosen.inputs.part.logs, fitted.chosen.recipe, fitted.part, fitted.estimator)
+    if fitted.whole or not found:
+        return found
+    own = DataFit.by(fitted.estimator.estimate(fitted.part)).beta
+    return [DataFit.by(fitted.estimate).beta + (other - own) for other in found]
