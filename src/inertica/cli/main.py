@@ -24,6 +24,7 @@ COMMANDS = {
     "check-model": "whether the links and drives of a model can be real",
     "compare": "several methods side by side on the same logs",
     "demo": "a closed-loop simulation of a built-in robot; no input needed",
+    "doctor": "what this installation has, whether it computes rightly, and how fast",
     "excite": "an optimal exciting trajectory inside the robot's limits",
     "export": "a saved result written into a copy of its model file",
     "fit-loop": "law, gains, bandwidth and damping of the control loop from a log",
