@@ -69,7 +69,7 @@ class SvdReduction:
         return self.permutations <= MOST_SUBSETS
 
 
-def svd_reduction(
+def reduced_by_svd(
     layout: Layout, *, states: States | None = None, seed: int = 0, alpha1: float = 1.0, alpha2: float = 1.0
 ) -> SvdReduction:
     """A base model whose eliminated parameters make the regrouping best conditioned, and how it was found.
@@ -98,8 +98,8 @@ def svd_reduction(
 def svd_base_model(
     layout: Layout, *, states: States | None = None, seed: int = 0, alpha1: float = 1.0, alpha2: float = 1.0
 ) -> BaseModel:
-    """The base model of `svd_reduction`."""
-    return svd_reduction(layout, states=states, seed=seed, alpha1=alpha1, alpha2=alpha2).base
+    """The base model of `reduced_by_svd`."""
+    return reduced_by_svd(layout, states=states, seed=seed, alpha1=alpha1, alpha2=alpha2).base
 
 
 def _least_wanted_first(layout: Layout, parameters: Indices) -> Indices:

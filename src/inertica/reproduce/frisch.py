@@ -21,7 +21,7 @@ from inertica.excitation.splines import QuinticPoints
 from inertica.excitation.swarm import Descent, particle_swarm, pattern_search
 from inertica.excitation.trajectory import Samples
 from inertica.identifiability.base import base_model
-from inertica.identifiability.svd_reduction import svd_reduction
+from inertica.identifiability.svd_reduction import reduced_by_svd
 from inertica.reproduce.frisch_setup import (
     POINTS,
     Case,
@@ -180,7 +180,7 @@ class Study:
             return swarm, pattern_search(cost, swarm.x, *box, second)
 
     def _reduction(self) -> list[Row]:
-        found = svd_reduction(self.model.description.layout)
+        found = reduced_by_svd(self.model.description.layout)
         stated = self.reference["count_check"]["stated"]
         counts = {
             "rank": (stated["rank"], found.base.rank),
@@ -321,10 +321,10 @@ class Study:
             f"Cases, {self.runs} runs each: as the tables arose (regressor of another arm by Theorem 3, a tenth of the printed motion "
             "noise, the authors' windows); the right model with the same noise and windows; with all rows; with the printed noise.",
             "The box does not keep what the paper says it keeps: with the right model and all rows it holds all nine true values in "
-            f"{count} of {o.runs} runs, and {KEYS[int(worst.argmin())]} in {100.0 * worst.min():.0f} %. Every window is one more chance "
-            "to cut the truth off, and bounds never widen again.",
-            f"The selected point is good all the same; its absolute error is {np.median(o.against_least_squares()):.2f} times that of least "
-            "squares on the same rows (median over the parameters, right model and all rows).",
+            f"{count} of {o.runs} runs, and {KEYS[int(worst.argmin())]} in {100.0 * worst.min():.0f} %. Every window is one more "
+            "chance to cut the truth off, and bounds never widen again.",
+            f"The selected point is good all the same; its absolute error is {np.median(o.against_least_squares()):.2f} times that "
+            "of least squares on the same rows (median over the parameters, right model and all rows).",
             f"The simplex statement needs parameters that keep their sign over all vertices; that holds in {holds} of "
             f"{sum(x.runs for x in outcomes.values())} runs, friction being what changes sign.",
         )

@@ -69,7 +69,7 @@ class Bbrf:
             change = part[:, :, None] * part[:, None, :] - old[:, :, None] * old[:, None, :]
             grams = self._sum + np.cumsum(change, axis=0)
             self._last[place] = part
-            number = self.rows + 1 + np.arange(len(part)) - self.window  # of the window that ends with a row, from 1
+            number = self.rows + 2 + np.arange(len(part)) - self.window  # of the window that ends with a row, from 1
             self.rows += len(part)
             self._sum = self._last.T @ self._last if self.rows % self.window == 0 else grams[-1]
             yield grams[(number >= 1) & ((number - 1) % self.stride == 0)]
