@@ -41,10 +41,10 @@ class Frisch(Composed):
     all of it; the p + 1 fits that follow from this are the vertices, and the box encloses them.  `bbrf` intersects the boxes of all
     windows of rows with each other and with what signs the layout states.
 
-    What holds: nothing but the paper's own assumption says that the box contains the true values, and it does not in most runs (see
-    docs/methods/frisch.md): columns made of one noisy motion do not have independent errors, and each window adds its chance to cut
-    the truth off.  The simplex statement applies only where no parameter changes its sign over the vertices; a warning says so
-    where it does not.  The point is close to ordinary least squares all the same.  Units matter: |beta| adds kilograms to newton
+    What holds: nothing but the paper's own assumption says that the box contains the true values, and in simulation it hardly ever
+    does (docs/methods/frisch.md): columns made of one noisy motion do not have independent errors, and each window adds its chance
+    to cut the truth off.  Held by such bounds, the point is worse than least squares.  The simplex statement applies only where no
+    parameter changes its sign over the vertices; a warning says so where it does not.  Units matter: |beta| adds kilograms to newton
     metres.
 
     Standard deviations are those of least squares on the same rows; box and pull do not enter.
