@@ -322,7 +322,8 @@ class Study:
             f"{count} of {o.runs} runs, and {KEYS[int(worst.argmin())]} in {100.0 * worst.min():.0f} %. Every window is one more "
             "chance to cut the truth off, and bounds never widen again.",
             "The selected point is held by bounds that miss the truth: its absolute error is "
-            f"{np.median(o.against_least_squares()):.2f} times that of least squares on the same rows (median over the parameters, right model and all rows).",
+            f"{np.median(o.against_least_squares()):.2f} times that of least squares on the same rows "
+            "(median over the parameters, right model and all rows).",
             f"The simplex statement needs parameters that keep their sign over all vertices; that holds in {holds} of "
             f"{sum(x.runs for x in outcomes.values())} runs, friction being what changes sign.",
         )
