@@ -116,6 +116,8 @@ def test_a_short_study_with_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_what_is_asked_wrongly_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no short form; frisch has"):
         reproduce("didim", Options(quick=True))
+    with pytest.raises(InputError, match="at least 2 runs"):
+        reproduce("frisch", Options(seeds=1))
     bad = tmp_path / "points.csv"
     bad.write_text("q1,q2\n1,2\n")
     with pytest.raises(FileError, match="expected 100 points of 12 columns"):

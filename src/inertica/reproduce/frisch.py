@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from inertica.errors import InputError
 from inertica.excitation.constraints import JointLimits
 from inertica.excitation.criteria import FrischCost
 from inertica.excitation.design import observation
@@ -70,6 +71,8 @@ KEYS = ("beta1", "beta2", "mu1", "mu2", "Im2", "p6", "p7", "p8", "p9")
 
 def reproduce(options: Options) -> Reproduction:
     """The study as the command line shows it."""
+    if options.seeds < 2:
+        raise InputError(f"the Frisch study needs at least 2 runs for its spreads, not {options.seeds}")
     study = Study(options.seeds, options.seed, options.record, options.quick, options.say)
     found = study.run()
 
