@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 
 from inertica.dynamics.equations import Equations
 from inertica.dynamics.kernels import Array, Target
-from inertica.dynamics.llvm.target import Native
 from inertica.errors import InputError
 from inertica.robot.layout import Layout
 
@@ -56,7 +55,7 @@ class Model:
         self.equations = Equations(layout)
         self.equations.check_terms()
         self.threads = threads or os.cpu_count() or 1
-        self.target: Target = target or Native(self.threads)
+        self.target: Target = target or _native(self.threads)
         self._made: dict[Hashable, Any] = {}
 
     @property
@@ -94,3 +93,9 @@ class Model:
         if values.shape[-1:] != default.shape:
             raise InputError(f"shapes has shape {values.shape}; {self.layout.robot.name} has {len(default)} shape parameters")
         return values
+
+
+def _native(threads: int) -> Target:
+    from inertica.dynamics.llvm.target import Native  # imports a compiler, which machines with another target may lack
+
+    return Native(threads)
