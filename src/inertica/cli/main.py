@@ -30,6 +30,7 @@ COMMANDS = {
     "fit-loop": "law, gains, bandwidth and damping of the control loop from a log",
     "identify": "dynamic parameters of a robot from recorded motion",
     "predict": "torques of a saved result on another log, with residuals",
+    "reduce": "base parameters that a motion determines, chosen by singular values, and their estimate",
     "repair": "the nearest physically consistent model, written into a copy of the file",
     "reproduce": "a published study beside its printed numbers",
     "robots": "the built-in robots",
