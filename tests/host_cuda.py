@@ -60,6 +60,7 @@ class Host:
     free: int = 1 << 32
     shared: int = 228 * 1024
     name: str = "g++"
+    full: type[Exception] = MemoryError
     arrays: Any = np
     texts: list[str] = field(default_factory=list)
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="inertica-host-cuda-")))

@@ -44,6 +44,10 @@ class Device(Protocol):
     def shared(self) -> int:
         """Bytes of shared memory of one multiprocessor."""
 
+    @property
+    def full(self) -> type[Exception]:
+        """What an allocation raises for which there is no memory."""
+
     def compile(self, text: str) -> Module: ...
 
     def host(self, array: Any) -> Array:
@@ -76,9 +80,9 @@ class Card:
         try:
             count = cupy.cuda.runtime.getDeviceCount()
         except cupy.cuda.runtime.CUDARuntimeError as error:
-            raise InputError(f"no graphics card can be used: {error}; use --device cpu") from error
+            raise InputError(f"no graphics card can be used: {error}; use the processor (device cpu)") from error
         if not count:
-            raise InputError("this machine has no CUDA graphics card; use --device cpu")
+            raise InputError("this machine has no CUDA graphics card; use the processor (device cpu)")
         self.arrays = cupy
 
     @cached_property
@@ -92,6 +96,10 @@ class Card:
     @property
     def free(self) -> int:
         return int(self.arrays.cuda.runtime.memGetInfo()[0]) + int(self.arrays.get_default_memory_pool().free_bytes())
+
+    @property
+    def full(self) -> type[Exception]:
+        return self.arrays.cuda.memory.OutOfMemoryError
 
     @property
     def shared(self) -> int:

@@ -23,6 +23,8 @@ WAVE = 132 * 256
 USED = 0.8
 """Share of the free memory that one launch may fill."""
 
+_NO_ROOM = "the card's memory does not hold a single run of this length; record fewer steps, or use the processor"
+
 
 @dataclass(frozen=True)
 class _Layout:
@@ -70,17 +72,30 @@ class Simulation:
         layout, module = self.ready(runs)
         xp = self.device.arrays
         table, steps = xp.asarray(runs.table), xp.asarray(runs.steps)
-        share = self._share(B, K, layout)
-        for first in range(0, B, share):
+        first, share = 0, self._share(B, K, layout)
+        while first < B:
             part = slice(first, min(first + share, B))
-            arguments = self.arguments(layout, runs, part, table, steps)
-            self.launch(layout, module, arguments)
-            place = 0
-            for name, signal in out.items():
-                here = arguments[-1][:, place : place + self.state[name]].transpose(2, 0, 1)
-                signal[part] = self.device.host(xp.ascontiguousarray(here))
-                place += self.state[name]
+            try:
+                self._compute(layout, module, runs, part, (table, steps), out)
+            except self.device.full as error:
+                if share == 1:
+                    raise InputError(_NO_ROOM) from error
+                share = -(-share // 2)  # others use the card, too
+            else:
+                first = part.stop
         return out
+
+    def _compute(
+        self, layout: _Layout, module: Module, runs: Runs, part: slice, motion: tuple[Any, Any], out: Mapping[str, Array]
+    ) -> None:
+        """Some of the runs, into their places of the outcome."""
+        arguments = self.arguments(layout, runs, part, *motion)
+        self.launch(layout, module, arguments)
+        place = 0
+        for name, signal in out.items():
+            here = arguments[-1][:, place : place + self.state[name]].transpose(2, 0, 1)
+            signal[part] = self.device.host(self.device.arrays.ascontiguousarray(here))
+            place += self.state[name]
 
     def ready(self, runs: Runs) -> tuple[_Layout, Module]:
         """Code for such runs, with what they have in common in its place."""

@@ -22,7 +22,7 @@ class Cuda:
     """
 
     precision: Literal["double", "mixed"] = "double"
-    device: Device = field(default_factory=Card)
+    device: Device = field(default_factory=lambda: Card())
 
     def samples(self, kernel: Kernel) -> Samples:
         return Samples(kernel, self.device)
