@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from inertica.robot.control import Named as Named
 from inertica.robot.control import Torque as Torque
@@ -28,6 +28,18 @@ class Law(Protocol):
 
     def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
         """Torque from reference and measured motion."""
+
+
+@dataclass(frozen=True)
+class TorqueDriven:
+    """tau = tau_r: no controller, the reference is the torque itself."""
+
+    gains: ClassVar[tuple[str, ...]] = ()
+    references: ClassVar[tuple[str, ...]] = ("tau",)
+    memory: ClassVar[tuple[str, ...]] = ()
+
+    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
+        return reference["tau"], {}
 
 
 @dataclass(frozen=True)

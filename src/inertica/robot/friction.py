@@ -56,6 +56,11 @@ class Candidate:
     includes: str = ""
     alone: str = ""
 
+    @property
+    def slowest(self) -> float:
+        """Of a law of slow motion, below which what filters leave of sticking looks like it; zero for others."""
+        return self.speeds[0] if self.slow and self.speeds else 0.0
+
 
 @dataclass(frozen=True)
 class FrictionLaw(OnJoint):
