@@ -7,7 +7,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from inertica.cli.console import table
 from inertica.errors import InputError
@@ -15,6 +15,7 @@ from inertica.estimators.options import READERS
 from inertica.excitation.files import load_trajectory
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
+from inertica.preprocessing.recipe import Regressor
 from inertica.report.tables import short_names
 from inertica.robot import friction
 from inertica.robot.description import Description
@@ -47,6 +48,10 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         "--gravity", metavar="auto|=X,Y,Z",
         help="free fall in the base frame in m/s^2 (--gravity=0,0,-9.81), or auto to find how the robot is mounted; the default "
         "unless the card states gravity or the model file does not stand upright",
+    )  # fmt: skip
+    fixed.add_argument(
+        "--regressor", choices=get_args(Regressor), default="torque",
+        help="what rows of linear fits say: torques, or without accelerations rates of momentum, or power; torque by default",
     )  # fmt: skip
     fixed.add_argument("--velocity", choices=("recorded", "differences"), help="where velocity comes from")
 
@@ -109,7 +114,7 @@ def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
     options = method_options(arguments)
     fixed = (arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options)
     quick, force = (bool(getattr(arguments, name, False)) for name in ("quick", "force"))
-    return Settings(method, *fixed, quick=quick, force=force, gravity=_gravity(arguments.gravity))
+    return Settings(method, *fixed, quick=quick, force=force, gravity=_gravity(arguments.gravity), regressor=arguments.regressor)
 
 
 @dataclass(frozen=True)

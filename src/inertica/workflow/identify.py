@@ -135,6 +135,7 @@ class _Identification:
                 recipe = self._preprocessing()
                 seen = self._part(recipe)
             description = self._friction(seen)
+            recipe, seen = self._rows(recipe, seen)
             motions = seen if self.part.whole else self._all_of_long(recipe)
         prior, replaced = usable_prior(description)
         description = replace(description, prior=prior)
@@ -303,6 +304,14 @@ class _Identification:
         if s.decimate is not None:
             recipe = replace(recipe, decimate=s.decimate, ratio=None)
         return self._delay(assumed, recipe)
+
+    def _rows(self, recipe: Recipe, seen: list[Motion]) -> tuple[Recipe, list[Motion]]:
+        """Recipe and motions for the rows that were asked for; filter, delay, mount and friction were chosen on torques."""
+        form = self.settings.regressor
+        if form == "torque":
+            return recipe, seen
+        self._fixed("rows", f"{form} instead of torque")
+        return replace(recipe, regressor=form), [replace(m, recipe=replace(m.recipe, regressor=form)) for m in seen]
 
     def _base(self, description: Description) -> BaseModel:
         """Base parameters of a layout; the last ones are kept, since tracing their kernels takes a while."""
