@@ -43,6 +43,8 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.estimators.linear.least_squares import Ols as Ols, Wls as Wls
     from inertica.estimators.linear.ml import Ml as Ml
     from inertica.estimators.closed_loop.output_error import Clie as Clie, Cloe as Cloe, Oloe as Oloe
+    from inertica.estimators.neural.adann import AdaNN as AdaNN
+    from inertica.estimators.neural.htrnn import Htrnn as Htrnn
     from inertica.estimators.registry import METHODS as METHODS, method as method
     from inertica.estimators.linear.tls import Gtls as Gtls, Tls as Tls
     from inertica.excitation import catalog_trajectory as catalog_trajectory, load_trajectory as load_trajectory
@@ -95,6 +97,8 @@ _HOME = {
     "inertica.estimators.linear.least_squares": ("Ols", "Wls"),
     "inertica.estimators.linear.ml": ("Ml",),
     "inertica.estimators.closed_loop.output_error": ("Clie", "Cloe", "Oloe"),
+    "inertica.estimators.neural.adann": ("AdaNN",),
+    "inertica.estimators.neural.htrnn": ("Htrnn",),
     "inertica.estimators.registry": ("METHODS", "method"),
     "inertica.estimators.linear.tls": ("Gtls", "Tls"),
     "inertica.excitation": ("catalog_trajectory", "load_trajectory"),

@@ -20,6 +20,8 @@ from inertica.estimators.linear.least_squares import Ols, Wls
 from inertica.estimators.linear.ml import Ml
 from inertica.estimators.linear.svd import Svd, SvdEssential
 from inertica.estimators.linear.tls import Gtls, Tls
+from inertica.estimators.neural.adann import AdaNN
+from inertica.estimators.neural.htrnn import Htrnn
 from inertica.physical.priors import BaseRidge
 
 
@@ -39,6 +41,8 @@ _MAKERS: tuple[Callable[[], Estimator], ...] = (
     Essential,
     Svd,
     SvdEssential,
+    AdaNN,
+    Htrnn,
     lambda: Ols(solve=Consistent()),
     lambda: Wls(solve=Consistent()),
     lambda: Irls(solve=Consistent()),
