@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 from numpy.typing import ArrayLike
 
 from inertica.dynamics.equations import Equations
-from inertica.dynamics.kernels import Array, SampleFunction, Symbols, traced
+from inertica.dynamics.kernels import Array, Kernel, SampleFunction, Symbols, traced
 from inertica.dynamics.trace import Symbol, differentiate
 from inertica.scalars import Scalar
 
@@ -57,6 +57,12 @@ def balance(engine: Engine, stored: Stored) -> Balance:
 
 
 def _balance(engine: Engine, stored: Stored) -> Balance:
+    entries, kernel = balance_kernel(engine, stored)
+    return Balance(engine, entries, engine.target.samples(kernel))
+
+
+def balance_kernel(engine: Engine, stored: Stored) -> tuple[tuple[tuple[int, int], ...], Kernel]:
+    """(row, parameter) of the entries, and the kernel q, dq -> stored entries, then those of the flow."""
     found: list[tuple[int, int]] = []
 
     def build(x: Symbols) -> dict[str, list[Symbol]]:
@@ -72,8 +78,8 @@ def _balance(engine: Engine, stored: Stored) -> Balance:
         return {"out": [a for a, _ in pairs.values()] + [b for _, b in pairs.values()]}
 
     sizes = {"q": engine.n, "dq": engine.n, "shapes": len(engine.layout.shapes)}
-    kernel = engine.target.samples(traced(f"{stored}_balance", sizes, build))
-    return Balance(engine, tuple(found), kernel)
+    kernel = traced(f"{stored}_balance", sizes, build)
+    return tuple(found), kernel
 
 
 Rows = list[list[Scalar]]

@@ -11,7 +11,7 @@ acceleration come from the same filter the first two say the same, sample by sam
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -32,7 +32,7 @@ CENTRAL = (
     (3.0 / 4.0, -3.0 / 20.0, 1.0 / 60.0),
     (4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0),
 )
-"""Weights of (y[k+i] - y[k-i]), i = 1, 2, ..: derivatives of order 2, 4, 6, 8; the last is wrong by 2e-7 at 1/20 of the sampling rate."""
+"""Weights of (y[k+i] - y[k-i]), i = 1, 2, ..: derivatives of order 2 to 8; the last is wrong by 2e-7 at a twentieth of the rate."""
 
 END = ((-25.0 / 12.0, 4.0, -3.0, 4.0 / 3.0, -1.0 / 4.0), (-1.0 / 4.0, -5.0 / 6.0, 3.0 / 2.0, -1.0 / 2.0, 1.0 / 12.0))
 """The same at the first and the second sample of a record, from the first five, of order 4."""
@@ -134,7 +134,7 @@ class PowerRows:
         return np.zeros((len(joints), 1), bool)
 
 
-FORMS = {"torque": TorqueRows, "momentum": MomentumRows, "power": PowerRows}
+FORMS: dict[str, Callable[[Engine], Form]] = {"torque": TorqueRows, "momentum": MomentumRows, "power": PowerRows}
 """Name as recipes state it -> rows."""
 
 
@@ -149,7 +149,7 @@ def row_form(engine: Engine, motions: Sequence[Motion]) -> Form:
 def rates(values: Array, dt: float) -> Array:
     """(N, k) time derivative of columns, of order 8; of lower order, down to 4, within four samples of the ends."""
     N = len(values)
-    if N < len(END[0]):
+    if len(END[0]) > N:
         raise InputError(f"the rate of momentum needs {len(END[0])} samples or more; this record has {N}")
     out = np.empty(values.shape)
     for k, weights in enumerate(END):
