@@ -184,9 +184,9 @@ def picture(robot: str, path: Path) -> None:
         below.plot(times, row, label=word)
     if watch._watch is not None:
         below.axhline(watch._watch.threshold, color="0.5", linestyle=":")
-    for change in watch.changes:
+    for height, change in zip((8.0, 10.0), watch.changes, strict=False):
         below.axvline(change.time, color="0.5", linewidth=0.8)
-        below.text(change.time, 2.0, f" {change.kind}, {abs(change.mass):.2g} kg", fontsize=7)
+        below.text(change.time, height, f"{change.kind}, {abs(change.mass):.2g} kg ", fontsize=7, ha="right")
     below.set(xlabel="time in s", ylabel="sum of log-likelihood")
     below.legend(fontsize=7)
     figure.savefig(path, metadata={"Date": None})
