@@ -26,7 +26,7 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot import inertia
 from inertica.robot.description import Description
-from inertica.workflow.filter_choice import FilterSearch
+from inertica.workflow.filter_choice import choose_filter
 from inertica.workflow.watch import SHARE, WARM_UP, Watch
 
 FORMS = ("torque", "momentum", "power")
@@ -75,7 +75,7 @@ def forms(robot: str, preset: str, runs: int) -> dict[str, np.ndarray]:
     base, experiment = ia.base_model(description.layout), Experiment.of(description, noise=preset)
     true, errors = base.beta(experiment.truth.values), {form: [] for form in FORMS}
     for log in experiment.run(ia.catalog_trajectory(robot).trajectory, runs=runs, seed=20):
-        recipe, _ = FilterSearch(description, [log], Recipe(), lambda _: None, base=base).run()
+        recipe, _ = choose_filter(description, base, [log], Recipe(), lambda _: None)
         motion = prepare(log, recipe)
         for form in FORMS:
             seen = replace(motion, recipe=replace(motion.recipe, regressor=form))

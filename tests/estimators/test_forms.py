@@ -22,7 +22,7 @@ from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.load import load
-from inertica.workflow.filter_choice import FilterSearch
+from inertica.workflow.filter_choice import choose_filter
 
 FORMS = ("torque", "momentum", "power")
 
@@ -125,7 +125,7 @@ def test_momentum_is_no_worse_than_torque_on_the_noisiest_preset() -> None:
     base, experiment = base_model(description.layout), Experiment.of(description, noise="high_position_torque")
     true, errors = base.beta(experiment.truth.values), {form: [] for form in FORMS}
     for log in experiment.run(catalog_trajectory("tx40").trajectory, runs=6, seed=20):
-        recipe, _ = FilterSearch(description, [log], Recipe(), lambda _: None, base=base).run()
+        recipe, _ = choose_filter(description, base, [log], Recipe(), lambda _: None)
         problem = Problem(base, (prepare(log, recipe),), description.prior)
         for form in FORMS:
             found = Wls(hac=False).estimate(problem_of(problem, form)).beta

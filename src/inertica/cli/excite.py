@@ -34,7 +34,7 @@ inertica excite card.yaml -o next.yaml --given log1.csv.gz --given log2.csv.gz
 """
 
 FAMILIES = ("fourier", "blend", "spline", "points", "trapezoid")
-CRITERIA = ("condition", "scaled-condition", "survey", "determinant", "smallest")
+CRITERIA = ("condition", "scaled-condition", "survey", "determinant", "smallest", "frisch")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -61,14 +61,15 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Answer:
     from inertica.excitation import Search, design, robot_constraints, save_trajectory, write_ros2, write_samples
+    from inertica.excitation.own import usual_margin
     from inertica.identifiability.base import base_model
     from inertica.robot.load import load
 
     description = load(arguments.robot)
     base = base_model(description.layout)
     engine = base.engine
-    family, criterion = _family(arguments, description), _criterion(arguments.criterion)
-    margin = _margin(description) if arguments.margin is None else arguments.margin
+    family, criterion = _family(arguments, description), _criterion(arguments, description.robot.n)
+    margin = usual_margin(description) if arguments.margin is None else arguments.margin
     constraints = robot_constraints(
         description, engine, margin=margin, torque_margin=arguments.torque_margin, floor=arguments.floor
     )
@@ -97,20 +98,11 @@ def run(arguments: argparse.Namespace) -> Answer:
     return Answer(_document(description, found, files), lambda: _text(description, found, files))
 
 
-def _margin(description: Description) -> tuple[float, float, float]:
-    limits = description.robot.limits
-    spans = (np.subtract(limits.upper, limits.lower).min(), min(limits.velocity), min(limits.acceleration))
-    q, dq, ddq = (min(0.1, 0.05 * float(s)) for s in spans)
-    return q, dq, ddq
-
-
 def _family(arguments: argparse.Namespace, description: Description) -> Shaped:
     from inertica.excitation import Fourier, FourierBlend, QuinticPoints, Spline, Trapezoid
+    from inertica.excitation.own import middle_pose
 
-    limits, home = description.robot.limits, np.array(description.home or np.zeros(description.robot.n))
-    low, high = np.array(limits.lower), np.array(limits.upper)
-    bounded = np.isfinite(high - low)
-    start = np.where(bounded, np.clip(home, low + 0.25 * (high - low), high - 0.25 * (high - low)), home)
+    start = middle_pose(description)
     period, count = arguments.period, arguments.harmonics
     if not (math.isfinite(period) and period > 0.0):
         raise InputError(f"the period should be a positive number of seconds, not {period:g}")
@@ -126,8 +118,11 @@ def _family(arguments: argparse.Namespace, description: Description) -> Shaped:
     return makers[arguments.family]()
 
 
-def _criterion(name: str) -> Criterion:
-    from inertica.excitation import Condition, Determinant, SmallestSingular, Survey
+def _criterion(arguments: argparse.Namespace, joints: int) -> Criterion:
+    from inertica.excitation import Condition, Determinant, FrischCost, SmallestSingular, Survey
+
+    def frisch() -> Criterion:
+        return FrischCost.drawn(np.random.default_rng(arguments.seed), arguments.grid, joints)
 
     makers: dict[str, Callable[[], Criterion]] = {
         "condition": Condition,
@@ -135,7 +130,9 @@ def _criterion(name: str) -> Criterion:
         "survey": Survey,
         "determinant": Determinant,
         "smallest": SmallestSingular,
+        "frisch": frisch,
     }
+    name = arguments.criterion
     if name not in makers:
         raise InputError(f"unknown criterion '{name}'; {nearest(name, makers)}")
     return makers[name]()
