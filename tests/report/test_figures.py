@@ -1,12 +1,14 @@
 """Drawings: round ticks, extremes kept, valid SVG with labels."""
 
+import base64
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from inertica.report.figures import COLUMNS, Panel, Series, bars, envelope, figure, nice_ticks, thinned
+from inertica.report.figures import COLUMNS, DENSE, Panel, Series, bars, dense, envelope, figure, nice_ticks, thinned
 
 
 @given(st.floats(-1e3, 1e3), st.floats(1e-6, 1e6), st.integers(3, 9))
@@ -43,7 +45,7 @@ def test_a_figure_is_valid_and_says_what_it_shows():
     root = etree.fromstring(text)
     words = [e.text for e in root.iter("text")]
     assert {"torque (N m)", "density", "time (s)"} <= set(words)
-    assert root.find("svg").get("aria-label") == "joint 1 <shoulder> & more" == root.findtext("figcaption")
+    assert root.find("svg").get("aria-label") == "joint 1 <shoulder> & more" == root.findtext("figcaption/span")
 
 
 def test_lines_break_at_missing_values_and_empty_data_draw_nothing():
@@ -60,3 +62,20 @@ def test_bars_mark_the_chosen_one():
     kinds = [rect.get("class") for rect in root.iter("rect")]
     assert kinds == ["bar c-points", "bar c-other", "bar c-points"]
     assert [t.text for t in root.iter("text")].count("–") == 1
+
+
+def samples(text):
+    """Times and values of what `dense` wrote."""
+    start, step, coded = text.split(" ")
+    values = np.frombuffer(base64.b64decode(coded), "<f4")
+    return float(start) + float(step) * np.arange(len(values)), values
+
+
+def test_numbers_for_zooms_keep_short_signals_and_the_extremes_of_long_ones():
+    y = np.random.default_rng(2).normal(size=50_000)
+    y[12_345], y[49_999], y[100] = 77.0, -66.0, np.nan
+    t, kept = samples(dense(1.0, 2e-4, y))
+    assert len(kept) <= 2 * DENSE and kept.max() == 77.0 and kept.min() == -66.0 and np.isfinite(kept).all()
+    assert t[kept.argmax()] == pytest.approx(1.0 + 2e-4 * 12_345, abs=2e-4 * 25) and t[-1] <= 1.0 + 2e-4 * 50_000
+    t, kept = samples(dense(0.0, 0.01, y[:500]))
+    assert np.array_equal(kept, y[:500].astype(np.float32), equal_nan=True) and t == pytest.approx(0.01 * np.arange(500))

@@ -13,8 +13,8 @@ from inertica.errors import InerticaError
 from inertica.report import bundle as bundle_module
 from inertica.report.bundle import write_bundle
 from inertica.report.data import friction_laws, record
+from inertica.report.names import short_names, shortened
 from inertica.report.report import CONTENTS, report, write_report
-from inertica.report.tables import short_names
 from inertica.workflow.choice import Choice
 from inertica.workflow.result import Result
 
@@ -30,7 +30,7 @@ def test_it_is_valid_and_needs_nothing_else(text):
     etree.fromstring(text[text.index("<body>") : text.index("</html>")])
     ids = html.fromstring(text).xpath("//@id")
     assert len(ids) == len(set(ids))
-    assert not re.search(r"https?://|<script|<link|<img|@import|url\(", text)
+    assert not re.search(r"https?://|<script[^>]*src|<link|<img|@import|url\(|XMLHttp|fetch\(", text)
 
 
 def test_every_section_figure_and_table_is_named(text):
@@ -41,7 +41,8 @@ def test_every_section_figure_and_table_is_named(text):
     assert all(th.get("scope") in ("col", "row") for th in tree.iter("th"))
     drawings = tree.xpath("//figure/svg")
     assert all(svg.get("role") == "img" and svg.get("aria-label") for svg in drawings)
-    assert len(drawings) == 2 * 2 + 2 * 3 + 2  # torque of two logs; correlation, histogram, position; friction; two joints
+    plots = 2 * 2 + 2 * 3 + 2  # torque of two logs; correlation, histogram, position; friction; two joints
+    assert len(tree.xpath("//figure[@class='plot']/svg")) == plots and len(drawings) == plots + 2  # the robot, the heat map
 
 
 def test_parameters_with_labels_and_prior_are_there(text):
@@ -49,7 +50,9 @@ def test_parameters_with_labels_and_prior_are_there(text):
     rows = {tr.findtext("th"): [td.text_content() for td in tr.iter("td")] for tr in tree.xpath("//details//tbody/tr")}
     for p in result.parameters.layout.parameters:
         assert rows[p.name][-1] == result.labels[p.name]
-    assert float(rows["Fv1"][0]) == pytest.approx(result.parameters["Fv1"], rel=1e-3)
+    assert float(rows["Fv1"][1]) == pytest.approx(result.parameters["Fv1"], rel=1e-3)
+    stated = {tr.findtext("th"): float(tr.xpath("td[2]/@data-v")[0]) for tr in tree.xpath("//table[@id='values']/tbody/tr")}
+    assert stated == dict(zip(result.parameters.layout.names, result.parameters.values.tolist(), strict=True))
     shown = tree.get_element_by_id("base").text_content()
     assert all(escapes.unescape(relation) in shown for relation in result.estimate.base.relations)
 
@@ -64,7 +67,7 @@ def test_names_from_files_cannot_break_the_page():
         logs={"identification": nasty},
     )
     text = report(named, {"identification": pair.motions()["identification"], nasty: pair.motions()["identification"]})
-    assert "<script" not in text and "run&lt;script&gt;" in text
+    assert "<script>alert" not in text and "run&lt;script&gt;" in text
     etree.fromstring(text[text.index("<body>") : text.index("</html>")])
 
 
@@ -92,6 +95,13 @@ def test_friction_points_scatter_about_the_law():
 def test_short_names_only_where_they_tell_apart():
     assert short_names(["identification", "/a/b/run.csv@1:2"]) == ["identification", "run.csv@1:2"]
     assert short_names(["/a/run.csv", "/b/run.csv"]) == ["/a/run.csv", "/b/run.csv"]
+
+
+def test_long_names_lose_their_middle_and_keep_what_tells_them_apart():
+    long = "a" * 60 + "_monday.csv.gz@1:2.5"
+    assert len(shortened(long)) == 44 and shortened(long).endswith("_monday.csv.gz@1:2.5") and shortened("run.csv") == "run.csv"
+    alike = ["b" * 30 + middle + "c" * 40 for middle in "xy"]
+    assert short_names(alike) == alike
 
 
 def test_a_bundle_loads_again(tmp_path):

@@ -15,8 +15,8 @@ from inertica.cli.console import Answer, progress_line, table
 from inertica.cli.fitting import add_choices, add_inputs, add_reference, percent, settings
 from inertica.errors import InputError, ModelWarning
 from inertica.estimators.registry import METHODS, method
+from inertica.report.names import short_names
 from inertica.report.numbers import number
-from inertica.report.tables import short_names
 from inertica.workflow.compare import Comparison, Row, compare
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from inertica.errors import InputError
 from inertica.estimators.options import READERS
 from inertica.excitation.files import load_trajectory
 from inertica.preprocessing.recipe import Regressor
-from inertica.report.tables import short_names
+from inertica.report.names import short_names
 from inertica.robot import friction
 from inertica.validation.residuals import Residual
 from inertica.workflow.settings import Settings

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     files: tuple[str, ...] = ()
     with progress_line() as say:
         judged = identification(read(arguments.robot, arguments.logs, arguments.validate, chosen, say), say)
-        result = judged.result
+        result = replace(judged.result, command=arguments.typed)
         if arguments.output is not None:
             from inertica.report.bundle import write_bundle
 

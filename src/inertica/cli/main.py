@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import shlex
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -32,6 +33,7 @@ COMMANDS = {
     "predict": "torques of a saved result on another log, with residuals",
     "reduce": "base parameters that a motion determines, chosen by singular values, and their estimate",
     "repair": "the nearest physically consistent model, written into a copy of the file",
+    "report": "the report of a saved result, or of several with their differences tested",
     "reproduce": "a published study beside its printed numbers",
     "robots": "the built-in robots",
     "simulate": "a closed-loop noisy experiment along a trajectory",
@@ -105,6 +107,7 @@ def _dispatch(words: list[str]) -> int:
     module.add(parser)
     parser.add_argument("--json", action="store_true", help="write one JSON document instead of text")
     arguments = parser.checked(words[1:])
+    arguments.typed = shlex.join(["inertica", *words])
     with collected_warnings() as warnings:
         answer = module.run(arguments)
         write(answer, warnings, as_json=arguments.json)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from inertica.report import html
 from inertica.report.data import Record, friction_laws
-from inertica.report.figures import Panel, Series, bars, envelope, figure, key, thinned
+from inertica.report.figures import Panel, Series, bars, dense, envelope, figure, key, thinned, zoom_bar
 from inertica.report.numbers import number
 from inertica.robot.model import Joint
 from inertica.validation.residuals import Whiteness
@@ -28,32 +28,40 @@ _NUMERIC = re.compile(r"([\d.eE+-]+) (Hz|ms|s)(?:, (.*))?")
 _COLOURS = ("points", "law", "other", "filtered")
 
 
-def torque_figures(result: Result, record: Record) -> Sequence[str]:
-    """Per joint: measured, filtered and predicted torque over time, and the filtered residual below."""
+def torque_figures(result: Result, record: Record, link: str) -> Sequence[str]:
+    """Per joint: measured, filtered and predicted torque over time, and the filtered residual below; zoomed together."""
     t, joints, motion = record.motion.t, result.description.robot.joints, record.motion
+    start, step, whole = float(t[0]), motion.dt, (float(t[0]), float(t[-1]))
+
+    def series(colour: str, kind: str, name: str, y: Array) -> Series:
+        return Series(*envelope(t, y), colour, kind, name, dense(start, step, y))
+
     figures = []
     for j, joint in enumerate(joints):
         drawn = [
-            ("measured", "thin", motion.tau_raw[:, j]),
-            ("filtered", "line", record.smooth[:, j]),
-            ("predicted", "line", record.smooth_predicted[:, j]),
+            series("measured", "thin", "measured", motion.tau_raw[:, j]),
+            series("filtered", "line", "filtered", record.smooth[:, j]),
+            series("predicted", "line", "predicted", record.smooth_predicted[:, j]),
         ]
         if motion.decimator.ratio == 1:  # nothing was filtered
-            drawn = [("measured", "line", motion.tau_raw[:, j]), ("predicted", "line", record.predicted[:, j])]
-        upper = Panel([Series(*envelope(t, y), colour, kind) for colour, kind, y in drawn], f"{_effort(joint)}")
+            drawn = [
+                series("measured", "line", "measured", motion.tau_raw[:, j]),
+                series("predicted", "line", "predicted", record.predicted[:, j]),
+            ]
         error = record.smooth[:, j] - record.smooth_predicted[:, j]
-        lower = Panel([Series(*envelope(t, error), "residual", "line")], "residual", 55.0, zero=True)
-        figures.append(figure([upper, lower], "time (s)", f"joint {j + 1}, {joint.name}"))
+        lower = Panel([series("residual", "line", "residual", error)], "residual", 55.0, zero=True)
+        figures.append(figure([Panel(drawn, effort(joint)), lower], "time (s)", f"joint {j + 1}, {joint.name}", whole, link))
     names = {"measured": "measured", "filtered": "measured, filtered", "predicted": "predicted", "residual": "residual"}
     if motion.decimator.ratio == 1:
         names.pop("filtered")
-    return [key(list(names.items())), html.grid(figures)]
+    return [key(list(names.items())), zoom_bar(link), html.grid(figures)]
 
 
 def fit_sections(result: Result, fitted: Sequence[Record]) -> Sequence[str]:
     """Residuals and friction of the identification data, joint by joint."""
     if not fitted or not sum(len(r.residual) for r in fitted):
-        return [html.section("residuals", "Residuals", html.paragraph("No sample of the identification data is left to draw."))]
+        nothing = html.paragraph("No sample of the identification data is left to draw.")
+        return [html.section("residuals", "Residuals", nothing), html.section("friction", "Friction", nothing)]
     q, dq, error, friction = (np.concatenate([getattr(r, name) for r in fitted]) for name in ("q", "dq", "residual", "friction"))
     return [
         html.section("residuals", "Residuals", *_residuals(result, fitted, q, error)),
@@ -200,5 +208,6 @@ def _scores(choice: Choice, group: str, scores: Mapping[str, float]) -> str:
     return drawn if len(names) < 2 else html.Raw(f"<div>{key(names)}{drawn}</div>")
 
 
-def _effort(joint: Joint) -> str:
+def effort(joint: Joint) -> str:
+    """The quantity that drives a joint, with its unit."""
     return f"{'force' if joint.prismatic else 'torque'} ({joint.effort_unit})"

@@ -1,10 +1,12 @@
 """Small line drawings as SVG: axes with units, lines, points, bars.  They take their colours from the page, light or dark.
 
-The report has dozens of panels; written directly they take milliseconds, and the file needs no pictures.
+The report has dozens of panels; written directly they take milliseconds, and the file needs no pictures.  What `page.js` needs to
+draw them again after a zoom stands in `data-` attributes: bounds, places, and of long signals the numbers.
 """
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +27,9 @@ BETWEEN = 10.0
 COLUMNS = 300
 """Points along the x axis that a line keeps; of more samples each stretch shows its extremes."""
 
+DENSE = 2000
+"""Stretches of a signal whose extremes are kept for zooming."""
+
 FINE = 10.0
 """Paths are written in integers of a tenth of a pixel."""
 
@@ -37,14 +42,16 @@ class Series:
         x, y: (N,) each; lines break where a value is not finite.
         colour: a name of the style sheet: measured, filtered, predicted, residual, law, points, other.
         kind: line, thin, points, marks or bars.
-        label: for the key.
+        name: for readings under the pointer; none without it.
+        dense: more of the same for zooms, see `dense`.
     """
 
     x: Array
     y: Array
     colour: str
     kind: str = "line"
-    label: str = ""
+    name: str = ""
+    dense: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,8 +73,18 @@ class Panel:
     y_range: tuple[float, float] | None = None
 
 
-def figure(panels: Sequence[Panel], x_label: str, caption: str, x_range: tuple[float, float] | None = None) -> Raw:
-    """Panels above each other with a common x axis, as a <figure> with a caption."""
+def figure(
+    panels: Sequence[Panel], x_label: str, caption: str, x_range: tuple[float, float] | None = None, link: str = ""
+) -> Raw:
+    """Panels above each other with a common x axis, as a <figure> with a caption.
+
+    Args:
+        panels: from top to bottom.
+        x_label: quantity and unit.
+        caption: below, and for screen readers.
+        x_range: bounds; those of the data by default.
+        link: figures of the same word are zoomed together.
+    """
     x_low, x_high = x_range or _range([s.x for p in panels for s in p.series], 0.0)
     height = TOP + sum(p.height for p in panels) + BETWEEN * (len(panels) - 1) + BOTTOM
     parts, top = [], TOP
@@ -76,18 +93,31 @@ def figure(panels: Sequence[Panel], x_label: str, caption: str, x_range: tuple[f
         parts.append(_panel(panel, box, x_label if k == len(panels) - 1 else None))
         top += panel.height + BETWEEN
     shown = escape(caption)
-    svg = f'<svg viewBox="0 0 {WIDTH:g} {height:g}" role="img" aria-label="{shown}">{"".join(parts)}</svg>'
-    return Raw(f"<figure>{svg}<figcaption>{shown}</figcaption></figure>")
+    data = f'data-frame="{LEFT:g} {RIGHT:g} {WIDTH:g} {height:g}" data-x="{x_low:.9g} {x_high:.9g}"'
+    data += f' data-link="{escape(link)}"' if link else ""
+    svg = f'<svg viewBox="0 0 {WIDTH:g} {height:g}" role="img" tabindex="0" aria-label="{shown}" {data}>{"".join(parts)}</svg>'
+    button = '<button type="button" class="enlarge" aria-pressed="false" title="larger or smaller">\u2922</button>'
+    return Raw(f'<figure class="plot">{svg}<figcaption>{button}<span>{shown}</span></figcaption></figure>')
 
 
 def key(series: Sequence[tuple[str, str]]) -> Raw:
     """Colours and what they stand for, once for many figures."""
     entries = "".join(
-        f'<svg viewBox="0 0 24 10" aria-hidden="true"><path class="line c-{colour}" style="stroke-width:3" d="M0 5H24"/></svg>'
-        f"{escape(name)}"
+        f'<button type="button" data-series="{colour}" aria-pressed="true" title="show or hide"><svg viewBox="0 0 24 10" '
+        f'aria-hidden="true"><path class="line c-{colour}" style="stroke-width:3" d="M0 5H24"/></svg>{escape(name)}</button>'
         for colour, name in series
     )
     return Raw(f'<p class="swatches">{entries}</p>')
+
+
+def zoom_bar(link: str) -> Raw:
+    """Buttons that zoom all figures of a link."""
+    ways = {"in": "zoom in", "out": "zoom out", "left": "earlier", "right": "later", "reset": "whole log"}
+    buttons = "".join(
+        f'<button type="button" data-zoom="{way}" data-of="{escape(link)}">{words}</button>' for way, words in ways.items()
+    )
+    hint = "or drag over a stretch; double click shows all again"
+    return Raw(f'<p class="zoom live-only">{buttons} <span class="soft">{hint}</span></p>')
 
 
 def bars(values: Sequence[tuple[str, float]], chosen: str | None, caption: str) -> Raw:
@@ -123,6 +153,29 @@ def envelope(x: ArrayLike, y: ArrayLike, columns: int = COLUMNS) -> tuple[Array,
     take = np.sort(np.column_stack([rows + low, rows + high]), axis=1).ravel()
     take = np.append(take, len(a) - 1)
     return a[take], b[take]
+
+
+def dense(start: float, step: float, y: ArrayLike, columns: int = DENSE) -> str:
+    """Evenly spaced samples as text for zooms: time of the first, spacing, 32-bit numbers; of long signals the extremes of stretches.
+
+    Each stretch gives its smallest and its largest value in their order, half a stretch apart.
+    """
+    values = np.asarray(y, float)
+    if len(values) > 2 * columns:
+        size = -(-len(values) // columns)
+        blocks = np.full((columns, size), np.nan)
+        blocks.ravel()[: len(values)] = values
+        blocks = blocks[: -(-len(values) // size)]
+        good = np.isfinite(blocks)
+        low, high = np.where(good, blocks, np.inf).argmin(axis=1), np.where(good, blocks, -np.inf).argmax(axis=1)
+        values = np.take_along_axis(blocks, np.sort(np.column_stack([low, high]), axis=1), axis=1).ravel()
+        start, step = start + 0.25 * step * size, 0.5 * step * size
+    return f"{start:.9g} {step:.9g} {floats(values)}"
+
+
+def floats(values: ArrayLike) -> str:
+    """Numbers as text: base64 of 32-bit floats, low byte first."""
+    return base64.b64encode(np.asarray(values, "<f4").tobytes()).decode("ascii")
 
 
 def thinned(count: int, most: int) -> NDArray[np.intp]:
@@ -183,29 +236,34 @@ def _y_range(panel: Panel) -> tuple[float, float]:
 
 def _panel(panel: Panel, box: _Box, x_label: str | None) -> str:
     right, bottom = WIDTH - RIGHT, box.top + box.height
-    out = [f'<path class="axis" d="M{LEFT:g} {box.top:g}V{bottom:g}H{right:g}"/>']
+    ticks = [f'<path class="axis" d="M{LEFT:g} {box.top:g}V{bottom:g}H{right:g}"/>']
     for value in nice_ticks(box.y_low, box.y_high, max(3, int(box.height // 25))):
         y = float(box.y(value))
-        out.append(f'<path class="axis" d="M{LEFT - 4:g} {y:.1f}H{LEFT:g}"/>')
-        out.append(f'<text x="{LEFT - 7:g}" y="{y + 4:.1f}" text-anchor="end">{value:.6g}</text>')
-    middle = box.top + box.height / 2
-    out.append(f'<text transform="translate(11 {middle:.1f}) rotate(-90)" text-anchor="middle">{escape(panel.y_label)}</text>')
-    if x_label is not None:
-        out += _x_axis(box, bottom, x_label)
+        ticks.append(f'<path class="axis" d="M{LEFT - 4:g} {y:.1f}H{LEFT:g}"/>')
+        ticks.append(f'<text x="{LEFT - 7:g}" y="{y + 4:.1f}" text-anchor="end">{value:.6g}</text>')
     if panel.zero and box.y_low < 0.0 < box.y_high:
-        out.append(f'<path class="zero" d="M{LEFT:g} {float(box.y(0.0)):.1f}H{right:g}"/>')
-    out += [_bars(s, box) if s.kind == "bars" else _path(s, box) for s in panel.series]
-    return "".join(out)
+        ticks.append(f'<path class="zero" d="M{LEFT:g} {float(box.y(0.0)):.1f}H{right:g}"/>')
+    middle = box.top + box.height / 2
+    turned = f'transform="translate(11 {middle:.1f}) rotate(-90)" text-anchor="middle"'
+    names = [f'<text class="name" {turned}>{escape(panel.y_label)}</text>']
+    if x_label is not None:
+        ticks += _x_ticks(box, bottom)
+        place = f'x="{(LEFT + WIDTH - RIGHT) / 2:g}" y="{bottom + 29:g}" text-anchor="middle"'
+        names.append(f'<text class="name" data-along="x" {place}>{escape(x_label)}</text>')
+    drawn = [_bars(s, box) if s.kind == "bars" else _path(s, box) for s in panel.series]
+    data = f'data-box="{box.top:g} {box.height:g} {box.y_low:.9g} {box.y_high:.9g}"'
+    data += ' data-zero=""' if panel.zero else ""
+    data += ' data-fixed=""' if panel.y_range is not None else ""
+    return f'<g class="panel" {data}><g class="ticks">{"".join(ticks)}</g>{"".join(names)}{"".join(drawn)}</g>'
 
 
-def _x_axis(box: _Box, bottom: float, label: str) -> list[str]:
+def _x_ticks(box: _Box, bottom: float) -> list[str]:
     out = []
     for value in nice_ticks(box.x_low, box.x_high, 7):
         x = float(box.x(value))
         out.append(f'<path class="axis" d="M{x:.1f} {bottom:g}v4"/>')
         anchor = "end" if x > WIDTH - RIGHT - 1.0 else "middle"  # a number on the edge would be cut off
         out.append(f'<text x="{x:.1f}" y="{bottom + 15:g}" text-anchor="{anchor}">{value:.6g}</text>')
-    out.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2:g}" y="{bottom + 29:g}" text-anchor="middle">{escape(label)}</text>')
     return out
 
 
@@ -219,7 +277,9 @@ def _path(series: Series, box: _Box) -> str:
     else:
         runs = np.split(np.arange(len(x)), np.flatnonzero(np.diff(np.flatnonzero(good)) > 1) + 1)
         d = "".join(_run(x[r], y[r]) for r in runs)
-    return f'<path class="{series.kind} c-{series.colour}" transform="scale({1 / FINE:g})" d="{d}"/>'
+    data = f' data-name="{escape(series.name)}"' if series.name else ""
+    data += f' data-f32="{series.dense}"' if series.dense else ""
+    return f'<path class="{series.kind} c-{series.colour}" transform="scale({1 / FINE:g})"{data} d="{d}"/>'
 
 
 def _run(x: NDArray[np.int64], y: NDArray[np.int64]) -> str:

@@ -1,13 +1,16 @@
-"""HTML text: escaped, with tables that screen readers can follow; no scripts, nothing from the network."""
+"""HTML text: escaped, with tables that screen readers can follow; nothing from the network, and readable without its one script."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from html import escape
+from importlib.resources import files
 
-from inertica.report.style import CSS, LABEL_COLOURS
+from inertica.report.style import LABEL_COLOURS, THEMES
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -20,6 +23,9 @@ PAGE = """<!DOCTYPE html>
 </head>
 <body>
 {body}
+<script>//<![CDATA[
+{script}
+//]]></script>
 </body>
 </html>
 """
@@ -36,7 +42,19 @@ def text(value: object) -> str:
 
 def page(title: str, parts: Iterable[str], generator: str) -> str:
     """A whole document."""
-    return PAGE.format(title=escape(title), generator=escape(generator), css=CSS, body="\n".join(parts))
+    return PAGE.format(
+        title=escape(title),
+        generator=escape(generator),
+        css=THEMES + part("page.css"),
+        body="\n".join(parts),
+        script=part("page.js"),
+    )
+
+
+@cache
+def part(name: str) -> str:
+    """A file that is part of every page."""
+    return files("inertica.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def paragraph(words: object, kind: str = "") -> Raw:
@@ -79,6 +97,61 @@ def table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]]
         f"<table><caption><span>{escape(caption)}</span></caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
     return Raw(f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}">{inside}</div>')
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a sortable table.
+
+    Args:
+        shown: what is written.
+        value: what the column sorts by; the text when there is none.
+    """
+
+    shown: object
+    value: float | None = None
+
+
+def sortable(
+    identity: str, caption: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], right: Sequence[str], hint: str
+) -> Raw:
+    """A table that sorts by the column whose head is pressed, and shows the rows that hold the words of a search field."""
+    kinds = [' class="n"' if name in right else "" for name in columns]
+    heads = "".join(
+        f'<th scope="col"{kind}><button type="button">{escape(name)}</button></th>'
+        for name, kind in zip(columns, kinds, strict=True)
+    )
+    body = "".join(_sortable_row(row, kinds) for row in rows)
+    words = f'<input type="search" data-table="{identity}" placeholder="{escape(hint)}" aria-label="search in the table"/>'
+    field = f'<p class="live-only"><label>search {words}</label> <output id="{identity}-count"></output></p>'
+    head = f"<caption><span>{escape(caption)}</span></caption><thead><tr>{heads}</tr></thead>"
+    table = f'<table id="{identity}" class="sortable">{head}<tbody>{body}</tbody></table>'
+    return Raw(f'{field}<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}">{table}</div>')
+
+
+def _sortable_row(row: Sequence[Cell], kinds: Sequence[str]) -> str:
+    first = f'<th scope="row">{text(row[0].shown)}</th>'
+    return f"<tr>{first}{''.join(_sortable_cell(c, k) for c, k in zip(row[1:], kinds[1:], strict=True))}</tr>"
+
+
+def _sortable_cell(cell: Cell, kind: str) -> str:
+    if cell.value is None:
+        return f"<td{kind}>{text(cell.shown)}</td>"
+    stated = repr(float(cell.value)) if math.isfinite(cell.value) else ""
+    return f'<td{kind} data-v="{stated}">{text(cell.shown)}</td>'
+
+
+def finding(verdict: str) -> Raw:
+    """The verdict of a check, in its colour."""
+    return Raw(f'<span class="finding {escape(verdict.replace(" ", "-"))}">{escape(verdict)}</span>')
+
+
+def command(words: str) -> Raw:
+    """A command line to copy."""
+    shown = escape(words)
+    return Raw(
+        f'<pre class="command"><code>{shown}</code><button type="button" class="live-only" data-copy="{shown}">copy</button></pre>'
+    )
 
 
 def _row(row: Sequence[object], kinds: Sequence[str]) -> str:

@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from inertica import __version__
 from inertica.report import html
+from inertica.report.advice import advice
+from inertica.report.body import consistency
+from inertica.report.correlation import correlation_section
 from inertica.report.data import Record, records
 from inertica.report.drawn import choice_figures, fit_sections, torque_figures
-from inertica.report.numbers import number
+from inertica.report.names import short_names
+from inertica.report.numbers import NONE, number
 from inertica.report.tables import (
     base_table,
+    check_table,
     choices_list,
     lack_of_fit_table,
     provenance,
     residual_table,
-    short_names,
-    standard_tables,
+    standard_table,
     trust_map,
 )
 from inertica.workflow.folder import whole_file
 from inertica.workflow.inputs import IDENTIFICATION
 from inertica.workflow.judge import Motions
 from inertica.workflow.result import Result
-from inertica.workflow.verdict import verdict
 
 CONTENTS = {
-    "summary": "Summary", "choices": "Choices", "torque": "Torque", "residuals": "Residuals", "friction": "Friction",
-    "parameters": "Parameters", "base": "Base parameters", "provenance": "Provenance",
+    "summary": "Summary", "check": "Check", "map": "Identifiability", "parameters": "Parameters", "torque": "Torque",
+    "residuals": "Residuals", "friction": "Friction", "consistency": "Consistency", "correlation": "Correlation",
+    "choices": "Choices", "base": "Base parameters", "provenance": "Provenance",
 }  # fmt: skip
 
 ON_SIMULATED_MOTION = (
     "No position was recorded in this log. The motion is that of the robot's control loop, simulated along the reference with the "
     "parameters found; measured and predicted torque are compared on this simulated motion."
 )
+
+NO_LOGS = "The logs behind this result were not there when the report was written, so nothing over time is drawn."
 
 
 def write_report(result: Result, motions: Motions, target: str | Path) -> Path:
@@ -58,10 +64,14 @@ def report(result: Result, motions: Motions) -> str:
     parts = [
         _head(result),
         _summary(result, drawn),
-        html.section("choices", CONTENTS["choices"], choices_list(result), *choice_figures(result)),
+        html.section("check", CONTENTS["check"], check_table(result)),
+        html.section("map", CONTENTS["map"], trust_map(result)),
+        html.section("parameters", CONTENTS["parameters"], *standard_table(result)),
         html.section("torque", CONTENTS["torque"], *_torque(result, drawn)),
         *fit_sections(result, fitted),
-        html.section("parameters", CONTENTS["parameters"], trust_map(result), *standard_tables(result)),
+        html.section("consistency", CONTENTS["consistency"], *consistency(result, fitted)),
+        html.section("correlation", CONTENTS["correlation"], *correlation_section(result)),
+        html.section("choices", CONTENTS["choices"], choices_list(result), *choice_figures(result)),
         html.section("base", CONTENTS["base"], base_table(result)),
         html.section("provenance", CONTENTS["provenance"], provenance(result, drawn)),
     ]
@@ -69,16 +79,30 @@ def report(result: Result, motions: Motions) -> str:
 
 
 def _head(result: Result) -> str:
-    links = "".join(f'<a href="#{key}">{name}</a>' for key, name in CONTENTS.items())
-    title = html.text(result.description.name)
-    return f'<header><h1>{title}: identified parameters</h1><nav aria-label="contents">{links}</nav></header>'
+    return page_head(f"{result.description.name}: identified parameters", CONTENTS)
+
+
+def page_head(title: str, contents: Mapping[str, str]) -> str:
+    """Title, what can be pressed, and where the sections are."""
+    links = "".join(f'<a href="#{key}">{name}</a>' for key, name in contents.items())
+    button = '<button type="button" id="theme" class="live-only">theme: auto</button>'
+    return f'<header><h1>{html.text(title)}</h1>{button}<nav aria-label="contents">{links}</nav></header>'
+
+
+def verdict_box(result: Result, positions: bool = True) -> str:
+    """How good, what to trust, what to do next and the command for it."""
+    said = advice(result, positions)
+    sentences = "".join(
+        f"<li><b>{head}</b> {html.text(words)}</li>"
+        for head, words in (("How good?", said.quality), ("What to trust?", said.trust), ("What next?", said.next))
+    )
+    more = html.paragraph(said.more, "soft") if said.more else ""
+    headline = f"<p><strong>{html.text(said.headline)}</strong></p>"
+    return f'<div class="verdict {said.level}">{headline}<ol>{sentences}</ol>{html.command(said.command)}{more}</div>'
 
 
 def _summary(result: Result, drawn: Sequence[Record]) -> str:
-    judged = verdict(result)
-    headline = f"<p><strong>{html.text(judged.headline)}</strong></p>"
-    said = html.paragraph(judged.sentence) + html.paragraph(f"Next: {judged.next}.")
-    box = f'<div class="verdict {judged.level}">{headline}{said}</div>'
+    box = verdict_box(result, not any(r.simulated for r in drawn))
     labels, names = list(result.labels.values()), short_names(list(result.residuals))
     numbers = [
         ("method", result.method),
@@ -87,10 +111,11 @@ def _summary(result: Result, drawn: Sequence[Record]) -> str:
         ("determined alone", f"{labels.count('determined')} of {len(labels)}"),
         ("condition number", number(result.estimate.condition, 3)),
         ("every link possible", "yes" if result.physically_consistent else "no"),
-        ("total mass", f"{result.masses.total:.3g} kg (model {result.masses.prior_total:.3g} kg)"),
+        ("total mass", f"{result.masses.total:.3g} kg"),
+        ("total mass, model", f"{result.masses.prior_total:.3g} kg" if result.masses.prior_total > 0.0 else NONE),
     ]
     if result.check:
-        numbers.append(("check of the log", str(result.check["summary"])))
+        numbers.append(("check of the log", str(result.check["verdict"])))
     if any(r.simulated for r in drawn):
         numbers.append(("motion", "simulated" if all(r.simulated for r in drawn) else "partly simulated"))
     parts = [box, html.facts(numbers), residual_table(result), lack_of_fit_table(result)]
@@ -110,12 +135,13 @@ def _about_torque(drawn: Sequence[Record]) -> str:
 
 def _torque(result: Result, drawn: Sequence[Record]) -> list[str]:
     parts: list[str] = [html.paragraph(_about_torque(drawn))]
-    for record in drawn:
-        title = "Identification" if record.name == IDENTIFICATION else f"Validation: {record.name}"
-        parts.append(
-            f"<h3>{html.text(title)}</h3>{html.paragraph(record.source, 'soft') if record.name == IDENTIFICATION else ''}"
-        )
+    if not drawn:
+        return [html.paragraph(NO_LOGS)]
+    for k, record in enumerate(drawn):
+        kind = "Identification" if record.name == IDENTIFICATION else "Validation"
+        name = short_names([record.source])[0]
+        parts.append(f'<h3 title="{html.text(record.source)}">{kind}: {html.text(name)}</h3>')
         if record.simulated:
             parts.append(html.paragraph(ON_SIMULATED_MOTION))
-        parts += torque_figures(result, record)
+        parts += torque_figures(result, record, f"log{k + 1}")
     return parts

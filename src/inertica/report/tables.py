@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from typing import Any
 
 from inertica import __version__
+from inertica.checks.findings import SEVERITY
 from inertica.identifiability.labels import INTERVAL, LABELS
 from inertica.report import html
 from inertica.report.data import Record
+from inertica.report.names import short_names
 from inertica.report.numbers import number, span, tidy
 from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS, LABEL_WORDS
 from inertica.robot.inertia import NAMES
@@ -65,12 +68,6 @@ def lack_of_fit_table(result: Result) -> str:
     return html.table(caption, columns, rows, right=columns[1:4])
 
 
-def short_names(names: Sequence[str]) -> list[str]:
-    """Data sets without their folders, as long as that tells them apart."""
-    short = [name.replace("\\", "/").rsplit("/", 1)[-1] for name in names]
-    return short if len(set(short)) == len(short) else list(names)
-
-
 def choices_list(result: Result) -> str:
     """Every decision with its reason."""
     return html.table(
@@ -78,24 +75,26 @@ def choices_list(result: Result) -> str:
     )
 
 
-def standard_tables(result: Result) -> list[str]:
-    """Standard parameters with labels, intervals and prior values, joint by joint."""
-    layout = result.parameters.layout
-    joints = result.description.robot.joints
-    groups: dict[str, list[list[object]]] = {}
+def standard_table(result: Result) -> list[str]:
+    """Standard parameters with labels, intervals and prior values: one table to sort and to search."""
+    layout, joints = result.parameters.layout, result.description.robot.joints
+    rows = []
     for k, p in enumerate(layout.parameters):
-        title = f"link {p.joint + 1}: {joints[p.joint].link}" if p.joint is not None else "several joints"
-        groups.setdefault(title, []).append(_standard_row(result, k))
-    tables = [html.table(title, STANDARD, rows, right=STANDARD[1:4]) for title, rows in groups.items()]
+        link = f"{p.joint + 1} {joints[p.joint].link}" if p.joint is not None else "several joints"
+        name, value, interval, prior = standard_cells(result, k)
+        low, high = result.intervals[k]
+        rows.append([
+            html.Cell(name), html.Cell(link, k), html.Cell(value, float(result.parameters.values[k])),
+            html.Cell(interval, float(high - low)), html.Cell(prior, float(result.description.prior.values[k])),
+            html.Cell(html.unit(p.unit)), html.Cell(html.label(result.labels[p.name]), LABELS.index(result.labels[p.name])),
+        ])  # fmt: skip
     key = html.listed(
         html.Raw(f"{html.label(word)} {html.text(LABEL_WORDS[word])}") for word in LABELS if word in result.labels.values()
     )
-    return [key, html.details("All standard parameters", html.grid(tables, "grid wide"), opened=True)]
-
-
-def _standard_row(result: Result, k: int) -> list[object]:
-    p = result.parameters.layout.parameters[k]
-    return [*standard_cells(result, k), html.unit(p.unit), html.label(result.labels[p.name])]
+    columns = ("name", "link", *STANDARD[1:])
+    caption = "Standard parameters; intervals sort by their width"
+    table = html.sortable("values", caption, columns, rows, STANDARD[1:4], "name, link or label, as in: Fv determined")
+    return [key, html.details("All standard parameters", table, opened=True)]
 
 
 def standard_cells(result: Result, k: int) -> list[str]:
@@ -146,8 +145,28 @@ def _cell(result: Result, name: str | None) -> str:
     return f'<td style="background:{fill};color:{ink}" title="{html.text(name)}: {word}">{LABEL_LETTERS[word]}</td>'
 
 
+def check_table(result: Result) -> str:
+    """What the check of the logs found: what needs a word first, what is fine behind it."""
+    if not result.check:
+        return html.paragraph("The logs were not checked.")
+    findings = result.check["findings"]
+    columns = ("what", "verdict", "finding", "what to do")
+
+    def rows(some: Sequence[Mapping[str, Any]]) -> list[list[object]]:
+        return [[f["name"], html.finding(f["verdict"]), f["text"], f["advice"] or ""] for f in some]
+
+    fine = [f for f in findings if f["verdict"] == "fine"]
+    open_ = sorted((f for f in findings if f["verdict"] != "fine"), key=lambda f: -SEVERITY[f["verdict"]])
+    parts = [html.paragraph(f"{len(findings)} findings: {result.check['summary']}.")]
+    if open_:
+        parts.append(html.table("Findings that need a word", columns, rows(open_)))
+    if fine:
+        parts.append(html.details(f"{len(fine)} findings are fine", html.table("Fine", columns[:3], [r[:3] for r in rows(fine)])))
+    return "\n".join(parts)
+
+
 def provenance(result: Result, drawn: Sequence[Record]) -> str:
-    """Versions, files, what was done to the logs, times."""
+    """Versions, files, the command line, what was done to the logs, times."""
     source = result.description.source
     versions = [f"inertica {__version__}", f"Python {platform.python_version()}", *(f"{p} {version(p)}" for p in PACKAGES)]
     rows: list[list[object]] = [
@@ -158,10 +177,16 @@ def provenance(result: Result, drawn: Sequence[Record]) -> str:
         ["versions", ", ".join(versions)],
         ["time", ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in result.time.items())],
     ]
-    parts = [html.table("Where everything came from", ("what", "is"), rows)]
+    if result.command:
+        parts = [html.paragraph("The command line that gives this result again:"), html.command(result.command)]
+    else:
+        parts = [html.paragraph("No command line is on record: the result was made from Python, or by an earlier version.")]
+    parts.append(html.table("Where everything came from", ("what", "is"), rows))
     for record in drawn:
         motion = record.motion
         sentences = [*record.motion.log.notes, *motion.done.values()]
         count = f"{len(motion)} samples, {motion.used} used by fits, {motion.t[-1] - motion.t[0]:.4g} s at {motion.rate:.6g} Hz"
-        parts.append(html.details(f"What was done to {record.source}", html.paragraph(count), html.listed(sentences)))
+        parts.append(
+            html.details(f"What was done to {short_names([record.source])[0]}", html.paragraph(count), html.listed(sentences))
+        )
     return "\n".join(parts)

@@ -63,6 +63,7 @@ class Result:
         check: what the check of the logs said, as a plain document; None when they were not checked.
         lack_of_fit: what tests of the residuals found, as a plain document; None when none were done.
         gravity: how the robot is mounted and how that is known, see `Mount.document`.
+        command: the command line that gave it; empty when it was made from Python.
     """
 
     description: Description
@@ -81,6 +82,7 @@ class Result:
     check: Mapping[str, Any] | None = None
     lack_of_fit: Mapping[str, Any] | None = None
     gravity: Mapping[str, Any] = field(default_factory=dict)
+    command: str = ""
 
     @property
     def std(self) -> Array:
@@ -162,6 +164,7 @@ class Result:
             "warnings": list(self.warnings),
             "check": self.check,
             "lack_of_fit": self.lack_of_fit,
+            "command": self.command,
         }
 
     def save(self, folder: str | Path) -> Path:
@@ -217,6 +220,7 @@ class Result:
             replace(description, prior=prior), estimate, found, arrays["intervals"], labels, recipe_of(document["recipe"]), choices,
             residuals, document["time"], tuple(document["warnings"]), document["logs"], references,
             tuple(document.get("speeds", ())), document.get("check"), document.get("lack_of_fit"), document.get("gravity", {}),
+            document.get("command", ""),
         )  # fmt: skip
 
 

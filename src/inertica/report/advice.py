@@ -1,0 +1,136 @@
+"""A result in three sentences: how good it is, what of it to trust, and what to do next, with the command that does it."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from inertica.identifiability.labels import COMBINED, DETERMINED, UNIDENTIFIABLE, WEAK
+from inertica.report.names import renamed, short_names
+from inertica.report.numbers import number
+from inertica.workflow.inputs import IDENTIFICATION
+from inertica.workflow.result import Result
+from inertica.workflow.verdict import verdict
+
+SLOW = 0.7
+"""Share of its velocity limit below which a joint could be moved faster."""
+
+LISTED = 6
+"""Names that a sentence lists before it counts the others."""
+
+NEXT_MOTION = "next.yaml"
+
+_NEW_SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z])")
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What a reader should know first.
+
+    Args:
+        level: good, doubtful or bad.
+        headline: a few words.
+        quality: how good, in one sentence.
+        trust: what to trust, in one sentence.
+        next: what to do, in one sentence.
+        command: the command line that designs the motion which the sentence asks for.
+        more: what else the verdict says.
+    """
+
+    level: str
+    headline: str
+    quality: str
+    trust: str
+    next: str
+    command: str
+    more: str = ""
+
+
+def advice(result: Result, positions: bool = True) -> Advice:
+    """The three sentences.
+
+    Args:
+        result: with its labels, residuals and speeds.
+        positions: whether the logs of the identification hold positions, so that a new motion can be designed to complete them.
+    """
+    judged = verdict(result)
+    names = list(result.residuals)
+    shown = dict(zip(names, short_names(names), strict=True))
+    first, *rest = _NEW_SENTENCE.split(renamed(judged.sentence, shown))
+    then = renamed(judged.next, shown).rstrip(".")
+    said = f"{then[:1].upper()}{then[1:]}; {_motion(result)}."
+    return Advice(judged.level, judged.headline, first, _trust(result), said, excite_command(result, positions), " ".join(rest))
+
+
+def excite_command(result: Result, positions: bool = True) -> str:
+    """`inertica excite` for this robot, completing what its logs tell already."""
+    source = result.description.source
+    words = ["inertica", "excite", str(source.card or source.path), "-o", NEXT_MOTION]
+    for log in log_names(result.logs)[IDENTIFICATION] if positions and result.logs else ():
+        words += ["--given", log]
+    return shlex.join(words)
+
+
+def log_names(logs: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Data set -> its logs; those of the identification are listed in one text."""
+    return {name: tuple(said.split(", ")) if name == IDENTIFICATION else (said,) for name, said in logs.items()}
+
+
+def needy_joint(result: Result) -> int | None:
+    """0-based joint with most values that the data tell weakly, of several the one that moved slowest; None without any."""
+    counts = [len(_weak(result, j)) for j in range(result.description.robot.n)]
+    most = max(counts, default=0)
+    if not most:
+        return None
+    return min((j for j, count in enumerate(counts) if count == most), key=lambda j: _used(result, j))
+
+
+def _trust(result: Result) -> str:
+    by = {word: [name for name, label in result.labels.items() if label == word] for word in set(result.labels.values())}
+    known = by.get(DETERMINED, [])
+    said = f"Trust {len(known)} of {len(result.labels)} values by themselves" if known else "Trust no value by itself"
+    said += f" ({_listed(known)})" if known else ""
+    if weak := by.get(WEAK):
+        said += f", {len(weak)} with caution"
+    if combined := by.get(COMBINED):
+        said += f", {len(combined)} in sums with others only"
+    if hidden := by.get(UNIDENTIFIABLE):
+        said += f", and {len(hidden)} not at all, since no torque shows them"
+    return f"{said}."
+
+
+def _motion(result: Result) -> str:
+    joint = needy_joint(result)
+    if joint is None:
+        return "the command below designs another motion to check it with"
+    weak, name = _listed(_weak(result, joint)), f"joint {joint + 1}"
+    share, speed = _used(result, joint), result.speeds[joint] if result.speeds else math.nan
+    unit = result.description.robot.joints[joint].unit
+    if not math.isfinite(speed):
+        return f"{name} needs more motion, since {weak} are known weakly: the command below designs one"
+    if not math.isfinite(share):
+        return f"{name}, which reached {number(speed, 2)} {unit}/s, needs more motion for {weak}: the command below designs one"
+    if share < SLOW:
+        reached = f"it reached {100 * share:.0f} % of its {number(result.description.robot.limits.velocity[joint], 3)} {unit}/s"
+        return f"{name} needs faster motion ({reached}) for {weak}: the command below designs one"
+    fast = f"it is fast enough at {100 * share:.0f} % of its limit"
+    return f"{name} needs another motion for {weak} ({fast}): the command below designs one"
+
+
+def _weak(result: Result, joint: int) -> list[str]:
+    return [p.name for p in result.parameters.layout.parameters if p.joint == joint and result.labels[p.name] == WEAK]
+
+
+def _used(result: Result, joint: int) -> float:
+    """Share of the velocity limit that a joint reached; infinite where one of them is not known."""
+    limit = result.description.robot.limits.velocity[joint]
+    return result.speeds[joint] / limit if result.speeds and math.isfinite(limit) and limit > 0.0 else math.inf
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) <= LISTED:
+        return ", ".join(names[:-1]) + (f" and {names[-1]}" if len(names) > 1 else "".join(names))
+    return f"{', '.join(names[:LISTED])} and {len(names) - LISTED} more"
