@@ -28,6 +28,7 @@ COMMANDS = {
     "doctor": "what this installation has, whether it computes rightly, and how fast",
     "excite": "an optimal exciting trajectory inside the robot's limits",
     "export": "a saved result written into a copy of its model file",
+    "figure": "one figure of a saved result for a paper, as a vector drawing",
     "fit-loop": "law, gains, bandwidth and damping of the control loop from a log",
     "identify": "dynamic parameters of a robot from recorded motion",
     "predict": "torques of a saved result on another log, with residuals",

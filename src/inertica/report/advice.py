@@ -7,6 +7,8 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
 
 from inertica.identifiability.labels import COMBINED, DETERMINED, UNIDENTIFIABLE, WEAK
 from inertica.report.names import renamed, short_names
@@ -68,7 +70,9 @@ def advice(result: Result, positions: bool = True) -> Advice:
 def excite_command(result: Result, positions: bool = True) -> str:
     """`inertica excite` for this robot, completing what its logs tell already."""
     source = result.description.source
-    words = ["inertica", "excite", str(source.card or source.path), "-o", NEXT_MOTION]
+    built_in = source.card is None and source.path.resolve().parent == Path(str(files("inertica.robot").joinpath("catalog")))
+    robot = source.path.stem if built_in else str(source.card or source.path)
+    words = ["inertica", "excite", robot, "-o", NEXT_MOTION]
     for log in log_names(result.logs)[IDENTIFICATION] if positions and result.logs else ():
         words += ["--given", log]
     return shlex.join(words)

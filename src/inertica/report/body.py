@@ -82,8 +82,7 @@ def robot_view(result: Result, fitted: Sequence[Record]) -> html.Raw:
     """The robot to turn around, with its links' ellipsoids before and after."""
     times, poses = _poses(result, fitted)
     robot = result.description.robot
-    at = frames(robot, poses).origin.reshape(-1, 3)
-    at = np.vstack([at, np.zeros(3)])
+    at = view_extent(result, poses)
     centre = (at.min(axis=0) + at.max(axis=0)) / 2
     document = {
         "joints": [
@@ -114,6 +113,19 @@ def robot_view(result: Result, fitted: Sequence[Record]) -> html.Raw:
     picture = f'<svg viewBox="0 0 480 480" role="img" tabindex="0" aria-label="{words}"></svg>'
     caption = f'<figcaption class="live-only">{boxes}{slider}<br/><span>{words}</span></figcaption>'
     return html.Raw(f'<figure class="robot">{data}{picture}{caption}</figure>')
+
+
+def view_extent(result: Result, poses: Array) -> Array:
+    """Points that the view must hold: link frames, the base, and the ends of all ellipsoids."""
+    at = frames(result.description.robot, poses)
+    points = [np.zeros((1, 3)), at.origin.reshape(-1, 3)]
+    for parameters in (result.description.prior, result.parameters):
+        for j in range(result.description.robot.n):
+            body = ellipsoid(parameters, j)
+            if body["mass"] > 0.0 and np.isfinite(body["com"]).all():
+                ends = body["com"] + np.vstack([body["axes"], -body["axes"]])
+                points += [at.point(j, tuple(end)) for end in ends]
+    return np.vstack(points)
 
 
 def _bodies(parameters: Parameters, whose: str) -> list[dict[str, Any] | None]:

@@ -57,6 +57,11 @@ def part(name: str) -> str:
     return files("inertica.report").joinpath(name).read_text(encoding="utf-8")
 
 
+def prose(words: str) -> Raw:
+    """A sentence as HTML, with what stands between `s set as code."""
+    return Raw(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(words)))
+
+
 def paragraph(words: object, kind: str = "") -> Raw:
     return Raw(f'<p class="{kind}">{text(words)}</p>' if kind else f"<p>{text(words)}</p>")
 

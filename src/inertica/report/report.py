@@ -93,10 +93,10 @@ def verdict_box(result: Result, positions: bool = True) -> str:
     """How good, what to trust, what to do next and the command for it."""
     said = advice(result, positions)
     sentences = "".join(
-        f"<li><b>{head}</b> {html.text(words)}</li>"
+        f"<li><b>{head}</b> {html.prose(words)}</li>"
         for head, words in (("How good?", said.quality), ("What to trust?", said.trust), ("What next?", said.next))
     )
-    more = html.paragraph(said.more, "soft") if said.more else ""
+    more = html.paragraph(html.prose(said.more), "soft") if said.more else ""
     headline = f"<p><strong>{html.text(said.headline)}</strong></p>"
     return f'<div class="verdict {said.level}">{headline}<ol>{sentences}</ol>{html.command(said.command)}{more}</div>'
 
