@@ -51,6 +51,8 @@ class Capability(Enum):
     TAKES_PRIOR = "can be drawn towards the prior by `+PRIOR` behind its name"
     TAKES_TRUST = "weighs prior values by the trust that a card states in them (`trust`)"
     PULLED = "lets the prior move values that the data determine"
+    WANTS_RAW = "takes motion as measured, without a filter"
+    STARTS = "starts from values that may change what it finds (`start`)"
     SELECTS = "chooses which parameters to fit"
     COVARIANCE = "states the covariance of what it finds"
 

@@ -79,19 +79,21 @@ class Residual:
         raw: against the unfiltered measured torque, every finite sample.
         filtered: torque and prediction low-passed alike.
         s: sqrt(SSE) / N of the raw residual, N the number of values (Jaco2 paper).
-        d_tau: mean over samples of |tau_k - tau_hat_k| / |tau_k| (survey).
+        per_sample: mean over samples of |tau_k - tau_hat_k| / |tau_k|, the prediction on the measured motion.
         samples: number of samples.
-        d_q: mean of |q_k - q_sim,k| over mean of |q_k| with the loop simulated; None when the loop is not known.
+        d_q: mean of |q_k - q_sim,k| / |q_k| with the loop simulated (survey, eq. 69); None when the loop is not known.
         moving: the low-passed prediction while joints move, in absolute numbers; None when it was not looked at.
+        d_tau: as `per_sample`, the prediction on the desired motion (survey, eq. 70); None when the log has no reference.
     """
 
     raw: Relative
     filtered: Relative
     s: float
-    d_tau: float
+    per_sample: float
     samples: int
     d_q: float | None = None
     moving: Moving | None = None
+    d_tau: float | None = None
 
     @property
     def s_r(self) -> float:
@@ -100,7 +102,8 @@ class Residual:
 
     def document(self) -> dict[str, object]:
         raw, filtered = self.raw.document(), self.filtered.document()
-        figures: dict[str, object] = {"s": self.s, "s_r": self.s_r, "d_tau": self.d_tau, "d_q": self.d_q, "samples": self.samples}
+        figures: dict[str, object] = {"s": self.s, "s_r": self.s_r, "per_sample": self.per_sample, "samples": self.samples}
+        figures |= {"d_tau": self.d_tau, "d_q": self.d_q}
         figures["moving"] = None if self.moving is None else self.moving.document()
         return {"raw": raw, "filtered": filtered, **figures}
 
@@ -110,12 +113,12 @@ def residual(tau: Array, predicted: Array, tau_filtered: Array, predicted_filter
     error = np.where(np.isfinite(tau), tau - predicted, 0.0)
     size = np.linalg.norm(np.where(np.isfinite(tau), tau, 0.0), axis=1)
     there = size > 0.0
-    d_tau = float(np.mean(np.linalg.norm(error, axis=1)[there] / size[there])) if there.any() else float("nan")
+    per_sample = float(np.mean(np.linalg.norm(error, axis=1)[there] / size[there])) if there.any() else float("nan")
     return Residual(
         Relative.of(tau, predicted),
         Relative.of(tau_filtered, predicted_filtered),
         float(np.linalg.norm(error) / tau.size),
-        d_tau,
+        per_sample,
         len(tau),
     )
 

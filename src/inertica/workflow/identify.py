@@ -27,7 +27,7 @@ from inertica.logs.read import read_log
 from inertica.physical.cone import SolveError
 from inertica.physical.geometry_prior import usable_prior
 from inertica.physical.stated import Stated, stated
-from inertica.preprocessing.filters import Unfiltered
+from inertica.preprocessing.filters import Unfiltered, named_filter
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
@@ -42,6 +42,7 @@ from inertica.validation.closed_loop import position_error
 from inertica.validation.lack_of_fit import lack_of_fit
 from inertica.validation.misfit_words import spring
 from inertica.validation.residuals import Residual
+from inertica.validation.survey import log_torque_difference
 from inertica.workflow.choice import Choice, Say
 from inertica.workflow.delay_choice import DelaySearch
 from inertica.workflow.filter_choice import FilterSearch, recipe_for
@@ -293,13 +294,20 @@ class _Identification:
         assumed = assumed_friction(self._with_fixed_friction())
         recorded = all(log.dq is not None for log in self.logs)
         recipe = Recipe(velocity=s.velocity or ("recorded" if recorded else "differences"))  # type: ignore[arg-type]
-        if s.cutoff is not None:
+        if s.filter is not None and s.filter != "butterworth":
+            recipe = replace(recipe, filter=named_filter(s.filter, s.cutoff, min(log.rate for log in self.logs)))
+            self._fixed("filter", f"{s.filter}, velocity: {recipe.velocity}")
+        elif s.cutoff is not None:
             recipe = recipe_for(s.cutoff, min(log.rate for log in self.logs), recipe)
             self._fixed("filter", f"fit and predictions up to {s.cutoff:g} Hz, velocity: {recipe.velocity}")
         else:
             velocities, base = (s.velocity,) if s.velocity else None, self._base(assumed)
             recipe, choice = FilterSearch(assumed, self.part.logs, recipe, self.say, velocities, base).run()  # type: ignore[arg-type]
             self.choices.append(choice)
+            if s.method_can(Capability.WANTS_RAW) and s.filter is None:
+                recipe = replace(recipe, filter=Unfiltered())
+                why = "the method's instruments remove the noise; a filter would distort what they multiply"
+                self.choices.append(Choice("filter of the fit", "none", why))
         if s.decimate is not None:
             recipe = replace(recipe, decimate=s.decimate, ratio=None)
         return self._delay(assumed, recipe)
@@ -434,11 +442,9 @@ class _Identification:
         for k, (name, log) in enumerate(self.validation.items()):
             motion = self._validation_motion(k, log, description, estimate, motions[0].recipe)
             out[name] = judged(parameters, [motion], engine)
-            out[name] = replace(out[name], d_q=_position_error(description, parameters, log, estimate))
+            out[name] = _survey_figures(out[name], description, parameters, log, estimate)
         if len(self.logs) == 1:
-            out["identification"] = replace(
-                out["identification"], d_q=_position_error(description, parameters, self.logs[0], estimate)
-            )
+            out["identification"] = _survey_figures(out["identification"], description, parameters, self.logs[0], estimate)
         return out
 
     def _hold_out(
@@ -524,9 +530,9 @@ def _named(names: Sequence[str], logs: Sequence[Log]) -> dict[str, Log]:
     return out
 
 
-def _position_error(description: Description, parameters: Parameters, log: Log, estimate: Estimate) -> float | None:
-    """d_q of a log that has a position, of a long one where it moves most, with the gains of the loop found with the parameters."""
-    if "q" not in log.signals:
-        return None
+def _survey_figures(found: Residual, description: Description, parameters: Parameters, log: Log, estimate: Estimate) -> Residual:
+    """With d_tau, and d_q of a log that has a position, by the gains found with the parameters; of a long log where it moves most."""
     (seen,) = in_one_piece([log]) if len(log) > LONG else [log]
-    return position_error(description, parameters, seen, loop_gains(estimate))
+    d_tau = log_torque_difference(parameters, driven_log(seen, estimate), estimate.base.engine)
+    d_q = position_error(description, parameters, seen, loop_gains(estimate)) if "q" in log.signals else None
+    return replace(found, d_tau=d_tau, d_q=d_q)

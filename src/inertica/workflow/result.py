@@ -255,7 +255,16 @@ def _residual(document: Mapping[str, Any]) -> Residual:
     raw, filtered = relative(document["raw"]), relative(document["filtered"])
     stated = document.get("moving")
     moving = None if stated is None else Moving(**{name: _numbers(values) for name, values in stated.items()})
-    return Residual(raw, filtered, document["s"], document["d_tau"], document["samples"], document.get("d_q"), moving)
+    return Residual(
+        raw,
+        filtered,
+        document["s"],
+        document.get("per_sample", math.nan),
+        document["samples"],
+        document.get("d_q"),
+        moving,
+        document.get("d_tau"),
+    )
 
 
 def _numbers(values: Sequence[float | None]) -> tuple[float, ...]:

@@ -36,7 +36,7 @@ RUNAWAY = 3.0
 """Two residuals in a row above the best one by this factor: the iteration diverges."""
 
 SIMULATED: frozenset[Need] = frozenset({Need.TORQUE, Need.LOOP, Need.REFERENCE})
-SIMULATES: frozenset[Capability] = frozenset({Capability.SIMULATES, Capability.COVARIANCE})
+SIMULATES: frozenset[Capability] = frozenset({Capability.SIMULATES, Capability.STARTS, Capability.COVARIANCE})
 
 
 class Options(Protocol):

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from threadpoolctl import threadpool_limits
 
-from inertica.estimators.base import Estimate, Need, Problem
-from inertica.estimators.closed_loop.iterated import SIMULATED, ClosedLoop, Iterated, Step
+from inertica.estimators.base import Capability, Estimate, Need, Problem
+from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, ClosedLoop, Iterated, Step
 from inertica.estimators.closed_loop.loop_simulation import Replay
 from inertica.estimators.closed_loop.start import LeastSquaresOrPrior, Start
 from inertica.estimators.covariance import scores_of
@@ -69,6 +69,7 @@ class Iv(Iterated):
 
     kind: ClassVar[str] = "iv"
     needs: ClassVar[frozenset[Need]] = SIMULATED | {Need.MOTION}
+    own: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.WANTS_RAW}
 
     def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:
         measured = System(run.problem)
