@@ -60,11 +60,11 @@ def error_matrix(found: Sequence[Group], names: Sequence[str]) -> str:
 def error_against_time(found: Sequence[Line]) -> str:
     figure, axes = _axes(3.6)
     for line in found:
-        x, y = line.mean["seconds"], 100.0 * line.mean["d_beta"]
+        x, y = line.mean["seconds"], 100.0 * line.mean["d_par"]
         if np.isfinite([x, y]).all():
             axes.plot(x, y, "o", color="C0", markersize=4)
             axes.annotate(line.place.label, (x, y), xytext=(3, 2), textcoords="offset points", fontsize=6)
-    axes.set(xscale="log", yscale="log", xlabel="time of a fit in s", ylabel="d_beta in %")
+    axes.set(xscale="log", yscale="log", xlabel="time of a fit in s", ylabel="d_par in %")
     return _svg(figure)
 
 
@@ -101,15 +101,15 @@ def bias_and_spread(found: Sequence[Group], names: Sequence[str]) -> str:
 
 
 def noise_sweep(found: Sequence[Line]) -> str:
-    """d_beta over the rows of noise, a line per method."""
+    """d_par over the rows of noise, a line per method."""
     rows = list(dict.fromkeys(line.place.noise for line in found))
     figure, axes = _axes(3.6)
     for k, label in enumerate(dict.fromkeys(line.place.label for line in found)):
-        own = {line.place.noise: 100.0 * line.mean["d_beta"] for line in found if line.place.label == label}
+        own = {line.place.noise: 100.0 * line.mean["d_par"] for line in found if line.place.label == label}
         y = [own.get(row, np.nan) for row in rows]
         axes.plot(range(len(rows)), y, "o-"[: 2 if k < 10 else 1] if k < 20 else ".", label=label, markersize=3, linewidth=1)
     axes.set_xticks(range(len(rows)), rows)
-    axes.set(yscale="log", ylabel="d_beta in %", xlabel="noise")
+    axes.set(yscale="log", ylabel="d_par in %", xlabel="noise")
     axes.legend(fontsize=6, ncols=3)
     return _svg(figure)
 

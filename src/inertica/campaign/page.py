@@ -51,8 +51,8 @@ def write_page(store: Store, path: Path, average: str = "all") -> Path:
         escape(store.spec.about),
         f"{len(files)} of {total} units, {sum(g.runs for g in found)} rows; averages over {escape(average)} rows",
         f"content {content_hash(files)}, spec {store.spec.digest}",
-        "d_q, d_tau: relative errors of position and torque on the validation trajectory, survey eqs. 69 and 70; d_beta: mean of "
-        "2 |b - b_true| / (|b| + |b_true|); rank by d_tau; <i>real</i>: whether links could exist",
+        "d_q, d_tau: relative errors of position and torque on the validation trajectory, survey eqs. 69 and 70; d_par: "
+        "|beta - true| / |true|; rank by d_tau; <i>real</i>: whether links could exist",
     ]
     parts = [f"<p>{x}</p>" for x in about if x]
     parts += [

@@ -16,7 +16,7 @@ NUMBERS, WORD, NUMBER, WHOLE, YES = "numbers", "word", "number", "whole", "yes"
 SCHEMA: dict[str, str] = {
     "unit": WORD, "robot": WORD, "loop": WORD, "noise": WORD, "distribution": WORD, "quantise": NUMBER, "decimate": WHOLE,
     "filter": WORD, "method": WORD, "run": WHOLE, "start": WHOLE, "ok": YES, "error": WORD, "beta": NUMBERS, "std": NUMBERS,
-    "truth": NUMBERS, "d_q": NUMBER, "d_tau": NUMBER, "d_beta": NUMBER, "distance": NUMBER, "start_distance": NUMBER,
+    "truth": NUMBERS, "d_q": NUMBER, "d_tau": NUMBER, "d_beta": NUMBER, "d_par": NUMBER, "distance": NUMBER, "start_distance": NUMBER,
     "iterations": WHOLE, "simulations": WHOLE, "stop_reason": WORD, "converged": YES, "covered": NUMBER, "margin": NUMBER,
     "seconds": NUMBER, "cpu": NUMBER, "version": WORD, "code": WORD, "spec": WORD, "robot_hash": WORD,
 }  # fmt: skip

@@ -207,6 +207,7 @@ def _judged(seen: Bench, estimate: Estimate, prior: Parameters) -> dict[str, Any
         "beta": beta.tolist(),
         "std": np.where(known, std, np.nan).tolist(),
         "d_beta": float(2.0 / len(beta) * np.sum(np.divide(error, size, out=np.zeros_like(error), where=size > 0.0))),
+        "d_par": distance / max(float(np.linalg.norm(truth)), 1e-300),
         "distance": distance,
         "start_distance": away,
         "iterations": estimate.iterations,

@@ -10,15 +10,8 @@ from html import escape
 
 from inertica.campaign.summary import FIGURES, PLACE, Line, conditions
 
-HEADS = {
-    "d_q": "d_q %",
-    "d_tau": "d_tau %",
-    "d_beta": "d_beta %",
-    "seconds": "d_t s",
-    "iterations": "N_it",
-    "simulations": "N_sim",
-}
-SCALE = {"d_q": 100.0, "d_tau": 100.0, "d_beta": 100.0}
+HEADS = {"d_q": "d_q %", "d_tau": "d_tau %", "d_par": "d_par %", "seconds": "d_t s", "iterations": "N_it", "simulations": "N_sim"}
+SCALE = {"d_q": 100.0, "d_tau": 100.0, "d_par": 100.0}
 COLUMNS = ("method", *HEADS.values(), "runs", "conv. %", "cov. %", "real", "rank")
 """Last ones: rows that counted, converged, true values inside 95 % intervals, whether links could exist, rank by d_tau."""
 
@@ -26,10 +19,10 @@ COLUMNS = ("method", *HEADS.values(), "runs", "conv. %", "cov. %", "real", "rank
 def cells(line: Line) -> list[str]:
     """The line for people: mean (standard deviation)."""
     shown = []
-    for name in FIGURES:
+    for name in HEADS:
         factor = SCALE.get(name, 1.0)
         mean, sd = factor * line.mean[name], factor * line.sd[name]
-        shown.append(f"{_short(mean)} ±{sd:.2g}" if math.isfinite(sd) and name in SCALE else _short(mean))
+        shown.append(f"{_short(mean)}±{sd:.1g}" if math.isfinite(sd) and name in SCALE else _short(mean))
     possible = "" if math.isnan(line.margin) else "yes" if line.margin >= 0.0 else "no"
     covered = "" if math.isnan(line.coverage) else f"{100 * line.coverage:.0f}"
     counted = f"{line.rows[0]}/{line.rows[1]}"
