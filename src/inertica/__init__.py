@@ -37,6 +37,8 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.estimators.checks import estimator_checks as estimator_checks
     from inertica.estimators.consistent.strategy import Consistent as Consistent
     from inertica.estimators.closed_loop.didim import Didim as Didim
+    from inertica.estimators.frisch.method import Frisch as Frisch
+    from inertica.estimators.frisch.recursive import Bbrf as Bbrf
     from inertica.estimators.linear.irls import Irls as Irls
     from inertica.estimators.iteration import Still as Still, Stop as Stop
     from inertica.estimators.closed_loop.iv import Iv as Iv
@@ -91,6 +93,8 @@ _HOME = {
     "inertica.estimators.checks": ("estimator_checks",),
     "inertica.estimators.consistent.strategy": ("Consistent",),
     "inertica.estimators.closed_loop.didim": ("Didim",),
+    "inertica.estimators.frisch.method": ("Frisch",),
+    "inertica.estimators.frisch.recursive": ("Bbrf",),
     "inertica.estimators.linear.irls": ("Irls",),
     "inertica.estimators.iteration": ("Still", "Stop"),
     "inertica.estimators.closed_loop.iv": ("Iv",),

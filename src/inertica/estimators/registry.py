@@ -13,6 +13,7 @@ from inertica.estimators.closed_loop.iv import Iv
 from inertica.estimators.closed_loop.output_error import Clie, Cloe, Oloe
 from inertica.estimators.consistent.bounded import BoundedNearest, Cad, ConsistentInside, FeasibleBounded, Uls
 from inertica.estimators.consistent.strategy import PRIORS, Consistent
+from inertica.estimators.frisch.method import Frisch
 from inertica.estimators.linear.bayes import Bayes, Ridge
 from inertica.estimators.linear.essential import Essential
 from inertica.estimators.linear.irls import Irls
@@ -43,11 +44,13 @@ _MAKERS: tuple[Callable[[], Estimator], ...] = (
     SvdEssential,
     AdaNN,
     Htrnn,
+    Frisch,
     lambda: Ols(solve=Consistent()),
     lambda: Wls(solve=Consistent()),
     lambda: Irls(solve=Consistent()),
     lambda: Wls(solve=Consistent(prior=BaseRidge())),
     *(partial(_towards, Wls, prior) for prior in PRIORS),
+    lambda: Frisch(bounds="box", solve=Consistent()),
     Cad,
     Uls,
     BoundedNearest,

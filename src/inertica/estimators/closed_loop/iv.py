@@ -27,13 +27,13 @@ from threadpoolctl import threadpool_limits
 
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, ClosedLoop, Iterated, Step
-from inertica.estimators.closed_loop.loop_simulation import Replay
 from inertica.estimators.closed_loop.start import LeastSquaresOrPrior, Start
 from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.iteration import Watch
 from inertica.estimators.linear.least_squares import check_counts, joint_sigmas
 from inertica.estimators.observe import Rows, Stacked, System
+from inertica.experiment.track import Replay
 from inertica.preprocessing.filters import Unfiltered
 from inertica.preprocessing.motion import Motion
 
