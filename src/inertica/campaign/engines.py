@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from typing import Any, Protocol
 
@@ -136,16 +137,24 @@ class Dask:
     @staticmethod
     def _with(distributed: Any, client: Any, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[Outcome]:
         given = dict(spec)  # with every unit, so that no worker that dies takes it along
-        flying = {client.submit(execute, given, u.document(), code, key=f"unit-{u.id}", pure=False): u for u in units}
-        for future in distributed.as_completed(flying):
-            unit = flying.pop(future)
-            if future.status == "finished":
-                yield Outcome(unit, future.result())
-            else:
-                error = future.exception()
-                lost = isinstance(error, distributed.scheduler.KilledWorker | distributed.client.FutureCancelledError)
-                yield Outcome(unit, error=_words(error), lost=lost)
-            future.release()
+        documents = [unit.document() for unit in units]
+        keys = [f"unit-{unit.id}" for unit in units]
+        futures = client.map(partial(_sent, given, code), documents, key=keys, pure=False, batch_size=1000)
+        flying = dict(zip(futures, units, strict=True))
+        for batch in distributed.as_completed(futures, with_results=True, raise_errors=False).batches():
+            for future, result in batch:
+                unit = flying.pop(future)
+                if future.status == "finished":
+                    yield Outcome(unit, result)
+                else:
+                    error = future.exception()
+                    lost = isinstance(error, distributed.scheduler.KilledWorker | distributed.client.FutureCancelledError)
+                    yield Outcome(unit, error=_words(error), lost=lost)
+                future.release()
+
+
+def _sent(spec: Mapping[str, Any], code: str, unit: Mapping[str, Any]) -> bytes:
+    return execute(spec, unit, code)
 
 
 def _outcome(unit: Unit, future: Future[bytes]) -> Outcome:

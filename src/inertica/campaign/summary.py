@@ -52,7 +52,7 @@ class Place:
     @property
     def label(self) -> str:
         """Like the survey's: `ols_f` is ols behind the Butterworth filter."""
-        return self.method + {"none": "", "butterworth": "_f"}.get(self.filter, f"_{self.filter}")
+        return self.method + {"none": "", "butterworth": "_f"}.get(self.filter, f" ({self.filter})")
 
 
 PLACE = tuple(Place.__dataclass_fields__)

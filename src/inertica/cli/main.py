@@ -20,6 +20,7 @@ from inertica.cli.console import collected_warnings, complain, write
 from inertica.errors import InerticaError, InputError, nearest
 
 COMMANDS = {
+    "advise": "which method suits the situation, and why",
     "campaign": "a Monte Carlo study, resumable, on all cores or a Dask cluster",
     "check": "quality of logs and what they can determine, before any fit",
     "check-model": "whether the links and drives of a model can be real",
