@@ -42,7 +42,7 @@ def _svg(figure: Any) -> str:
 
 def error_matrix(found: Sequence[Group], names: Sequence[str]) -> str:
     """Methods x parameters: mean distance from the truth, as a share of the true value."""
-    figure, axes = _axes(0.9 + 0.22 * len(found))
+    figure, axes = _axes(max(2.2, 0.9 + 0.22 * len(found)))
     size = np.maximum(np.abs(found[0].truth), 1e-3 * np.abs(found[0].truth).max())
     share = np.array(
         [np.mean(np.abs(g.beta - g.truth), axis=0) / size if len(g.beta) else np.full(len(size), np.nan) for g in found]
@@ -74,10 +74,12 @@ def convergence_map(group: Group) -> str:
     grid = np.full((starts.max() + 1, runs.max() + 1), np.nan)
     away = group.columns["distance"] / np.maximum(group.columns["start_distance"], 1e-300)
     grid[starts, runs] = away
-    figure, axes = _axes(0.9 + 0.12 * len(grid))
+    figure, axes = _axes(max(2.2, 0.9 + 0.12 * len(grid)))
     with np.errstate(divide="ignore"):
         image = axes.imshow(np.log10(grid), aspect="auto", cmap="viridis_r", vmin=-2.0, vmax=2.0)
     axes.set(xlabel="run", ylabel="start")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.yaxis.get_major_locator().set_params(integer=True)
     figure.colorbar(image, ax=axes).set_label("log10 of |beta - true| / |start - true|")
     return _svg(figure)
 
@@ -106,8 +108,10 @@ def noise_sweep(found: Sequence[Line]) -> str:
     figure, axes = _axes(3.6)
     for k, label in enumerate(dict.fromkeys(line.place.label for line in found)):
         own = {line.place.noise: 100.0 * line.mean["d_par"] for line in found if line.place.label == label}
-        y = [own.get(row, np.nan) for row in rows]
-        axes.plot(range(len(rows)), y, "o-"[: 2 if k < 10 else 1] if k < 20 else ".", label=label, markersize=3, linewidth=1)
+        style = ("-", "--", ":")[k // 10 % 3]
+        axes.plot(
+            range(len(rows)), [own.get(row, np.nan) for row in rows], style, marker="o", label=label, markersize=3, linewidth=1
+        )
     axes.set_xticks(range(len(rows)), rows)
     axes.set(yscale="log", ylabel="d_par in %", xlabel="noise")
     axes.legend(fontsize=6, ncols=3)
