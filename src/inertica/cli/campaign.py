@@ -62,6 +62,8 @@ def run(arguments: argparse.Namespace) -> Answer:
     from inertica.campaign.store import Store
 
     store = Store.open(arguments.folder)
+    if arguments.what == "resume":  # rows of another version of the program are not mixed with new ones
+        store = Store.begin(arguments.folder, store.spec, new=arguments.new)
     return {"status": _status, "resume": _resume, "tables": _tables, "report": _report}[arguments.what](arguments, store)
 
 

@@ -70,7 +70,7 @@ def test_the_network_relaxes_by_the_corrected_equations() -> None:
     for _ in range(3):
         s = alpha * np.tanh(expected / theta)
         expected = expected + eta * (-R.T @ R @ s + R.T @ z)
-    assert relax(u, R, z, np.zeros(3), alpha, theta, eta, 3) == 3
+    assert relax(u, R.T @ R, R.T @ z, np.zeros(3), alpha, theta, eta, 3) == 3
     np.testing.assert_allclose(u, expected, rtol=1e-13)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +83,11 @@ class Goal:
         count = sum(int(np.count_nonzero(rows.use.any(axis=1))) for rows in system.rows())
         return cls(problem, system, stacked, Unconstrained()(stacked, problem).beta, torque, small, count, begun)
 
+    @cached_property
+    def normal_equations(self) -> tuple[Array, Array]:
+        """W'W and W'y, all that an iteration with all rows needs."""
+        return self.stacked.R.T @ self.stacked.R, self.stacked.R.T @ self.stacked.z
+
     @property
     def piece(self) -> int:
         """Steps of a method with all rows between two looks at its way."""
@@ -93,8 +99,8 @@ class Goal:
         return float(np.linalg.norm(self.stacked.R, 2) ** 2)
 
     def reached(self, beta: Array) -> bool:
-        R, z = self.stacked.R, self.stacked.z
-        return bool(np.all(np.abs(R.T @ (z - R @ beta)) <= self.small))
+        G, c = self.normal_equations
+        return bool(np.all(np.abs(c - G @ beta) <= self.small))
 
     def look(self, steps: int, beta: Array) -> float:
         """|W (beta - beta_ols)| / |y| after these steps, written down."""
