@@ -18,7 +18,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.observe import System
+from inertica.estimators.observe import Observations
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -27,7 +27,9 @@ SINGULAR = 1e-9
 """Eigenvalues of a scaled normal matrix below this share of the largest count as zero."""
 
 
-def block_deviations(system: System, beta: Array, joint_weights: Array, counts: tuple[int, ...] = (12, 5)) -> tuple[Array, ...]:
+def block_deviations(
+    system: Observations, beta: Array, joint_weights: Array, counts: tuple[int, ...] = (12, 5)
+) -> tuple[Array, ...]:
     """(b,) standard deviations of beta by leaving out blocks of consecutive rows, for several numbers of blocks.
 
     Args:
@@ -51,22 +53,14 @@ def block_deviations(system: System, beta: Array, joint_weights: Array, counts: 
     return tuple(out)
 
 
-def _parts(system: System, beta: Array, joint_weights: Array, parts: int) -> tuple[Array, Array]:
+def _parts(system: Observations, beta: Array, joint_weights: Array, parts: int) -> tuple[Array, Array]:
     """Normal matrices (parts, b, b) and scores (parts, b) of equal parts of all rows in the order of time."""
     b = len(beta)
-    sizes: dict[int, int] = {}
-    for rows in system.rows():
-        sizes[rows.motion] = sizes.get(rows.motion, 0) + len(rows.y)
-    offset = dict(zip(sizes, np.cumsum([0, *sizes.values()])[:-1], strict=True))
-    total, done = sum(sizes.values()), dict.fromkeys(sizes, 0)
+    offset = np.cumsum([0, *system.lengths])
     normal, score = np.zeros((parts, b, b)), np.zeros((parts, b))
     for rows, residual in system.residuals(beta):
-        first = done[rows.motion]
-        done[rows.motion] += len(residual)
-        weight = rows.use * joint_weights
-        if system.weights is not None:
-            weight = weight * system.weights[rows.motion][first : first + len(residual)]
-        part = (offset[rows.motion] + first + np.arange(len(residual))) * parts // total
+        weight = system.weight(rows) * joint_weights
+        part = (offset[rows.motion] + rows.first + np.arange(len(residual))) * parts // offset[-1]
         edges = np.concatenate([[0], np.flatnonzero(np.diff(part)) + 1, [len(part)]])
         for j, (W, columns) in enumerate(zip(rows.W, system.columns, strict=True)):
             X, r = W * weight[:, j, None], residual[:, j] * weight[:, j]

@@ -39,7 +39,7 @@ class Motion:
         done: the same in words: subject -> sentence.
         masks: reason -> (N,) True for samples that fits should not use.
         resting: (N, n) joints too slow for the sign of their velocity to mean anything.
-        decimator: for torque and regressor columns, see `inertica.preprocessing.observe`.
+        decimator: for torque and regressor columns, see `inertica.estimators.observe`.
         log: where it came from.
         variances: noise found by comparing periods, when periods were averaged.
     """
@@ -96,6 +96,18 @@ class Motion:
         """(N,) True for samples whose values are wrong: filters that follow must not be trusted next to them."""
         return self._any([reason for reason in self.masks if reason not in UNSPOILED])
 
+    @property
+    def decimated_mask(self) -> Mask:
+        """(M,) samples that fits should not use, on the decimated clock."""
+        return self.decimator.mask(self.mask, self.spoiled)
+
+    @property
+    def raw(self) -> Motion:
+        """Every sample at the full rate with its raw torque, masked or not: what predictions are held against."""
+        still = np.zeros(self.resting.shape, bool)
+        recipe, decimator = replace(self.recipe, reversal=None), Decimator(1, self.decimator.keep)
+        return replace(self, tau=self.tau_raw, masks={}, resting=still, decimator=decimator, recipe=recipe)
+
     def _any(self, reasons: Mapping[str, Mask] | list[str]) -> Mask:
         out = np.zeros(len(self), bool)
         for reason in reasons:
@@ -145,7 +157,7 @@ class Motion:
     def decimated(self) -> Motion:
         """The motion itself low-passed and thinned out, for methods that do not see regressor columns (Kalman filters, say).
 
-        Least squares should decimate columns instead: `inertica.preprocessing.observe.joint_rows`.
+        Least squares should decimate columns instead, as `inertica.estimators.observe` does.
         """
         if self.decimator.ratio == 1:
             return self

@@ -59,7 +59,7 @@ class Coulomb(_OnJoint):
 
 @dataclass(frozen=True)
 class SmoothCoulomb(_OnJoint):
-    """tau = Fc tanh(dq / vc): Coulomb friction whose width around standstill is a shape, for separable least squares to find."""
+    """tau = Fc tanh(dq / vc): Coulomb friction whose width around standstill is a shape."""
 
     vc: float = 0.02
     rank = 2

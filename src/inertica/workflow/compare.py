@@ -165,7 +165,7 @@ def _row(reference: Result, name: str, data: _Data) -> Row:
         problem.require(estimator)
         estimate = estimator.estimate(problem)
         seconds = time.perf_counter() - start
-        without = None if data.left is None else estimator.estimate(replace(problem, motions=data.left.rest(motions)))
+        without = None if data.left is None else estimator.estimate(problem.masked(data.left.rest(motions)))
         result = replace(reference, estimate=estimate, parameters=_standard(reference, estimate))
         residuals = {"identification": _residual(result, data.fitted)}
         residuals |= {n: _residual(result, [piece]) for n, piece in data.others.items()}

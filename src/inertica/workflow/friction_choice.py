@@ -15,9 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.base import Problem
-from inertica.estimators.linear.least_squares import joint_sigmas
-from inertica.estimators.observe import System
+from inertica.estimators.observe import Observations
 from inertica.estimators.standard import nearest_prior
 from inertica.estimators.structure.selection import Gain, Selection
 from inertica.identifiability.base import base_model
@@ -128,9 +126,9 @@ class FrictionSearch:
         self.others = tuple(t for t in description.layout.terms if t not in dropped)
         self.base = base_model(description.with_terms(self.others).layout)
         self.prior = description.prior.on(self.base.layout)
-        system = System(Problem(self.base, self.motions, self.prior))
+        system = Observations(self.base, self.motions, self.prior)
         self.fastest = np.maximum(np.quantile(np.abs(np.concatenate([m.dq for m in motions])), 0.95, axis=0), 1e-9)
-        self.selection = Selection(system, joint_sigmas(_with_friction(description, self.others, self.motions)))
+        self.selection = Selection(system, _with_friction(description, self.others, self.motions).sigmas)
         self.used = np.concatenate(self.selection.use)
         self.rate = np.abs(np.concatenate([m.dq[m.decimator.kept(len(m))] for m in self.motions]))
         self.pieces: list[Piece] = []
@@ -389,7 +387,7 @@ def _difference(fit: dict[str, float], before: dict[str, float], factor: float) 
     return {name: factor * (fit[name] - value) for name, value in before.items() if name in fit}
 
 
-def _with_friction(description: Description, others: tuple[Term, ...], motions: tuple[Motion, ...]) -> System:
+def _with_friction(description: Description, others: tuple[Term, ...], motions: tuple[Motion, ...]) -> Observations:
     """The observations with plain friction on every joint, whose residuals are the noise."""
     assumed = description.with_terms((*others, *plain_friction(description.robot.n)))
-    return System(Problem(base_model(assumed.layout), motions, assumed.prior))
+    return Observations(base_model(assumed.layout), motions, assumed.prior)

@@ -15,8 +15,8 @@ from inertica.checks.gate import Report, admitted
 from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import Capability, Estimate, Estimator, Need, Problem
 from inertica.estimators.closed_loop.torque_only import torque_only
+from inertica.estimators.consistent.strategy import Settled
 from inertica.estimators.intervals import noise_intervals, standard_intervals, standard_parameters
-from inertica.estimators.observe import shared_rows
 from inertica.estimators.registry import able, method
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
@@ -52,7 +52,7 @@ from inertica.workflow.interval_choice import assessed
 from inertica.workflow.method_choice import MethodSearch
 from inertica.workflow.mount_choice import FAR, Mount, MountSearch
 from inertica.workflow.prediction import judged
-from inertica.workflow.replay import driven_log, loop_gains, moved, own_reference
+from inertica.workflow.replay import drive_found, driven_log, loop_gains, moved, own_reference
 from inertica.workflow.representative import LONG, in_one_piece, representative
 from inertica.workflow.result import Result
 from inertica.workflow.self_application import Replicas
@@ -145,8 +145,7 @@ class _Identification:
         part = problem if self.part.whole else self._problem(base, seen, description, self.part.numbers)
         with self._stage("choose"):
             estimator = self._method(part)
-        with shared_rows(problem):
-            return self._finished(description, recipe, estimator, problem, part, report)
+        return self._finished(description, recipe, estimator, problem, part, report)
 
     def _finished(
         self, description: Description, recipe: Recipe, estimator: Estimator, problem: Problem, part: Problem, report: Report
@@ -159,10 +158,10 @@ class _Identification:
             estimate = self._stated(estimator, fitted, problem, description, recipe, part)
         self.warnings += [*estimate.warnings, *self._about_constraints(estimator)]
         parameters = self._standard(estimate, description)
-        if self.torque_only or "drive" in estimate.settings:
+        if self.torque_only or drive_found(estimate):
             motions = [moved(description, estimate, recipe, log, self._reference(k)) for k, log in enumerate(self.logs)]
         with self._stage("validate"):
-            residuals = self._residuals(description, parameters, estimate, motions, estimator)
+            residuals = self._residuals(problem, description, parameters, estimate, motions, estimator)
         with self._stage("intervals"):
             intervals = self._intervals(estimate, problem, description)
         with self._stage("lack of fit"):
@@ -384,9 +383,10 @@ class _Identification:
         estimate = estimator.estimate(problem)
         if not estimate.iterations:  # the start itself
             raise InerticaError(f"{estimator.name}: {estimate.warnings[-1]}")
-        if "prior" in estimate.settings:
+        strategy = None if estimate.evidence is None else estimate.evidence.strategy
+        if isinstance(strategy, Settled) and strategy.mildness is not None:
             at = next(i for i, c in enumerate(self.choices) if c.subject == "method")
-            self.choices[at] = replace(self.choices[at], sentence=f"{self.choices[at].sentence}; {estimate.settings['prior']}")
+            self.choices[at] = replace(self.choices[at], sentence=f"{self.choices[at].sentence}; {strategy.mildness.sentence}")
         return estimate
 
     def _stated(
@@ -421,7 +421,13 @@ class _Identification:
             return noise_intervals(estimate, description.prior)
 
     def _residuals(
-        self, description: Description, parameters: Parameters, estimate: Estimate, motions: list[Motion], estimator: Estimator
+        self,
+        problem: Problem,
+        description: Description,
+        parameters: Parameters,
+        estimate: Estimate,
+        motions: list[Motion],
+        estimator: Estimator,
     ) -> dict[str, Residual]:
         engine = estimate.base.engine
         seen = [
@@ -430,7 +436,7 @@ class _Identification:
         ]
         out = {"identification": judged(parameters, seen, engine)}
         if not self.validation:
-            out["hold-out"] = self._hold_out(description, estimate, motions, estimator, seen)
+            out["hold-out"] = self._hold_out(problem, description, estimate, motions, estimator, seen)
         for k, (name, log) in enumerate(self.validation.items()):
             motion = self._validation_motion(k, log, description, estimate, motions[0].recipe)
             out[name] = judged(parameters, [motion], engine)
@@ -442,7 +448,13 @@ class _Identification:
         return out
 
     def _hold_out(
-        self, description: Description, estimate: Estimate, motions: list[Motion], estimator: Estimator, seen: list[Motion]
+        self,
+        problem: Problem,
+        description: Description,
+        estimate: Estimate,
+        motions: list[Motion],
+        estimator: Estimator,
+        seen: list[Motion],
     ) -> Residual:
         """The same method fitted without a fifth of the moving data, in stretches spread over the logs, judged on those.
 
@@ -451,10 +463,11 @@ class _Identification:
         self.say("validate: fitting without a fifth of the moving data")
         recipes = [replace(motion.recipe, rate=None) for motion in motions]
         listed = list(enumerate(zip(self.logs, recipes, strict=True)))
-        simulated = self.torque_only or "drive" in estimate.settings
+        simulated = self.torque_only or drive_found(estimate)
         own = [self._prepared(log, recipe, k) for k, (log, recipe) in listed] if simulated else motions
         left = HoldOut.of(own)
-        without = estimator.estimate(self._problem(estimate.base, left.rest(own), description))
+        rest = left.rest(own)
+        without = estimator.estimate(replace(problem, motions=rest) if simulated else problem.masked(rest))
         parameters = self._standard(without, description)
         if simulated:
             seen = [

@@ -14,7 +14,6 @@ from inertica.estimators.closed_loop.loop_simulation import Replay
 from inertica.excitation.kinematics import frames
 from inertica.preprocessing.filters import noise_gains
 from inertica.preprocessing.motion import Motion
-from inertica.preprocessing.observe import decimated_mask
 from inertica.robot.model import Robot
 
 Array = NDArray[np.float64]
@@ -132,7 +131,7 @@ def _point_rate(robot: Robot, q: Array, rate: Array) -> Array:
 
 
 def _usable(motion: Motion) -> NDArray[np.bool_]:
-    return ~decimated_mask(motion)
+    return ~motion.decimated_mask
 
 
 def _gathered(signals: list[Array], problem: Problem, weights: Array, use: Use) -> Array:
