@@ -70,7 +70,6 @@ def look(description: Description, logs: Sequence[Log], *, together: bool = True
             raise InputError(f"{name} has {log.n} joints, {description.name} has {description.robot.n}")
         log.need("q"), log.need("tau")
     base = base or base_model(description.layout)
-    engine = Engine(description.layout)
     findings: list[Finding] = []
     seen: dict[str, Observed] = {}
     with threadpool_limits(1):  # two BLAS threads make factorisations of this size many times slower
@@ -80,7 +79,7 @@ def look(description: Description, logs: Sequence[Log], *, together: bool = True
             seen |= {name: o} if o is not None else {}
         if seen and together:
             findings += _together(tuple(seen.values()), base)
-    return Looked(names, tuple(findings), seen, engine)
+    return Looked(names, tuple(findings), seen, base.engine)
 
 
 def _names(logs: Sequence[Log]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from inertica.dynamics.tsqr import Factors, JointFactor, Stacked, absorbed
 from inertica.errors import InputError
 from inertica.identifiability.base import BaseModel
+from inertica.preprocessing.decimate import Decimator
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.reversals import near_reversal
 from inertica.robot.layout import Parameters
@@ -276,26 +277,38 @@ class Observations:
 
     def build(self) -> Iterator[Rows]:
         """The rows, always built anew and not kept."""
+        edges = np.cumsum([len(c) for c in self.columns])
         for number, motion in enumerate(self.motions):
             use, done = self._use(motion), 0
             for where, remaining in _pieces(motion):
-                W, y = self.block(motion, where)
-                if motion.decimator.ratio > 1:
-                    W, y = tuple(motion.decimator.decimate(w, remaining) for w in W), motion.decimator.decimate(y, remaining)
-                yield Rows(number, W, y, use[done : done + len(y)], done)
+                found = self._all(motion, where, motion.decimator, remaining)
+                *W, y = (np.ascontiguousarray(x) for x in np.split(found, edges, axis=1))
+                yield Rows(number, tuple(W), y, use[done : done + len(y)], done)
                 done += len(y)
 
     def block(self, motion: Motion, where: slice) -> tuple[tuple[Array, ...], Array]:
         """Rows of every joint and torque at the full rate, of some samples of a motion."""
-        tau, values = np.array(motion.tau[where]), fixed_values(self.base, self.prior)
-        W = [np.empty((len(tau), len(e))) for e in self.entries]
-        chunks = self.engine.regressor_chunks(motion.q[where], motion.dq[where], motion.ddq[where], self.shapes)
-        for part, entries in chunks:
-            for j, chosen in enumerate(self.entries):
-                W[j][part] = entries[chosen].T
+        found = self._all(motion, where, Decimator())
+        *W, y = (np.ascontiguousarray(x) for x in np.split(found, np.cumsum([len(c) for c in self.columns]), axis=1))
+        return tuple(W), y
+
+    def _all(self, motion: Motion, where: slice, decimator: Decimator, remaining: NDArray[np.intp] | None = None) -> Array:
+        """(m, k_1 + ... + k_n + n) rows of all joints and their torques side by side, decimated."""
+        count = sum(len(c) for c in self.columns) + self.n
+        return decimator.decimated(len(motion.t[where]), count, self._chunks(motion, where), remaining)
+
+    def _chunks(self, motion: Motion, where: slice) -> Iterator[tuple[slice, Array]]:
+        """The same at the full rate, chunk by chunk and transposed, while entries of the regressor are in the cache."""
+        tau, values, chosen = motion.tau[where], fixed_values(self.base, self.prior), np.concatenate(self.entries).astype(np.intp)
+        for part, entries in self.regressor(motion, where):
+            torque = np.array(tau[part].T)
             for joint, k, e in self.known:
-                tau[part, joint] -= values[k] * entries[e]
-        return tuple(W), tau
+                torque[joint] -= values[k] * entries[e]
+            yield part, np.concatenate([entries[chosen], torque])
+
+    def regressor(self, motion: Motion, where: slice) -> Iterator[tuple[slice, Array]]:
+        """Entries of the regressor (E, m) of some samples of a motion, chunk by chunk."""
+        return self.engine.regressor_chunks(motion.q[where], motion.dq[where], motion.ddq[where], self.shapes)
 
 
 def _pieces(motion: Motion) -> Iterator[tuple[slice, NDArray[np.intp]]]:
@@ -304,7 +317,8 @@ def _pieces(motion: Motion) -> Iterator[tuple[slice, NDArray[np.intp]]]:
         yield from motion.decimator.pieces(len(motion))
     else:
         for first in range(0, len(motion), BLOCK):
-            yield slice(first, first + BLOCK), np.arange(min(BLOCK, len(motion) - first))
+            last = min(first + BLOCK, len(motion))
+            yield slice(first, last), np.arange(last - first)
 
 
 def _own_residual(factor: JointFactor) -> tuple[float, int]:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.errors import InputError
 from inertica.logs.log import Log
+from inertica.logs.noise import position_noise
 from inertica.preprocessing.decimate import Decimator
 from inertica.preprocessing.periods import Variances
 from inertica.preprocessing.recipe import Recipe
@@ -95,6 +96,11 @@ class Motion:
     def spoiled(self) -> Mask:
         """(N,) True for samples whose values are wrong: filters that follow must not be trusted next to them."""
         return self._any([reason for reason in self.masks if reason not in UNSPOILED])
+
+    @cached_property
+    def torque_noise(self) -> Array:
+        """(n,) standard deviation of white noise on the recorded torque, from fourth differences."""
+        return position_noise(self.tau_raw)
 
     @property
     def decimated_mask(self) -> Mask:

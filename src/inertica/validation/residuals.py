@@ -107,10 +107,11 @@ class Residual:
 
 def residual(tau: Array, predicted: Array, tau_filtered: Array, predicted_filtered: Array) -> Residual:
     """Figures of merit of one data set, all arrays (N, n)."""
-    error = np.where(np.isfinite(tau), tau - predicted, 0.0)
-    size = np.linalg.norm(np.where(np.isfinite(tau), tau, 0.0), axis=1)
+    there = np.isfinite(tau)
+    error = np.where(there, tau - predicted, 0.0)
+    missed, size = (np.sqrt(np.einsum("kj,kj->k", x, x)) for x in (error, np.where(there, tau, 0.0)))
     there = size > 0.0
-    d_tau = float(np.mean(np.linalg.norm(error, axis=1)[there] / size[there])) if there.any() else float("nan")
+    d_tau = float(np.mean(missed[there] / size[there])) if there.any() else float("nan")
     return Residual(
         Relative.of(tau, predicted),
         Relative.of(tau_filtered, predicted_filtered),

@@ -5,7 +5,7 @@ The squares as a function of the direction are in `tilt.py`; here are the rows t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -49,19 +49,17 @@ class MountObservations(Observations):
         pulls = self.weight_of.pulls
         self.heavy = np.array(sorted({k for _, k, _ in pulls}), np.intp)
         place = {int(k): i for i, k in enumerate(self.heavy)}
-        self.entries = [[e for e, (i, _) in enumerate(problem.engine.entries) if i == j] for j in range(self.n)]
-        self.slopes = [[e for e, (i, _, _) in enumerate(pulls) if i == j] for j in range(self.n)]
+        own, turned = problem.engine.entries, [(i, layout.size + axis * len(self.heavy) + place[k]) for i, k, axis in pulls]
+        listed = [*own, *turned]
+        self.entries = [[e for e, (i, _) in enumerate(listed) if i == j] for j in range(self.n)]
+        self.columns = [np.array([listed[e][1] for e in entries], np.intp) for entries in self.entries]
         self.width = layout.size + 3 * len(self.heavy)
         self.known, self._straight = [], False
-        for j in range(self.n):
-            own = [problem.engine.entries[e][1] for e in self.entries[j]]
-            turned = [layout.size + pulls[e][2] * len(self.heavy) + place[pulls[e][1]] for e in self.slopes[j]]
-            self.columns[j] = np.array([*own, *turned], np.intp)
 
-    def block(self, motion: Motion, where: slice) -> tuple[tuple[Array, ...], Array]:
-        W, tau = super().block(motion, where)
-        G = self.weight_of.slopes(motion.q[where])
-        return tuple(np.hstack([w, G[:, e]]) for w, e in zip(W, self.slopes, strict=True)), tau
+    def regressor(self, motion: Motion, where: slice) -> Iterator[tuple[slice, Array]]:
+        G = self.weight_of.slopes(motion.q[where]).T
+        for part, entries in super().regressor(motion, where):
+            yield part, np.concatenate([entries, G[:, part]])
 
 
 @dataclass(frozen=True, eq=False)
