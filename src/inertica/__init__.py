@@ -37,12 +37,16 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.estimators.checks import estimator_checks as estimator_checks
     from inertica.estimators.consistent.strategy import Consistent as Consistent
     from inertica.estimators.closed_loop.didim import Didim as Didim
+    from inertica.estimators.frisch.method import Frisch as Frisch
+    from inertica.estimators.frisch.recursive import Bbrf as Bbrf
     from inertica.estimators.linear.irls import Irls as Irls
     from inertica.estimators.iteration import Still as Still, Stop as Stop
     from inertica.estimators.closed_loop.iv import Iv as Iv
     from inertica.estimators.linear.least_squares import Ols as Ols, Wls as Wls
     from inertica.estimators.linear.ml import Ml as Ml
     from inertica.estimators.closed_loop.output_error import Clie as Clie, Cloe as Cloe, Oloe as Oloe
+    from inertica.estimators.neural.adann import AdaNN as AdaNN
+    from inertica.estimators.neural.htrnn import Htrnn as Htrnn
     from inertica.estimators.registry import METHODS as METHODS, method as method
     from inertica.estimators.linear.tls import Gtls as Gtls, Tls as Tls
     from inertica.excitation import catalog_trajectory as catalog_trajectory, load_trajectory as load_trajectory
@@ -89,12 +93,16 @@ _HOME = {
     "inertica.estimators.checks": ("estimator_checks",),
     "inertica.estimators.consistent.strategy": ("Consistent",),
     "inertica.estimators.closed_loop.didim": ("Didim",),
+    "inertica.estimators.frisch.method": ("Frisch",),
+    "inertica.estimators.frisch.recursive": ("Bbrf",),
     "inertica.estimators.linear.irls": ("Irls",),
     "inertica.estimators.iteration": ("Still", "Stop"),
     "inertica.estimators.closed_loop.iv": ("Iv",),
     "inertica.estimators.linear.least_squares": ("Ols", "Wls"),
     "inertica.estimators.linear.ml": ("Ml",),
     "inertica.estimators.closed_loop.output_error": ("Clie", "Cloe", "Oloe"),
+    "inertica.estimators.neural.adann": ("AdaNN",),
+    "inertica.estimators.neural.htrnn": ("Htrnn",),
     "inertica.estimators.registry": ("METHODS", "method"),
     "inertica.estimators.linear.tls": ("Gtls", "Tls"),
     "inertica.excitation": ("catalog_trajectory", "load_trajectory"),

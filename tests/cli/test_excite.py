@@ -46,3 +46,12 @@ def test_impossible_demands_are_a_failure_not_a_result(tmp_path, capsys) -> None
     assert main(words) == 1
     assert "no trajectory inside the limits" in capsys.readouterr().err
     assert not (tmp_path / "t.yaml").exists()
+
+
+def test_the_criterion_of_the_frisch_paper(tmp_path, capsys) -> None:
+    target = tmp_path / "t.yaml"
+    words = ["--criterion", "frisch", "--harmonics", "4", "--grid", "40", "--seconds", "2", "--json"]
+    assert main(["excite", "planar2", "-o", str(target), *words]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["criterion"] == "1 cond(W) + 1/s_min + psi"
+    assert document["feasible"] and document["value"] > document["condition"]

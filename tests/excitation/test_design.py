@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import inertica as ia
-from excitation.swarm import particle_swarm
 from excitation.test_criteria import frisch_points
 from generators import random_robot, rich_layout
 from inertica.dynamics.engine import Engine
@@ -37,6 +36,7 @@ from inertica.excitation import (
 )
 from inertica.excitation.design import observation
 from inertica.excitation.shape import Shape
+from inertica.excitation.swarm import particle_swarm
 
 QUICK = Search(random=40, evaluations=120, population=20, rounds=4, iterations=15)
 
@@ -82,11 +82,11 @@ def test_better_than_a_swarm_with_the_same_effort(planar):
     shape = Shape.of(QuinticPoints.still(np.arange(100.0), [0.0, 0.0], rest=False), np.arange(100.0))
     observe = observation(engine, base)
     low, high = shape.box(limits)
-    swarm, used = particle_swarm(
+    swarm = particle_swarm(
         lambda x: cost.values(observe, shape.motion(x), len(x)), low, high, found.evaluations, np.random.default_rng(0)
     )
-    assert used >= found.evaluations
-    assert found.feasible and found.value < swarm
+    assert swarm.evaluations >= found.evaluations
+    assert found.feasible and found.value < swarm.value
 
 
 def test_tx40_condition_and_limits(tx40):

@@ -34,7 +34,7 @@ inertica excite card.yaml -o next.yaml --given log1.csv.gz --given log2.csv.gz
 """
 
 FAMILIES = ("fourier", "blend", "spline", "points", "trapezoid")
-CRITERIA = ("condition", "scaled-condition", "survey", "determinant", "smallest")
+CRITERIA = ("condition", "scaled-condition", "survey", "determinant", "smallest", "frisch")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     description = load(arguments.robot)
     base = base_model(description.layout)
     engine = base.engine
-    family, criterion = _family(arguments, description), _criterion(arguments.criterion)
+    family, criterion = _family(arguments, description), _criterion(arguments, description.robot.n)
     margin = _margin(description) if arguments.margin is None else arguments.margin
     constraints = robot_constraints(
         description, engine, margin=margin, torque_margin=arguments.torque_margin, floor=arguments.floor
@@ -126,8 +126,11 @@ def _family(arguments: argparse.Namespace, description: Description) -> Shaped:
     return makers[arguments.family]()
 
 
-def _criterion(name: str) -> Criterion:
-    from inertica.excitation import Condition, Determinant, SmallestSingular, Survey
+def _criterion(arguments: argparse.Namespace, joints: int) -> Criterion:
+    from inertica.excitation import Condition, Determinant, FrischCost, SmallestSingular, Survey
+
+    def frisch() -> Criterion:
+        return FrischCost.drawn(np.random.default_rng(arguments.seed), arguments.grid, joints)
 
     makers: dict[str, Callable[[], Criterion]] = {
         "condition": Condition,
@@ -135,7 +138,9 @@ def _criterion(name: str) -> Criterion:
         "survey": Survey,
         "determinant": Determinant,
         "smallest": SmallestSingular,
+        "frisch": frisch,
     }
+    name = arguments.criterion
     if name not in makers:
         raise InputError(f"unknown criterion '{name}'; {nearest(name, makers)}")
     return makers[name]()

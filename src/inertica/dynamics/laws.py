@@ -79,6 +79,18 @@ class Cascade:
 
 
 @dataclass(frozen=True)
+class TorqueDriven:
+    """tau = tau_r: no controller, the reference is the torque itself."""
+
+    gains: ClassVar[tuple[str, ...]] = ()
+    references: ClassVar[tuple[str, ...]] = ("tau",)
+    memory: ClassVar[tuple[str, ...]] = ()
+
+    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
+        return reference["tau"], {}
+
+
+@dataclass(frozen=True)
 class FeedForward:
     """The torque of another law plus a given torque signal."""
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.dynamics.engine import Engine
 from inertica.dynamics.laws import PD, PID, Cascade, FeedForward, Law, Saturated
 from inertica.errors import InputError, nearest
 from inertica.robot.description import Description
+from inertica.robot.layout import Parameters
 from inertica.robot.model import Limits
 
 Array = NDArray[np.float64]
@@ -107,6 +109,21 @@ class ControlLoop:
             return q, dq
         velocity = np.array(self.limits.velocity)
         return np.clip(q, self.limits.lower, self.limits.upper), np.clip(dq, -velocity, velocity)
+
+    def followed(self, motion: Iterable[ArrayLike], prior: Parameters | None) -> dict[str, Array]:
+        """What the controller follows of a motion: kept inside the limits, with the torque that is fed forward if there is one.
+
+        Args:
+            motion: q, dq, ddq, (T, n) each.
+            prior: whose torque is fed forward.
+        """
+        q, dq, ddq = (np.asarray(x) for x in motion)
+        q, dq = self.clipped(q, dq)
+        if not self.feedforward:
+            return {"q": q, "dq": dq}
+        if prior is None:
+            raise InputError("the loop feeds forward the torque of the prior parameters, and no prior was given")
+        return {"q": q, "dq": dq, "tau": Engine(prior.layout, threads=1).inverse_dynamics(q, dq, ddq, prior)}
 
 
 def _motor_side_gain(stated: Mapping[str, object]) -> Array | None:

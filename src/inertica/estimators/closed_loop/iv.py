@@ -27,12 +27,12 @@ from scipy.linalg import solve_triangular
 from inertica.dynamics.tsqr import Stacked, absorbed
 from inertica.estimators.base import Estimate, Need, Problem
 from inertica.estimators.closed_loop.iterated import SIMULATED, ClosedLoop, Iterated, Step
-from inertica.estimators.closed_loop.loop_simulation import Replay
 from inertica.estimators.closed_loop.start import LeastSquaresOrPrior, Start
 from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.iteration import Watch
 from inertica.estimators.observe import Observations, Rows
+from inertica.experiment.track import Replay
 from inertica.preprocessing.filters import Unfiltered
 from inertica.preprocessing.motion import Motion
 from inertica.threads import one_thread

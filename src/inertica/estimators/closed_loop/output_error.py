@@ -24,7 +24,7 @@ from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.closed_loop.gain_fit import GainSearch, GainStep
 from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, ClosedLoop, Step
-from inertica.estimators.closed_loop.loop_simulation import LoopSimulator, Replay
+from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
 from inertica.estimators.closed_loop.open_loop import OpenLoopSimulator
 from inertica.estimators.closed_loop.optimisers import LevenbergMarquardt, Minimum, Optimiser
 from inertica.estimators.closed_loop.outputs import Output, Position, Torque
@@ -37,6 +37,7 @@ from inertica.estimators.evidence import Evidence
 from inertica.estimators.iteration import Stop
 from inertica.estimators.observe import Observations, Rows
 from inertica.estimators.solve import Composed, LinearSolve, ScaledSvd, Solution, Unconstrained
+from inertica.experiment.track import Replay
 
 Array = NDArray[np.float64]
 
@@ -172,7 +173,7 @@ class Oloe(_OutputMethod):
     def simulator(self, run: ClosedLoop) -> LoopSimulator:
         if self.estimate_gains:
             raise InputError("there is no controller in an open-loop simulation, so its gains cannot be estimated")
-        return OpenLoopSimulator(run.problem, self.integrator, self.horizon)
+        return OpenLoopSimulator(run.simulator, self.horizon)
 
 
 class OutputFit:
@@ -182,7 +183,6 @@ class OutputFit:
         self.run, self.method, self.problem = run, method, run.problem
         self.base, self.n = run.problem.base, run.simulator.n
         self.simulator = method.simulator(run)
-        self.simulator.simulations += run.simulator.simulations if self.simulator is not run.simulator else 0
         self.output = method.output()
         system = run.simulated(begun).observations.checked()
         self.weights = 1.0 / system.sigmas if isinstance(self.output, Torque) else self.output.weights(self.problem)
@@ -303,7 +303,6 @@ class OutputFit:
         step, evidence = _step(_linearised(self, own, own @ beta - r[0]), self.weights, self.method.hac, beta)
         if isinstance(self.method.solve, Consistent):
             evidence = replace(evidence, strategy=self.method.solve.prepared(self.problem))
-        run.simulator.simulations = self.simulator.simulations
         chi = self.chart.chi(found.x[: self.chart.size])
         step = replace(step, solution=replace(step.solution, chi=chi))
         out = run.estimate(self.method.name, watch, step, evidence, {})
