@@ -70,7 +70,7 @@ def test_rows_are_those_of_the_fit() -> None:
     system = example_problem().observations
     X = np.concatenate(list(data_rows(system)))
     stacked = system.stacked()
-    assert len(X) == system.counts().sum()
+    assert len(X) == system.counts.sum()
     np.testing.assert_allclose(X[:, :-1].T @ X[:, :-1], stacked.R.T @ stacked.R, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(-X[:, :-1].T @ X[:, -1], stacked.R.T @ stacked.z, rtol=1e-9, atol=1e-9)
 
