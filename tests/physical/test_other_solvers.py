@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from inertica.errors import InputError
-from inertica.physical.cholesky import Chart, _Search, cholesky_solve
+from inertica.physical.cholesky import Chart, _CholeskyFit, cholesky_solve
 from inertica.physical.cone import Metric, Program
 from inertica.physical.constraints import PHYSICAL, TotalMass
 from inertica.physical.pointmass import pointmass_solve
@@ -43,7 +43,7 @@ def test_second_derivatives_in_the_chart_agree_with_differences(log: bool) -> No
     problem = case("scara4", 0.5, 2)
     program = Program(problem.reference)
     metric = Metric.of(program, problem.fit, Euclidean().penalty(problem.reference, problem.fit))
-    search = _Search(program, metric, Chart(problem.reference, log=log))
+    search = _CholeskyFit(program, metric, Chart(problem.reference, log=log))
     theta = search.chart.theta(problem.reference.values)
     _, H = search.derivatives(theta)
     h = 1e-6

@@ -126,9 +126,8 @@ class Tour:
             names.append(str(folder / f"{name}.csv.gz"))
         result = self.found.reference
         result.save(folder / "result")
-        sets = dict(zip(result.residuals, [[self.logs[0]], [self.logs[1]]], strict=True))
         with self._timed("report"):
-            write_report(result, sets, folder / "report.html")
+            write_report(result, self.found.motions, folder / "report.html")
         return (*names, str(folder / "result"), str(folder / "report.html"))
 
     def tracking(self) -> Array:
@@ -175,11 +174,8 @@ class Tour:
         yield table("chosen by cross-validation", ("what", "why"), [[c.subject, c.sentence] for c in result.choices])
         rows = []
         for row in self.found.rows:
-            scores = [f"{100 * r.raw.all:.2f} / {100 * r.filtered.all:.2f}" for r in row.residuals.values()] or [
-                row.failure or "",
-                "",
-            ]
-            rows.append([row.method, *scores, f"{1e3 * row.seconds:.0f} ms"])
+            scores = [f"{100 * r.raw.all:.2f} / {100 * r.filtered.all:.2f}" for r in row.residuals.values()]
+            rows.append([row.method, *(scores or (row.failure or "", "")), f"{1e3 * row.seconds:.0f} ms"])
         columns = ("method", "identification", "validation", "fit")
         yield table("torque residual in percent, raw / filtered", columns, rows, right=columns[1:])
         if self.errors:

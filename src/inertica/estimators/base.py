@@ -115,6 +115,12 @@ class Problem:
         """Rows and R factors of the motions, built once for all who ask."""
         return Observations(self.base, self.motions, self.prior)
 
+    def with_loop(self, loop: ControlLoop | None) -> Problem:
+        """The same in another control loop; rows are shared."""
+        other = replace(self, loop=loop)
+        other.__dict__["observations"] = self.observations
+        return other
+
     def masked(self, motions: Sequence[Motion]) -> Problem:
         """The same with other masks on its motions; their rows are shared."""
         other = replace(self, motions=tuple(motions))

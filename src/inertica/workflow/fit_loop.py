@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
@@ -33,6 +32,7 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import interpolant
 from inertica.robot.description import Description
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -182,7 +182,7 @@ def _fitted(law: str, parts: Sequence[_Signals], j: int) -> tuple[Array, Array, 
     X = np.concatenate([p.columns(law, j) for p in parts])
     y = np.concatenate([p.tau[p.use, j] for p in parts])
     Z = np.concatenate([np.column_stack([p.instruments[p.use, j], np.ones(int(p.use.sum()))]) for p in parts])
-    with threadpool_limits(1):
+    with one_thread():
         Q, _ = np.linalg.qr(Z / np.maximum(np.linalg.norm(Z, axis=0), 1e-300))
         P = Q.T @ X
         scale = np.maximum(np.linalg.norm(P, axis=0), 1e-300)

@@ -1,16 +1,9 @@
-"""Which friction law on which joint: pieces that brake at every speed, added while they are significant and worth it.
-
-    F = Fv v + Fc s + dFs s exp(-(v / vs)^2) + Fw tanh(v / vw) + mu |load| s + off,      s = sign(v)
-
-Every piece but the offset brakes at every speed when its amplitude is not negative, so their sum does.  Coulomb friction that
-depends on the direction of motion is among them: for a joint that moves, Fcp and Fcn are Coulomb friction (Fcp + Fcn) / 2 and an
-offset (Fcp - Fcn) / 2.
-"""
+"""Which friction law on which joint: pieces that brake at every speed, added while they are significant and worth it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +15,10 @@ from inertica.identifiability.base import base_model
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.reversals import near_reversal
 from inertica.robot.description import Description
-from inertica.robot.friction import Coulomb, LoadDependent, Offset, Saturating, SmoothCoulomb, Stribeck, Viscous, stribeck_decay
 from inertica.robot.layout import Parameters
-from inertica.robot.options import friction_terms
-from inertica.robot.plain import plain_friction
-from inertica.robot.terms import Term
+from inertica.robot.plain import plain_friction, with_laws
 from inertica.workflow.choice import Choice, Say
+from inertica.workflow.friction_pieces import COULOMB, LOAD, OFFSET, SATURATING, SHAPED, STRIBECK, VISCOUS, Piece, laws_of
 
 Array = NDArray[np.float64]
 
@@ -72,10 +63,6 @@ FINER = (0.83, 0.91, 1.1, 1.2)
 SLOW_ROWS = 20
 """Rows slower than a Stribeck velocity that there must be for it to be tried."""
 
-VISCOUS, COULOMB, OFFSET, STRIBECK, SATURATING, LOAD = "viscous", "Coulomb", "offset", "Stribeck", "saturating", "load-dependent"
-SHAPED = (STRIBECK, SATURATING)
-SYMBOLS = {VISCOUS: "Fv", COULOMB: "Fc", OFFSET: "off", STRIBECK: "dFs", SATURATING: "Fw", LOAD: "mu"}
-
 ODDS, UNLIKELY = 30.0, 0.1
 """Odds against a piece before data are seen, and the weight below which a law that was not taken is forgotten."""
 
@@ -83,34 +70,7 @@ RIVALS = (OFFSET, STRIBECK, LOAD)
 """Pieces whose absence would be felt by the others; a saturating one takes over what Coulomb friction means."""
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A part of the friction of one joint: its kind and, where it has one, its speed in rad/s or m/s."""
-
-    joint: int
-    kind: str
-    speed: float = 0.0
-
-    def column(self, rate: Array, load: Array) -> Array:
-        """On samples of the joint's velocity and of the gravity torque on it."""
-        sign = np.sign(rate)
-        match self.kind:
-            case "viscous":
-                return rate
-            case "Coulomb":
-                return sign
-            case "offset":
-                return np.ones(len(rate))
-            case "Stribeck":
-                return np.asarray(sign * stribeck_decay(rate, self.speed, 2.0))
-            case "saturating":
-                return np.asarray(np.tanh(rate / self.speed))
-            case "load-dependent":
-                return np.abs(load) * sign
-        raise ValueError(self.kind)
-
-
-class FrictionSearch:
+class FrictionSelection:
     """The friction of every joint, the simplest that the data do not contradict.
 
     Args:
@@ -122,13 +82,13 @@ class FrictionSearch:
     def __init__(self, description: Description, motions: Sequence[Motion], say: Say) -> None:
         self.description, self.motions, self.n = description, tuple(motions), description.robot.n
         say("friction: which law on which joint")
-        dropped = set(friction_terms(description.layout.terms))
-        self.others = tuple(t for t in description.layout.terms if t not in dropped)
-        self.base = base_model(description.with_terms(self.others).layout)
+        self.base = base_model(with_laws(description, ()).layout)
         self.prior = description.prior.on(self.base.layout)
         system = Observations(self.base, self.motions, self.prior)
         self.fastest = np.maximum(np.quantile(np.abs(np.concatenate([m.dq for m in motions])), 0.95, axis=0), 1e-9)
-        self.selection = Selection(system, _with_friction(description, self.others, self.motions).sigmas)
+        assumed = with_laws(description, plain_friction(self.n))  # whose residuals are the noise
+        noise = Observations(base_model(assumed.layout), self.motions, assumed.prior).sigmas
+        self.selection = Selection(system, noise)
         self.used = np.concatenate(self.selection.use)
         self.rate = np.abs(np.concatenate([m.dq[m.decimator.kept(len(m))] for m in self.motions]))
         self.pieces: list[Piece] = []
@@ -143,17 +103,17 @@ class FrictionSearch:
 
     def run(self) -> tuple[Description, Choice]:
         self.chosen = chosen = self._reloaded(self._settled(self._grown()))
-        terms = (*self.others, *(t for j in range(self.n) for t in self._terms(j, [self.pieces[k] for k in chosen])))
-        final = self.description.with_terms(terms)
+        pieces = [self.pieces[k] for k in chosen]
+        final = with_laws(self.description, (t for j in range(self.n) for t in laws_of(j, pieces, self.carried)))
         groups: dict[str, list[str]] = {}
         for j in range(self.n):
-            groups.setdefault(self._words(j, chosen), []).append(str(j + 1))
+            own = ", ".join(self._name(p) for p in pieces if p.joint == j) or "none"
+            groups.setdefault(own, []).append(str(j + 1))
         value = "; ".join(f"joint{'s' if len(js) > 1 else ''} {', '.join(js)}: {name}" for name, js in groups.items())
         sentence = (
             f"{value}; offset, Stribeck, load-dependent (and saturating) friction were tried on every joint and kept where they "
             f"brake, differ from zero by {SIGNIFICANT:g} ({SATURATES:g}) standard deviations and explain {100 * WORTHWHILE:g} % of "
-            "the joint's error"
-            f"{self._refused(chosen)}"
+            f"the joint's error{self._refused(chosen)}"
         )
         scores = {f"joint {p.joint + 1}: {self._name(p)}": gain.share for p, gain in self.tested.items()}
         return final, Choice("friction", value, sentence, True, scores)
@@ -173,7 +133,7 @@ class FrictionSearch:
                 out.append(_difference(self._named_fit([*chosen, k]), before, float(np.sqrt(weight))))
         for k in [k for k in chosen if self.pieces[k].kind in SHAPED]:
             rest = [c for c in chosen if c != k]
-            alike = [i for i, p in enumerate(self.pieces) if self._alike(p, self.pieces[k])]
+            alike = self._like(k)
             explained = {i: e for i, (a, e) in zip(alike, self.selection.quick(rest, alike), strict=True) if a > 0.0}
             unit = explained.get(k, 0.0) / max(self.selection.gain(rest, k).z ** 2, 1e-300)
             near = [i for i, e in explained.items() if i != k and explained[k] - e < unit]
@@ -182,26 +142,33 @@ class FrictionSearch:
 
     def _runners_up(self, chosen: Sequence[int]) -> list[tuple[Piece, int]]:
         """The best further piece of every kind and joint."""
-        candidates = [k for k, p in enumerate(self.pieces) if not any(self._alike(self.pieces[c], p) for c in chosen)]
-        best: dict[tuple[int, str], tuple[float, int]] = {}
+        candidates, best = self._further(chosen), dict[tuple[int, str], tuple[float, int]]()
         for k, (_, explained) in zip(candidates, self.selection.quick(chosen, candidates), strict=True):
-            key = self.pieces[k].joint, self.pieces[k].kind
-            if explained > best.get(key, (0.0, -1))[0]:
-                best[key] = explained, k
+            if explained > best.get(self.pieces[k].place, (0.0, -1))[0]:
+                best[self.pieces[k].place] = explained, k
         return [(self.pieces[k], k) for _, k in best.values()]
+
+    def _further(self, chosen: Sequence[int]) -> list[int]:
+        """Pieces of which no like one is among the chosen."""
+        taken = {self.pieces[k].place for k in chosen}
+        return [k for k, p in enumerate(self.pieces) if p.place not in taken]
+
+    def _like(self, k: int) -> list[int]:
+        """The same piece at all speeds that were offered."""
+        return [i for i, p in enumerate(self.pieces) if p.place == self.pieces[k].place]
 
     def _named_fit(self, chosen: Sequence[int]) -> dict[str, float]:
         """Base parameters and friction by their names in the fit with the chosen pieces."""
         amplitudes = zip(chosen, self.selection.amplitudes(chosen), strict=True)
         rigid = dict(zip(self.base.names, self.selection.rigid(chosen), strict=True))
-        return rigid | {f"{SYMBOLS[self.pieces[k].kind]}{self.pieces[k].joint + 1}": a for k, a in amplitudes}
+        return rigid | {self.pieces[k].parameter: a for k, a in amplitudes}
 
     def _grown(self) -> list[int]:
         """Forward from viscous and Coulomb friction, over all joints, the best first."""
-        chosen, count = list(self.plain), [0] * self.n
-        refused: set[int] = set()
+        chosen, refused = list(self.plain), set[int]()
         while True:
-            candidates = [k for k, p in enumerate(self.pieces) if k not in refused and self._open(p, chosen, count)]
+            added = [self.pieces[k].joint for k in chosen if k not in self.plain]
+            candidates = [k for k in self._further(chosen) if k not in refused and added.count(self.pieces[k].joint) < MOST]
             squares = self.selection.squares(chosen)
             quick = self.selection.quick(chosen, candidates)
             ranked = sorted(
@@ -217,13 +184,10 @@ class FrictionSearch:
             confirmed = self.pieces[best].kind not in SHAPED or self._confirmed(chosen, best)
             enough = SATURATES if self.pieces[best].kind == SATURATING else SIGNIFICANT
             if abs(gain.z) <= enough or not confirmed or self._drives(trial, self.pieces[best].joint):
-                refused |= {k for k in candidates if self._alike(self.pieces[k], self.pieces[best])}
+                refused |= set(self._like(best))
                 continue
-            count[self.pieces[best].joint] += 1
-            chosen = trial
-            for k in [
-                k for k in reversed(trial) if self.pieces[k].kind in SHAPED and self.pieces[k].joint == self.pieces[best].joint
-            ]:
+            chosen, joint = trial, self.pieces[best].joint
+            for k in [k for k in reversed(trial) if self.pieces[k].kind in SHAPED and self.pieces[k].joint == joint]:
                 chosen = [c if c != k else self._refined(chosen, k) for c in chosen]
 
     def _confirmed(self, chosen: Sequence[int], k: int) -> bool:
@@ -235,13 +199,6 @@ class FrictionSearch:
         gain = self._far.gain(chosen, k)
         return gain.amplitude > 0.0 and gain.z > CONFIRMED
 
-    def _open(self, piece: Piece, chosen: Sequence[int], count: Sequence[int]) -> bool:
-        return count[piece.joint] < MOST and not any(self._alike(self.pieces[k], piece) for k in chosen)
-
-    @staticmethod
-    def _alike(a: Piece, b: Piece) -> bool:
-        return a.kind == b.kind and a.joint == b.joint
-
     def _drives(self, chosen: Sequence[int], joint: int) -> bool:
         """Whether a piece of the joint that was added would push instead of brake; viscous and Coulomb are dropped later."""
         listed = zip(chosen, self.selection.amplitudes(chosen), strict=True)
@@ -251,8 +208,7 @@ class FrictionSearch:
     def _refined(self, chosen: Sequence[int], k: int) -> int:
         """The number of the same piece at the speed that fits best and brakes."""
         rest = [c for c in chosen if c != k]
-        alike = [i for i, p in enumerate(self.pieces) if self._alike(p, self.pieces[k])]
-        best = self._best(rest, alike, k)
+        best = self._best(rest, self._like(k), k)
         speed = self.pieces[best].speed
         more = [self._offer(replace(self.pieces[k], speed=speed * factor)) for factor in FINER if self._inside(k, speed * factor)]
         return self._best(rest, [best, *more], best)
@@ -312,11 +268,8 @@ class FrictionSearch:
         for _, where in self.base.layout.bodies:
             links[where] = chi[where]
         self.carried = Parameters(self.base.layout, links, self.prior.shapes)
-        still = [np.zeros_like(m.dq) for m in self.motions]
-        self.loads = [
-            np.asarray(self.base.engine.inverse_dynamics(m.q, z, z, self.carried))
-            for m, z in zip(self.motions, still, strict=True)
-        ]
+        at_rest = [(m.q, np.zeros_like(m.dq), np.zeros_like(m.dq)) for m in self.motions]
+        self.loads = [np.asarray(self.base.engine.inverse_dynamics(*state, self.carried)) for state in at_rest]
 
     def _reloaded(self, chosen: list[int]) -> list[int]:
         """The same pieces with the load of a fit that has them: without them, load-dependent friction counts as weight."""
@@ -345,36 +298,14 @@ class FrictionSearch:
         j = piece.joint
         return piece.kind != STRIBECK or int(np.count_nonzero(self.rate[self.used[:, j], j] < speed)) >= SLOW_ROWS
 
-    def _terms(self, j: int, pieces: Sequence[Piece]) -> list[Term]:
-        """The laws that the pieces of a joint amount to."""
-        own = {p.kind: p for p in pieces if p.joint == j}
-        terms: list[Term] = [Viscous(j)] if VISCOUS in own else []
-        if STRIBECK in own:
-            terms.append(Stribeck(j, vs=own[STRIBECK].speed))
-        elif COULOMB in own:
-            terms.append(Coulomb(j))
-        if SATURATING in own:
-            smooth = STRIBECK not in own and COULOMB not in own
-            speed = own[SATURATING].speed
-            terms.append(SmoothCoulomb(j, vc=speed) if smooth else Saturating(j, vw=speed))
-        if OFFSET in own:
-            terms.append(Offset(j))
-        if LOAD in own:
-            terms.append(LoadDependent(j, self.carried.moments()))
-        return terms
-
-    def _words(self, j: int, chosen: Sequence[int]) -> str:
-        own = [self.pieces[k] for k in chosen if self.pieces[k].joint == j]
-        return ", ".join(self._name(p) for p in own) or "none"
-
     def _name(self, piece: Piece) -> str:
         unit = "m/s" if self.description.robot.joints[piece.joint].prismatic else "rad/s"
         return f"{piece.kind} ({piece.speed:.2g} {unit})" if piece.kind in SHAPED else piece.kind
 
     def _refused(self, chosen: Sequence[int]) -> str:
         """The best piece that was tried and not taken, in words."""
-        taken = {(self.pieces[k].joint, self.pieces[k].kind) for k in chosen}
-        left = {p: g for p, g in self.tested.items() if (p.joint, p.kind) not in taken}
+        taken = {self.pieces[k].place for k in chosen}
+        left = {p: g for p, g in self.tested.items() if p.place not in taken}
         if not left:
             return ""
         best = max(left, key=lambda p: left[p].share)
@@ -385,9 +316,3 @@ class FrictionSearch:
 def _difference(fit: dict[str, float], before: dict[str, float], factor: float) -> dict[str, float]:
     """What a fit changes of parameters that both have."""
     return {name: factor * (fit[name] - value) for name, value in before.items() if name in fit}
-
-
-def _with_friction(description: Description, others: tuple[Term, ...], motions: tuple[Motion, ...]) -> Observations:
-    """The observations with plain friction on every joint, whose residuals are the noise."""
-    assumed = description.with_terms((*others, *plain_friction(description.robot.n)))
-    return Observations(base_model(assumed.layout), motions, assumed.prior)

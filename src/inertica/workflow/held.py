@@ -17,6 +17,7 @@ from inertica.robot.description import Description
 from inertica.robot.drives import Armature
 from inertica.robot.friction import Coulomb, Stribeck, Viscous
 from inertica.robot.layout import Layout, Parameters
+from inertica.robot.load import load
 from inertica.robot.options import friction_terms, friction_text, with_shapes
 from inertica.robot.terms import Term
 
@@ -152,8 +153,6 @@ def _held_dh(parameters: Parameters, own: Description) -> Held:
 
 
 def _own_terms(description: Description) -> tuple[Term, ...]:
-    from inertica.robot.load import load
-
     return load(description.source.path).layout.terms
 
 
