@@ -51,7 +51,7 @@ class ScaledSvd:
 
     def solve(self, z: Array) -> Array:
         """(b,) least squares of R x = z, zero along directions that are not known."""
-        return self.half @ (self.U[:, self.known].T @ z)
+        return np.asarray(self.Vt[self.known].T @ ((self.U.T @ z)[self.known] / self.s[self.known]) / self.scale)
 
     @property
     def condition(self) -> float:
@@ -170,7 +170,8 @@ class Evidence:
         """
         with one_thread():
             svd = ScaledSvd.of(self.R)
-            return elsewhere + svd.solve(self.z - self.R @ elsewhere), self._covariance(svd.half)
+            beta = elsewhere + svd.half @ (svd.U[:, svd.known].T @ (self.z - self.R @ elsewhere))
+            return beta, self._covariance(svd.half)
 
     def moved(self, change: Array) -> Evidence:
         """The same with a least-squares solution that lies elsewhere by this change (b,)."""
