@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike, NDArray
 from inertica.dynamics.tsqr import Factors, JointFactor, Stacked, absorbed
 from inertica.errors import InputError
 from inertica.identifiability.base import BaseModel
-from inertica.preprocessing.decimate import Decimator
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.reversals import near_reversal
 from inertica.robot.layout import Parameters
@@ -265,7 +264,7 @@ class Observations:
     @property
     def _kept(self) -> bool:
         """Whether rows stay in memory once they are built."""
-        return 8 * sum(self.lengths) * (sum(len(c) for c in self.columns) + self.n) <= KEEP_BYTES
+        return 8 * sum(self.lengths) * self._width <= KEEP_BYTES
 
     def _use(self, motion: Motion) -> Mask:
         """(m, n) which rows of a motion take part."""
@@ -277,28 +276,33 @@ class Observations:
 
     def build(self) -> Iterator[Rows]:
         """The rows, always built anew and not kept."""
-        edges = np.cumsum([len(c) for c in self.columns])
         for number, motion in enumerate(self.motions):
             use, done = self._use(motion), 0
-            for where, remaining in _pieces(motion):
-                found = self._all(motion, where, motion.decimator, remaining)
-                *W, y = (np.ascontiguousarray(x) for x in np.split(found, edges, axis=1))
-                yield Rows(number, tuple(W), y, use[done : done + len(y)], done)
+            pieces = ((len(motion.t[where]), self._chunks(motion, where), remaining) for where, remaining in _pieces(motion))
+            for found in motion.decimator.decimated(self._width, pieces):
+                W, y = self._apart(found)
+                yield Rows(number, W, y, use[done : done + len(y)], done)
                 done += len(y)
 
     def block(self, motion: Motion, where: slice) -> tuple[tuple[Array, ...], Array]:
         """Rows of every joint and torque at the full rate, of some samples of a motion."""
-        found = self._all(motion, where, Decimator())
+        found = np.empty((len(motion.t[where]), self._width))
+        for part, values in self._chunks(motion, where):
+            found[part] = values.T
+        return self._apart(found)
+
+    @property
+    def _width(self) -> int:
+        """Columns of all joints, and their torques."""
+        return sum(len(c) for c in self.columns) + self.n
+
+    def _apart(self, found: Array) -> tuple[tuple[Array, ...], Array]:
+        """Rows of every joint and torques, which lie side by side."""
         *W, y = (np.ascontiguousarray(x) for x in np.split(found, np.cumsum([len(c) for c in self.columns]), axis=1))
         return tuple(W), y
 
-    def _all(self, motion: Motion, where: slice, decimator: Decimator, remaining: NDArray[np.intp] | None = None) -> Array:
-        """(m, k_1 + ... + k_n + n) rows of all joints and their torques side by side, decimated."""
-        count = sum(len(c) for c in self.columns) + self.n
-        return decimator.decimated(len(motion.t[where]), count, self._chunks(motion, where), remaining)
-
     def _chunks(self, motion: Motion, where: slice) -> Iterator[tuple[slice, Array]]:
-        """The same at the full rate, chunk by chunk and transposed, while entries of the regressor are in the cache."""
+        """Rows of all joints and their torques (k, m) at the full rate, chunk by chunk, while entries are in the cache."""
         tau, values, chosen = motion.tau[where], fixed_values(self.base, self.prior), np.concatenate(self.entries).astype(np.intp)
         for part, entries in self.regressor(motion, where):
             torque = np.array(tau[part].T)

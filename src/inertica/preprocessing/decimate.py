@@ -24,6 +24,8 @@ ORDER, RIPPLE, EDGE = 8, 0.05, 0.8
 INACCURATE = 1e-6
 """dB by which the gain at the cut-off may miss the ripple, MATLAB's criterion for a design that has lost its digits."""
 
+Piece = tuple[int, Iterable[tuple[slice, Array]], NDArray[np.intp]]
+
 PIECE = 1 << 16
 """Samples of a long record whose columns are built and decimated at a time, or as many as the filter remembers."""
 
@@ -125,28 +127,30 @@ class Decimator:
         values = np.asarray(columns, float)
         if values.ndim != 2:
             raise InputError(f"columns to decimate have the shape (N, k), not {values.shape}")
-        return self.decimated(len(values), values.shape[1], [(slice(0, len(values)), values.T)], remaining)
+        rows = self.kept(len(values)) if remaining is None else remaining
+        return next(self.decimated(values.shape[1], [(len(values), [(slice(0, len(values)), values.T)], rows)]))
 
-    def decimated(
-        self, samples: int, count: int, chunks: Iterable[tuple[slice, Array]], remaining: NDArray[np.intp] | None = None
-    ) -> Array:
-        """(N, k) -> (M, k) of columns that come chunk by chunk, (k, m) each, and are never there in one piece.
+    def decimated(self, count: int, pieces: Iterable[Piece]) -> Iterator[Array]:
+        """(N, k) -> (M, k), piece by piece, of columns that come chunk by chunk, and are never there as such.
 
         Args:
-            samples, count: N and k.
-            chunks: which samples, and the columns there; an array may be used again for the next chunk.
-            remaining: samples that remain of a piece.
+            count: k.
+            pieces: samples N, chunks (which samples, and the columns (k, m) there), and samples that remain.
         """
-        rows = self.kept(samples) if remaining is None else remaining
-        if self.ratio == 1:
-            out = np.empty((samples, count))
+        columns: Columns | None = None
+        for samples, chunks, remaining in pieces:
+            if self.ratio == 1:
+                out = np.empty((samples, count))
+                for where, values in chunks:
+                    out[where] = values.T
+                yield out[remaining] if len(remaining) < samples else out
+                continue
+            if columns is None or columns.samples < samples:  # touching fresh memory takes as long as filtering
+                columns = Columns(samples, count, self._pad(samples))
+            own = columns.shortened(samples)
             for where, values in chunks:
-                out[where] = values.T
-            return out[rows] if len(rows) < samples else out
-        columns = Columns(samples, count, self._pad(samples))
-        for where, values in chunks:
-            columns.put(where, values)
-        return _finite(columns.filtered(self.design, rows))
+                own.put(where, values)
+            yield _finite(own.filtered(self.design, remaining))
 
     def _pad(self, samples: int) -> int:
         """Samples by which MATLAB's filtfilt continues a record by point reflection."""

@@ -6,6 +6,7 @@ robot, and eight columns at a time run several times faster.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,6 +95,12 @@ class Columns:
     def __init__(self, samples: int, count: int, pad: int) -> None:
         self.samples, self.count, self.pad = samples, count, pad
         self.groups = np.zeros((-(-count // COLUMNS), samples + 2 * pad, COLUMNS))
+
+    def shortened(self, samples: int) -> Columns:
+        """The same memory for a record of fewer samples."""
+        other = copy(self)
+        other.samples, other.groups = samples, self.groups[:, : samples + 2 * self.pad]
+        return other
 
     def put(self, where: slice, values: Array) -> None:
         """Values (count, m) of some samples."""

@@ -149,15 +149,17 @@ class Motion:
         own = self.recipe.average  # one period stands for all of them
         x, y = (np.append(self.t, self.t[-1] + self.dt), np.vstack([values, values[:1]])) if own else (self.t, values)
         span = x[-1] - x[0]
-        for j in range(self.n):
-            at = t[finite] - delays[j]
+        for delay in np.unique(delays):
+            alike = np.flatnonzero(delays == delay)
+            at = t[finite] - delay
             at = x[0] + np.mod(at - x[0], span) if own else np.clip(at, x[0], x[-1])
             nearest = np.clip(np.rint((at - x[0]) / self.dt).astype(int), 0, len(x) - 1)
             on = np.abs(at - x[nearest]) < 1e-6 * self.dt
-            column = y[nearest, j]
-            if not on.all():
-                column = np.where(on, column, interpolant(x, y[:, j], self.recipe.interpolation)(at))
-            out[finite, j] = column
+            for j in alike:
+                column = y[nearest, j]
+                if not on.all():
+                    column = np.where(on, column, interpolant(x, y[:, j], self.recipe.interpolation)(at))
+                out[finite, j] = column
         return out
 
     def decimated(self) -> Motion:
