@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # `as` makes a name public for type checkers
     # isort: off
     from inertica.dynamics.engine import Engine as Engine, Reduction as Reduction
-    from inertica.dynamics.laws import PD as PD, PID as PID
     from inertica.dynamics.simulate import Noise as Noise, Simulation as Simulation
     from inertica.errors import (
         FileError as FileError,
@@ -55,8 +54,8 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
         BaseModel as BaseModel,
         base_model as base_model,
         base_model_along as base_model_along,
+        engine as engine,
     )
-    from inertica.identifiability.compiled import engine as engine
     from inertica.logs.log import Log as Log
     from inertica.preprocessing.motion import Motion as Motion
     from inertica.preprocessing.prepare import prepare as prepare
@@ -71,9 +70,11 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
         Riemannian as Riemannian,
     )
     from inertica.physical.repair import repair as repair
+    from inertica.robot.control import PD as PD, PID as PID
     from inertica.robot.description import Description as Description
     from inertica.robot.layout import Layout as Layout, Parameters as Parameters
-    from inertica.robot.load import catalog as catalog, load as load, save_model as save_model
+    from inertica.robot.files import catalog as catalog
+    from inertica.robot.load import load as load, save_model as save_model
     from inertica.robot.model import Joint as Joint, Limits as Limits, Robot as Robot
     from inertica.workflow.compare import compare as compare
     from inertica.workflow.export import export_model as export_model
@@ -85,7 +86,6 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
 
 _HOME = {
     "inertica.dynamics.engine": ("Engine", "Reduction"),
-    "inertica.dynamics.laws": ("PD", "PID"),
     "inertica.dynamics.simulate": ("Noise", "Simulation"),
     "inertica.errors": ("FileError", "InerticaError", "InputError", "ModelWarning"),
     "inertica.estimators.base": ("Capability", "Estimate", "Estimator", "Problem"),
@@ -107,8 +107,7 @@ _HOME = {
     "inertica.estimators.linear.tls": ("Gtls", "Tls"),
     "inertica.excitation": ("catalog_trajectory", "load_trajectory"),
     "inertica.experiment": ("ControlLoop", "Experiment", "Sensors"),
-    "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along"),
-    "inertica.identifiability.compiled": ("engine",),
+    "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along", "engine"),
     "inertica.logs.log": ("Log",),
     "inertica.preprocessing.motion": ("Motion",),
     "inertica.preprocessing.prepare": ("prepare",),
@@ -118,9 +117,11 @@ _HOME = {
     "inertica.physical.check": ("check_model",),
     "inertica.physical.priors": ("Entropic", "Euclidean", "Pullback", "Riemannian"),
     "inertica.physical.repair": ("repair",),
+    "inertica.robot.control": ("PD", "PID"),
     "inertica.robot.description": ("Description",),
     "inertica.robot.layout": ("Layout", "Parameters"),
-    "inertica.robot.load": ("catalog", "load", "save_model"),
+    "inertica.robot.files": ("catalog",),
+    "inertica.robot.load": ("load", "save_model"),
     "inertica.robot.model": ("Joint", "Limits", "Robot"),
     "inertica.workflow.compare": ("compare",),
     "inertica.workflow.export": ("export_model",),

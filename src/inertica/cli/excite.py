@@ -61,6 +61,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Answer:
     from inertica.excitation import Search, design, robot_constraints, save_trajectory, write_ros2, write_samples
+    from inertica.excitation.own import usual_margin
     from inertica.identifiability.base import base_model
     from inertica.robot.load import load
 
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     base = base_model(description.layout)
     engine = base.engine
     family, criterion = _family(arguments, description), _criterion(arguments, description.robot.n)
-    margin = _margin(description) if arguments.margin is None else arguments.margin
+    margin = usual_margin(description) if arguments.margin is None else arguments.margin
     constraints = robot_constraints(
         description, engine, margin=margin, torque_margin=arguments.torque_margin, floor=arguments.floor
     )
@@ -97,20 +98,11 @@ def run(arguments: argparse.Namespace) -> Answer:
     return Answer(_document(description, found, files), lambda: _text(description, found, files))
 
 
-def _margin(description: Description) -> tuple[float, float, float]:
-    limits = description.robot.limits
-    spans = (np.subtract(limits.upper, limits.lower).min(), min(limits.velocity), min(limits.acceleration))
-    q, dq, ddq = (min(0.1, 0.05 * float(s)) for s in spans)
-    return q, dq, ddq
-
-
 def _family(arguments: argparse.Namespace, description: Description) -> Shaped:
     from inertica.excitation import Fourier, FourierBlend, QuinticPoints, Spline, Trapezoid
+    from inertica.excitation.own import middle_pose
 
-    limits, home = description.robot.limits, np.array(description.home or np.zeros(description.robot.n))
-    low, high = np.array(limits.lower), np.array(limits.upper)
-    bounded = np.isfinite(high - low)
-    start = np.where(bounded, np.clip(home, low + 0.25 * (high - low), high - 0.25 * (high - low)), home)
+    start = middle_pose(description)
     period, count = arguments.period, arguments.harmonics
     if not (math.isfinite(period) and period > 0.0):
         raise InputError(f"the period should be a positive number of seconds, not {period:g}")

@@ -24,8 +24,8 @@ from inertica.physical.plausible import MassSummary, mass_summary
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
+from inertica.robot.files import CARD
 from inertica.robot.layout import Parameters
-from inertica.robot.load import CARD
 from inertica.robot.load import load as load_robot
 from inertica.validation.residuals import Moving, Relative, Residual
 from inertica.workflow.choice import Choice
