@@ -105,7 +105,7 @@ def test_solutions_in_simulation(setup: Setup, solved: Solved) -> None:
 
 
 def test_the_best_fit_is_near_the_truth(setup: Setup, solved: Solved) -> None:
-    found = Wls().estimate(solved.fit.problem)
+    found = Wls().estimate(solved.problem)
     z = (found.beta - setup.base.beta(setup.truth.values)) / found.std
     assert np.abs(z).max() < 5.0 and np.median(np.abs(z)) < 1.5
     assert solved.validation(setup.truth.values) < 1.05 * solved.check.relative_residual(found.beta)
