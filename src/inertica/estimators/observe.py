@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.dynamics.tsqr import Factors, JointFactor, Stacked, absorbed
 from inertica.errors import InputError
+from inertica.estimators.forms import row_form
 from inertica.identifiability.base import BaseModel
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.reversals import near_reversal
@@ -86,15 +87,16 @@ class Observations:
             raise InputError("there is no motion to fit")
         self.base, self.motions, self.prior, self.engine = base, tuple(motions), prior, base.engine
         self.weights: Sequence[Array] | None = None
+        self.form = row_form(base.engine, self.motions)
         place = {int(k): i for i, k in enumerate(base.kept)}
-        listed = [(joint, k, e) for e, (joint, k) in enumerate(self.engine.entries)]
-        joints = range(self.engine.n)
+        listed = [(joint, k, e) for e, (joint, k) in enumerate(self.form.entries)]
+        joints = range(self.form.count)
         self.entries = [[e for joint, k, e in listed if joint == j and k in place] for j in joints]
         self.columns = [np.array([place[k] for joint, k, _ in listed if joint == j and k in place], np.intp) for j in joints]
         fixed = {int(k) for k in base.fixed}
         self.known = [(joint, k, e) for joint, k, e in listed if k in fixed]
         self._rows: list[Rows] | None = None
-        self._straight = all(m.decimator.ratio == 1 for m in self.motions)
+        self._straight = all(m.decimator.ratio == 1 and m.recipe.regressor == "torque" for m in self.motions)
 
     @property
     def n(self) -> int:
@@ -239,12 +241,7 @@ class Observations:
     @cached_property
     def sigmas(self) -> Array:
         """(n,) residual standard deviation of every joint fitted alone; joints that fit exactly get a floor instead of zero."""
-        out = np.empty(self.n)
-        for j, (factor, count) in enumerate(zip(self.factors, self.counts, strict=True)):
-            residual, rank = _own_residual(factor)
-            out[j] = residual / np.sqrt(max(count - rank, 1.0))
-        size = np.array([f.size for f in self.factors]) / np.sqrt(np.maximum(self.counts, 1.0))
-        return np.maximum(out, 1e-9 * max(float(size.max()), 1e-300))
+        return own_sigmas(self.factors, self.counts)
 
     def residual_sigmas(self, beta: Array) -> Array:
         """(n,) root mean square residual per joint, degrees of freedom shared over the joints."""
@@ -269,7 +266,7 @@ class Observations:
     def _use(self, motion: Motion) -> Mask:
         """(m, n) which rows of a motion take part."""
         others = [row for term in self.base.layout.terms for row in term.reversals]
-        idle = motion.resting | near_reversal(motion, others)
+        idle = self.form.idle(motion.resting | near_reversal(motion, others))
         if motion.decimator.ratio == 1:
             return ~(motion.mask[:, None] | idle)
         return ~(motion.decimated_mask[:, None] | idle[motion.decimator.kept(len(motion))])
@@ -303,7 +300,8 @@ class Observations:
 
     def _chunks(self, motion: Motion, where: slice) -> Iterator[tuple[slice, Array]]:
         """Rows of all joints and their torques (k, m) at the full rate, chunk by chunk, while entries are in the cache."""
-        tau, values, chosen = motion.tau[where], fixed_values(self.base, self.prior), np.concatenate(self.entries).astype(np.intp)
+        tau, values = self.form.measured(motion, where), fixed_values(self.base, self.prior)
+        chosen = np.concatenate(self.entries).astype(np.intp)
         for part, entries in self.regressor(motion, where):
             torque = np.array(tau[part].T)
             for joint, k, e in self.known:
@@ -312,7 +310,7 @@ class Observations:
 
     def regressor(self, motion: Motion, where: slice) -> Iterator[tuple[slice, Array]]:
         """Entries of the regressor (E, m) of some samples of a motion, chunk by chunk."""
-        return self.engine.regressor_chunks(motion.q[where], motion.dq[where], motion.ddq[where], self.shapes)
+        return self.form.chunks(motion, where, self.shapes)
 
 
 def _pieces(motion: Motion) -> Iterator[tuple[slice, NDArray[np.intp]]]:
@@ -323,6 +321,16 @@ def _pieces(motion: Motion) -> Iterator[tuple[slice, NDArray[np.intp]]]:
         for first in range(0, len(motion), BLOCK):
             last = min(first + BLOCK, len(motion))
             yield slice(first, last), np.arange(last - first)
+
+
+def own_sigmas(factors: Sequence[JointFactor], counts: Array) -> Array:
+    """`Observations.sigmas` from R factors of the joints and the numbers of their rows."""
+    out = np.empty(len(factors))
+    for j, (factor, count) in enumerate(zip(factors, counts, strict=True)):
+        residual, rank = _own_residual(factor)
+        out[j] = residual / np.sqrt(max(count - rank, 1.0))
+    size = np.array([f.size for f in factors]) / np.sqrt(np.maximum(counts, 1.0))
+    return np.maximum(out, 1e-9 * max(float(size.max()), 1e-300))
 
 
 def _own_residual(factor: JointFactor) -> tuple[float, int]:

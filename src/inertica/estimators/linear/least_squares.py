@@ -107,6 +107,7 @@ def weighted_fit(
     solve: Callable[[Stacked, Problem], Solution],
     sigma: Array | None,
     start: float | None = None,
+    system: Observations | None = None,
 ) -> Estimate:
     """Solve the rows of a problem with joint weights 1 / sigma and work out the covariances.
 
@@ -116,9 +117,10 @@ def weighted_fit(
         solve: the strategy.
         sigma: (n,) per joint; None weighs all joints alike.
         start: `time.perf_counter()` when the method began.
+        system: the rows, where they are not the problem's as they are.
     """
     start = time.perf_counter() if start is None else start
-    system = observed(method, problem)
+    system = observed(method, problem) if system is None else system
     weights = np.ones(system.n) if sigma is None else 1.0 / sigma
     stacked = system.stacked(weights)
     solution = solve(stacked, problem)
