@@ -75,6 +75,8 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.workflow.export import export_model as export_model
     from inertica.workflow.fit_loop import fit_loop as fit_loop
     from inertica.workflow.identify import identify as identify
+    from inertica.workflow.payload import payload as payload
+    from inertica.workflow.payload_result import Payload as Payload
     from inertica.workflow.result import Result as Result
     from inertica.workflow.settings import Settings as Settings
     # isort: on
@@ -118,6 +120,8 @@ _HOME = {
     "inertica.workflow.export": ("export_model",),
     "inertica.workflow.fit_loop": ("fit_loop",),
     "inertica.workflow.identify": ("identify",),
+    "inertica.workflow.payload": ("payload",),
+    "inertica.workflow.payload_result": ("Payload",),
     "inertica.workflow.result": ("Result",),
     "inertica.workflow.settings": ("Settings",),
 }

@@ -36,6 +36,12 @@ def block_deviations(system: System, beta: Array, joint_weights: Array, counts: 
         joint_weights: (n,) 1 / sigma_j as used in the fit.
         counts: of blocks; those of the record when several motions follow each other.
     """
+    changes = block_changes(system, beta, joint_weights, counts)
+    return tuple(np.sqrt((len(d) - 1) / len(d) * np.sum(d**2, axis=0)) for d in changes)
+
+
+def block_changes(system: System, beta: Array, joint_weights: Array, counts: tuple[int, ...]) -> tuple[Array, ...]:
+    """(G, b) by how much beta changes when a block is left out, less the mean over the blocks, for several numbers G of blocks."""
     parts = lcm(*counts)
     with one_thread():
         normal, score = _parts(system, beta, joint_weights, parts)
@@ -46,8 +52,7 @@ def block_deviations(system: System, beta: Array, joint_weights: Array, counts: 
             s -= s.mean(axis=0)  # scores at a constrained solution do not add up to zero
             whole = A.sum(axis=0)
             d = np.array([_solved(whole - own, right) for own, right in zip(A, s, strict=True)])
-            d -= d.mean(axis=0)
-            out.append(np.sqrt((count - 1) / count * np.sum(d**2, axis=0)))
+            out.append(d - d.mean(axis=0))
     return tuple(out)
 
 
