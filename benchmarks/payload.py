@@ -1,6 +1,6 @@
 """Coverage of the intervals of `inertica payload`: how often they hold the ten parameters of a simulated load.
 
-    python benchmarks/payload.py [--robots tx40 rv2sq panda7] [--runs 200] [--first 0] [--loop known unknown] [--json]
+    python benchmarks/payload.py [--robots tx40 rv2sq panda7] [--runs 200] [--first 0] [--loop known unknown] [--store FILE]
 
 Every run draws a load (mass, centre up to 12 cm from the flange, inertia of a box), simulates the robot without and with it in its
 control loop with the catalog's standard noise, and hands the logs to `payload` with a model whose links, drives and friction are off
@@ -23,6 +23,8 @@ import time
 import warnings
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,35 +129,38 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="+", default=list(SHARES), choices=list(SHARES))
     parser.add_argument("--loop", nargs="+", default=["known", "unknown"], choices=["known", "unknown"], help="taken in turn")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--store", type=Path, help="file of records, one line each; the tables are of all that are in it")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows: dict[str, list[Array]] = {}
-    errors: dict[str, list[float]] = {}
-    begin, done = time.process_time(), 0
+    begin = time.process_time()
+    records: list[dict[str, Any]] = []
     for run in range(arguments.first, arguments.first + arguments.runs):
         name = arguments.robots[run % len(arguments.robots)]
         loop = arguments.loop[run // len(arguments.robots) % len(arguments.loop)]
         for kind in arguments.kinds:
             for row, (inside, error, _) in one(name, kind, run, loop).items():
-                rows.setdefault(row, []).append(inside)
-                errors.setdefault(row, []).append(error)
-                rows.setdefault(f"{row}; {name}", []).append(inside)
-                errors.setdefault(f"{row}; {name}", []).append(error)
-        done += 1
+                held_or_none = [None if np.isnan(x) else bool(x) for x in inside]
+                records.append({"row": row, "robot": name, "loop": loop, "run": run, "held": held_or_none, "mass": error})
+                if arguments.store is not None:
+                    with arguments.store.open("a") as file:
+                        file.write(json.dumps(records[-1]) + "\n")
         if time.process_time() - begin > 60.0 * arguments.minutes:
             break
-    out = {row: np.array(inside) for row, inside in rows.items()}
-    if arguments.json:
-        print(json.dumps({row: {"coverage": np.nanmean(x), "each": np.nanmean(x, axis=0).tolist()} for row, x in out.items()}))
-        return
-    print(f"{done} runs a row, {(time.process_time() - begin) / done:.1f} s CPU each")
-    print(f"{'row':28} {'intervals':>9} {'held %':>7} {'mass %':>7}  " + " ".join(f"{n:>4}" for n in inertia.NAMES))
-    for row in sorted(out):
-        x = out[row]
-        each = " ".join(f"{100 * v:4.0f}" for v in np.nanmean(x, axis=0))
-        mass = 100 * np.median(np.abs(errors[row]))
-        print(f"{row:28} {np.isfinite(x).sum():9d} {100 * np.nanmean(x):7.1f} {mass:7.2f}  {each}")
+    if arguments.store is not None:
+        records = [json.loads(line) for line in arguments.store.read_text().splitlines()]
+    show(records)
+
+
+def show(records: list[dict[str, Any]]) -> None:
+    """Tables of all records, and by robot and loop."""
+    print(f"{'row':34} {'intervals':>9} {'held %':>7} {'mass %':>7}  " + " ".join(f"{n:>4}" for n in inertia.NAMES))
+    for by in (lambda r: r["row"], lambda r: f"{r['row']}; {r['robot']}", lambda r: f"{r['row']}; loop {r['loop']}"):
+        for key in sorted({by(r) for r in records}):
+            own = [r for r in records if by(r) == key]
+            x = np.array([[np.nan if v is None else float(v) for v in r["held"]] for r in own])
+            each = " ".join(f"{100 * v:4.0f}" for v in np.nanmean(x, axis=0))
+            mass = 100 * np.median(np.abs([r["mass"] for r in own]))
+            print(f"{key:34} {np.isfinite(x).sum():9d} {100 * np.nanmean(x):7.1f} {mass:7.2f}  {each}")
 
 
 if __name__ == "__main__":

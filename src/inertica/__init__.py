@@ -72,6 +72,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.robot.load import catalog as catalog, load as load, save_model as save_model
     from inertica.robot.model import Joint as Joint, Limits as Limits, Robot as Robot
     from inertica.workflow.compare import compare as compare
+    from inertica.workflow.drive_gains import DriveGains as DriveGains, drive_gains as drive_gains
     from inertica.workflow.export import export_model as export_model
     from inertica.workflow.fit_loop import fit_loop as fit_loop
     from inertica.workflow.identify import identify as identify
@@ -117,6 +118,7 @@ _HOME = {
     "inertica.robot.load": ("catalog", "load", "save_model"),
     "inertica.robot.model": ("Joint", "Limits", "Robot"),
     "inertica.workflow.compare": ("compare",),
+    "inertica.workflow.drive_gains": ("DriveGains", "drive_gains"),
     "inertica.workflow.export": ("export_model",),
     "inertica.workflow.fit_loop": ("fit_loop",),
     "inertica.workflow.identify": ("identify",),

@@ -24,6 +24,7 @@ COMMANDS = {
     "check-model": "whether the links and drives of a model can be real",
     "compare": "several methods side by side on the same logs",
     "demo": "a closed-loop simulation of a built-in robot; no input needed",
+    "drive-gains": "torque per unit of current of every drive, from a load of known mass",
     "excite": "an optimal exciting trajectory inside the robot's limits",
     "export": "a saved result written into a copy of its model file",
     "fit-loop": "law, gains, bandwidth and damping of the control loop from a log",

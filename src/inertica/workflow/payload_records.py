@@ -102,10 +102,10 @@ class Records:
         return _through(gain, self.estimate.covariance)
 
     def blocks(self, gain: Array) -> Array:
-        """(e,) the same by what blocks of the records disagree on (jackknife)."""
+        """(e,) the same by what blocks of the records disagree on, unbiased where that is noise."""
         system, weights = self.estimator.weighted(System(self.problem), self.estimate)
-        (changes,) = block_changes(system, self.beta, weights, (BLOCKS,))
-        return np.asarray((BLOCKS - 1) / BLOCKS * np.sum((changes @ gain.T) ** 2, axis=0))
+        (changes,) = block_changes(system, self.beta, weights, (BLOCKS,), reduced=True)
+        return np.asarray(np.sum((changes @ gain.T) ** 2, axis=0))
 
     def repeated(self, seed: int) -> Replicas:
         """The loop simulated along every log with the estimate, prepared and fitted alike; the reason where that cannot be done."""
