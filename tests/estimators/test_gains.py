@@ -12,8 +12,8 @@ from estimators.simulated import exact_motion, robot
 from inertica.estimators.base import Problem
 from inertica.estimators.gains import GainProblem, start_gains, total_least_squares, unscaled
 from inertica.estimators.gains_consistent import constrained
-from inertica.estimators.load import load_columns, own_friction
 from inertica.estimators.observe import System
+from inertica.identifiability.load import load_columns, own_friction
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
 from inertica.robot.terms import RigidBody

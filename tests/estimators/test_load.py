@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from inertica.errors import InputError
-from inertica.estimators.load import Rows, fitted_load, load_columns, own_friction
+from inertica.estimators.load import Rows, fitted_load
 from inertica.identifiability.base import base_model
+from inertica.identifiability.load import load_columns, own_friction
 from inertica.robot import inertia
 from inertica.robot.load import load
 from inertica.robot.terms import RigidBody

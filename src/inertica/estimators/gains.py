@@ -49,7 +49,7 @@ class GainProblem:
 
     Args:
         empty, full: observations of either set of records, of the same base parameters.
-        columns: (b, 10) what the load adds (`load.load_columns`).
+        columns: (b, 10) what the load adds (`identifiability.load`).
         own: (b, f) friction that the loaded records have of their own.
         known: (10,) which parameters of the load are known.
         load: (10,) their values, zero elsewhere.

@@ -21,17 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.errors import InputError
 from inertica.estimators.solve import RESOLVED, ScaledSvd
-from inertica.identifiability.base import BaseModel
-from inertica.robot import inertia
-from inertica.robot.terms import RigidBody
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
-
-FRICTION = frozenset({"viscous", "coulomb", "offset", "stribeck", "saturating", "load"})
-"""Kinds of parameters that are the loaded records' own."""
 
 LOST = 1e-12
 """Eigenvalues of a correlation matrix below this share of the largest are directions that nothing is known of."""
@@ -96,30 +89,13 @@ class Load:
         return np.asarray(np.linalg.norm(self.unresolved, axis=1) > 1.0 - 1e-9)
 
 
-def load_columns(base: BaseModel, body: RigidBody) -> Array:
-    """(b, 10) B: base parameters per parameter of a load."""
-    link = base.layout.link(body.link)
-    if fixed := [base.layout.names[k] for k in base.fixed if link.start <= k < link.stop]:
-        raise InputError(
-            f"{base.layout.robot.name}: {', '.join(fixed)} of the link that carries the load are fixed, so that nothing can be added "
-            "to them; leave them out of `fixed:`"
-        )
-    return np.asarray(base.T[:, link] @ inertia.frame_change_matrix(body.rotation, body.position))
-
-
-def own_friction(base: BaseModel) -> Array:
-    """(b, f) E: one column for every base parameter of friction."""
-    kinds = [base.layout.parameters[k].kind for k in base.kept]
-    return np.eye(base.rank)[:, [k in FRICTION for k in kinds]]
-
-
 def fitted_load(unloaded: Rows, loaded: Rows, columns: Array, own: Array) -> Load:
     """Least squares for the load, as the first lines of this file say.
 
     Args:
         unloaded, loaded: what either set of records says of the same base parameters.
-        columns: (b, 10) `load_columns`.
-        own: (b, f) directions in which the loaded records have values of their own, `own_friction`.
+        columns: (b, 10) `identifiability.load.load_columns`.
+        own: (b, f) directions in which the loaded records have values of their own, `own_friction` beside it.
     """
     first = len(unloaded.z)
     with one_thread():

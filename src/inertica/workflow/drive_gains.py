@@ -14,10 +14,10 @@ from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.estimators.gains import GainProblem, Gains, revealed, total_least_squares, unscaled
 from inertica.estimators.gains_consistent import constrained
-from inertica.estimators.load import load_columns, own_friction
 from inertica.estimators.observe import System
 from inertica.identifiability.base import base_model
 from inertica.identifiability.labels import DETERMINED, INTERVAL, RELATIVE_WIDTH, UNIDENTIFIABLE, WEAK
+from inertica.identifiability.load import load_columns, own_friction
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
 from inertica.physical.geometry_prior import usable_prior

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from inertica.checks.gate import admitted
 from inertica.errors import InputError
 from inertica.estimators.linear.least_squares import Linear, Wls, linear
-from inertica.estimators.load import Load, fitted_load, load_columns, own_friction
+from inertica.estimators.load import Load, fitted_load
 from inertica.estimators.registry import method
 from inertica.estimators.solve import Unconstrained
 from inertica.estimators.standard import nearest_prior
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.identifiability.labels import COMBINED, DETERMINED, UNIDENTIFIABLE, WEAK, known_well
+from inertica.identifiability.load import load_columns, own_friction
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
 from inertica.physical.body import possible_body
