@@ -50,26 +50,8 @@ def test_impossible_demands_are_a_failure_not_a_result(tmp_path, capsys) -> None
 
 def test_a_motion_for_a_payload(tmp_path, capsys) -> None:
     target = tmp_path / "load.yaml"
-    assert (
-        main(
-            [
-                "excite",
-                "tx40",
-                "-o",
-                str(target),
-                "--for",
-                "payload",
-                "--seconds",
-                "2",
-                "--grid",
-                "40",
-                "--harmonics",
-                "4",
-                "--json",
-            ]
-        )
-        == 0
-    )
+    words = ["excite", "tx40", "-o", str(target), "--for", "payload"]
+    assert main([*words, "--seconds", "4", "--grid", "40", "--harmonics", "4", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["criterion"] == "-log det of the load's information" and document["period"] == 15.0 and document["feasible"]
     assert main(["excite", "tx40", "-o", str(target), "--mass", "2"]) == 2

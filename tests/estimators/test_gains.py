@@ -10,7 +10,7 @@ import pytest
 
 from estimators.simulated import exact_motion, robot
 from inertica.estimators.base import Problem
-from inertica.estimators.gains import GainProblem, start_gains, total_least_squares, unscaled
+from inertica.estimators.gains import Carried, GainProblem, LoadSet, start_gains, total_least_squares, unscaled
 from inertica.estimators.gains_consistent import constrained
 from inertica.estimators.observe import System
 from inertica.identifiability.load import load_columns, own_friction
@@ -43,14 +43,14 @@ def records(noise: float, seed: int = 0, known: str = "M", prior: float = np.inf
         systems.append(System(Problem(base, (moved,), description.prior)))
     names = {"M": ["M"], "all": list(inertia.NAMES)}[known]
     there = np.array([name in names for name in inertia.NAMES])
-    return GainProblem(
-        *systems, load_columns(base, BODY), own_friction(base), there, np.where(there, LOAD, 0.0), np.full(6, prior)
-    )
+    sets = LoadSet(systems[0]), LoadSet(systems[1], "disc")
+    disc = Carried(there, np.where(there, LOAD, 0.0))
+    return GainProblem(sets, load_columns(base, BODY), own_friction(base), {"disc": disc}, np.full(6, prior))
 
 
 def test_exact_currents_give_exact_gains_signs_included() -> None:
     found = total_least_squares(records(1e-9))
-    assert np.allclose(found.factors, GAINS, rtol=1e-5) and np.allclose(found.load, LOAD, rtol=1e-3, atol=1e-5)
+    assert np.allclose(found.factors, GAINS, rtol=1e-5) and np.allclose(found.loads["disc"], LOAD, rtol=1e-3, atol=1e-5)
 
 
 def test_each_joint_alone_starts_near_when_the_load_is_known() -> None:
@@ -95,13 +95,13 @@ def test_the_constrained_form_finds_a_load_that_can_exist() -> None:
     description, _ = robot("tx40")
     p = records(0.05, 2)
     found = constrained(p, description.prior, BODY)
-    assert inertia.physically_consistent(found.load, -1e-9) and found.load[9] == 3.0
+    assert inertia.physically_consistent(found.loads["disc"], -1e-9) and found.loads["disc"][9] == 3.0
     assert np.allclose(found.factors[1:5], GAINS[1:5], rtol=0.1)
 
 
 def test_a_soft_prior_holds_what_the_records_do_not_tell() -> None:
     free, held = total_least_squares(records(0.1, 4)), records(0.1, 4, prior=0.01)
-    scaled = replace(held, empty=_scaled(held.empty), full=_scaled(held.full))
+    scaled = replace(held, sets=tuple(replace(one, system=_scaled(one.system)) for one in held.sets))
     found = total_least_squares(scaled, np.ones(6))
     assert np.allclose(found.factors, 1.0, atol=0.04) and np.all(found.relative_std < 0.0105)
     assert np.all(found.relative_std < free.relative_std)

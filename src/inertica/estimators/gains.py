@@ -19,8 +19,9 @@ is homogeneous in (K, theta) but for what is known of the load, its mass at leas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,42 +45,89 @@ MASS = 9
 
 
 @dataclass(frozen=True, eq=False)
+class Carried:
+    """A load: which of its ten parameters are known, and their values, zero elsewhere."""
+
+    known: NDArray[np.bool_]
+    values: Array
+
+    @property
+    def unknown(self) -> int:
+        return int(np.count_nonzero(~self.known))
+
+
+@dataclass(frozen=True, eq=False)
+class LoadSet:
+    """Records with the same load, or with none: their observations, and the name of the load."""
+
+    system: System
+    load: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class GainProblem:
-    """Records without and with a load of which something is known; torques are currents times scale.
+    """Records with different loads, of some of which something is known; torques are currents times scale.
 
     Args:
-        empty, full: observations of either set of records, of the same base parameters.
-        columns: (b, 10) what the load adds (`identifiability.load`).
-        own: (b, f) friction that the loaded records have of their own.
-        known: (10,) which parameters of the load are known.
-        load: (10,) their values, zero elsewhere.
+        sets: of records, observations of the same base parameters; those that name the same load share it.
+        columns: (b, 10) what a load adds (`identifiability.load`).
+        own: (b, f) friction that every set but the first has of its own.
+        loads: by name.
         prior: (n,) relative standard deviation of prior gains, infinite for none; gains are relative to the prior ones then.
     """
 
-    empty: System
-    full: System
+    sets: tuple[LoadSet, ...]
     columns: Array
     own: Array
-    known: NDArray[np.bool_]
-    load: Array
+    loads: Mapping[str, Carried]
     prior: Array
 
     @property
     def n(self) -> int:
-        return self.empty.n
+        return self.sets[0].system.n
 
     @property
+    def size(self) -> int:
+        """Of theta: base parameters, friction of every set but the first, unknown parameters of every load."""
+        b, f = self.own.shape
+        return b + f * (len(self.sets) - 1) + sum(load.unknown for load in self.loads.values())
+
+    @cached_property
+    def places(self) -> dict[str, slice]:
+        """Where the unknown parameters of every load are in theta."""
+        b, f = self.own.shape
+        out, first = {}, b + f * (len(self.sets) - 1)
+        for name, load in self.loads.items():
+            out[name] = slice(first, first + load.unknown)
+            first += load.unknown
+        return out
+
+    @cached_property
     def spaces(self) -> tuple[tuple[System, Array, Array], ...]:
-        """Either set with the map from theta to what its rows multiply, and the part of that which is known."""
-        b, f, k = len(self.columns), self.own.shape[1], int(np.count_nonzero(~self.known))
-        without = np.hstack([np.eye(b), np.zeros((b, f + k))])
-        with_load = np.hstack([np.eye(b), self.own, self.columns[:, ~self.known]])
-        return (self.empty, without, np.zeros(b)), (self.full, with_load, self.columns @ np.where(self.known, self.load, 0.0))
+        """Every set with the map from theta to what its rows multiply, and the part of that which is known."""
+        b, f = self.own.shape
+        out = []
+        for k, one in enumerate(self.sets):
+            space, added = np.zeros((b, self.size)), np.zeros(b)
+            space[:, :b] = np.eye(b)
+            if k:
+                space[:, b + f * (k - 1) : b + f * k] = self.own
+            if one.load is not None:
+                load = self.loads[one.load]
+                space[:, self.places[one.load]] = self.columns[:, ~load.known]
+                added = self.columns @ np.where(load.known, load.values, 0.0)
+            out.append((one.system, space, added))
+        return tuple(out)
 
     def noise(self) -> Array:
         """(n,) standard deviation of a row of each joint, fitted alone."""
-        sigmas = [joint_sigmas(system) for system in (self.empty, self.full)]
-        return np.asarray(np.sqrt(np.mean(np.square(sigmas), axis=0)))
+        return np.asarray(np.sqrt(np.mean(np.square([joint_sigmas(one.system) for one in self.sets]), axis=0)))
+
+    def load(self, name: str, theta: Array) -> Array:
+        """(10,) known and found parameters of a load."""
+        out = np.where(self.loads[name].known, self.loads[name].values, 0.0)
+        out[~self.loads[name].known] = theta[self.places[name]]
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +137,8 @@ class Gains:
     Args:
         factors: (n,) K over the scale that torques were given with; negative where the current counts the other way.
         relative_std: (n,) standard deviations of 1 / K, in parts of it.
-        theta: base parameters, friction of the loaded records less that of the others, unknown parameters of the load.
-        load: (10,) parameters of the load.
+        theta: base parameters, friction of every further set less that of the first, unknown parameters of the loads.
+        loads: name -> (10,) parameters.
         sigma: (n,) noise of a row, in units of the scaled torque.
         iterations: of Gauss-Newton.
     """
@@ -98,7 +146,7 @@ class Gains:
     factors: Array
     relative_std: Array
     theta: Array
-    load: Array
+    loads: Mapping[str, Array]
     sigma: Array
     iterations: int
 
@@ -120,17 +168,17 @@ def start_gains(problem: GainProblem) -> Array:
     A joint that does not feel what is known of the load takes the median of the others.
     """
     out, felt = np.full(problem.n, np.nan), np.zeros(problem.n)
-    (empty, _, _), (full, _, added) = problem.spaces
-    E = np.any(problem.own != 0.0, axis=1)
-    for j, (a, b) in enumerate(zip(empty.factors, full.factors, strict=True)):
-        where = list(b.columns)
-        own = np.asarray(E)[where]
-        extra = b.R @ added[where]
-        known = np.concatenate([np.zeros(len(a.z)), extra])
-        rest = np.block([[a.R, np.zeros((len(a.z), int(own.sum())))], [b.R, b.R[:, own]]])
-        svd = ScaledSvd.of(rest)
+    friction = np.asarray(np.any(problem.own != 0.0, axis=1))
+    for j in range(problem.n):
+        factors = [system.factors[j] for system, _, _ in problem.spaces]
+        where = list(factors[0].columns)
+        own, count = friction[where], len(problem.sets) - 1
+        columns = [np.hstack([f.R, *(f.R[:, own] * (i == k) for i in range(1, count + 1))]) for k, f in enumerate(factors)]
+        known = np.concatenate([f.R @ added[where] for f, (_, _, added) in zip(factors, problem.spaces, strict=True)])
+        whole = _square(np.column_stack([np.vstack(columns), known, np.concatenate([f.z for f in factors])]))
+        svd = ScaledSvd.of(whole[:, :-2])
         U = svd.U[:, : len(svd.s)][:, svd.known]
-        known, y = (x - U @ (U.T @ x) for x in (known, np.concatenate([a.z, b.z])))
+        known, y = (x - U @ (U.T @ x) for x in (whole[:, -2], whole[:, -1]))
         felt[j] = float(np.linalg.norm(known))
         if felt[j] > 0.0:
             out[j] = float(known @ y) / felt[j] ** 2
@@ -164,41 +212,36 @@ def total_least_squares(problem: GainProblem, start: Array | None = None) -> Gai
                 g, theta, cost = trial, found, value
             if done:
                 break
-        covariance = gain_covariance(problem, g, theta, sigma)
+        covariance = joint_covariance(problem, g, theta, sigma, np.arange(problem.n))
     if np.any(g == 0.0):
         raise InerticaError("no current of some joint answers to any torque; was it recorded?")
-    return Gains(1.0 / g, np.sqrt(np.diag(covariance)) / np.abs(g), theta, whole_load(problem, theta), sigma, iterations)
+    return Gains(1.0 / g, np.sqrt(np.diag(covariance)) / np.abs(g), theta, found_loads(problem, theta), sigma, iterations)
 
 
 def unscaled(problem: GainProblem) -> Gains:
-    """The form `unscaled`: total least squares as printed, no error in any particular column, no covariance."""
-    n = problem.n
-    b, f = problem.own.shape
+    """The form `unscaled`: total least squares as printed, no error in a particular column, no covariance; one load of known mass."""
+    (name, load), n = next(iter(problem.loads.items())), problem.n
+    q = problem.size - sum(x.unknown for x in problem.loads.values())
     rows = []
-    for loaded, (system, _, _) in enumerate(problem.spaces):
+    for one, (system, space, _) in zip(problem.sets, problem.spaces, strict=True):
         for j, factor in enumerate(system.factors):
-            block = np.zeros((len(factor.z) + 1, b + f + n + 10))
+            block = np.zeros((len(factor.z) + 1, q + n + 10))
             where = list(factor.columns)
-            block[:-1, where] = -factor.R
-            block[:-1, b + f + j], block[-1, b + f + j] = factor.z, factor.rest
-            if loaded:
-                block[:-1, b : b + f] = -factor.R @ problem.own[where]
-                block[:-1, b + f + n :] = -factor.R @ problem.columns[where]
+            block[:-1, :q] = -factor.R @ space[where, :q]
+            block[:-1, q + j], block[-1, q + j] = factor.z, factor.rest
+            if one.load is not None:
+                block[:-1, q + n :] = -factor.R @ problem.columns[where]
             rows.append(block)
     with one_thread():
         v = np.linalg.svd(np.linalg.qr(np.vstack(rows), mode="r"))[2][-1]
-    v = v * problem.load[MASS] / v[b + f + n + MASS]
-    theta = np.concatenate([v[: b + f], v[b + f + n :][~problem.known]])
-    infinite = np.full(n, np.inf)
-    return Gains(v[b + f : b + f + n], infinite, theta, v[b + f + n :], problem.noise(), 1)
+    v = v * load.values[MASS] / v[q + n + MASS]
+    theta = np.concatenate([v[:q], v[q + n :][~load.known]])
+    return Gains(v[q : q + n], np.full(n, np.inf), theta, {name: v[q + n :]}, problem.noise(), 1)
 
 
-def whole_load(problem: GainProblem, theta: Array) -> Array:
-    """(10,) known and found parameters of the load."""
-    out = np.where(problem.known, problem.load, 0.0)
-    k = int(np.count_nonzero(~problem.known))
-    out[~problem.known] = theta[len(theta) - k :]
-    return out
+def found_loads(problem: GainProblem, theta: Array) -> dict[str, Array]:
+    """Name -> (10,) known and found parameters."""
+    return {name: problem.load(name, theta) for name in problem.loads}
 
 
 def linearised(problem: GainProblem, g: Array, theta: Array, sigma: Array) -> tuple[Array, Array]:
@@ -218,12 +261,19 @@ def linearised(problem: GainProblem, g: Array, theta: Array, sigma: Array) -> tu
     return np.vstack([*J, block]), np.concatenate([*r, (g - 1.0)[said] / problem.prior[said]])
 
 
-def gain_covariance(problem: GainProblem, g: Array, theta: Array, sigma: Array) -> Array:
-    """(n, n) of g: residuals correlated in time, raised to what blocks of the records disagree on where that is more."""
+def joint_covariance(problem: GainProblem, g: Array, theta: Array, sigma: Array, which: NDArray[np.intp]) -> Array:
+    """(e, e) of some of (g, theta): residuals correlated in time, raised to what blocks of the records disagree on where that is more.
+
+    Args:
+        problem: the records.
+        g, theta: the solution.
+        sigma: (n,) noise of a row.
+        which: (e,) places in (g, theta), the n gains first.
+    """
     J, _ = linearised(problem, g, theta, sigma)
     half = ScaledSvd.of(_square(J)).half
-    answer = half @ half[: problem.n].T  # (n + q, n): (J'J)^-1 of the gains
-    listed, blocks = [], np.zeros((problem.n, problem.n))
+    answer = half @ half[which].T  # (n + q, e): columns of (J'J)^-1
+    listed, blocks = [], np.zeros((len(which), len(which)))
     for V, r, use in _influences(problem, g, theta, sigma, answer):
         listed.append((V, r, use))
         moved = np.sum([v * r[:, j, None] for j, v in enumerate(V)], axis=0)
@@ -240,7 +290,7 @@ def gain_covariance(problem: GainProblem, g: Array, theta: Array, sigma: Array) 
 def _influences(
     problem: GainProblem, g: Array, theta: Array, sigma: Array, answer: Array
 ) -> list[tuple[list[Array], Array, NDArray[np.bool_]]]:
-    """Per motion: what a residual of each joint does to the gains (m, n), residuals (m, n) and which take part."""
+    """Per motion: what a residual of each joint does to the answer (m, e), residuals (m, n) and which take part."""
     n, out = problem.n, []
     for system, space, added in problem.spaces:
         parts: dict[int, list[tuple[list[Array], Array, NDArray[np.bool_]]]] = {}
@@ -261,8 +311,7 @@ def _influences(
 
 def _parameters(problem: GainProblem, g: Array, sigma: Array) -> Array:
     """theta for given gains: linear least squares."""
-    q = problem.spaces[1][1].shape[1]
-    J, r = linearised(problem, g, np.zeros(q), sigma)
+    J, r = linearised(problem, g, np.zeros(problem.size), sigma)
     return -_solved(J[:, problem.n :], r)
 
 
@@ -284,11 +333,10 @@ def _square(A: Array) -> Array:
     return np.pad(R, [(0, A.shape[1] - len(R)), (0, 0)])
 
 
-def revealed(problem: GainProblem, torque: Sequence[Array], sigma: Array, least: float) -> NDArray[np.bool_]:
+def revealed(torque: Sequence[Array], sigma: Array, least: float) -> NDArray[np.bool_]:
     """(n,) joints on which the weight of what is known of the load varies or stands out by `least` standard deviations of a row.
 
     Args:
-        problem: the records.
         torque: per loaded motion (N, n) torque of gravity on what is known of the load, in units of the scaled torque.
         sigma: (n,) noise of a row.
         least: root mean square over sigma from which a joint counts.

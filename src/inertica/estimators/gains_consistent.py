@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.gains import GainProblem, Gains, gain_covariance, linearised, total_least_squares
+from inertica.estimators.gains import Carried, GainProblem, Gains, found_loads, joint_covariance, linearised, total_least_squares
 from inertica.physical.cone import Program
 from inertica.physical.constraints import PHYSICAL
 from inertica.physical.fit import Fit
@@ -48,45 +48,48 @@ def constrained(problem: GainProblem, prior: Parameters, body: RigidBody) -> Gai
             x = space.T @ space.program.solve(fit, Euclidean().penalty(space.program.reference, fit)).chi
             change = float(np.max(np.abs(x[: problem.n] / g - 1.0)))
             g, theta = x[: problem.n], x[problem.n :]
-        covariance = gain_covariance(problem, g, theta, free.sigma)
-    load = problem.load.copy()
-    load[~problem.known] = theta[len(theta) - int(np.count_nonzero(~problem.known)) :]
+        covariance = joint_covariance(problem, g, theta, free.sigma, np.arange(problem.n))
     std = np.sqrt(np.diag(covariance)) / np.abs(g)
-    return Gains(1.0 / g, std, theta, np.where(problem.known, problem.load, load), free.sigma, iterations)
+    return Gains(1.0 / g, std, theta, found_loads(problem, theta), free.sigma, iterations)
 
 
 class _Unknowns:
     """The unknowns as a layout with a cone program, and the map from them to gains and theta."""
 
     def __init__(self, problem: GainProblem, prior: Parameters, body: RigidBody, g: Array) -> None:
-        own, n, f = prior.layout, problem.n, problem.own.shape[1]
+        own, n, b = prior.layout, problem.n, len(problem.columns)
+        first = problem.size - sum(load.unknown for load in problem.loads.values())
         gains = tuple(UserTerm(f"gain {j + 1}", _nothing) for j in range(n))
-        changes = tuple(UserTerm(f"change {k + 1}", _nothing) for k in range(f))
-        names = [p.name for p in body.parameters]
-        fixed = frozenset(name for name, known in zip(names, problem.known, strict=True) if known)
-        bare = replace(own, payloads=(), fixed=frozenset())
-        layout = Layout(bare.robot, (*bare.terms, *gains, *changes), (body,), fixed)
-        values = dict(zip(own.names, prior.values, strict=True))
-        values |= {f"gain {j + 1}": float(g[j]) for j in range(n)} | dict(zip(names, _guess(problem), strict=True))
-        reference = Reference.of(layout, [values.get(name, 0.0) for name in layout.names])
-        self.program = Program(reference, PHYSICAL)
-        base = problem.empty.base
+        changes = tuple(UserTerm(f"change {k + 1}", _nothing) for k in range(first - b))
+        bodies = {name: replace(body, suffix=f" of {name}") for name in problem.loads}
+        names = {name: [p.name for p in one.parameters] for name, one in bodies.items()}
+        fixed = frozenset(
+            word for name, load in problem.loads.items() for word, known in zip(names[name], load.known, strict=True) if known
+        )
+        layout = Layout(own.robot, (*own.terms, *gains, *changes), tuple(bodies.values()), fixed)
+        values = dict(zip(own.names, prior.values, strict=True)) | {f"gain {j + 1}": float(g[j]) for j in range(n)}
+        for name, load in problem.loads.items():
+            values |= dict(zip(names[name], _guess(load), strict=True))
+        self.program = Program(Reference.of(layout, [values.get(name, 0.0) for name in layout.names]), PHYSICAL)
+        base = problem.sets[0].system.base
         place = {name: k for k, name in enumerate(layout.names)}
-        unknown = [name for name, known in zip(names, problem.known, strict=True) if not known]
-        self.T = np.zeros((n + base.rank + f + len(unknown), layout.size))
+        unknown = [
+            w for name, load in problem.loads.items() for w, known in zip(names[name], load.known, strict=True) if not known
+        ]
+        self.T = np.zeros((n + problem.size, layout.size))
         for row, term in enumerate(gains):
             self.T[row, place[term.name]] = 1.0
-        self.T[n : n + base.rank][:, [place[name] for name in base.layout.names]] = base.T
-        for row, name in enumerate([*(t.name for t in changes), *unknown], n + base.rank):
+        self.T[n : n + b][:, [place[name] for name in base.layout.names]] = base.T
+        for row, name in enumerate([*(t.name for t in changes), *unknown], n + b):
             self.T[row, place[name]] = 1.0
 
 
-def _guess(problem: GainProblem) -> Array:
-    """The load as far as it is known; a ball of 10 cm where it is not."""
-    mass = float(problem.load[9])
+def _guess(load: Carried) -> Array:
+    """A load as far as it is known; a ball of 10 cm where it is not."""
+    mass = float(load.values[9]) if load.known[9] else 1.0
     out = np.zeros(10)
     out[[0, 3, 5]], out[9] = 0.4 * mass * 0.1**2, mass
-    return np.where(problem.known, problem.load, out)
+    return np.where(load.known, load.values, out)
 
 
 def _nothing(_: State) -> dict[int, float]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
-from inertica.estimators.gains import GainProblem, Gains, revealed, total_least_squares, unscaled
+from inertica.estimators.gains import Carried, GainProblem, Gains, LoadSet, revealed, total_least_squares, unscaled
 from inertica.estimators.gains_consistent import constrained
 from inertica.estimators.observe import System
 from inertica.identifiability.base import base_model
@@ -39,6 +39,8 @@ Array = NDArray[np.float64]
 Form = Literal["tls", "constrained", "unscaled"]
 
 FORMS: tuple[Form, ...] = ("tls", "constrained", "unscaled")
+
+LOAD = "load"
 
 LEAST = 1.0
 """Weight of the known part of the load on a joint, in standard deviations of a row, below which it does not reveal the gain."""
@@ -234,25 +236,27 @@ class _Job:
             return System(Problem(base, tuple(prepare(log, replace(recipe, rate=None)) for log in logs), description.prior))
 
         columns = load_columns(base, self.flange.body)
-        return GainProblem(observed(empty), observed(full), columns, own_friction(base), self.known, self.load, self.prior)
+        sets = LoadSet(observed(empty)), LoadSet(observed(full), LOAD)
+        return GainProblem(sets, columns, own_friction(base), {LOAD: Carried(self.known, self.load)}, self.prior)
 
     def _answer(self, found: Gains, problem: GainProblem, description: Description) -> DriveGains:
         values = self.scale * found.factors
         ends = np.sort(self.scale[:, None] * found.interval(INTERVAL), axis=1)
         if self.form == "unscaled":
             ends = np.full_like(ends, np.nan)
-        weight = [self._weight(motion, problem) / found.factors for motion in problem.full.problem.motions]
-        seen = revealed(problem, weight, found.sigma, LEAST)
+        loaded = problem.sets[1].system.problem.motions
+        weight = [self._weight(motion, problem) / found.factors for motion in loaded]
+        seen = revealed(weight, found.sigma, LEAST)
         labels = tuple(_label(v, e, s) for v, e, s in zip(values, ends, seen, strict=True))
         return DriveGains(
-            description, self.form, values, ends, seen, labels, self.stated, found.load, self.flange,
+            description, self.form, values, ends, seen, labels, self.stated, found.loads[LOAD], self.flange,
             self._sentences(values, ends, seen),
             {"unloaded": tuple(str(x.origin) for x in self.empty), "loaded": tuple(str(x.origin) for x in self.full)},
         )  # fmt: skip
 
     def _weight(self, motion: Motion, problem: GainProblem) -> Array:
         """(N, n) torque of gravity on what is known of the load; without a centre of mass, on its mass at the flange."""
-        base = problem.full.base
+        base = problem.sets[1].system.base
         body = self.flange.body
         chi = np.zeros(base.layout.size)
         chi[base.layout.link(body.link)] = inertia.change_frame(
