@@ -23,8 +23,9 @@ from inertica.cli.payload import frame
 from inertica.errors import ModelWarning
 from inertica.report.numbers import NONE, number, span
 from inertica.robot import inertia
-from inertica.workflow.drive_gains import FORMS, DriveGains, drive_gains
+from inertica.workflow.drive_gains import DriveGains, drive_gains
 from inertica.workflow.folder import whole_file
+from inertica.workflow.load_sets import FORMS
 from inertica.workflow.plain import plain
 
 if TYPE_CHECKING:

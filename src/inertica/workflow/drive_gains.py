@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from inertica.errors import InputError
-from inertica.estimators.base import Problem
-from inertica.estimators.gains import Carried, GainProblem, Gains, LoadSet, revealed, total_least_squares, unscaled
-from inertica.estimators.gains_consistent import constrained
-from inertica.estimators.observe import System
-from inertica.identifiability.base import base_model
+from inertica.estimators.gains import Carried, LoadSet, revealed
 from inertica.identifiability.labels import DETERMINED, INTERVAL, RELATIVE_WIDTH, UNIDENTIFIABLE, WEAK
-from inertica.identifiability.load import load_columns, own_friction
-from inertica.logs.log import Log
-from inertica.logs.read import read_log
-from inertica.physical.geometry_prior import usable_prior
-from inertica.preprocessing.motion import Motion
-from inertica.preprocessing.prepare import prepare
-from inertica.preprocessing.recipe import Recipe
 from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.flange import Flange, flange
 from inertica.robot.load import load as load_robot
-from inertica.robot.plain import assumed_friction
 from inertica.threads import one_thread
-from inertica.workflow.filter_choice import FilterSearch, recipe_for
-from inertica.workflow.identify import LogLike, identify
-from inertica.workflow.inputs import check_logs
+from inertica.workflow.identify import LogLike
+from inertica.workflow.load_sets import FORMS, Form, JointFit, RecordSet, checked_for_gains, joint_fit, known_load, read_set
 from inertica.workflow.settings import Settings
 
 Array = NDArray[np.float64]
-Form = Literal["tls", "constrained", "unscaled"]
-
-FORMS: tuple[Form, ...] = ("tls", "constrained", "unscaled")
 
 LOAD = "load"
 
@@ -137,198 +121,104 @@ def drive_gains(
     """
     if form not in FORMS:
         raise InputError(f"unknown form '{form}' of drive gains; there are {', '.join(FORMS)}")
-    if not mass > 0.0:
-        raise InputError(f"the mass of the load should be a number of kg greater than zero, not {mass:g}")
-    if central_inertia is not None and com is None:
-        raise InputError("the inertia of the load is about its centre of mass; state that, too (--com)")
+    load = known_load(mass, com, central_inertia)
     if not unloaded or not loaded:
         raise InputError("drive gains need logs without the load (--unloaded) and with it (--loaded)")
     if prior is not None and not trust > 0.0:
         raise InputError("the trust in prior gains should be a relative standard deviation greater than zero")
     description = robot if isinstance(robot, Description) else load_robot(robot)
+    n = description.robot.n
+    if prior is not None and len(prior) != n:
+        raise InputError(f"{len(prior)} prior gains were given, {description.name} has {n} joints")
+    bare, at = checked_for_gains(description), flange(description, frame)
+    sets = [read_set(logs, description, name, currents=True) for logs, name in ((unloaded, None), (loaded, LOAD))]
+    scale = np.ones(n) if prior is None else np.asarray(prior, float)
     with one_thread():
-        known, values = _known_load(mass, com, central_inertia)
-        job = _Job(description, unloaded, loaded, known, values, frame, form, prior, trust, settings or Settings(), progress)
-        return job.run()
-
-
-class _Job:
-    def __init__(
-        self,
-        description: Description,
-        unloaded: Sequence[LogLike],
-        loaded: Sequence[LogLike],
-        known: NDArray[np.bool_],
-        load: Array,
-        frame: str | tuple[float, ...] | None,
-        form: Form,
-        prior: Sequence[float] | None,
-        trust: float,
-        settings: Settings,
-        progress: Callable[[str], None] | None,
-    ) -> None:
-        if description.layout.fixed:
-            raise InputError(
-                f"{description.name}: torques of fixed parameters cannot be told from currents whose gains are unknown; leave "
-                "`fixed:` out"
-            )
-        if description.log.get("transmission") is not None:
-            raise InputError(
-                "drive gains are found on the joint side; leave `transmission:` out of the card, or convert the log first"
-            )
-        self.say = progress or (lambda _: None)
-        self.known, self.load, self.form, self.settings = known, load, form, settings
-        self.flange = flange(description, frame)
-        self.description = description.with_terms(description.layout.terms, ())
-        n = description.robot.n
-        torque = description.log.get("torque") or {}
-        gains = torque.get("gain") if torque.get("from") == "current" else None
-        self.stated = None if gains is None else np.broadcast_to(np.asarray(gains, float), n).copy()
-        if prior is not None and len(prior) != n:
-            raise InputError(f"{len(prior)} prior gains were given, {description.name} has {n} joints")
-        self.scale = np.ones(n) if prior is None else np.asarray(prior, float)
-        self.prior = np.full(n, np.inf if prior is None else trust)
-        self.empty = [_read(x, description) for x in unloaded]
-        self.full = [_read(x, description) for x in loaded]
-
-    def run(self) -> DriveGains:
-        self.say("first gains: plain friction")
-        first = assumed_friction(self._with_friction())
-        empty, full = ([_in_units(log, self.scale) for log in logs] for logs in (self.empty, self.full))
-        check_logs(empty)
-        check_logs(full)
-        problem = self._problem(first, self._recipe(first, empty), empty, full)
-        guess = total_least_squares(problem)
-        self.say("filter, delay, mounting and friction with these gains")
-        torques = [_in_units(log, self.scale * guess.factors) for log in self.empty]
-        fixed = replace(self.settings, quick=True, method="wls")
-        robot = identify(self.description, torques, settings=fixed, progress=self.say)
-        self.say("gains")
-        problem = self._problem(robot.description, robot.recipe, empty, full)
-        found = self._found(problem, robot.description)
-        other = (1.0 / guess.factors - 1.0 / found.factors) * found.factors
-        found = replace(found, relative_std=np.hypot(found.relative_std, other))  # what plain friction would have said
-        return self._answer(found, problem, robot.description)
-
-    def _found(self, problem: GainProblem, description: Description) -> Gains:
-        if self.form == "unscaled":
-            return unscaled(problem)
-        if self.form == "constrained":
-            return constrained(problem, usable_prior(description)[0], self.flange.body)
-        return total_least_squares(problem)
-
-    def _with_friction(self) -> Description:
-        if self.settings.friction is None:
-            return self.description
-        return replace(self.description, friction_stated=False)
-
-    def _recipe(self, description: Description, logs: Sequence[Log]) -> Recipe:
-        recorded = all(log.dq is not None for log in logs)
-        recipe = Recipe(velocity="recorded" if recorded else "differences")
-        if self.settings.cutoff is not None:
-            return recipe_for(self.settings.cutoff, min(log.rate for log in logs), recipe)
-        return FilterSearch(description, list(logs), recipe, self.say, (recipe.velocity,)).run()[0]
-
-    def _problem(self, description: Description, recipe: Recipe, empty: Sequence[Log], full: Sequence[Log]) -> GainProblem:
-        base = base_model(description.layout)
-
-        def observed(logs: Sequence[Log]) -> System:
-            return System(Problem(base, tuple(prepare(log, replace(recipe, rate=None)) for log in logs), description.prior))
-
-        columns = load_columns(base, self.flange.body)
-        sets = LoadSet(observed(empty)), LoadSet(observed(full), LOAD)
-        return GainProblem(sets, columns, own_friction(base), {LOAD: Carried(self.known, self.load)}, self.prior)
-
-    def _answer(self, found: Gains, problem: GainProblem, description: Description) -> DriveGains:
-        values = self.scale * found.factors
-        ends = np.sort(self.scale[:, None] * found.interval(INTERVAL), axis=1)
-        if self.form == "unscaled":
-            ends = np.full_like(ends, np.nan)
-        loaded = problem.sets[1].system.problem.motions
-        weight = [self._weight(motion, problem) / found.factors for motion in loaded]
-        seen = revealed(weight, found.sigma, LEAST)
-        labels = tuple(_label(v, e, s) for v, e, s in zip(values, ends, seen, strict=True))
-        return DriveGains(
-            description, self.form, values, ends, seen, labels, self.stated, found.loads[LOAD], self.flange,
-            self._sentences(values, ends, seen),
-            {"unloaded": tuple(str(x.origin) for x in self.empty), "loaded": tuple(str(x.origin) for x in self.full)},
+        fit = joint_fit(
+            bare, sets, {LOAD: load}, at.body, settings or Settings(), progress or (lambda _: None), scale=scale,
+            prior=None if prior is None else np.full(n, trust), form=form,
         )  # fmt: skip
+        return gains_of(fit, at, scale, stated_gains(description), form, sets)
 
-    def _weight(self, motion: Motion, problem: GainProblem) -> Array:
-        """(N, n) torque of gravity on what is known of the load; without a centre of mass, on its mass at the flange."""
-        base = problem.sets[1].system.base
-        body = self.flange.body
-        chi = np.zeros(base.layout.size)
-        chi[base.layout.link(body.link)] = inertia.change_frame(
-            np.where(self.known, self.load, 0.0), body.rotation, body.position
+
+def stated_gains(description: Description) -> Array | None:
+    """(n,) what the card says currents are worth."""
+    torque = description.log.get("torque") or {}
+    gains = torque.get("gain") if torque.get("from") == "current" else None
+    return None if gains is None else np.broadcast_to(np.asarray(gains, float), description.robot.n).copy()
+
+
+def gains_of(fit: JointFit, at: Flange, scale: Array, stated: Array | None, form: Form, sets: Sequence[RecordSet]) -> DriveGains:
+    """The gains of a joint fit, with intervals, flags and sentences.
+
+    Args:
+        fit: what was found.
+        at: where loads are fixed.
+        scale: (n,) what currents were multiplied by.
+        stated: (n,) gains of the card.
+        form: of the estimate.
+        sets: what was fitted.
+    """
+    found, description = fit.found, fit.robot.description
+    values = scale * found.factors
+    ends = np.sort(scale[:, None] * found.interval(INTERVAL), axis=1)
+    if form == "unscaled":
+        ends = np.full_like(ends, np.nan)
+    weights = [
+        weight / found.factors
+        for one in fit.problem.sets
+        if one.load is not None
+        for weight in _weights(fit.problem.loads[one.load], one, at)
+    ]
+    seen = revealed(weights, found.sigma, LEAST)
+    labels = tuple(_label(v, e, s) for v, e, s in zip(values, ends, seen, strict=True))
+    only_mass = not any(load.known[6] for load in fit.problem.loads.values())
+    sentences = _sentences(description, values, ends, seen, scale, stated, form, only_mass)
+    logs = {
+        name: tuple(str(log.origin) for one in sets if (one.load is None) == empty for log in one.logs)
+        for name, empty in (("unloaded", True), ("loaded", False))
+    }
+    load = next(iter(found.loads.values()))
+    return DriveGains(description, form, values, ends, seen, labels, stated, load, at, sentences, logs)
+
+
+def _weights(load: Carried, one: LoadSet, at: Flange) -> list[Array]:
+    """(N, n) each, torque of gravity on what is known of a load; without a centre of mass, on its mass at the flange."""
+    base, body = one.system.base, at.body
+    chi = np.zeros(base.layout.size)
+    chi[base.layout.link(body.link)] = inertia.change_frame(np.where(load.known, load.values, 0.0), body.rotation, body.position)
+    prior = one.system.problem.prior
+    shapes = None if prior is None else prior.shapes
+    return [
+        base.engine.inverse_dynamics(motion.q, 0.0 * motion.q, 0.0 * motion.q, chi, shapes)
+        for motion in one.system.problem.motions
+    ]
+
+
+def _sentences(
+    description: Description, values: Array, ends: Array, seen: NDArray[np.bool_], scale: Array, stated: Array | None,
+    form: Form, only_mass: bool,
+) -> tuple[str, ...]:  # fmt: skip
+    names, out = description.robot.joint_names, []
+    if hidden := [f"{j + 1} ({names[j]})" for j in np.flatnonzero(~seen)]:
+        what = "a load of which only the mass is known" if only_mass else "the load"
+        out.append(
+            f"joint {', '.join(hidden)}: {what} does not weigh on this axis, so that it cannot reveal the gain; the value follows "
+            "from what other joints say of the same links and is right only as far as the model is"
         )
-        still = np.zeros_like(motion.q)
-        return base.engine.inverse_dynamics(motion.q, still, still, chi, self.description.prior.on(base.layout).shapes)
-
-    def _sentences(self, values: Array, ends: Array, seen: NDArray[np.bool_]) -> tuple[str, ...]:
-        names, out = self.description.robot.joint_names, []
-        if hidden := [f"{j + 1} ({names[j]})" for j in np.flatnonzero(~seen)]:
-            what = "the load" if self.known[6] else "a load of which only the mass is known"
-            out.append(
-                f"joint {', '.join(hidden)}: {what} does not weigh on this axis, so that it cannot reveal the gain; the value follows "
-                "from what other joints say of the same links and is right only as far as the model is"
-            )
-        scale = self.scale if self.stated is None else self.stated
-        wrong = [j for j in range(len(values)) if values[j] * scale[j] < 0.0 and self.form != "unscaled"]
-        if wrong:
-            listed = ", ".join(f"{j + 1} ({names[j]})" for j in wrong)
-            out.append(
-                f"joint {listed}: the current counts against the joint's direction; a negative gain is right as long as the "
-                "position's sign is, so check the sign of the transmission"
-            )
-        if self.stated is not None and self.form != "unscaled":
-            off = [j for j in range(len(values)) if seen[j] and not ends[j, 0] <= self.stated[j] <= ends[j, 1]]
-            if off:
-                listed = ", ".join(f"{j + 1} ({100 * (values[j] / self.stated[j] - 1):+.0f} %)" for j in off)
-                out.append(f"the card's gains lie outside the intervals of joint {listed}")
-        if self.form == "unscaled":
-            out.append("this form weighs errors of all columns alike and states no intervals; it is here for comparison")
+    if form == "unscaled":
+        out.append("this form weighs errors of all columns alike and states no intervals; it is here for comparison")
         return tuple(out)
-
-
-def _read(source: LogLike, description: Description) -> Log:
-    log = source if isinstance(source, Log) else read_log(source, description)
-    if log.n != description.robot.n:
-        raise InputError(f"{log.origin} has {log.n} joints, {description.name} has {description.robot.n}")
-    log.need("q")
-    if "i" not in log.signals:
-        raise InputError(
-            f"{log.origin} has no currents (i1..), only {', '.join(log.signals)}; if they are there under another name, say so in the "
-            'card: columns: {i: "NAME_{}"}'
+    sign = scale if stated is None else stated
+    if wrong := [f"{j + 1} ({names[j]})" for j in np.flatnonzero(values * sign < 0.0)]:
+        out.append(
+            f"joint {', '.join(wrong)}: the current counts against the joint's direction; a negative gain is right as long as the "
+            "position's sign is, so check the sign of the transmission"
         )
-    return log
-
-
-def _in_units(log: Log, gains: Array) -> Log:
-    """The log with currents times gains as its torques."""
-    return replace(log, signals={**log.signals, "tau": log.need("i") * gains})
-
-
-def _known_load(mass: float, com: ArrayLike | None, central: ArrayLike | None) -> tuple[NDArray[np.bool_], Array]:
-    """Which of the ten parameters are known, and their values, zero elsewhere."""
-    known = np.zeros(10, bool)
-    known[9] = True
-    if com is None:
-        return known, np.where(known, mass, 0.0)
-    centre = np.asarray(com, float)
-    if centre.shape != (3,) or not np.isfinite(centre).all():
-        raise InputError("the centre of mass should be x,y,z in m, in the flange frame")
-    known[6:] = True
-    if central is None:
-        return known, np.where(known, inertia.from_com(mass, centre, np.zeros((3, 3))), 0.0)
-    given = np.asarray(central, float)
-    L = inertia.matrix([*given, 0, 0, 0, 0]) if given.shape == (6,) else given
-    if L.shape != (3, 3) or not np.isfinite(L).all():
-        raise InputError("the inertia of the load should be XX,XY,XZ,YY,YZ,ZZ in kg m^2 about its centre of mass")
-    ten = inertia.from_com(mass, centre, L)
-    if not inertia.physically_consistent(ten):
-        raise InputError("no body has the inertia that was given for the load; it should be about the centre of mass")
-    return np.ones(10, bool), ten
+    if stated is not None and (off := np.flatnonzero(seen & ((stated < ends[:, 0]) | (stated > ends[:, 1])))).size:
+        listed = ", ".join(f"{j + 1} ({100 * (values[j] / stated[j] - 1):+.0f} %)" for j in off)
+        out.append(f"the card's gains lie outside the intervals of joint {listed}")
+    return tuple(out)
 
 
 def _label(value: float, ends: Array, seen: bool) -> str:
