@@ -76,6 +76,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.workflow.export import export_model as export_model
     from inertica.workflow.fit_loop import fit_loop as fit_loop
     from inertica.workflow.identify import identify as identify
+    from inertica.workflow.loads import LoadedLogs as LoadedLogs, Loads as Loads, fit_loads as fit_loads
     from inertica.workflow.payload import payload as payload
     from inertica.workflow.payload_result import Payload as Payload
     from inertica.workflow.result import Result as Result
@@ -122,6 +123,7 @@ _HOME = {
     "inertica.workflow.export": ("export_model",),
     "inertica.workflow.fit_loop": ("fit_loop",),
     "inertica.workflow.identify": ("identify",),
+    "inertica.workflow.loads": ("LoadedLogs", "Loads", "fit_loads"),
     "inertica.workflow.payload": ("payload",),
     "inertica.workflow.payload_result": ("Payload",),
     "inertica.workflow.result": ("Result",),

@@ -100,7 +100,8 @@ def text(found: Payload, files: tuple[Path, ...] = ()) -> Iterator[RenderableTyp
         rows.append([name, *shown, UNITS.get(name, "kg m^2"), marked(found.labels[k])])
     columns = ("name", "value", "95 % interval", "unit", "trust")
     yield table("parameters of the load about the origin of its frame", columns, rows, right=columns[1:3])
-    yield residual_table(found.residuals)
+    if found.residuals:
+        yield residual_table(found.residuals)
     yield table("choices", ("subject", "decision"), [[c.subject, c.sentence] for c in found.choices])
     yield "to paste into controllers (their flange frame must be the one above):"
     for controller, line in found.statements.items():
