@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # `as` makes a name public for type checkers
     # isort: off
     from inertica.dynamics.engine import Engine as Engine, Reduction as Reduction
-    from inertica.dynamics.laws import PD as PD, PID as PID
     from inertica.dynamics.simulate import Noise as Noise, Simulation as Simulation
     from inertica.errors import (
         FileError as FileError,
@@ -37,12 +36,16 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.estimators.checks import estimator_checks as estimator_checks
     from inertica.estimators.consistent.strategy import Consistent as Consistent
     from inertica.estimators.closed_loop.didim import Didim as Didim
+    from inertica.estimators.frisch.method import Frisch as Frisch
+    from inertica.estimators.frisch.recursive import Bbrf as Bbrf
     from inertica.estimators.linear.irls import Irls as Irls
     from inertica.estimators.iteration import Still as Still, Stop as Stop
     from inertica.estimators.closed_loop.iv import Iv as Iv
     from inertica.estimators.linear.least_squares import Ols as Ols, Wls as Wls
     from inertica.estimators.linear.ml import Ml as Ml
     from inertica.estimators.closed_loop.output_error import Clie as Clie, Cloe as Cloe, Oloe as Oloe
+    from inertica.estimators.neural.adann import AdaNN as AdaNN
+    from inertica.estimators.neural.htrnn import Htrnn as Htrnn
     from inertica.estimators.registry import METHODS as METHODS, method as method
     from inertica.estimators.linear.tls import Gtls as Gtls, Tls as Tls
     from inertica.excitation import catalog_trajectory as catalog_trajectory, load_trajectory as load_trajectory
@@ -51,8 +54,8 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
         BaseModel as BaseModel,
         base_model as base_model,
         base_model_along as base_model_along,
+        engine as engine,
     )
-    from inertica.identifiability.compiled import engine as engine
     from inertica.logs.log import Log as Log
     from inertica.preprocessing.motion import Motion as Motion
     from inertica.preprocessing.prepare import prepare as prepare
@@ -67,9 +70,11 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
         Riemannian as Riemannian,
     )
     from inertica.physical.repair import repair as repair
+    from inertica.robot.control import PD as PD, PID as PID
     from inertica.robot.description import Description as Description
     from inertica.robot.layout import Layout as Layout, Parameters as Parameters
-    from inertica.robot.load import catalog as catalog, load as load, save_model as save_model
+    from inertica.robot.files import catalog as catalog
+    from inertica.robot.load import load as load, save_model as save_model
     from inertica.robot.model import Joint as Joint, Limits as Limits, Robot as Robot
     from inertica.workflow.compare import compare as compare
     from inertica.workflow.drive_gains import DriveGains as DriveGains, drive_gains as drive_gains
@@ -85,7 +90,6 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
 
 _HOME = {
     "inertica.dynamics.engine": ("Engine", "Reduction"),
-    "inertica.dynamics.laws": ("PD", "PID"),
     "inertica.dynamics.simulate": ("Noise", "Simulation"),
     "inertica.errors": ("FileError", "InerticaError", "InputError", "ModelWarning"),
     "inertica.estimators.base": ("Capability", "Estimate", "Estimator", "Problem"),
@@ -93,18 +97,21 @@ _HOME = {
     "inertica.estimators.checks": ("estimator_checks",),
     "inertica.estimators.consistent.strategy": ("Consistent",),
     "inertica.estimators.closed_loop.didim": ("Didim",),
+    "inertica.estimators.frisch.method": ("Frisch",),
+    "inertica.estimators.frisch.recursive": ("Bbrf",),
     "inertica.estimators.linear.irls": ("Irls",),
     "inertica.estimators.iteration": ("Still", "Stop"),
     "inertica.estimators.closed_loop.iv": ("Iv",),
     "inertica.estimators.linear.least_squares": ("Ols", "Wls"),
     "inertica.estimators.linear.ml": ("Ml",),
     "inertica.estimators.closed_loop.output_error": ("Clie", "Cloe", "Oloe"),
+    "inertica.estimators.neural.adann": ("AdaNN",),
+    "inertica.estimators.neural.htrnn": ("Htrnn",),
     "inertica.estimators.registry": ("METHODS", "method"),
     "inertica.estimators.linear.tls": ("Gtls", "Tls"),
     "inertica.excitation": ("catalog_trajectory", "load_trajectory"),
     "inertica.experiment": ("ControlLoop", "Experiment", "Sensors"),
-    "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along"),
-    "inertica.identifiability.compiled": ("engine",),
+    "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along", "engine"),
     "inertica.logs.log": ("Log",),
     "inertica.preprocessing.motion": ("Motion",),
     "inertica.preprocessing.prepare": ("prepare",),
@@ -114,9 +121,11 @@ _HOME = {
     "inertica.physical.check": ("check_model",),
     "inertica.physical.priors": ("Entropic", "Euclidean", "Pullback", "Riemannian"),
     "inertica.physical.repair": ("repair",),
+    "inertica.robot.control": ("PD", "PID"),
     "inertica.robot.description": ("Description",),
     "inertica.robot.layout": ("Layout", "Parameters"),
-    "inertica.robot.load": ("catalog", "load", "save_model"),
+    "inertica.robot.files": ("catalog",),
+    "inertica.robot.load": ("load", "save_model"),
     "inertica.robot.model": ("Joint", "Limits", "Robot"),
     "inertica.workflow.compare": ("compare",),
     "inertica.workflow.drive_gains": ("DriveGains", "drive_gains"),

@@ -46,8 +46,8 @@ def test_a_planar_arm_shows_a_part_of_the_load(files, capsys) -> None:
     document = json.loads(capsys.readouterr().out)
     listed = {p["name"]: p for p in document["parameters"]}
     assert list(listed) == ["M", "MX", "MY", "MZ", "XX", "XY", "XZ", "YY", "YZ", "ZZ"]
-    low, high = listed["MX"]["interval"]
-    assert low < 0.2 < high and listed["XX"]["label"] == "unidentifiable" and listed["XX"]["std"] is None
+    assert listed["MX"]["value"] == pytest.approx(0.2, rel=0.03)  # no bias is taken out of a quick run
+    assert listed["XX"]["label"] == "unidentifiable" and listed["XX"]["std"] is None
     assert len(document["files"]) == 4 and np.isfinite(document["mass"]["value"])
 
 

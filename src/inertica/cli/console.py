@@ -72,12 +72,8 @@ def text_console() -> Console:
 @contextmanager
 def progress(doing: str) -> Iterator[None]:
     """Says on stderr what is being done, for work that may take more than a second; quiet when stderr is not a terminal."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True, markup=False, highlight=False).status(doing):
+    with progress_line() as say:
+        say(doing)
         yield
 
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 inertica drive-gains arm.urdf --unloaded empty.csv.gz --loaded disc.csv.gz --mass 2.805
 inertica drive-gains card.yaml --unloaded a.csv --loaded b.csv --mass 1.73 --com=0,0,0.04
-inertica drive-gains arm.urdf --unloaded a.csv --loaded b.csv --mass 2 --form constrained --json
-inertica drive-gains arm.urdf --unloaded a.csv --loaded b.csv --mass 2 --prior 12,12,10,11,11,11 --trust 0.1
+inertica drive-gains arm.urdf --unloaded a.csv --loaded b.csv --mass 2 --form constrained
+inertica drive-gains arm2.urdf --unloaded a.csv --loaded b.csv --mass 2 --prior 12,10 --trust 0.1
 """
 
 

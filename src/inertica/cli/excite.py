@@ -40,7 +40,7 @@ inertica excite card.yaml -o load.yaml --for payload --robot-from result/
 """
 
 FAMILIES = ("fourier", "blend", "spline", "points", "trapezoid")
-CRITERIA = ("condition", "scaled-condition", "survey", "determinant", "smallest")
+CRITERIA = ("condition", "scaled-condition", "survey", "determinant", "smallest", "frisch")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -72,6 +72,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Answer:
     from inertica.excitation import Search, design, robot_constraints, save_trajectory, write_ros2, write_samples
+    from inertica.excitation.own import usual_margin
     from inertica.identifiability.base import base_model
     from inertica.robot.load import load
 
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     family = _family(arguments, description)
     purpose = _purpose(arguments, description, base)
     criterion, noise = purpose.criterion, purpose.noise
-    margin = _margin(description) if arguments.margin is None else arguments.margin
+    margin = usual_margin(description) if arguments.margin is None else arguments.margin
     constraints = robot_constraints(
         purpose.carrying, engine, margin=margin, torque_margin=arguments.torque_margin, floor=arguments.floor
     )
@@ -112,21 +113,13 @@ def run(arguments: argparse.Namespace) -> Answer:
     return Answer(document, lambda: _text(description, found, files, expected))
 
 
-def _margin(description: Description) -> tuple[float, float, float]:
-    limits = description.robot.limits
-    spans = (np.subtract(limits.upper, limits.lower).min(), min(limits.velocity), min(limits.acceleration))
-    q, dq, ddq = (min(0.1, 0.05 * float(s)) for s in spans)
-    return q, dq, ddq
-
-
 def _family(arguments: argparse.Namespace, description: Description) -> Shaped:
     from inertica.excitation import Fourier, FourierBlend, QuinticPoints, Spline, Trapezoid
+    from inertica.excitation.own import middle_pose
 
-    limits, home = description.robot.limits, np.array(description.home or np.zeros(description.robot.n))
-    low, high = np.array(limits.lower), np.array(limits.upper)
-    bounded = np.isfinite(high - low)
-    start = np.where(bounded, np.clip(home, low + 0.25 * (high - low), high - 0.25 * (high - low)), home)
-    period, count = arguments.period or (15.0 if arguments.purpose == "payload" else 10.0), arguments.harmonics
+    start = middle_pose(description)
+    usual = 15.0 if arguments.purpose == "payload" else 10.0
+    period, count = usual if arguments.period is None else arguments.period, arguments.harmonics
     if not (math.isfinite(period) and period > 0.0):
         raise InputError(f"the period should be a positive number of seconds, not {period:g}")
     makers: dict[str, Callable[[], Shaped]] = {
@@ -149,14 +142,17 @@ def _purpose(arguments: argparse.Namespace, description: Description, base: Base
     if arguments.purpose == "robot":
         if stray := next((w for w in ("robot_from", "mass", "flange") if getattr(arguments, w) is not None), None):
             raise InputError(f"--{stray.replace('_', '-')} is for motions that reveal a load; add --for payload")
-        return Purpose(_criterion(arguments.criterion or "condition"), description)
+        return Purpose(_criterion(arguments, description.robot.n), description)
     if arguments.criterion is not None or arguments.given:
         raise InputError("--criterion and --given are for motions that reveal the robot; --for payload has its own criterion")
     return Purpose.payload(description, base, arguments.robot_from, frame(arguments.flange), arguments.mass)
 
 
-def _criterion(name: str) -> Criterion:
-    from inertica.excitation import Condition, Determinant, SmallestSingular, Survey
+def _criterion(arguments: argparse.Namespace, joints: int) -> Criterion:
+    from inertica.excitation import Condition, Determinant, FrischCost, SmallestSingular, Survey
+
+    def frisch() -> Criterion:
+        return FrischCost.drawn(np.random.default_rng(arguments.seed), arguments.grid, joints)
 
     makers: dict[str, Callable[[], Criterion]] = {
         "condition": Condition,
@@ -164,7 +160,9 @@ def _criterion(name: str) -> Criterion:
         "survey": Survey,
         "determinant": Determinant,
         "smallest": SmallestSingular,
+        "frisch": frisch,
     }
+    name = arguments.criterion or "condition"
     if name not in makers:
         raise InputError(f"unknown criterion '{name}'; {nearest(name, makers)}")
     return makers[name]()

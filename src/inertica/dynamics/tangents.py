@@ -8,33 +8,18 @@ velocity reverses is not in it.  Give friction a smooth sign where that matters.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from inertica.dynamics.closed_loop import ClosedLoop
-from inertica.dynamics.kernels import Array
-from inertica.dynamics.laws import PD, Law
+from inertica.dynamics.laws import Law
 from inertica.dynamics.model import Model
-from inertica.dynamics.simulate import checked_runs
+from inertica.dynamics.simulate import Simulation, checked_runs
 from inertica.errors import InputError
+from inertica.robot.control import PD
 
 _MOVING = ("q", "dq", "ddq", "tau", "q_before", "q_measured", "chi", "q0", "dq0", "sum_q", "sum_dq", "friction")
-
-
-@dataclass(frozen=True, eq=False)
-class Tangents:
-    """A run and its derivatives: (K, n), and (D, K, n) for D directions."""
-
-    q: Array
-    dq: Array
-    ddq: Array
-    tau: Array
-    q_rate: Array
-    dq_rate: Array
-    ddq_rate: Array
-    tau_rate: Array
 
 
 def simulate_tangents(
@@ -52,8 +37,8 @@ def simulate_tangents(
     keep: ArrayLike | int = 1,
     start: tuple[ArrayLike, ArrayLike] | None = None,
     gain_directions: Mapping[str, ArrayLike] | None = None,
-) -> Tangents:
-    """Simulate one run without noise, and its derivatives along directions of the parameters and gains.
+) -> tuple[Simulation, Simulation]:
+    """One run without noise, (1, K, n), and its derivatives along D directions of the parameters and gains, (D, K, n).
 
     Args:
         model, reference, gains, dt, law, integrator, shapes, difference_velocity, keep, start: as for `simulate`, of one run.
@@ -81,5 +66,7 @@ def simulate_tangents(
         lambda: model.target.loop(loop.described(model.equations, model.kept).with_rates(names)),
     )
     out = both(runs)
-    signals = ("q", "dq", "ddq", "tau")
-    return Tangents(*(out[name][0].copy() for name in signals), *(out[f"{name} rate"] for name in signals))
+    run = [out[name][:1].copy() for name in ("q", "dq", "ddq", "tau")]
+    rate = [out[f"{name} rate"] for name in ("q", "dq", "ddq", "tau")]
+    first, moved = (Simulation(runs.steps, q, dq, ddq, tau, q, tau) for q, dq, ddq, tau in (run, rate))
+    return first, moved

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
 from inertica.dynamics.kernels import Array, Symbols, nonzero, traced
 from inertica.dynamics.model import Model
 from inertica.dynamics.trace import Symbol
 from inertica.errors import InputError
+from inertica.threads import one_thread
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Factors:
             block[:, -1] = factor.z
             blocks.append(weight * block)
             rest += (weight * factor.rest) ** 2
-        with threadpool_limits(1):
+        with one_thread():
             R = np.asarray(np.linalg.qr(np.vstack([*blocks, np.zeros((len(chosen) + 1, len(chosen) + 1))]), mode="r"))
         k = len(chosen)
         return R[:k, :k], R[:k, k], float(np.hypot(np.sqrt(rest), R[k, k]))

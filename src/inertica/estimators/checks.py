@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import Capability, Estimate, Estimator, Need, Problem
-from inertica.estimators.closed_loop.loop_simulation import torque_gains
+from inertica.estimators.closed_loop.loop_gains import torque_gains
 from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import ControlLoop, Experiment
 from inertica.identifiability.base import base_model

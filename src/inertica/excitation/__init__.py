@@ -2,9 +2,9 @@
 
 from inertica.excitation.collision import Collisions, Obstacle
 from inertica.excitation.constraints import (
-    Constraint,
     HalfSpaces,
     JointLimits,
+    MotionConstraint,
     TorqueLimits,
     above,
     robot_constraints,
@@ -35,7 +35,6 @@ __all__ = [
     "INTERPOLATIONS",
     "Collisions",
     "Condition",
-    "Constraint",
     "Criterion",
     "Design",
     "Determinant",
@@ -45,6 +44,7 @@ __all__ = [
     "HalfSpaces",
     "JointLimits",
     "LoadDeterminant",
+    "MotionConstraint",
     "Multisine",
     "Obstacle",
     "Progress",

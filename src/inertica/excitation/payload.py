@@ -65,7 +65,7 @@ class LoadDeterminant:
         inner = N[:f, :f]
         by_M = C[:, :f] @ np.linalg.solve(inner, C[:, :f].T) - C @ np.linalg.solve(N, C.T)
         value = float(np.linalg.slogdet(inner)[1] - np.linalg.slogdet(N)[1])
-        return value, observe.pull(motion, rows_of(2.0 * W @ by_M, motion))
+        return value, observe.gradient(motion, rows_of(2.0 * W @ by_M, motion))
 
     def _value(self, M: Array) -> float:
         C, P, f = self._map()

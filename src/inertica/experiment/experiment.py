@@ -14,10 +14,12 @@ from inertica.dynamics.simulate import INTEGRATORS, Noise, Simulation
 from inertica.errors import InerticaError, InputError, nearest
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
+from inertica.experiment.run import LoopRun
 from inertica.experiment.sensors import Sensors, played, quantised, with_outliers
+from inertica.experiment.track import Track
 from inertica.experiment.truth import true_parameters
 from inertica.identifiability.base import base_model
-from inertica.identifiability.compiled import engine as base_engine
+from inertica.identifiability.base import engine as base_engine
 from inertica.logs.log import Log, Origin
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
@@ -104,11 +106,7 @@ class Experiment:
         period = self._steps_per_period(trajectory)
         repeats = period is not None and steps > period  # then one period is worked out, feed-forward included
         samples = trajectory(np.arange(period if repeats and period else steps + 1) * self.loop.dt)
-        q, dq = self.loop.clipped(np.asarray(samples.q), np.asarray(samples.dq))
-        out = {"q": q, "dq": dq}
-        if self.loop.feedforward:
-            prior = self.description.prior
-            out["tau"] = Engine(prior.layout, threads=1).inverse_dynamics(q, dq, samples.ddq, prior)
+        out = self.loop.followed(samples, self.description.prior)
         return {name: x[np.arange(steps + 1) % len(x)] for name, x in out.items()} if repeats else out
 
     def _steps_per_period(self, trajectory: Trajectory) -> int | None:
@@ -145,19 +143,9 @@ class Experiment:
     def simulate(self, reference: dict[str, Array], runs: NDArray[np.int64], seed: int, keep: NDArray[np.int64]) -> Simulation:
         """The closed loop, at the recorded control steps."""
         noise = None if self.noise is None else replace(self.noise, seed=seed)
-        return self.engine.simulate(
-            np.tile(self.truth.values, (len(runs), 1)),
-            reference,
-            self.loop.all_gains,
-            self.loop.dt,
-            law=self.loop.compiled_law,
-            integrator=self.integrator,
-            shapes=self.truth.shapes,
-            noise=noise,
-            difference_velocity=self.loop.difference_velocity,
-            runs=runs,
-            keep=keep,
-        )
+        run = LoopRun(self.loop, self.engine, self.truth.shapes, self.integrator, noise is not None)
+        values = np.tile(self.truth.values, (len(runs), 1))
+        return run.simulate(values, Track.between(reference, self.loop.dt, keep), noise=noise, runs=runs)
 
     def _recorded_steps(self, taken: list[NDArray[np.int64]], steps: int) -> NDArray[np.int64]:
         """Control steps that some log needs: those at which it samples, and those its delayed torques come from."""

@@ -11,6 +11,8 @@ from inertica.dynamics.engine import Engine
 from inertica.excitation.sampled import Sampled
 from inertica.experiment.experiment import Experiment
 from inertica.experiment.loop import ControlLoop
+from inertica.experiment.run import LoopRun
+from inertica.experiment.track import Track
 from inertica.logs.log import Log
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
@@ -42,19 +44,9 @@ def position_error(
     loop = ControlLoop.of(description)
     reference = Experiment(description, loop, parameters).reference(Sampled(t - t[0], qr, interpolation="quintic"))
     steps = np.clip(np.rint((t - t[0]) * loop.rate).astype(np.int64), 0, len(reference["q"]) - 1)
-    keep, place = np.unique(steps, return_inverse=True)
-    run = Engine(parameters.layout).simulate(
-        parameters.values,
-        reference,
-        loop.all_gains | dict(gains or {}),
-        loop.dt,
-        law=loop.compiled_law,
-        shapes=parameters.shapes,
-        difference_velocity=True if loop.difference_velocity is None else loop.difference_velocity,
-        keep=keep,
-        start=(q[0], reference["dq"][0]),
-    )
+    track = Track.between(reference, loop.dt, steps, start=(q[0], reference["dq"][0]))
+    run = LoopRun(loop, Engine(parameters.layout), parameters.shapes).simulate(parameters.values, track, gains)
     if not run.stable.all():
         return float("inf")
     size = float(np.linalg.norm(q, axis=1).mean())
-    return float(np.linalg.norm(q - run.q[0][place], axis=1).mean()) / size if size > 0.0 else None
+    return float(np.linalg.norm(q - track.sampled(run.q)[0], axis=1).mean()) / size if size > 0.0 else None

@@ -26,7 +26,7 @@ from inertica.robot.description import Description
 from inertica.robot.plain import assumed_friction
 from inertica.robot.terms import RigidBody
 from inertica.workflow.choice import Say
-from inertica.workflow.filter_choice import FilterSearch, recipe_for
+from inertica.workflow.filter_choice import choose_filter, recipe_for
 from inertica.workflow.identify import LogLike, identify
 from inertica.workflow.inputs import check_logs
 from inertica.workflow.result import Result
@@ -139,7 +139,7 @@ def _recipe(description: Description, logs: Sequence[Log], settings: Settings, s
     recipe = Recipe(velocity="recorded" if all(log.dq is not None for log in logs) else "differences")
     if settings.cutoff is not None:
         return recipe_for(settings.cutoff, min(log.rate for log in logs), recipe)
-    return FilterSearch(description, list(logs), recipe, say, (recipe.velocity,)).run()[0]
+    return choose_filter(description, base_model(description.layout), logs, recipe, say, (recipe.velocity,))[0]
 
 
 def in_units(log: Log, gains: Array) -> Log:

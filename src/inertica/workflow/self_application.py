@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.simulate import Noise, Simulation
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
-from inertica.estimators.closed_loop.loop_simulation import Track, follows
+from inertica.estimators.closed_loop.loop_simulation import follows
 from inertica.estimators.consistent.strategy import settled
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
+from inertica.experiment.run import LoopRun
+from inertica.experiment.track import Track
 from inertica.logs.log import Log, Origin
 from inertica.logs.noise import position_noise
 from inertica.physical.cone import SolveError
@@ -166,28 +168,22 @@ class _LoopLog:
         prior: Parameters,
         reference: Trajectory | None,
     ) -> None:
-        self.log, self.loop, self.engine, self.parameters = log, loop, engine, parameters
+        self.log, self.parameters = log, parameters
         self.rows = ~log.mask & np.isfinite(log.t)
         self.t, self.q = log.t[self.rows], log.need("q")[self.rows]
         whole = np.isfinite(self.q).all(axis=1)
         self.most_noise = (
             log.position_noise if whole.all() else position_noise(self.q[whole])
         )  # the motion itself counts as noise
-        self.track = Track.along(log, self.t, loop, reference)
-        self.followed = {name: self.track.reference[name] for name in ("q", "dq")}
-        if loop.feedforward:
-            r = self.track.reference
-            self.followed["tau"] = Engine(prior.layout, threads=1).inverse_dynamics(r["q"], r["dq"], r["ddq"], prior)
-        noisy = bool(np.any(self.most_noise > SILENT))
-        self.differences = noisy if loop.difference_velocity is None else loop.difference_velocity
-        self.start = self._start()
+        track = Track.along(log, self.t, loop, reference, prior)
+        self.track = replace(track, start=self._start(*(track.reference[name][0] for name in ("q", "dq"))))
+        self.run = LoopRun(loop, engine, parameters.shapes, noisy=bool(np.any(self.most_noise > SILENT)))
         self.smooth = self._simulate(np.zeros(log.n), np.arange(2), 0)  # two lanes, so that the same compiled code serves
-        self.stable = bool(self._follows(self.smooth)[0])
+        self.stable = bool(follows(self.smooth, self.track)[0])
         self.noise = self._noise() if self.stable else self.most_noise
 
-    def _start(self) -> tuple[Array, Array]:
+    def _start(self, q: Array, dq: Array) -> tuple[Array, Array]:
         """The reference's first state; the log's where that is elsewhere: the tracking error of a slice does not begin at zero."""
-        q, dq = self.followed["q"][0], self.followed["dq"][0]
         early = slice(0, max(4, round(0.02 * self.log.rate)))
         t, seen = self.t[early] - self.t[0], self.q[early]
         if not np.isfinite(seen).all():
@@ -197,24 +193,8 @@ class _LoopLog:
         return np.where(away, first, q), np.where(away, rate, dq)
 
     def _simulate(self, noise: Array, runs: NDArray[np.int64], seed: int) -> Simulation:
-        loop, p = self.loop, self.parameters
-        with np.errstate(all="ignore"):
-            return self.engine.simulate(
-                np.tile(p.values, (len(runs), 1)),
-                self.followed,
-                loop.all_gains,
-                loop.dt,
-                law=loop.compiled_law,
-                shapes=p.shapes,
-                noise=Noise(q=noise, seed=seed),
-                difference_velocity=self.differences,
-                runs=runs,
-                keep=self.track.keep,
-                start=self.start,
-            )
-
-    def _follows(self, run: Simulation) -> NDArray[np.bool_]:
-        return follows([run.q, run.dq, run.ddq], self.track)
+        values = np.tile(self.parameters.values, (len(runs), 1))
+        return self.run.simulate(values, self.track, noise=Noise(q=noise, seed=seed), runs=runs)
 
     def _positions(self, run: Simulation, lane: int) -> Array:
         """Measured positions at the samples of the log; between control steps along the cubic through both, noise of the first."""
@@ -222,7 +202,7 @@ class _LoopLog:
         noise = (run.q_measured[lane] - run.q[lane])[a]
         if not s.any():
             return np.asarray(run.q[lane][a] + noise)
-        q, step = run.q[lane], self.loop.dt * run.dq[lane]
+        q, step = run.q[lane], self.track.dt * run.dq[lane]
         chord = q[b] - q[a]
         bend = (1.0 - s) * (step[a] - chord) - s * (step[b] - chord)
         return np.asarray(q[a] + s * chord + s * (1.0 - s) * bend + noise)
@@ -237,7 +217,7 @@ class _LoopLog:
         if not self.stable:
             return "the control loop does not follow its reference when it is simulated with the estimate"
         width = max(1, round(WINDOW * self.log.rate))
-        tracking = self.q - self.followed["q"][self.track.keep][self.track.before]
+        tracking = self.q - self.track.reference["q"][self.track.keep][self.track.before]
         left = self.q - self._positions(self.smooth, 0)
         there = np.isfinite(tracking).all(axis=1) & np.isfinite(left).all(axis=1)
         whole, rest = (_averaged(x[there], width) for x in (tracking, left))
@@ -259,7 +239,7 @@ class _LoopLog:
         """
         runs = number * count + np.arange(count)
         run = self._simulate(self.noise, runs if count > 1 else np.repeat(runs, 2), seed)
-        if not self._follows(run).all():
+        if not follows(run, self.track).all():
             return None
         return [self._log(run, lane, recipe, np.random.default_rng([seed, number, lane])) for lane in range(count)]
 

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from inertica.errors import InputError
-from inertica.estimators.base import Capability, Estimator
+from inertica.estimators.base import Capability, Estimator, Need
 from inertica.estimators.options import with_options
 from inertica.estimators.registry import method
 from inertica.excitation.trajectory import Trajectory
@@ -62,6 +62,11 @@ class Settings:
     def method_can(self, capability: Capability) -> bool:
         """Whether the method asked for can do something; False while it is left to be chosen."""
         return self.method != "auto" and capability in method(self.method).capabilities
+
+    @property
+    def simulates(self) -> bool:
+        """Whether the method asked for simulates the loop and does without a measured motion."""
+        return self.method != "auto" and Need.MOTION not in method(self.method).needs
 
     @property
     def method_options(self) -> dict[str, str]:

@@ -92,18 +92,18 @@ def test_tangents_are_the_derivative() -> None:
     }  # fmt: skip
     directions = np.zeros((len(beta), p.base.layout.size))
     directions[np.arange(len(beta)), p.base.kept] = 1.0
-    found = simulate_tangents(p.engine, simulator.chi(beta)[0], directions, reference, loop.all_gains, loop.dt, **options)  # type: ignore[arg-type]
+    run, rate = simulate_tangents(p.engine, simulator.chi(beta)[0], directions, reference, loop.all_gains, loop.dt, **options)  # type: ignore[arg-type]
     h = 1e-6
     chi = np.concatenate([simulator.chi(beta + h * np.eye(len(beta))), simulator.chi(beta - h * np.eye(len(beta)))])
     runs = p.engine.simulate(chi, reference, loop.all_gains, loop.dt, **options)
     for name in ("q", "tau"):
         values = getattr(runs, name)
         differences = (values[: len(beta)] - values[len(beta) :]) / (2 * h)
-        exact = getattr(found, f"{name}_rate")
+        exact = getattr(rate, name)
         size = np.abs(exact).max(axis=(1, 2), keepdims=True)
         assert np.abs((exact - differences) / size).max() < 2e-3
     np.testing.assert_allclose(
-        found.q, p.engine.simulate(simulator.chi(beta), reference, loop.all_gains, loop.dt, **options).q[0], atol=1e-12
+        run.q, p.engine.simulate(simulator.chi(beta), reference, loop.all_gains, loop.dt, **options).q, atol=1e-12
     )
 
 

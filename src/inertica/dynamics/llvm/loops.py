@@ -84,3 +84,25 @@ def time_loop(kernels: Any, stages: Any, work: Any, lanes: int, reference: Any, 
             _call(stages[s], work, lanes, k, reference, row)
             _call(forward, work, lanes, k, reference, row)
         _call(stages[stages.shape[0] - 1], work, lanes, k, reference, row)
+
+
+@nb.njit(**_OPTIONS)
+def advance(kernels: Any, stages: Any, work: Any, reference: Any, first: int, last: int) -> None:
+    """Steps first .. last - 1 of a block of eight lanes, nothing recorded; the start kernel runs before the first of them.
+
+    Args:
+        kernels, stages, work, reference: as for `time_loop`.
+        first, last: rows of the reference.
+    """
+    start, begin, forward, finish, _ = kernels
+    width = reference.shape[1]
+    if start:
+        _call(start, work, 8, first, reference, first * width)
+    for k in range(first, last):
+        row = k * width
+        _call(begin, work, 8, k, reference, row)
+        for s in range(stages.shape[0]):
+            _call(forward, work, 8, k, reference, row)
+            if s == 0 and finish:
+                _call(finish, work, 8, k, reference, row)
+            _call(stages[s], work, 8, k, reference, row)

@@ -21,13 +21,13 @@ class Simulation:
 
     def __init__(self, loop: Loop, threads: int) -> None:
         self.loop, self.threads = loop, threads
-        self._blocks: dict[int, _Block] = {}
+        self._blocks: dict[int, Block] = {}
 
     def __call__(self, runs: Runs) -> dict[str, Array]:
         B, recorded = len(runs.numbers), self.loop.recorded
         lanes = 1 if B == 1 else LANES
         if lanes not in self._blocks:
-            self._blocks[lanes] = _Block(self.loop, lanes)
+            self._blocks[lanes] = Block(self.loop, lanes)
         block = self._blocks[lanes]
         chosen = np.minimum(np.arange(-(-B // lanes) * lanes), B - 1).reshape(
             -1, lanes
@@ -38,7 +38,7 @@ class Simulation:
         return {name: np.ascontiguousarray(x).reshape(-1, *x.shape[2:])[:B] for name, x in zip(recorded, signals, strict=True)}
 
 
-class _Block:
+class Block:
     """Code for a block of runs side by side."""
 
     def __init__(self, loop: Loop, lanes: int) -> None:

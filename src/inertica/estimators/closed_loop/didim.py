@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimate
 from inertica.estimators.closed_loop.iterated import ClosedLoop, Iterated, SimulatedSystem, Step, residual_norm
-from inertica.estimators.closed_loop.loop_simulation import Replay
 from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.iteration import Watch
 from inertica.estimators.linear.least_squares import check_counts, joint_sigmas
+from inertica.experiment.track import Replay
 
 Array = NDArray[np.float64]
 

@@ -18,14 +18,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from inertica.estimators.base import Need, Problem
 from inertica.estimators.closed_loop.loop_gains import DRIVE, LoopGains
-from inertica.estimators.closed_loop.loop_simulation import LoopSimulator, Replay
+from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
 from inertica.estimators.closed_loop.tangent_outputs import tangent_replays
 from inertica.estimators.covariance import correlation_time
+from inertica.experiment.track import Replay
 from inertica.preprocessing.motion import Motion
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -90,8 +91,8 @@ class GainSearch:
     """
 
     def __init__(self, simulator: LoopSimulator, gains: LoopGains, signals: Sequence[str]) -> None:
-        self.simulator, self.gains, self.signals = simulator, gains, tuple(signals)
-        self.coarse = simulator.coarser(ENOUGH if "q" in signals else ENOUGH_TORQUE, simulator.integrator)
+        self.gains, self.signals = gains, tuple(signals)
+        self.coarse = simulator.coarser(ENOUGH if "q" in signals else ENOUGH_TORQUE, simulator.run.integrator)
         self.answers: list[Replay] = []
 
     def step(self, beta: Array, x: Array) -> GainStep | None:
@@ -113,13 +114,11 @@ class GainSearch:
 
     def _groups(self, beta: Array, x: Array) -> list[list[Array]]:
         """Per signal and joint (rows, b + g + 1): answers, and what the log shows beyond the simulation."""
-        before = self.coarse.simulations
         pairs = tangent_replays(self.coarse, beta, self.gains, x, parameters=not self.answers)
-        self.simulator.simulations += self.coarse.simulations - before
         b = len(beta)
         if not self.answers:
-            self.answers = [_lanes(rate, slice(None, b)) for _, rate in pairs]
-            pairs = [(run, _lanes(rate, slice(b, None))) for run, rate in pairs]
+            self.answers = [rate.lanes(slice(None, b)) for _, rate in pairs]
+            pairs = [(run, rate.lanes(slice(b, None))) for run, rate in pairs]
         return [self._channels(pairs, signal) for signal in self.signals]
 
     def _channels(self, pairs: Sequence[tuple[Replay, Replay]], signal: str) -> list[Array]:
@@ -164,7 +163,7 @@ def _position(motion: Motion) -> Array:
 def told(groups: Sequence[Sequence[Array]], b: int) -> GainStep:
     """The step that the rows of several signals call for, with b parameters to take their share first."""
     listed = [rows for group in groups for rows in group]
-    with threadpool_limits(1):
+    with one_thread():
         factors = [np.asarray(np.linalg.qr(rows, mode="r")) for rows in listed]
         noise = np.array([np.sqrt(np.mean(rows[:, -1] ** 2)) for rows in listed])
         for _ in range(2):  # noise is what the regression leaves, and correlated in time
@@ -172,10 +171,6 @@ def told(groups: Sequence[Sequence[Array]], b: int) -> GainStep:
             noise = np.concatenate([_noise(group, step) for group in groups])
         R = np.asarray(np.linalg.qr(np.vstack([w * f for w, f in zip(_inverse(noise), factors, strict=True)]), mode="r"))
         return _widened(separated(R[b:-1, b:-1], R[b:-1, -1]), R, listed, _inverse(noise), b)
-
-
-def _lanes(replay: Replay, lanes: slice) -> Replay:
-    return Replay(replay.q[lanes], replay.dq[lanes], replay.ddq[lanes], replay.tau[lanes])
 
 
 def _widened(step: GainStep, R: Array, listed: Sequence[Array], weights: Array, b: int) -> GainStep:

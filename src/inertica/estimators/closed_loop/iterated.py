@@ -17,12 +17,13 @@ from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.closed_loop.gain_fit import GainSearch, GainStep, recorded_signals
 from inertica.estimators.closed_loop.loop_check import GainFit, fit_gains
 from inertica.estimators.closed_loop.loop_gains import DRIVE, LoopGains, driven
-from inertica.estimators.closed_loop.loop_simulation import LoopSimulator, Replay
+from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
 from inertica.estimators.closed_loop.start import FromPrior, LeastSquaresOrPrior, Start
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.iteration import Stop, Watch
 from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import Composed, LinearSolve, Solution, Unconstrained
+from inertica.experiment.track import Replay
 
 Array = NDArray[np.float64]
 
@@ -199,7 +200,7 @@ class ClosedLoop:
             return None
         k = int(np.argmax(stable))
         k = k + 1 if clear and k + 1 < len(ways) and stable[k + 1] else k
-        return k, [Replay(*(x[k : k + 1] for x in (r.q, r.dq, r.ddq, r.tau))) for r in replays], ways[k]
+        return k, [r.lanes(slice(k, k + 1)) for r in replays], ways[k]
 
     def solve(self, strategy: LinearSolve, stacked: Stacked) -> Solution:
         """One linear problem; the strategy is prepared again only when the gains have changed the torques."""

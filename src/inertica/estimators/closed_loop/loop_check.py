@@ -14,7 +14,6 @@ Positions alone cannot tell a common factor of gains and parameters, so the simu
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -24,7 +23,8 @@ from numpy.typing import NDArray
 from inertica.estimators.base import Need, Problem
 from inertica.estimators.closed_loop.gain_fit import ENOUGH, ENOUGH_TORQUE, KNOWN, channels, told
 from inertica.estimators.closed_loop.loop_gains import LoopGains, driven
-from inertica.estimators.closed_loop.loop_simulation import LoopSimulator, Replay
+from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
+from inertica.experiment.track import Replay
 
 Array = NDArray[np.float64]
 
@@ -110,8 +110,7 @@ def fit_gains(simulator: LoopSimulator, beta: Array, gains: Mapping[str, Array],
     nominal, stable = coarse(beta, gains)
     if not stable[0]:
         return None
-    pairs = list(zip(nominal, _answers(coarse, simulator.integrator, beta, unknown, nominal), strict=True))
-    simulator.simulations = coarse.simulations
+    pairs = list(zip(nominal, _answers(coarse, simulator.run.integrator, beta, unknown, nominal), strict=True))
     by_torque = told([channels(problem.motions, pairs, _regressors(problem, nominal), "tau")], len(beta))
     scale, std = np.exp(by_torque.change), by_torque.std
     if measured:
@@ -130,16 +129,11 @@ def _answers(coarse: LoopSimulator, integrator: str, beta: Array, unknown: LoopG
     on both sides of a reversal and make noise of it.  A gain whose change makes the loop unstable has no answer.
     """
     points = np.vstack([np.zeros(unknown.size), NUDGE * np.eye(unknown.size)])
-    candidate = copy.copy(coarse)
-    for candidate.integrator in ("euler", integrator) if coarse.loop.rate >= FAST else (integrator,):
-        replays, stable = candidate(np.tile(beta, (len(points), 1)), unknown.simulated(points))
+    for tried in ("euler", integrator) if coarse.loop.rate >= FAST else (integrator,):
+        replays, stable = coarse.by(tried)(np.tile(beta, (len(points), 1)), unknown.simulated(points))
         if stable[0] and all(_apart(r.tau[0], n.tau[0]) < CLOSE for r, n in zip(replays, nominal, strict=True)):
             break
-    coarse.simulations = candidate.simulations
-    return [
-        Replay(*(np.where(stable[1:, None, None], x[1:] - x[:1], 0.0) / NUDGE for x in (r.q, r.dq, r.ddq, r.tau)))
-        for r in replays
-    ]
+    return [r.each(lambda x: np.where(stable[1:, None, None], x[1:] - x[:1], 0.0) / NUDGE) for r in replays]
 
 
 def _apart(a: Array, b: Array) -> float:

@@ -19,13 +19,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.closed_loop.gain_fit import GainSearch, GainStep
 from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, ClosedLoop, Step
-from inertica.estimators.closed_loop.loop_simulation import LoopSimulator, Replay
+from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
 from inertica.estimators.closed_loop.open_loop import OpenLoopSimulator
 from inertica.estimators.closed_loop.optimisers import LevenbergMarquardt, Minimum, Optimiser
 from inertica.estimators.closed_loop.outputs import Output, Position, Torque
@@ -39,6 +38,8 @@ from inertica.estimators.iteration import Stop
 from inertica.estimators.linear.least_squares import check_counts, gram, joint_sigmas
 from inertica.estimators.observe import Rows, System
 from inertica.estimators.solve import Composed, LinearSolve, ScaledSvd, Solution, Unconstrained
+from inertica.experiment.track import Replay
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -174,7 +175,7 @@ class Oloe(_OutputMethod):
     def simulator(self, run: ClosedLoop) -> LoopSimulator:
         if self.estimate_gains:
             raise InputError("there is no controller in an open-loop simulation, so its gains cannot be estimated")
-        return OpenLoopSimulator(run.problem, self.integrator, self.horizon)
+        return OpenLoopSimulator(run.simulator, self.horizon)
 
 
 class OutputFit:
@@ -184,7 +185,6 @@ class OutputFit:
         self.run, self.method, self.problem = run, method, run.problem
         self.base, self.n = run.problem.base, run.simulator.n
         self.simulator = method.simulator(run)
-        self.simulator.simulations += run.simulator.simulations if self.simulator is not run.simulator else 0
         self.output = method.output()
         system = System(run.simulated(begun))
         check_counts(system)
@@ -288,7 +288,7 @@ class OutputFit:
 
     def std(self, J: Array, cost: float) -> Array:
         variance = cost / max(len(self.measured) - J.shape[1], 1)
-        with threadpool_limits(1):
+        with one_thread():
             C = np.linalg.pinv(J.T @ J, rcond=1e-14, hermitian=True) * variance
         D = self.chart.spread
         part = C[: self.chart.size, : self.chart.size]
@@ -306,7 +306,6 @@ class OutputFit:
         step, evidence = linear.step(self.method.hac, beta)
         if isinstance(self.method.solve, Consistent):
             evidence = replace(evidence, strategy=self.method.solve.prepared(self.problem))
-        run.simulator.simulations = self.simulator.simulations
         chi = self.chart.chi(found.x[: self.chart.size])
         step = replace(step, solution=replace(step.solution, chi=chi))
         out = run.estimate(self.method.name, watch, step, evidence, {})
@@ -337,7 +336,7 @@ class OutputFit:
         b = self.base.rank
         if J.shape[1] == b:
             return J
-        with threadpool_limits(1):
+        with one_thread():
             Q, _ = np.linalg.qr(J[:, b:])
             return np.asarray(J[:, :b] - Q @ (Q.T @ J[:, :b]))
 

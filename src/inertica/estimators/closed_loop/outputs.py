@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError, nearest
 from inertica.estimators.base import Problem
-from inertica.estimators.closed_loop.loop_simulation import Replay
 from inertica.excitation.kinematics import frames
+from inertica.experiment.track import Replay
 from inertica.preprocessing.filters import noise_gains
-from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.observe import decimated_mask
 from inertica.robot.model import Robot
 
@@ -26,53 +26,57 @@ STEP = 1e-5
 OBSERVED = ("position", "velocity", "both", "cartesian")
 
 
-class Output(Protocol):
+class Output(ABC):
     """An output of the robot; vectors hold, motion by motion and channel by channel, the samples in use."""
 
     def width(self, problem: Problem) -> int:
         """Channels."""
-
-    def weights(self, problem: Problem) -> Array:
-        """One factor per channel."""
-
-    def use(self, problem: Problem) -> Use:
-        """Per motion (m, channels): samples in use, after decimation."""
-
-    def measured(self, problem: Problem, weights: Array, use: Use) -> Array:
-        """(M,) of the log."""
-
-    def simulated(self, problem: Problem, replays: list[Replay], weights: Array, use: Use) -> Array:
-        """(B, M) of a simulation."""
-
-    def moved(self, problem: Problem, runs: list[Replay], rates: list[Replay], weights: Array, use: Use) -> Array:
-        """(D, M) derivatives of a simulation from those of its signals, D lanes of rates beside one lane of the run."""
-
-
-@dataclass(frozen=True)
-class Torque:
-    """Joint torques."""
-
-    def width(self, problem: Problem) -> int:
         return problem.base.layout.robot.n
 
     def weights(self, problem: Problem) -> Array:
+        """One factor per channel."""
         return np.ones(self.width(problem))
 
     def use(self, problem: Problem) -> Use:
-        return [_usable(m)[:, None] & ~m.resting[m.decimator.kept(len(m))] for m in problem.motions]
+        """Per motion (m, channels): samples in use, after decimation."""
+        return [np.repeat(~decimated_mask(m)[:, None], self.width(problem), axis=1) for m in problem.motions]
+
+    @abstractmethod
+    def signal(self, robot: Robot, replay: Replay) -> Array:
+        """(B, N, channels)"""
+
+    def rate(self, robot: Robot, run: Replay, rate: Replay) -> Array:
+        """(D, N, channels) derivative of the signal from those of the motion, D lanes of rates beside one lane of the run."""
+        return self.signal(robot, rate)
 
     def measured(self, problem: Problem, weights: Array, use: Use) -> Array:
-        return _gathered([m.tau[None] for m in problem.motions], problem, weights, use)[0]
+        """(M,) of the log."""
+        recorded = [Replay(m.q[None], m.dq[None], m.ddq[None], m.tau[None]) for m in problem.motions]
+        return self.simulated(problem, recorded, weights, use)[0]
 
     def simulated(self, problem: Problem, replays: list[Replay], weights: Array, use: Use) -> Array:
-        return _gathered([r.tau for r in replays], problem, weights, use)
+        """(B, M) of a simulation."""
+        return _gathered([self.signal(problem.base.layout.robot, r) for r in replays], problem, weights, use)
 
     def moved(self, problem: Problem, runs: list[Replay], rates: list[Replay], weights: Array, use: Use) -> Array:
-        return self.simulated(problem, rates, weights, use)
+        """(D, M) derivatives of a simulation from those of its signals."""
+        pairs = zip(runs, rates, strict=True)
+        return _gathered([self.rate(problem.base.layout.robot, *pair) for pair in pairs], problem, weights, use)
 
 
 @dataclass(frozen=True)
-class Position:
+class Torque(Output):
+    """Joint torques."""
+
+    def use(self, problem: Problem) -> Use:
+        return [~decimated_mask(m)[:, None] & ~m.resting[m.decimator.kept(len(m))] for m in problem.motions]
+
+    def signal(self, robot: Robot, replay: Replay) -> Array:
+        return replay.tau
+
+
+@dataclass(frozen=True)
+class Position(Output):
     """Joint positions, velocities, both (weighed by what noise of the position makes of each), or the last link's origin in space."""
 
     observed: Literal["position", "velocity", "both", "cartesian"] = "position"
@@ -86,41 +90,24 @@ class Position:
         return {"both": 2 * n, "cartesian": 3}.get(self.observed, n)
 
     def weights(self, problem: Problem) -> Array:
-        n = problem.base.layout.robot.n
         if self.observed != "both":
-            return np.ones(self.width(problem))
-        gains = [noise_gains(m.recipe.filter, m.dt) for m in problem.motions]
+            return super().weights(problem)
+        gains, n = [noise_gains(m.recipe.filter, m.dt) for m in problem.motions], problem.base.layout.robot.n
         return np.concatenate([np.ones(n), np.full(n, float(np.mean([g[0] / g[1] for g in gains])))])
 
-    def use(self, problem: Problem) -> Use:
-        return [np.repeat(_usable(m)[:, None], self.width(problem), axis=1) for m in problem.motions]
-
-    def measured(self, problem: Problem, weights: Array, use: Use) -> Array:
-        signals = [self._signal(problem, m.q[None], m.dq[None]) for m in problem.motions]
-        return _gathered(signals, problem, weights, use)[0]
-
-    def simulated(self, problem: Problem, replays: list[Replay], weights: Array, use: Use) -> Array:
-        return _gathered([self._signal(problem, r.q, r.dq) for r in replays], problem, weights, use)
-
-    def moved(self, problem: Problem, runs: list[Replay], rates: list[Replay], weights: Array, use: Use) -> Array:
+    def signal(self, robot: Robot, replay: Replay) -> Array:
+        q, dq = replay.q, replay.dq
         if self.observed != "cartesian":
-            return self.simulated(problem, rates, weights, use)
-        robot = problem.base.layout.robot
-        signals = [np.stack([_point_rate(robot, run.q[0], dq) for dq in rate.q]) for run, rate in zip(runs, rates, strict=True)]
-        return _gathered(signals, problem, weights, use)
-
-    def _signal(self, problem: Problem, q: Array, dq: Array) -> Array:
-        match self.observed:
-            case "position":
-                return q
-            case "velocity":
-                return dq
-            case "both":
-                return np.concatenate([q, dq], axis=2)
+            return {"position": q, "velocity": dq}[self.observed] if self.observed != "both" else np.concatenate([q, dq], axis=2)
         B, N, n = q.shape
         if not np.isfinite(q).all():
             return np.full((B, N, 3), np.nan)
-        return frames(problem.base.layout.robot, q.reshape(-1, n)).point(n - 1).reshape(B, N, 3)
+        return frames(robot, q.reshape(-1, n)).point(n - 1).reshape(B, N, 3)
+
+    def rate(self, robot: Robot, run: Replay, rate: Replay) -> Array:
+        if self.observed != "cartesian":
+            return self.signal(robot, rate)
+        return np.stack([_point_rate(robot, run.q[0], dq) for dq in rate.q])
 
 
 def _point_rate(robot: Robot, q: Array, rate: Array) -> Array:
@@ -129,10 +116,6 @@ def _point_rate(robot: Robot, q: Array, rate: Array) -> Array:
     h, last = STEP / size, robot.n - 1
     ahead, behind = (frames(robot, q + s * h * rate).point(last) for s in (1.0, -1.0))
     return np.asarray((ahead - behind) / (2.0 * h))
-
-
-def _usable(motion: Motion) -> NDArray[np.bool_]:
-    return ~decimated_mask(motion)
 
 
 def _gathered(signals: list[Array], problem: Problem, weights: Array, use: Use) -> Array:
