@@ -46,6 +46,8 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.estimators.closed_loop.output_error import Clie as Clie, Cloe as Cloe, Oloe as Oloe
     from inertica.estimators.neural.adann import AdaNN as AdaNN
     from inertica.estimators.neural.htrnn import Htrnn as Htrnn
+    from inertica.estimators.recursive.live import OnlineFit as OnlineFit, RowStream as RowStream, Sample as Sample
+    from inertica.estimators.recursive.online import Rls as Rls, Rwls as Rwls
     from inertica.estimators.registry import METHODS as METHODS, method as method
     from inertica.estimators.linear.tls import Gtls as Gtls, Tls as Tls
     from inertica.excitation import catalog_trajectory as catalog_trajectory, load_trajectory as load_trajectory
@@ -107,6 +109,8 @@ _HOME = {
     "inertica.estimators.closed_loop.output_error": ("Clie", "Cloe", "Oloe"),
     "inertica.estimators.neural.adann": ("AdaNN",),
     "inertica.estimators.neural.htrnn": ("Htrnn",),
+    "inertica.estimators.recursive.live": ("OnlineFit", "RowStream", "Sample"),
+    "inertica.estimators.recursive.online": ("Rls", "Rwls"),
     "inertica.estimators.registry": ("METHODS", "method"),
     "inertica.estimators.linear.tls": ("Gtls", "Tls"),
     "inertica.excitation": ("catalog_trajectory", "load_trajectory"),

@@ -142,6 +142,10 @@ def choose(checked: Checked, say: Say) -> Chosen:
         choices, seen = [mount.choice, *again], _prepared(inputs, recipe)
     description, choice, other_laws = _friction(inputs, _with_stated_laws(description, s.friction), seen, say)
     choices.append(choice)
+    if s.regressor != "torque":  # all of the above was chosen on torques
+        choices.append(Choice.given("rows", f"{s.regressor} instead of torque"))
+        recipe = replace(recipe, regressor=s.regressor)
+        seen = tuple(replace(m, recipe=replace(m.recipe, regressor=s.regressor)) for m in seen)
     motions, part = seen, inputs.part
     if not part.whole:
         why = f"{part.sentence}; everything above and the method were chosen on them, the fit and its residuals take all of the data"
