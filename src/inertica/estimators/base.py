@@ -295,6 +295,13 @@ class Estimate:
     warnings: tuple[str, ...] = ()
 
     @property
+    def needed_covariance(self) -> Array:
+        """The covariance, or a sentence that says that the method states none."""
+        if self.covariance is None:
+            raise InputError(f"method '{self.method}' does not say how well it knows what it finds; use another one here")
+        return self.covariance
+
+    @property
     def std(self) -> Array:
         """(b,) standard deviations; infinite where the data say nothing."""
         if self.covariance is None:

@@ -41,7 +41,7 @@ class ScaledSvd:
         scale = np.linalg.norm(R, axis=0)
         scale[scale == 0.0] = 1.0
         with one_thread():
-            U, s, Vt = np.linalg.svd(R / scale, full_matrices=False)
+            U, s, Vt = np.linalg.svd(R / scale)
         return cls(U, s, Vt, scale, s > resolved * s[0] if s[0] > 0.0 else np.zeros(len(s), bool))
 
     @property
