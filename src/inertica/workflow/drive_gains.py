@@ -187,12 +187,8 @@ def _weights(load: Carried, one: LoadSet, at: Flange) -> list[Array]:
     base, body = one.system.base, at.body
     chi = np.zeros(base.layout.size)
     chi[base.layout.link(body.link)] = inertia.change_frame(np.where(load.known, load.values, 0.0), body.rotation, body.position)
-    prior = one.system.problem.prior
-    shapes = None if prior is None else prior.shapes
-    return [
-        base.engine.inverse_dynamics(motion.q, 0.0 * motion.q, 0.0 * motion.q, chi, shapes)
-        for motion in one.system.problem.motions
-    ]
+    still = [(motion.q, 0.0 * motion.q, 0.0 * motion.q) for motion in one.system.motions]
+    return [base.engine.inverse_dynamics(*state, chi, one.system.shapes) for state in still]
 
 
 def _sentences(
