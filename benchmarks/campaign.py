@@ -25,7 +25,8 @@ from inertica.campaign.engines import Processes
 from inertica.campaign.pilot import cost
 from inertica.campaign.plan import plan
 from inertica.campaign.run import run
-from inertica.campaign.spec import Entry, NoiseRow, Spec, read_spec
+from inertica.campaign.spec import Entry, NoiseRow, Spec
+from inertica.campaign.specfile import read_spec
 from inertica.campaign.store import Store
 
 FAMILIES = {

@@ -25,8 +25,7 @@ from trust_experiments import Cache, Row, Truth
 from inertica.cli import identify as identify_command
 from inertica.cli.main import main as command
 from inertica.identifiability.labels import INTERVAL
-from inertica.robot.friction import Offset
-from inertica.robot.options import friction_terms
+from inertica.robot.friction import Offset, friction_terms
 from inertica.robot.terms import State, Term
 from inertica.workflow.judge import Judged
 from inertica.workflow.result import Result

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from inertica.campaign.spec import Spec, read_spec
+from inertica.campaign.spec import Spec
+from inertica.campaign.specfile import read_spec
 
 TEXT = """\
 name: small

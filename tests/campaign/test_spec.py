@@ -9,7 +9,8 @@ import pytest
 
 from campaign import small
 from inertica.campaign.plan import Unit, depends_on_start, fits, plan
-from inertica.campaign.spec import DEGREES, Spec, read_spec, shipped
+from inertica.campaign.spec import Spec
+from inertica.campaign.specfile import DEGREES, read_spec, shipped
 from inertica.errors import FileError, InputError
 from inertica.estimators.registry import method
 

@@ -20,7 +20,7 @@ from inertica.preprocessing.filters import FILTERS
 from inertica.robot.description import Description
 from inertica.robot.friction import check_laws, law
 from inertica.robot.load import load
-from inertica.robot.options import friction_terms
+from inertica.robot.plain import with_laws
 from inertica.robot.yamlfile import Item
 
 
@@ -85,10 +85,9 @@ def with_model_friction(description: Description, laws: tuple[str, ...] | None) 
     """The robot with the friction that is to be identified."""
     if laws is None:
         return description
-    dropped = set(friction_terms(description.layout.terms))
     chosen = [law(name, j) for j in range(description.robot.n) for name in laws]
     check_laws(chosen)
-    return description.with_terms((*(t for t in description.layout.terms if t not in dropped), *chosen)).with_loads()
+    return with_laws(description, chosen).with_loads()
 
 
 def _words(keys: Mapping[str, Item], key: str, values: tuple[str, ...], choices: Mapping[str, object], what: str) -> None:

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> Answer:
 
 
 def _list() -> Answer:
-    from inertica.campaign.spec import read_spec, shipped
+    from inertica.campaign.specfile import read_spec, shipped
 
     rows = [(name, read_spec(name).about) for name in shipped()]
     return Answer({"specs": [dict(zip(("name", "about"), row, strict=True)) for row in rows]}, lambda: [_listed(rows)])
@@ -79,7 +79,7 @@ def _listed(rows: list[tuple[str, str]]) -> RenderableType:
 
 
 def _begin(arguments: argparse.Namespace) -> Answer:
-    from inertica.campaign.spec import read_spec
+    from inertica.campaign.specfile import read_spec
     from inertica.campaign.store import Store
 
     if arguments.folder is not None:

@@ -31,15 +31,19 @@ class Answer:
         document: for `--json`; plain values, sequences, mappings, NumPy arrays.
         text: the same for people, called only when text is wanted.
         code: exit code.
+        written: whether a command has written its lines as they came, and nothing is left to write.
     """
 
     document: Mapping[str, object]
     text: Callable[[], Iterable[RenderableType]]
     code: int = 0
+    written: bool = False
 
 
 def write(answer: Answer, warnings_said: Sequence[str], as_json: bool) -> None:
     """Writes an answer to stdout."""
+    if answer.written:
+        return
     try:
         if as_json:
             document = {**answer.document, "warnings": list(warnings_said)}

@@ -77,7 +77,7 @@ class Tour:
 
     def take(self, preset: str | None, seed: int, say: Say) -> None:
         from inertica.checks.gate import checked
-        from inertica.excitation import catalog_trajectory
+        from inertica.excitation.own import own_trajectory
         from inertica.identifiability.base import base_model
         from inertica.workflow.compare import compare
         from inertica.workflow.settings import Settings
@@ -89,7 +89,7 @@ class Tour:
         experiment = Experiment.of(self.robot, noise=self.preset)
         with self._timed("simulate"):
             say("simulating an identification and a validation run")
-            kinds = [catalog_trajectory(self.robot.name, kind).trajectory for kind in ("identification", "validation")]
+            kinds = [own_trajectory(self.robot, kind, say) for kind in ("identification", "validation")]
             first, second = (experiment.run(t, seed=seed, first_run=k)[0] for k, t in enumerate(kinds))
             self.logs, self.control_rate = (first, second), experiment.loop.rate
         with self._timed("check"):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from inertica.cli.console import table
 from inertica.errors import InputError
 from inertica.estimators.options import READERS
 from inertica.excitation.files import load_trajectory
 from inertica.preprocessing.filters import FILTERS
+from inertica.preprocessing.recipe import Regressor
 from inertica.report.tables import short_names
 from inertica.robot import friction
 from inertica.validation.residuals import Residual
@@ -43,6 +44,10 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         "--gravity", metavar="auto|=X,Y,Z",
         help="free fall in the base frame in m/s^2 (--gravity=0,0,-9.81), or auto to find how the robot is mounted; the default "
         "unless the card states gravity or the model file does not stand upright",
+    )  # fmt: skip
+    fixed.add_argument(
+        "--regressor", choices=get_args(Regressor), default="torque",
+        help="what rows of linear fits say: torques, or without accelerations rates of momentum, or power; torque by default",
     )  # fmt: skip
     fixed.add_argument("--velocity", choices=("recorded", "differences"), help="where velocity comes from")
 
@@ -109,7 +114,8 @@ def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
     chosen, cutoff = ("none", None) if cutoff == "none" else (chosen, cutoff)
     fixed = (cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options)
     quick, force = (bool(getattr(arguments, name, False)) for name in ("quick", "force"))
-    return Settings(method, *fixed, quick=quick, force=force, gravity=_gravity(arguments.gravity), filter=chosen)
+    gravity, regressor = _gravity(arguments.gravity), arguments.regressor
+    return Settings(method, *fixed, quick=quick, force=force, gravity=gravity, regressor=regressor, filter=chosen)
 
 
 def residual_table(residuals: Mapping[str, Residual]) -> RenderableType:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.preprocessing.motion import Motion
+from inertica.robot.friction import friction_terms
 from inertica.robot.layout import Parameters
-from inertica.robot.options import friction_terms
 from inertica.workflow.judge import Motions
 from inertica.workflow.prediction import predicted_torque
 from inertica.workflow.replay import is_simulated

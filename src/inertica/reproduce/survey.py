@@ -8,7 +8,8 @@ from pathlib import Path
 
 from inertica.campaign.engines import Processes
 from inertica.campaign.run import Progress, run
-from inertica.campaign.spec import Spec, read_spec
+from inertica.campaign.spec import Spec
+from inertica.campaign.specfile import read_spec
 from inertica.campaign.store import Store
 from inertica.campaign.summary import Group, Line, groups, lines
 from inertica.reproduce.rows import Options, Reproduction, Row, Sheet

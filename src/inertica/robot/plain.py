@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from inertica.robot.description import Description
-from inertica.robot.friction import Coulomb, Offset, Viscous
-from inertica.robot.options import friction_terms
+from inertica.robot.friction import Coulomb, Offset, Viscous, friction_terms
 from inertica.robot.terms import Term
 
 

@@ -22,7 +22,7 @@ from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
-from inertica.robot.friction import LoadDependent, check_laws, law
+from inertica.robot.friction import check_laws, friction_terms, law
 from inertica.robot.plain import assumed_friction, with_laws
 from inertica.workflow.choice import Choice, Notes, Say
 from inertica.workflow.delay_choice import choose_delay
@@ -142,6 +142,10 @@ def choose(checked: Checked, say: Say) -> Chosen:
         choices, seen = [mount.choice, *again], _prepared(inputs, recipe)
     description, choice, other_laws = _friction(inputs, _with_stated_laws(description, s.friction), seen, say)
     choices.append(choice)
+    if s.regressor != "torque":  # all of the above was chosen on torques
+        choices.append(Choice.given("rows", f"{s.regressor} instead of torque"))
+        recipe = replace(recipe, regressor=s.regressor)
+        seen = tuple(replace(m, recipe=replace(m.recipe, regressor=s.regressor)) for m in seen)
     motions, part = seen, inputs.part
     if not part.whole:
         why = f"{part.sentence}; everything above and the method were chosen on them, the fit and its residuals take all of the data"
@@ -238,7 +242,7 @@ def _friction(
 ) -> tuple[Description, Choice, Sequence[Mapping[str, float]]]:
     """The robot with its friction, why, and what laws that fit nearly as well would change."""
     if description.friction_stated:
-        loaded = [t.at for t in description.layout.terms if isinstance(t, LoadDependent)]
+        loaded = [t.at for t in friction_terms(description.layout.terms) if t.load is not None]
         if loaded and not inputs.torque_only:
             description = description.with_loads(FrictionSelection(description, motions, say).carried_by(loaded))
         return description, Choice.given("friction", "as the card or the command states"), ()

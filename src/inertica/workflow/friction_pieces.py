@@ -9,26 +9,30 @@ offset (Fcp - Fcn) / 2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.robot.friction import Coulomb, LoadDependent, Offset, Saturating, SmoothCoulomb, Stribeck, Viscous, stribeck_decay
+from inertica.robot.friction import DRY, LAWS, Candidate, FrictionLaw
 from inertica.robot.layout import Parameters
-from inertica.robot.terms import Term
+from inertica.robot.terms import State
 
 Array = NDArray[np.float64]
 
-VISCOUS, COULOMB, OFFSET, STRIBECK, SATURATING, LOAD = "viscous", "Coulomb", "offset", "Stribeck", "saturating", "load-dependent"
-SHAPED = (STRIBECK, SATURATING)
-SYMBOLS = {VISCOUS: "Fv", COULOMB: "Fc", OFFSET: "off", STRIBECK: "dFs", SATURATING: "Fw", LOAD: "mu"}
+PLAIN = ("viscous", "coulomb", "offset")
+"""Laws of the first fit, the first two of which most joints have."""
+
+
+def others() -> dict[str, Candidate]:
+    """Laws that may be added to those, as they say of themselves."""
+    return {kind: law.candidate for kind, law in LAWS.items() if law.candidate is not None and kind not in PLAIN}
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of the friction of one joint: its kind and, where it has one, its speed in rad/s or m/s."""
+    """A part of the friction of one joint: the law it comes from, by its name, and, where it has one, its speed in rad/s or m/s."""
 
     joint: int
     kind: str
@@ -40,25 +44,38 @@ class Piece:
         return self.joint, self.kind
 
     @property
+    def law(self) -> FrictionLaw:
+        return LAWS[self.kind].at_speed(self.joint, self.speed)
+
+    @property
+    def how(self) -> Candidate:
+        """How the law may be added."""
+        candidate = LAWS[self.kind].candidate
+        assert candidate is not None
+        return candidate
+
+    @property
+    def brakes(self) -> bool:
+        return LAWS[self.kind].brakes
+
+    @property
+    def loaded(self) -> bool:
+        """Whether it depends on the load of the joint."""
+        return self.law.load is not None
+
+    @property
     def parameter(self) -> str:
         """Name of its amplitude."""
-        return f"{SYMBOLS[self.kind]}{self.joint + 1}"
+        return self.law.parameters[self.how.column].name
 
     def column(self, rate: Array, load: Array) -> Array:
         """On samples of the joint's velocity and of the gravity torque on it."""
-        sign = np.sign(rate)
-        columns: dict[str, Callable[[], Array]] = {
-            VISCOUS: lambda: rate,
-            COULOMB: lambda: sign,
-            OFFSET: lambda: np.ones(len(rate)),
-            STRIBECK: lambda: np.asarray(sign * stribeck_decay(rate, self.speed, 2.0)),
-            SATURATING: lambda: np.tanh(rate / self.speed),
-            LOAD: lambda: np.abs(load) * sign,
-        }
-        return columns[self.kind]()
+        law = LAWS[self.kind].at_speed(0, self.speed)
+        x = State((), (rate,), (), {s.name: s.value for s in law.shapes}, (), (load,))
+        return np.broadcast_to(np.asarray(law.columns(x)[self.how.column][0], float), rate.shape)
 
 
-def laws_of(joint: int, pieces: Sequence[Piece], carried: Parameters) -> list[Term]:
+def laws_of(joint: int, pieces: Sequence[Piece], carried: Parameters) -> list[FrictionLaw]:
     """The laws that the pieces of a joint amount to.
 
     Args:
@@ -66,18 +83,8 @@ def laws_of(joint: int, pieces: Sequence[Piece], carried: Parameters) -> list[Te
         pieces: of all joints.
         carried: links that load it.
     """
-    own = {p.kind: p for p in pieces if p.joint == joint}
-    terms: list[Term] = [Viscous(joint)] if VISCOUS in own else []
-    if STRIBECK in own:
-        terms.append(Stribeck(joint, vs=own[STRIBECK].speed))
-    elif COULOMB in own:
-        terms.append(Coulomb(joint))
-    if SATURATING in own:
-        smooth = STRIBECK not in own and COULOMB not in own
-        speed = own[SATURATING].speed
-        terms.append(SmoothCoulomb(joint, vc=speed) if smooth else Saturating(joint, vw=speed))
-    if OFFSET in own:
-        terms.append(Offset(joint))
-    if LOAD in own:
-        terms.append(LoadDependent(joint, carried.moments()))
-    return terms
+    own = [p for p in pieces if p.joint == joint]
+    laws = [p.law for p in own if p.kind not in {q.how.includes for q in own}]
+    if not any(DRY in law.states for law in laws):
+        laws = [LAWS[p.how.alone or p.kind].at_speed(joint, p.speed) for p in own]
+    return [law if law.load is None else replace(law, moments=carried.moments()) for law in laws]  # type: ignore[call-arg]

@@ -14,7 +14,7 @@ from inertica.identifiability.labels import DETERMINED, WEAK, trust_labels
 from inertica.logs.log import Log
 from inertica.physical.cone import SolveError
 from inertica.preprocessing.motion import Motion
-from inertica.robot.friction import Stribeck
+from inertica.robot.friction import friction_terms
 from inertica.robot.layout import Parameters
 from inertica.validation.closed_loop import position_error
 from inertica.validation.lack_of_fit import LackOfFit, lack_of_fit
@@ -22,7 +22,6 @@ from inertica.validation.residuals import Residual
 from inertica.validation.survey import log_torque_difference
 from inertica.workflow.choice import Say
 from inertica.workflow.fit import Fitted, identified
-from inertica.workflow.friction_choice import SLOWEST
 from inertica.workflow.hold_out import HoldOut
 from inertica.workflow.inputs import HOLD_OUT, IDENTIFICATION, STILL
 from inertica.workflow.prediction import judged
@@ -82,7 +81,7 @@ def _hold_out(fitted: Fitted, say: Say) -> Residual:
     say("validate: fitting without a fifth of the moving data")
     chosen, problem = fitted.chosen, fitted.problem
     left = HoldOut.of(problem.motions)
-    without = fitted.estimator.estimate(replace(problem, motions=left.rest(problem.motions)))
+    without = fitted.estimator.estimate(problem.masked(left.rest(problem.motions)))
     seen = chosen.motions(without)[IDENTIFICATION]
     return judged(identified(without, chosen.description), seen, problem.engine, left.masks)
 
@@ -123,18 +122,18 @@ def _lack_of_fit(fitted: Fitted) -> LackOfFit:
     return lack_of_fit(fitted.part, own, pairs, fitted.replicas.reason)
 
 
-def _too_slow(parameters: Parameters, motions: Sequence[Motion]) -> list[str]:
+def _too_slow(parameters: Parameters, motions: Sequence[Motion]) -> dict[str, float]:
     """Excess of static friction at speeds where filters leave what sticking does; it may be anything there."""
     speeds = np.max([np.quantile(np.abs(m.dq), 0.95, axis=0) for m in motions], axis=0)
-    laws = [t for t in parameters.layout.terms if isinstance(t, Stribeck)]
-    return [f"dFs{t.at + 1}" for t in laws if t.vs < SLOWEST["Stribeck"] * speeds[t.at]]
+    laws = [(t, t.candidate.column, t.candidate.slowest) for t in friction_terms(parameters.layout.terms) if t.candidate]
+    return {t.parameters[k].name: least for t, k, least in laws if least and t.shapes[0].value < least * speeds[t.at]}
 
 
-def _about_speeds(slow: Sequence[str]) -> list[str]:
+def _about_speeds(slow: Mapping[str, float]) -> list[str]:
     if not slow:
         return []
     return [
-        f"{', '.join(slow)}: the Stribeck velocity is below {100 * SLOWEST['Stribeck']:g} % of a joint's usual speed, where "
+        f"{', '.join(slow)}: the Stribeck velocity is below {100 * max(slow.values()):g} % of a joint's usual speed, where "
         "filtering leaves of sticking what looks like friction; record slower motion, or state a larger velocity (vs)"
     ]
 

@@ -15,6 +15,7 @@ from inertica.estimators.options import with_options
 from inertica.estimators.registry import method
 from inertica.excitation.trajectory import Trajectory
 from inertica.preprocessing.filters import FILTERS
+from inertica.preprocessing.recipe import Regressor
 from inertica.robot.description import Description
 
 
@@ -36,6 +37,7 @@ class Settings:
         estimate_gains: let methods that simulate the controller estimate its gains, too; the same as the option `estimate-gains`.
         quick: do not apply the estimate to itself, nor try neighbouring cut-offs; intervals then hold no bias, and say so.
         force: fit logs although their check found a problem.
+        regressor: rows of linear fits: torque, or without accelerations momentum or power.
         gravity: free fall in the base frame in m/s^2, or `auto` to find its direction; as the card or model file says when not given.
     """
 
@@ -52,6 +54,7 @@ class Settings:
     force: bool = False
     gravity: Literal["auto"] | tuple[float, float, float] | None = None
     filter: str | None = None
+    regressor: Regressor = "torque"
 
     def __post_init__(self) -> None:
         if self.filter is not None and self.filter not in FILTERS:
