@@ -109,7 +109,9 @@ def _with_loop(s: Situation) -> tuple[list[str], list[str], list[str]]:
     if s.noise is not None and s.noise >= NOISY:
         methods.remove("iv")
         reasons.append(f"position noise of {s.noise:.1g} rad is where instruments become too weak for iv")
-    reasons.append("clie and cloe take about ten times as long, and fit positions, which a good controller makes insensitive")
+    reasons.append(
+        "clie and cloe take about ten times as long; with a loop that is known exactly cloe can be the most accurate, see below"
+    )
     return methods, preparation, reasons
 
 
@@ -139,6 +141,6 @@ def _evidence(s: Situation, methods: list[str]) -> tuple[str, ...]:
     out = []
     for name in (*methods, "ols"):
         filtered = name.removeprefix("pc-") in ("ols", "wls", "irls", "ml")
-        line = measured(name, noise=row, filtered=filtered)
+        line = measured(name, noise=row, filtered=filtered) or measured(name.removeprefix("pc-"), noise=row, filtered=filtered)
         out += [line.sentence] if line is not None else []
     return tuple(out)

@@ -17,7 +17,7 @@ class Stored:
     Args:
         campaign: its name.
         robot, noise, decimate, filter, method: where it belongs.
-        d_par, d_tau, seconds: means over its rows.
+        d_par, d_tau: means over its rows.
         rows: how many counted.
     """
 
@@ -29,7 +29,6 @@ class Stored:
     method: str
     d_par: float
     d_tau: float
-    seconds: float
     rows: int
 
     @property
@@ -37,7 +36,7 @@ class Stored:
         behind = "" if self.filter == "none" else f" behind a {self.filter} filter"
         thinned = f", decimation {self.decimate}" if self.decimate > 1 else ""
         where = f"campaign {self.campaign}, {self.robot}, noise {self.noise}{thinned}, {self.rows} fits"
-        return f"{self.method}{behind}: parameters off by {100 * self.d_par:.2g} %, {self.seconds:.2g} s ({where})"
+        return f"{self.method}{behind}: parameters off by {100 * self.d_par:.2g} % ({where})"
 
 
 @cache
@@ -48,9 +47,9 @@ def stored() -> tuple[Stored, ...]:
         if file.name.endswith(".csv"):
             for row in csv.DictReader(file.read_text(encoding="utf-8").splitlines()):
                 words = (row["robot"], row["noise"], int(row["decimate"]), row["filter"], row["method"])
-                d_par, d_tau, seconds = (float(row[f"{name}_mean"]) for name in ("d_par", "d_tau", "seconds"))
+                d_par, d_tau = (float(row[f"{name}_mean"]) for name in ("d_par", "d_tau"))
                 if row["loop"] == "known":
-                    out.append(Stored(file.name.removesuffix(".csv"), *words, d_par, d_tau, seconds, int(row["counted"])))
+                    out.append(Stored(file.name.removesuffix(".csv"), *words, d_par, d_tau, int(row["counted"])))
     return tuple(out)
 
 
