@@ -79,9 +79,13 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.robot.load import load as load, save_model as save_model
     from inertica.robot.model import Joint as Joint, Limits as Limits, Robot as Robot
     from inertica.workflow.compare import compare as compare
+    from inertica.workflow.drive_gains import DriveGains as DriveGains, drive_gains as drive_gains
     from inertica.workflow.export import export_model as export_model
     from inertica.workflow.fit_loop import fit_loop as fit_loop
     from inertica.workflow.identify import identify as identify
+    from inertica.workflow.loads import LoadedLogs as LoadedLogs, Loads as Loads, fit_loads as fit_loads
+    from inertica.workflow.payload import payload as payload
+    from inertica.workflow.payload_result import Payload as Payload
     from inertica.workflow.result import Result as Result
     from inertica.workflow.settings import Settings as Settings
     # isort: on
@@ -128,9 +132,13 @@ _HOME = {
     "inertica.robot.load": ("load", "save_model"),
     "inertica.robot.model": ("Joint", "Limits", "Robot"),
     "inertica.workflow.compare": ("compare",),
+    "inertica.workflow.drive_gains": ("DriveGains", "drive_gains"),
     "inertica.workflow.export": ("export_model",),
     "inertica.workflow.fit_loop": ("fit_loop",),
     "inertica.workflow.identify": ("identify",),
+    "inertica.workflow.loads": ("LoadedLogs", "Loads", "fit_loads"),
+    "inertica.workflow.payload": ("payload",),
+    "inertica.workflow.payload_result": ("Payload",),
     "inertica.workflow.result": ("Result",),
     "inertica.workflow.settings": ("Settings",),
 }

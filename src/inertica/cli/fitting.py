@@ -11,6 +11,7 @@ from inertica.cli.console import table
 from inertica.errors import InputError
 from inertica.estimators.options import READERS
 from inertica.excitation.files import load_trajectory
+from inertica.preprocessing.filters import FILTERS
 from inertica.preprocessing.recipe import Regressor
 from inertica.report.names import short_names
 from inertica.robot import friction
@@ -33,7 +34,8 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
 def add_choices(parser: argparse.ArgumentParser) -> None:
     """What is chosen by cross-validation unless it is stated."""
     fixed = parser.add_argument_group("choices", "made by cross-validation on the logs unless they are stated here")
-    fixed.add_argument("--cutoff", metavar="HZ", type=_positive, help="of the filter of positions")
+    fixed.add_argument("--cutoff", metavar="HZ|none", type=_cutoff, help="of the filter of positions; none for no filter")
+    fixed.add_argument("--filter", metavar="NAME", help=f"of positions: {', '.join(FILTERS)}; forward delays the motion")
     fixed.add_argument("--decimate", metavar="HZ", type=_positive, help="bandwidth to decimate to; follows the cut-off")
     fixed.add_argument("--delay", metavar="S[,S..]", type=_numbers, help="of torque behind motion in s, one or one per joint")
     fixed.add_argument("--friction", metavar="A,B", help=f"laws on every joint: {', '.join(friction.LAWS)}, or none")
@@ -106,9 +108,14 @@ def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
     laws = None if arguments.friction in (None, "auto") else _laws(arguments.friction)
     references = tuple(load_trajectory(name) for name in getattr(arguments, "reference", ()))
     options = method_options(arguments)
-    fixed = (arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options)
+    chosen, cutoff = getattr(arguments, "filter", None), arguments.cutoff
+    if cutoff == "none" and chosen not in (None, "none"):
+        raise InputError(f"--cutoff none means no filter, but --filter {chosen} is stated")
+    chosen, cutoff = ("none", None) if cutoff == "none" else (chosen, cutoff)
+    fixed = (cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options)
     quick, force = (bool(getattr(arguments, name, False)) for name in ("quick", "force"))
-    return Settings(method, *fixed, quick=quick, force=force, gravity=_gravity(arguments.gravity), regressor=arguments.regressor)
+    gravity, regressor = _gravity(arguments.gravity), arguments.regressor
+    return Settings(method, *fixed, quick=quick, force=force, gravity=gravity, regressor=regressor, filter=chosen)
 
 
 def residual_table(residuals: Mapping[str, Residual]) -> RenderableType:
@@ -125,6 +132,10 @@ def residual_table(residuals: Mapping[str, Residual]) -> RenderableType:
 
 def percent(value: float) -> str:
     return f"{100.0 * value:.2f}" if math.isfinite(value) else "-"
+
+
+def _cutoff(word: str) -> float | Literal["none"]:
+    return "none" if word == "none" else _positive(word)
 
 
 def _positive(word: str) -> float:

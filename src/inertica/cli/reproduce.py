@@ -39,8 +39,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paper", metavar="PAPER", help=f"which study: {', '.join(STUDIES)}")
     parser.add_argument("--figures", metavar="DIR", type=Path, help="draw figures like the paper's into this folder")
     parser.add_argument("--record", metavar="LOG", help="a log of the real robot (consistent), the authors' points (frisch)")
-    parser.add_argument("--seeds", type=int, help="experiments for the error statistics (default 20; frisch 250, quick 20)")
-    parser.add_argument("--quick", action="store_true", help="a short form of the study, where there is one (frisch)")
+    parser.add_argument("--seeds", type=int, help="experiments for statistics (default 20; frisch 250, survey 52)")
+    parser.add_argument("--quick", action="store_true", help="a short form of the study, where there is one (frisch, survey)")
+    parser.add_argument(
+        "--keep", metavar="DIR", type=Path, help="rows of campaigns stay here, and a study goes on from them (survey)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the noise (default 0)")
 
 
@@ -52,7 +55,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     start = time.perf_counter()
     files: tuple[Path, ...] = ()
     with progress_line() as say:
-        options = Options(seeds, arguments.seed, arguments.record, arguments.quick, say)
+        options = Options(seeds, arguments.seed, arguments.record, arguments.quick, say, arguments.keep)
         found = reproduce(arguments.paper, options)
         if arguments.figures is not None and found.draw is not None:
             say("drawing")

@@ -33,7 +33,7 @@ def residual_table(result: Result) -> str:
     for name, r in zip(short_names(list(result.residuals)), result.residuals.values(), strict=True):
         for kind, relative in (("raw", r.raw), ("filtered", r.filtered)):
             rows.append([name, kind, html.percent(relative.all), *(html.percent(x) for x in relative.per_joint)])
-        rows.append([name, "mean per sample", html.percent(r.d_tau), *("" for _ in joints)])
+        rows.append([name, "mean per sample", html.percent(r.per_sample), *("" for _ in joints)])
     columns = ("data set", "of", "all joints", *(f"joint {j}" for j in joints))
     caption = (
         "Residuals |measured - predicted| / |measured|; raw: every finite sample as recorded; filtered: both low-passed; "

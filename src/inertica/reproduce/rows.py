@@ -66,6 +66,7 @@ class Options:
         record: a recorded log of the real robot, or the authors' data, for studies that have one.
         quick: a short form, for studies that have one.
         say: where progress goes.
+        keep: folder for the rows of campaigns; a study that was ended goes on there.
     """
 
     seeds: int = 20
@@ -73,6 +74,7 @@ class Options:
     record: str | None = None
     quick: bool = False
     say: Callable[[str], None] = field(default=lambda _: None, repr=False)
+    keep: Path | None = None
 
 
 @dataclass(frozen=True, eq=False)

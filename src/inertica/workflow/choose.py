@@ -17,7 +17,7 @@ from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.log import Log
 from inertica.physical.geometry_prior import usable_prior
 from inertica.physical.stated import stated
-from inertica.preprocessing.filters import Unfiltered
+from inertica.preprocessing.filters import Unfiltered, named_filter
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
@@ -188,18 +188,26 @@ def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None,
         return Recipe(filter=Unfiltered(), decimate=s.decimate, delay=s.delay or 0.0), [Choice("filter", "none", why)]
     recorded = all(log.dq is not None for log in inputs.logs)
     recipe = Recipe(velocity=s.velocity or ("recorded" if recorded else "differences"))  # type: ignore[arg-type]
-    if s.cutoff is not None:
+    more: list[Choice] = []
+    if s.filter is not None and s.filter != "butterworth":
+        recipe = replace(recipe, filter=named_filter(s.filter, s.cutoff, min(log.rate for log in inputs.logs)))
+        choice = Choice.given("filter", f"{s.filter}, velocity: {recipe.velocity}")
+    elif s.cutoff is not None:
         recipe = recipe_for(s.cutoff, min(log.rate for log in inputs.logs), recipe)
         choice = Choice.given("filter", f"fit and predictions up to {s.cutoff:g} Hz, velocity: {recipe.velocity}")
     else:
         velocities = (s.velocity,) if s.velocity else None
         recipe, choice = choose_filter(assumed, base, logs, recipe, say, velocities)  # type: ignore[arg-type]
+        if s.method_can(Capability.WANTS_RAW) and s.filter is None:
+            recipe = replace(recipe, filter=Unfiltered())
+            why = "the method's instruments remove the noise; a filter would distort what they multiply"
+            more = [Choice("filter of the fit", "none", why)]
     if s.decimate is not None:
         recipe = replace(recipe, decimate=s.decimate, ratio=None)
     if s.delay is not None:
-        return replace(recipe, delay=s.delay), [choice, Choice.given("delay", str(s.delay))]
+        return replace(recipe, delay=s.delay), [choice, *more, Choice.given("delay", str(s.delay))]
     recipe, delay = choose_delay(assumed, base, logs, recipe, say, held=s.method_can(Capability.HOLDS_TORQUE))
-    return recipe, [choice, delay]
+    return recipe, [choice, *more, delay]
 
 
 def _prepared(inputs: Inputs, recipe: Recipe) -> tuple[Motion, ...]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.base import Estimate
 from inertica.estimators.intervals import noise_intervals, standard_intervals
 from inertica.identifiability.labels import DETERMINED, WEAK, trust_labels
 from inertica.logs.log import Log
@@ -20,12 +19,13 @@ from inertica.robot.layout import Parameters
 from inertica.validation.closed_loop import position_error
 from inertica.validation.lack_of_fit import LackOfFit, lack_of_fit
 from inertica.validation.residuals import Residual
+from inertica.validation.survey import log_torque_difference
 from inertica.workflow.choice import Say
 from inertica.workflow.fit import Fitted, identified
 from inertica.workflow.hold_out import HoldOut
 from inertica.workflow.inputs import HOLD_OUT, IDENTIFICATION, STILL
 from inertica.workflow.prediction import judged
-from inertica.workflow.replay import loop_gains
+from inertica.workflow.replay import driven_log, loop_gains
 from inertica.workflow.representative import LONG, in_one_piece
 from inertica.workflow.result import Result, negative
 
@@ -47,7 +47,7 @@ def judge(fitted: Fitted, say: Say) -> Judged:
     chosen, estimate, start = fitted.chosen, fitted.estimate, time.perf_counter()
     inputs, description = chosen.inputs, chosen.description
     motions = chosen.motions(estimate)
-    residuals = with_position_errors(fitted, residuals_of(fitted, motions, say))
+    residuals = with_survey_figures(fitted, residuals_of(fitted, motions, say))
     notes, start = fitted.notes.took("validate", start), time.perf_counter()
     intervals, failed = _intervals(fitted)
     notes, start = notes.warned(failed).took("intervals", start), time.perf_counter()
@@ -81,26 +81,28 @@ def _hold_out(fitted: Fitted, say: Say) -> Residual:
     say("validate: fitting without a fifth of the moving data")
     chosen, problem = fitted.chosen, fitted.problem
     left = HoldOut.of(problem.motions)
-    without = fitted.estimator.estimate(replace(problem, motions=left.rest(problem.motions)))
+    without = fitted.estimator.estimate(problem.masked(left.rest(problem.motions)))
     seen = chosen.motions(without)[IDENTIFICATION]
     return judged(identified(without, chosen.description), seen, problem.engine, left.masks)
 
 
-def with_position_errors(fitted: Fitted, residuals: Mapping[str, Residual]) -> dict[str, Residual]:
-    """With d_q of every data set that is one log."""
+def with_survey_figures(fitted: Fitted, residuals: Mapping[str, Residual]) -> dict[str, Residual]:
+    """With d_q and d_tau of every data set that is one log."""
     inputs, out = fitted.chosen.inputs, dict(residuals)
     logs = ({IDENTIFICATION: inputs.logs[0]} if len(inputs.logs) == 1 else {}) | dict(inputs.validation)
     for name, log in logs.items():
-        out[name] = replace(out[name], d_q=_position_error(fitted, log, fitted.estimate))
+        out[name] = _with_figures(out[name], fitted, log)
     return out
 
 
-def _position_error(fitted: Fitted, log: Log, estimate: Estimate) -> float | None:
-    """d_q of a log that has a position, of a long one where it moves most, with the gains of the loop found with the parameters."""
-    if "q" not in log.signals:
-        return None
+def _with_figures(found: Residual, fitted: Fitted, log: Log) -> Residual:
+    """d_tau, and d_q of a log that has a position, by the gains found with the parameters; of a long log where it moves most."""
+    estimate, parameters = fitted.estimate, fitted.parameters
     (seen,) = in_one_piece([log]) if len(log) > LONG else [log]
-    return position_error(fitted.chosen.description, fitted.parameters, seen, loop_gains(estimate))
+    d_tau = log_torque_difference(parameters, driven_log(seen, estimate), estimate.base.engine)
+    has_position = "q" in log.signals
+    d_q = position_error(fitted.chosen.description, parameters, seen, loop_gains(estimate)) if has_position else None
+    return replace(found, d_tau=d_tau, d_q=d_q)
 
 
 def _intervals(fitted: Fitted) -> tuple[Array, list[str]]:

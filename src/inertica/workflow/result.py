@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import FileError
-from inertica.estimators.base import Estimate
+from inertica.estimators.base import Diagnostics, Estimate, LoopFindings
 from inertica.excitation.files import load_trajectory, save_trajectory
 from inertica.excitation.trajectory import Trajectory
 from inertica.identifiability.base import base_model
@@ -158,7 +158,7 @@ class Result:
             "gravity": dict(self.gravity),
             "choices": [asdict(c) for c in self.choices],
             "stop_reason": estimate.stop_reason,
-            "estimate": {"settings": dict(estimate.settings), "simulations": estimate.simulations},
+            "estimate": {"settings": estimate.record(), "simulations": estimate.simulations},
             "time": dict(self.time),
             "logs": dict(self.logs),
             "warnings": list(self.warnings),
@@ -173,9 +173,11 @@ class Result:
         target.mkdir(parents=True, exist_ok=True)
         write_card(self.description, target)
         e = self.estimate
-        arrays = {"beta": e.beta, "covariance": e.covariance, "plain_covariance": e.plain_covariance, "sigma": e.sigma}
-        arrays |= {"unresolved": e.unresolved, "chi": self.parameters.values, "shapes": self.parameters.shapes}
+        arrays = {"beta": e.beta, "chi": self.parameters.values, "shapes": self.parameters.shapes}
         arrays |= {"intervals": self.intervals, "prior": self.description.prior.values, "base": e.base.T}
+        arrays |= {} if e.covariance is None else {"covariance": e.covariance}
+        if (d := e.diagnostics) is not None:
+            arrays |= {"plain_covariance": d.plain_covariance, "sigma": d.sigma, "unresolved": d.unresolved}
         np.savez(target / ARRAYS, allow_pickle=False, **arrays)
         for k, trajectory in enumerate(self.references):
             save_trajectory(trajectory, target / f"{REFERENCE}{k + 1}.yaml")
@@ -205,10 +207,15 @@ class Result:
             )
         base = base_model(description.layout)
         check_arrays(source, document, arrays, base, len(description.layout.shapes))
+        diagnostics = None
+        if "sigma" in arrays:
+            condition = document["condition"] or math.inf
+            diagnostics = Diagnostics(arrays["sigma"], condition, arrays["unresolved"], arrays["plain_covariance"])
+        stated = document.get("estimate", {})
         estimate = Estimate(
-            document["method"], base, arrays["beta"], arrays["covariance"], arrays["plain_covariance"], arrays["sigma"],
-            document["condition"] or math.inf, arrays["unresolved"],
-            iterations=document["iterations"], stop_reason=document["stop_reason"], **document.get("estimate", {}),
+            document["method"], base, arrays["beta"], arrays.get("covariance"), diagnostics,
+            loop=LoopFindings.of(stated.get("settings", {})),
+            iterations=document["iterations"], stop_reason=document["stop_reason"], **stated,
         )  # fmt: skip
         prior = Parameters(description.layout, arrays["prior"], arrays["shapes"], description.prior.origin)
         choices = tuple(Choice(**c) for c in document["choices"])
@@ -244,7 +251,16 @@ def _residual(document: Mapping[str, Any]) -> Residual:
     raw, filtered = relative(document["raw"]), relative(document["filtered"])
     stated = document.get("moving")
     moving = None if stated is None else Moving(**{name: _numbers(values) for name, values in stated.items()})
-    return Residual(raw, filtered, document["s"], document["d_tau"], document["samples"], document.get("d_q"), moving)
+    return Residual(
+        raw,
+        filtered,
+        document["s"],
+        document.get("per_sample", math.nan),
+        document["samples"],
+        document.get("d_q"),
+        moving,
+        document.get("d_tau"),
+    )
 
 
 def _numbers(values: Sequence[float | None]) -> tuple[float, ...]:

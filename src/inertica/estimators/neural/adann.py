@@ -69,7 +69,7 @@ class AdaNN:
         while not met and steps < most:
             if rows is None:
                 allowed = min(goal.piece, most - steps)
-                steps += descend(beta, goal.stacked.R, goal.stacked.z, goal.small, normalised, self.rate, allowed)
+                steps += descend(beta, *goal.normal_equations, goal.small, normalised, self.rate, allowed)
             else:
                 order = draw.permutation(goal.samples)
                 one_pass(beta, rows.W, rows.y, rows.first, rows.columns, order, normalised, self.rate)

@@ -72,7 +72,7 @@ class Htrnn:
         most = self.passes * goal.samples
         while not met and steps < most:
             allowed = min(goal.piece, most - steps)
-            steps += relax(u, goal.stacked.R, goal.stacked.z, goal.small, alpha, self.theta, eta, allowed)
+            steps += relax(u, *goal.normal_equations, goal.small, alpha, self.theta, eta, allowed)
             beta = alpha * np.tanh(u / self.theta)
             goal.look(steps, beta)
             met = goal.reached(beta)

@@ -52,20 +52,6 @@ def one_pass(beta: Any, W: Any, y: Any, first: Any, columns: Any, order: Any, no
 
 
 @nb.njit(**_OPTIONS)
-def gradient(R: Any, z: Any, beta: Any, e: Any, g: Any) -> None:
-    """e = z - R beta and g = R'e, R upper triangular; in place."""
-    b = beta.shape[0]
-    g[:] = 0.0
-    for i in range(b):
-        s = z[i]
-        for k in range(i, b):
-            s -= R[i, k] * beta[k]
-        e[i] = s
-        for k in range(i, b):
-            g[k] += R[i, k] * s
-
-
-@nb.njit(**_OPTIONS)
 def settled(g: Any, small: Any) -> bool:
     """Whether no column is correlated with the residual by more than its tolerance."""
     worst = 0.0
@@ -75,49 +61,35 @@ def settled(g: Any, small: Any) -> bool:
 
 
 @nb.njit(**_OPTIONS)
-def descend(beta: Any, R: Any, z: Any, small: Any, normalised: bool, rate: float, steps: int) -> int:
-    """Steepest descent on |R beta - z|^2, in place; returns the steps taken, fewer than allowed when it has settled.
+def descend(beta: Any, G: Any, c: Any, small: Any, normalised: bool, rate: float, steps: int) -> int:
+    """Steepest descent on |W beta - y|^2, in place; returns the steps taken, fewer than allowed when it has settled.
 
     Args:
         beta: (b,).
-        R, z: (b, b) upper triangular and (b,).
+        G, c: (b, b) W'W and (b,) W'y.
         small: (b,) gradients that count as zero.
-        normalised: the exact line search g'g / |R g|^2 times rate; else eta = rate.
+        normalised: the exact line search g'g / |W g|^2 times rate; else eta = rate.
         rate: see there.
         steps: most of them.
     """
-    b = beta.shape[0]
-    e, g = np.empty(b), np.empty(b)
     for step in range(steps):
-        gradient(R, z, beta, e, g)
+        g = c - np.dot(G, beta)
         if settled(g, small):
             return step
         eta = rate
         if normalised:
-            top, below = 0.0, 0.0
-            for i in range(b):
-                s = 0.0
-                for k in range(i, b):
-                    s += R[i, k] * g[k]
-                below += s * s
-                top += g[i] * g[i]
-            eta = rate * top / below if below > 0.0 else 0.0
-        for i in range(b):
-            beta[i] += eta * g[i]
+            below = np.dot(g, np.dot(G, g))
+            eta = rate * np.dot(g, g) / below if below > 0.0 else 0.0
+        beta += eta * g
     return steps
 
 
 @nb.njit(**_OPTIONS)
-def relax(u: Any, R: Any, z: Any, small: Any, alpha: float, theta: float, eta: float, steps: int) -> int:
-    """u <- u + eta R'(z - R s), s = alpha tanh(u / theta), in place; returns the steps taken, fewer when it has settled."""
-    b = u.shape[0]
-    e, g, s = np.empty(b), np.empty(b), np.empty(b)
+def relax(u: Any, G: Any, c: Any, small: Any, alpha: float, theta: float, eta: float, steps: int) -> int:
+    """u <- u + eta (W'y - W'W s), s = alpha tanh(u / theta), in place; returns the steps taken, fewer when it has settled."""
     for step in range(steps):
-        for i in range(b):
-            s[i] = alpha * np.tanh(u[i] / theta)
-        gradient(R, z, s, e, g)
+        g = c - np.dot(G, alpha * np.tanh(u / theta))
         if settled(g, small):
             return step
-        for i in range(b):
-            u[i] += eta * g[i]
+        u += eta * g
     return steps
