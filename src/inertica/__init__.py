@@ -72,6 +72,10 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
         Riemannian as Riemannian,
     )
     from inertica.physical.repair import repair as repair
+    from inertica.report.logs import motions_again as motions_again
+    from inertica.report.paper import write_figure as write_figure
+    from inertica.report.report import write_report as write_report
+    from inertica.report.together import write_together as write_together
     from inertica.robot.control import PD as PD, PID as PID
     from inertica.robot.description import Description as Description
     from inertica.robot.layout import Layout as Layout, Parameters as Parameters
@@ -125,6 +129,10 @@ _HOME = {
     "inertica.physical.check": ("check_model",),
     "inertica.physical.priors": ("Entropic", "Euclidean", "Pullback", "Riemannian"),
     "inertica.physical.repair": ("repair",),
+    "inertica.report.logs": ("motions_again",),
+    "inertica.report.paper": ("write_figure",),
+    "inertica.report.report": ("write_report",),
+    "inertica.report.together": ("write_together",),
     "inertica.robot.control": ("PD", "PID"),
     "inertica.robot.description": ("Description",),
     "inertica.robot.layout": ("Layout", "Parameters"),

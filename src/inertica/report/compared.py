@@ -60,7 +60,7 @@ class Pair:
 
     Args:
         differences: of the base parameters that both have with the same meaning.
-        left_out: how many of either have no counterpart.
+        left_out: how many have no counterpart, or no standard deviation.
         shared: whether a log was fitted by both.
         p: of all together; NaN when they share logs.
     """
@@ -76,7 +76,7 @@ class Pair:
         found = [d.name for d in self.differences if d.differs]
         count = len(self.differences)
         if not count:
-            return "No base parameter means the same in both, so none can be compared."
+            return "No base parameter means the same in both and has a known uncertainty, so none can be compared."
         said = f"{len(found)} of {count} base parameters differ by more than chance"
         said += f" ({', '.join(found[:8])}{', ...' if len(found) > 8 else ''})." if found else "."
         if self.shared:
@@ -87,7 +87,7 @@ class Pair:
             verdict = "different robots, loads or models" if self.p < LEVEL else "one and the same robot"
             said += f" All together they speak of {verdict} (p = {self.p:.2g})."
         if self.left_out:
-            said += f" {self.left_out} have no counterpart of the same meaning and are not compared."
+            said += f" {self.left_out} lack a counterpart of the same meaning, or an uncertainty, and are not compared."
         return said
 
 
@@ -128,8 +128,10 @@ def compare_parameters(first: Result, second: Result) -> Pair:
     std = s1 + s2 if shared else np.hypot(s1, s2)
     z = np.abs(x - y) / np.where(std > 0.0, std, np.inf)
     p = normal_tail(z)
-    C = first.estimate.covariance[np.ix_(rows, rows)] + second.estimate.covariance[np.ix_(columns, columns)]
-    together = np.nan if shared or not len(known) else _all_together(x - y, C)
+    C1, C2 = first.estimate.covariance, second.estimate.covariance
+    together = np.nan
+    if known and not shared and C1 is not None and C2 is not None:
+        together = _all_together(x - y, C1[np.ix_(rows, rows)] + C2[np.ix_(columns, columns)])
     listed = zip(known, x, y, std, p, holm(p), strict=True)
     found = tuple(Difference(m[0], float(u), float(v), float(s), float(k), float(h)) for m, u, v, s, k, h in listed)
     return Pair(found, max(len(a), len(b)) - len(known), shared, together)

@@ -27,12 +27,18 @@ SIDE = 560.0
 def correlations(result: Result) -> Array:
     """(b, b) of the base parameters' estimates; NaN where the data say nothing of one of them."""
     C = result.estimate.covariance
+    if C is None:
+        return np.full((result.estimate.base.rank,) * 2, np.nan)
     std = np.where(np.isfinite(result.estimate.std) & (np.diag(C) > 0.0), np.sqrt(np.maximum(np.diag(C), 0.0)), np.nan)
     return np.asarray(np.clip(C / np.outer(std, std), -1.0, 1.0))
 
 
 def correlation_section(result: Result) -> list[str]:
     """A heat map and the strongest pairs."""
+    if result.estimate.covariance is None:
+        return [
+            html.paragraph(f"The method {result.method} says nothing of the errors of its estimates, so no correlation is known.")
+        ]
     R, names = correlations(result), result.estimate.base.names
     rows, columns = np.triu_indices(len(names), 1)
     size = np.abs(R[rows, columns])
