@@ -75,6 +75,7 @@ def test_numbers_for_zooms_keep_short_signals_and_the_extremes_of_long_ones():
     y = np.random.default_rng(2).normal(size=50_000)
     y[12_345], y[49_999], y[100] = 77.0, -66.0, np.nan
     t, kept = samples(dense(1.0, 2e-4, y))
+    assert len(dense(1.0, 2e-4, y)) < 22_000  # so that a six-joint log of any length stays below a megabyte
     assert len(kept) <= 2 * DENSE and kept.max() == 77.0 and kept.min() == -66.0 and np.isfinite(kept).all()
     assert t[kept.argmax()] == pytest.approx(1.0 + 2e-4 * 12_345, abs=2e-4 * 25) and t[-1] <= 1.0 + 2e-4 * 50_000
     t, kept = samples(dense(0.0, 0.01, y[:500]))

@@ -26,6 +26,9 @@ from inertica.workflow.result import Result
 Array = NDArray[np.float64]
 
 LEVEL = 0.05
+SMALLEST = 1e-15
+"""P values below are not told apart."""
+
 STRETCHES = 12
 """Pieces of a log that errors are compared on."""
 
@@ -84,8 +87,10 @@ class Pair:
                 " Both were fitted to the same log and err together: only differences beyond the sum of both uncertainties count."
             )
         elif np.isfinite(self.p):
-            verdict = "different robots, loads or models" if self.p < LEVEL else "one and the same robot"
-            said += f" All together they speak of {verdict} (p = {self.p:.2g})."
+            verdict = (
+                "they speak of different robots, loads or models" if self.p < LEVEL else "nothing speaks against the same robot"
+            )
+            said += f" All together {verdict} ({probability(self.p)})."
         if self.left_out:
             said += f" {self.left_out} lack a counterpart of the same meaning, or an uncertainty, and are not compared."
         return said
@@ -114,6 +119,11 @@ class Contest:
             return "no difference beyond chance"
         better, share = ("second", 1.0 - self.ratio) if self.ratio < 1.0 else ("first", 1.0 - 1.0 / self.ratio)
         return f"the {better} is better, errors {100 * share:.1f} % smaller"
+
+
+def probability(p: float) -> str:
+    """`p = 0.03`; below what can be computed only that."""
+    return f"p = {p:.2g}" if p >= SMALLEST else f"p < {SMALLEST:g}"
 
 
 def compare_parameters(first: Result, second: Result) -> Pair:

@@ -109,7 +109,9 @@ def _correlations(joints: Sequence[Joint], white: Whiteness, step: float, count:
     out = []
     for j, joint in enumerate(joints):
         limits = [Series(t[[0, -1]], np.full(2, s * band), "measured", "thin") for s in (-1.0, 1.0)]
-        panel = Panel([*limits, Series(t, rho[j], "points", "line")], "correlation", 100.0, zero=True, y_range=(-1.0, 1.0))
+        panel = Panel(
+            [*limits, Series(t, rho[j], "points", "line", "correlation")], "correlation", 100.0, zero=True, y_range=(-1.0, 1.0)
+        )
         out.append(figure([panel], "lag (s)", f"joint {j + 1}, {joint.name}"))
     return out
 
@@ -153,7 +155,7 @@ def _friction(result: Result, fitted: Sequence[Record], dq: Array, torque: Array
     take = thinned(len(dq), MOST_POINTS)
     figures = []
     for j, joint in enumerate(joints):
-        series = [Series(dq[take, j], torque[take, j], "points", "points"), Series(grid[:, j], law[:, j], "law")]
+        series = [Series(dq[take, j], torque[take, j], "points", "points"), Series(grid[:, j], law[:, j], "law", name="law")]
         panel = Panel(series, f"friction ({joint.effort_unit})", 130.0, zero=True)
         figures.append(figure([panel], f"velocity ({joint.unit}/s)", f"joint {j + 1}, {joint.name}"))
     about = (

@@ -313,9 +313,8 @@
     const x = plot.under(event);
     for (const other of linked(plot)) {
       other.mark(x, x);
-      if (!other.svg.dataset.link && other !== plot) continue;
       const said = other.panels.flatMap((panel) => panel.at(x));
-      other.say(` at ${number(x, 5)}: ${said.join(", ")}`);
+      other.say(said.length ? ` at ${number(x, 5)}: ${said.join(", ")}` : "");
     }
   }
 
@@ -352,7 +351,7 @@
   function enlarge(button) {
     const plot = plotOf(button), big = plot.figure.classList.toggle("big");
     button.setAttribute("aria-pressed", big);
-    plot.width = big ? 2.4 * plot.own : plot.own;
+    plot.width = big ? 1.8 * plot.own : plot.own; // drawn larger, too
     plot.draw();
   }
 

@@ -171,7 +171,7 @@ def provenance(result: Result, drawn: Sequence[Record]) -> str:
     versions = [f"inertica {__version__}", f"Python {platform.python_version()}", *(f"{p} {version(p)}" for p in PACKAGES)]
     rows: list[list[object]] = [
         ["robot", f"{result.description.name}, {source.path}" + (f", card {source.card}" if source.card else "")],
-        *[list[object]([name, origin]) for name, origin in result.logs.items()],
+        *[list[object](row) for row in zip(short_names(list(result.logs)), result.logs.values(), strict=True)],
         ["method", f"{result.method}; {result.estimate.stop_reason}"],
         ["residual standard deviations", ", ".join(number(float(s), 3) for s in result.estimate.sigma)],
         ["versions", ", ".join(versions)],

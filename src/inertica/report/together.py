@@ -8,7 +8,7 @@ from pathlib import Path
 from inertica import __version__
 from inertica.errors import InputError
 from inertica.report import html
-from inertica.report.compared import LEVEL, Pair, compare_parameters, compare_predictions
+from inertica.report.compared import LEVEL, Pair, compare_parameters, compare_predictions, probability
 from inertica.report.data import Record, records
 from inertica.report.drawn import effort
 from inertica.report.figures import Panel, Series, dense, envelope, figure, key, zoom_bar
@@ -110,7 +110,7 @@ def _predictions(names: Sequence[str], drawn: Sequence[Sequence[Record]]) -> lis
                 rows.append([short, names[0], name, NONE, NONE, NONE, NONE, "prepared at other rates, not compared"])
                 continue
             c = compare_predictions(log[0], other)
-            used = [html.percent(c.first), html.percent(c.second), number(c.ratio, 3), number(c.p, 2)]
+            used = [html.percent(c.first), html.percent(c.second), number(c.ratio, 3), _p(c.p)]
             rows.append([short, names[0], name, *used, c.sentence])
     columns = ("log", "first", "second", "error of first", "of second", "ratio", "p", "verdict")
     about = (
@@ -136,12 +136,16 @@ def _pair_table(identity: str, first: str, second: str, pair: Pair) -> str:
         change = d.second - d.first
         rows.append([
             html.Cell(d.name), html.Cell(number(d.first), d.first), html.Cell(number(d.second), d.second),
-            html.Cell(number(change, 3), change), html.Cell(number(d.std, 2), d.std), html.Cell(f"{d.p:.2g}", d.p),
-            html.Cell(f"{d.adjusted:.2g}", d.adjusted), html.Cell("differs" if d.differs else "", float(d.differs)),
+            html.Cell(number(change, 3), change), html.Cell(number(d.std, 2), d.std), html.Cell(_p(d.p), d.p),
+            html.Cell(_p(d.adjusted), d.adjusted), html.Cell("differs" if d.differs else "", float(d.differs)),
         ])  # fmt: skip
     columns = ("base parameter", "first", "second", "difference", "its std", "p", "p of all", "verdict")
     caption = f"First: {first}; second: {second}. Differs: p after Holm's rule for many below {LEVEL:g}"
     return html.sortable(identity, caption, columns, rows, columns[1:7], "name, or: differs")
+
+
+def _p(value: float) -> str:
+    return probability(value).removeprefix("p = ").removeprefix("p ") if value == value else NONE
 
 
 def _values(names: Sequence[str], results: Sequence[Result]) -> str:
