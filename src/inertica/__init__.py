@@ -77,6 +77,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.robot.model import Joint as Joint, Limits as Limits, Robot as Robot
     from inertica.workflow.compare import compare as compare
     from inertica.workflow.export import export_model as export_model
+    from inertica.workflow.export_code import export_code as export_code
     from inertica.workflow.fit_loop import fit_loop as fit_loop
     from inertica.workflow.identify import identify as identify
     from inertica.workflow.result import Result as Result
@@ -124,6 +125,7 @@ _HOME = {
     "inertica.robot.model": ("Joint", "Limits", "Robot"),
     "inertica.workflow.compare": ("compare",),
     "inertica.workflow.export": ("export_model",),
+    "inertica.workflow.export_code": ("export_code",),
     "inertica.workflow.fit_loop": ("fit_loop",),
     "inertica.workflow.identify": ("identify",),
     "inertica.workflow.result": ("Result",),
