@@ -49,7 +49,13 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.estimators.neural.htrnn import Htrnn as Htrnn
     from inertica.estimators.registry import METHODS as METHODS, method as method
     from inertica.estimators.linear.tls import Gtls as Gtls, Tls as Tls
-    from inertica.excitation import catalog_trajectory as catalog_trajectory, load_trajectory as load_trajectory
+    from inertica.excitation import (
+        catalog_trajectory as catalog_trajectory,
+        load_trajectory as load_trajectory,
+        save_trajectory as save_trajectory,
+        write_ros2 as write_ros2,
+        write_samples as write_samples,
+    )
     from inertica.experiment import ControlLoop as ControlLoop, Experiment as Experiment, Sensors as Sensors
     from inertica.identifiability.base import (
         BaseModel as BaseModel,
@@ -58,6 +64,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     )
     from inertica.identifiability.compiled import engine as engine
     from inertica.logs.log import Log as Log
+    from inertica.logs.from_frame import from_frame as from_frame
     from inertica.preprocessing.motion import Motion as Motion
     from inertica.preprocessing.prepare import prepare as prepare
     from inertica.logs.read import read_log as read_log
@@ -76,12 +83,24 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.robot.load import catalog as catalog, load as load, save_model as save_model
     from inertica.robot.model import Joint as Joint, Limits as Limits, Robot as Robot
     from inertica.workflow.compare import compare as compare
-    from inertica.workflow.export import export_model as export_model
+    from inertica.workflow.calls import check as check
+    from inertica.workflow.calls import examine as examine
+    from inertica.workflow.calls import reduce as reduce
+    from inertica.workflow.calls import simulate as simulate
+    from inertica.workflow.exchange import from_mujoco as from_mujoco
+    from inertica.workflow.exchange import from_pinocchio as from_pinocchio
+    from inertica.workflow.exchange import to_mujoco as to_mujoco
+    from inertica.workflow.exchange import to_pinocchio as to_pinocchio
+    from inertica.workflow.excite import excite as excite
+    from inertica.workflow.export import export_model as export_model, write_parameters as write_parameters
     from inertica.workflow.export_code import export_code as export_code
     from inertica.workflow.fit_loop import fit_loop as fit_loop
     from inertica.workflow.identify import identify as identify
     from inertica.workflow.result import Result as Result
     from inertica.workflow.settings import Settings as Settings
+    from inertica.report.bundle import write_bundle as write_bundle
+    from inertica.report.report import write_report as write_report
+    from inertica.reproduce.studies import reproduce as reproduce
     # isort: on
 
 _HOME = {
@@ -106,11 +125,12 @@ _HOME = {
     "inertica.estimators.neural.htrnn": ("Htrnn",),
     "inertica.estimators.registry": ("METHODS", "method"),
     "inertica.estimators.linear.tls": ("Gtls", "Tls"),
-    "inertica.excitation": ("catalog_trajectory", "load_trajectory"),
+    "inertica.excitation": ("catalog_trajectory", "load_trajectory", "save_trajectory", "write_ros2", "write_samples"),
     "inertica.experiment": ("ControlLoop", "Experiment", "Sensors"),
     "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along"),
     "inertica.identifiability.compiled": ("engine",),
     "inertica.logs.log": ("Log",),
+    "inertica.logs.from_frame": ("from_frame",),
     "inertica.preprocessing.motion": ("Motion",),
     "inertica.preprocessing.prepare": ("prepare",),
     "inertica.logs.read": ("read_log",),
@@ -124,12 +144,18 @@ _HOME = {
     "inertica.robot.load": ("catalog", "load", "save_model"),
     "inertica.robot.model": ("Joint", "Limits", "Robot"),
     "inertica.workflow.compare": ("compare",),
-    "inertica.workflow.export": ("export_model",),
+    "inertica.workflow.calls": ("check", "examine", "reduce", "simulate"),
+    "inertica.workflow.exchange": ("from_mujoco", "from_pinocchio", "to_mujoco", "to_pinocchio"),
+    "inertica.workflow.excite": ("excite",),
+    "inertica.workflow.export": ("export_model", "write_parameters"),
     "inertica.workflow.export_code": ("export_code",),
     "inertica.workflow.fit_loop": ("fit_loop",),
     "inertica.workflow.identify": ("identify",),
     "inertica.workflow.result": ("Result",),
     "inertica.workflow.settings": ("Settings",),
+    "inertica.report.bundle": ("write_bundle",),
+    "inertica.report.report": ("write_report",),
+    "inertica.reproduce.studies": ("reproduce",),
 }
 _PLACE = {name: module for module, names in _HOME.items() for name in names}
 

@@ -9,22 +9,20 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from inertica.cli.console import Answer, progress_line, table
-from inertica.errors import InerticaError, InputError, nearest
+from inertica.errors import InerticaError
 from inertica.report.numbers import number
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from inertica.dynamics.engine import Engine
-    from inertica.excitation import Criterion, Design, Shaped
-    from inertica.identifiability.base import BaseModel
+    from inertica.excitation import Design
     from inertica.robot.description import Description
 
 EXAMPLES = """\
@@ -33,11 +31,16 @@ inertica excite card.yaml -o traj.yaml --samples traj.csv --rate 500 --floor 0.3
 inertica excite card.yaml -o next.yaml --given log1.csv.gz --given log2.csv.gz
 """
 
-FAMILIES = ("fourier", "blend", "spline", "points", "trapezoid")
-CRITERIA = ("condition", "scaled-condition", "survey", "determinant", "smallest", "frisch")
+DESIGN = (
+    *("family", "period", "harmonics", "criterion", "grid", "margin", "torque_margin", "floor"),
+    *("given", "rate", "seconds", "seed"),
+)
+"""Options that `excite` takes."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
+    from inertica.workflow.excite import CRITERIA, FAMILIES
+
     parser.add_argument("robot", metavar="ROBOT", help="catalog name, model file or card")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="trajectory as YAML")
     parser.add_argument("--samples", metavar="CSV", help="also write samples t, q, dq, ddq for a controller")
@@ -60,25 +63,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Answer:
-    from inertica.excitation import Search, design, robot_constraints, save_trajectory, write_ros2, write_samples
-    from inertica.identifiability.base import base_model
+    from inertica.excitation import save_trajectory, write_ros2, write_samples
     from inertica.robot.load import load
+    from inertica.workflow.excite import excite
 
     description = load(arguments.robot)
-    base = base_model(description.layout)
-    engine = base.engine
-    family, criterion = _family(arguments, description), _criterion(arguments, description.robot.n)
-    margin = _margin(description) if arguments.margin is None else arguments.margin
-    constraints = robot_constraints(
-        description, engine, margin=margin, torque_margin=arguments.torque_margin, floor=arguments.floor
-    )
-    given = [_information(name, description, engine, base) for name in arguments.given]
-    search = Search(seconds=arguments.seconds)
+    options = {name: value for name, value in vars(arguments).items() if name in DESIGN}
     with progress_line() as say:
-        found = design(
-            engine, base, family, criterion, constraints, grid=arguments.grid, given=given, rate=arguments.rate,
-            search=search, rng=arguments.seed, progress=lambda p: say(f"{p.stage}: {criterion.name} {p.best:.4g}"),
-        )  # fmt: skip
+        found = excite(description, **options, progress=say)
     if not found.feasible:
         worst = found.violations[0] if found.violations else "no feasible motion was found"
         raise InerticaError(
@@ -95,65 +87,6 @@ def run(arguments: argparse.Namespace) -> Answer:
         write_ros2(found.trajectory, Path(arguments.ros2), joints, arguments.rate)
         files.append(arguments.ros2)
     return Answer(_document(description, found, files), lambda: _text(description, found, files))
-
-
-def _margin(description: Description) -> tuple[float, float, float]:
-    limits = description.robot.limits
-    spans = (np.subtract(limits.upper, limits.lower).min(), min(limits.velocity), min(limits.acceleration))
-    q, dq, ddq = (min(0.1, 0.05 * float(s)) for s in spans)
-    return q, dq, ddq
-
-
-def _family(arguments: argparse.Namespace, description: Description) -> Shaped:
-    from inertica.excitation import Fourier, FourierBlend, QuinticPoints, Spline, Trapezoid
-
-    limits, home = description.robot.limits, np.array(description.home or np.zeros(description.robot.n))
-    low, high = np.array(limits.lower), np.array(limits.upper)
-    bounded = np.isfinite(high - low)
-    start = np.where(bounded, np.clip(home, low + 0.25 * (high - low), high - 0.25 * (high - low)), home)
-    period, count = arguments.period, arguments.harmonics
-    if not (math.isfinite(period) and period > 0.0):
-        raise InputError(f"the period should be a positive number of seconds, not {period:g}")
-    makers: dict[str, Callable[[], Shaped]] = {
-        "fourier": lambda: Fourier.still(period, start, count, free_start=True),
-        "blend": lambda: FourierBlend.still(period, start, count),
-        "spline": lambda: Spline.still(period, start, count),
-        "points": lambda: QuinticPoints.still(np.linspace(0.0, period, count), start),
-        "trapezoid": lambda: Trapezoid.still(period, start, count),
-    }
-    if arguments.family not in makers:
-        raise InputError(f"unknown family '{arguments.family}'; {nearest(arguments.family, makers)}")
-    return makers[arguments.family]()
-
-
-def _criterion(arguments: argparse.Namespace, joints: int) -> Criterion:
-    from inertica.excitation import Condition, Determinant, FrischCost, SmallestSingular, Survey
-
-    def frisch() -> Criterion:
-        return FrischCost.drawn(np.random.default_rng(arguments.seed), arguments.grid, joints)
-
-    makers: dict[str, Callable[[], Criterion]] = {
-        "condition": Condition,
-        "scaled-condition": lambda: Condition(scaled=True),
-        "survey": Survey,
-        "determinant": Determinant,
-        "smallest": SmallestSingular,
-        "frisch": frisch,
-    }
-    name = arguments.criterion
-    if name not in makers:
-        raise InputError(f"unknown criterion '{name}'; {nearest(name, makers)}")
-    return makers[name]()
-
-
-def _information(name: str, description: Description, engine: Engine, base: BaseModel) -> np.ndarray:
-    from inertica.excitation import information
-    from inertica.logs.read import read_log
-    from inertica.preprocessing.prepare import prepare
-
-    motion = prepare(read_log(name, description))
-    use = ~motion.mask
-    return information(engine, base, motion.q[use], motion.dq[use], motion.ddq[use])
 
 
 def _document(description: Description, found: Design, files: list[str]) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from inertica.physical.stated import stated
 from inertica.preprocessing.motion import Motion
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
+from inertica.robot.load import load
 from inertica.validation.residuals import Residual
 from inertica.workflow.hold_out import HoldOut
 from inertica.workflow.identify import LogLike, identify
@@ -67,7 +69,7 @@ class Comparison:
 
 
 def compare(
-    description: Description,
+    description: str | Path | Description,
     logs: Sequence[LogLike],
     methods: Sequence[str] | None = None,
     *,
@@ -78,7 +80,7 @@ def compare(
     """Fit the same logs by several methods.
 
     Args:
-        description: the robot.
+        description: the robot, or its catalog name, model file or card.
         logs: all enter one fit.
         methods: names; all that there are by default.
         validate: further logs, only predicted; without any, every method is fitted again without a fifth of the moving data.
@@ -88,6 +90,7 @@ def compare(
     Logs without position are compared by methods that simulate the control loop; the others say what they lack.
     """
     say = progress or (lambda _: None)
+    description = description if isinstance(description, Description) else load(description)
     names = list(dict.fromkeys(methods or METHODS))
     if not names:
         raise InputError("name at least one method to compare")
