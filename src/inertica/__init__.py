@@ -82,6 +82,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.robot.layout import Layout as Layout, Parameters as Parameters
     from inertica.robot.load import catalog as catalog, load as load, save_model as save_model
     from inertica.robot.model import Joint as Joint, Limits as Limits, Robot as Robot
+    from inertica.workflow.cad import import_cad as import_cad
     from inertica.workflow.compare import compare as compare
     from inertica.workflow.calls import check as check
     from inertica.workflow.calls import examine as examine
@@ -143,6 +144,7 @@ _HOME = {
     "inertica.robot.layout": ("Layout", "Parameters"),
     "inertica.robot.load": ("catalog", "load", "save_model"),
     "inertica.robot.model": ("Joint", "Limits", "Robot"),
+    "inertica.workflow.cad": ("import_cad",),
     "inertica.workflow.compare": ("compare",),
     "inertica.workflow.calls": ("check", "examine", "reduce", "simulate"),
     "inertica.workflow.exchange": ("from_mujoco", "from_pinocchio", "to_mujoco", "to_pinocchio"),

@@ -29,6 +29,7 @@ COMMANDS = {
     "export": "a saved result written into a copy of its model file",
     "fit-loop": "law, gains, bandwidth and damping of the control loop from a log",
     "identify": "dynamic parameters of a robot from recorded motion",
+    "import-cad": "masses and inertias of a CAD export in the link frames of a model",
     "predict": "torques of a saved result on another log, with residuals",
     "reduce": "base parameters that a motion determines, chosen by singular values, and their estimate",
     "repair": "the nearest physically consistent model, written into a copy of the file",
