@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 inertica import-cad arm_dh.yaml arm.urdf -o arm_cad.yaml
-inertica import-cad arm_dh.yaml arm.urdf -o arm_cad.yaml --pose 0 -1.5708 0 0 0 0 --base 0 0 0.1 0 0 0
+inertica import-cad arm_dh.yaml arm.urdf -o arm_cad.yaml --pose 0 -1.5708 0 0 0 0
 inertica import-cad arm_dh.yaml parts.csv -o arm_cad.yaml --positive-products
 """
 
