@@ -67,7 +67,7 @@ def measure(path: Path, batch: int, robots: tuple[str, ...] = ()) -> None:
     from inertica.dynamics.engine import Engine
     from inertica.dynamics.simulate import checked_runs
 
-    target = Cuda()
+    target, mixed = Cuda(), Cuda("mixed")
     print(f"{target.device.name}, CuPy {cupy.__version__}; {batch} runs of {SECONDS:g} s at {RATE:g} Hz")
     problems = pickle.loads(path.read_bytes())
     for name in robots or problems:
@@ -107,6 +107,13 @@ def measure(path: Path, batch: int, robots: tuple[str, ...] = ()) -> None:
                 del signals
                 cupy.get_default_memory_pool().free_all_blocks()
             print(f"        first call {first:.2f} s, off " + ", ".join(f"{k} {v:.1e}" for k, v in off.items()))
+            single = Engine(problem["layout"], problem["reduction"], target=mixed)
+            out = single.simulate(*given, law=problem["law"], keep=500, **chosen)
+            off = {k: np.abs(getattr(out, k) - x).max() for k, x in problem["expected"][case].items()}
+            compiled = mixed.loop(loop.described(single.equations, single.kept))
+            best, _ = timed(cupy, compiled, runs)
+            print(f"        mixed {1e3 * best:.1f} ms, off " + ", ".join(f"{k} {v:.1e}" for k, v in off.items()))
+            cupy.get_default_memory_pool().free_all_blocks()
 
 
 def timed(cupy: Any, compiled: Any, runs: Any) -> tuple[float, Any]:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # `as` makes a name public for type checkers
     # isort: off
     from inertica.dynamics.engine import Engine as Engine, Reduction as Reduction
-    from inertica.dynamics.laws import PD as PD, PID as PID
     from inertica.dynamics.simulate import Noise as Noise, Simulation as Simulation
     from inertica.errors import (
         FileError as FileError,
@@ -47,6 +46,8 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.estimators.closed_loop.output_error import Clie as Clie, Cloe as Cloe, Oloe as Oloe
     from inertica.estimators.neural.adann import AdaNN as AdaNN
     from inertica.estimators.neural.htrnn import Htrnn as Htrnn
+    from inertica.estimators.recursive.live import OnlineFit as OnlineFit, RowStream as RowStream, Sample as Sample
+    from inertica.estimators.recursive.online import Rls as Rls, Rwls as Rwls
     from inertica.estimators.registry import METHODS as METHODS, method as method
     from inertica.estimators.linear.tls import Gtls as Gtls, Tls as Tls
     from inertica.excitation import (
@@ -61,8 +62,8 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
         BaseModel as BaseModel,
         base_model as base_model,
         base_model_along as base_model_along,
+        engine as engine,
     )
-    from inertica.identifiability.compiled import engine as engine
     from inertica.logs.log import Log as Log
     from inertica.logs.from_frame import from_frame as from_frame
     from inertica.preprocessing.motion import Motion as Motion
@@ -78,20 +79,27 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
         Riemannian as Riemannian,
     )
     from inertica.physical.repair import repair as repair
+    from inertica.robot.control import PD as PD, PID as PID
     from inertica.robot.description import Description as Description
     from inertica.robot.layout import Layout as Layout, Parameters as Parameters
-    from inertica.robot.load import catalog as catalog, load as load, save_model as save_model
+    from inertica.robot.files import catalog as catalog
+    from inertica.robot.load import load as load, save_model as save_model
     from inertica.robot.model import Joint as Joint, Limits as Limits, Robot as Robot
     from inertica.workflow.cad import import_cad as import_cad
     from inertica.workflow.compare import compare as compare
-    from inertica.workflow.calls import check as check
-    from inertica.workflow.calls import examine as examine
-    from inertica.workflow.calls import reduce as reduce
-    from inertica.workflow.calls import simulate as simulate
-    from inertica.workflow.exchange import from_mujoco as from_mujoco
-    from inertica.workflow.exchange import from_pinocchio as from_pinocchio
-    from inertica.workflow.exchange import to_mujoco as to_mujoco
-    from inertica.workflow.exchange import to_pinocchio as to_pinocchio
+    from inertica.workflow.calls import (
+        check as check,
+        examine as examine,
+        reduce as reduce,
+        simulate as simulate,
+        watch as watch,
+    )
+    from inertica.workflow.exchange import (
+        from_mujoco as from_mujoco,
+        from_pinocchio as from_pinocchio,
+        to_mujoco as to_mujoco,
+        to_pinocchio as to_pinocchio,
+    )
     from inertica.workflow.excite import excite as excite
     from inertica.workflow.export import export_model as export_model, write_parameters as write_parameters
     from inertica.workflow.export_code import export_code as export_code
@@ -106,7 +114,6 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
 
 _HOME = {
     "inertica.dynamics.engine": ("Engine", "Reduction"),
-    "inertica.dynamics.laws": ("PD", "PID"),
     "inertica.dynamics.simulate": ("Noise", "Simulation"),
     "inertica.errors": ("FileError", "InerticaError", "InputError", "ModelWarning"),
     "inertica.estimators.base": ("Capability", "Estimate", "Estimator", "Problem"),
@@ -124,12 +131,13 @@ _HOME = {
     "inertica.estimators.closed_loop.output_error": ("Clie", "Cloe", "Oloe"),
     "inertica.estimators.neural.adann": ("AdaNN",),
     "inertica.estimators.neural.htrnn": ("Htrnn",),
+    "inertica.estimators.recursive.live": ("OnlineFit", "RowStream", "Sample"),
+    "inertica.estimators.recursive.online": ("Rls", "Rwls"),
     "inertica.estimators.registry": ("METHODS", "method"),
     "inertica.estimators.linear.tls": ("Gtls", "Tls"),
     "inertica.excitation": ("catalog_trajectory", "load_trajectory", "save_trajectory", "write_ros2", "write_samples"),
     "inertica.experiment": ("ControlLoop", "Experiment", "Sensors"),
-    "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along"),
-    "inertica.identifiability.compiled": ("engine",),
+    "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along", "engine"),
     "inertica.logs.log": ("Log",),
     "inertica.logs.from_frame": ("from_frame",),
     "inertica.preprocessing.motion": ("Motion",),
@@ -140,13 +148,15 @@ _HOME = {
     "inertica.physical.check": ("check_model",),
     "inertica.physical.priors": ("Entropic", "Euclidean", "Pullback", "Riemannian"),
     "inertica.physical.repair": ("repair",),
+    "inertica.robot.control": ("PD", "PID"),
     "inertica.robot.description": ("Description",),
     "inertica.robot.layout": ("Layout", "Parameters"),
-    "inertica.robot.load": ("catalog", "load", "save_model"),
+    "inertica.robot.files": ("catalog",),
+    "inertica.robot.load": ("load", "save_model"),
     "inertica.robot.model": ("Joint", "Limits", "Robot"),
     "inertica.workflow.cad": ("import_cad",),
     "inertica.workflow.compare": ("compare",),
-    "inertica.workflow.calls": ("check", "examine", "reduce", "simulate"),
+    "inertica.workflow.calls": ("check", "examine", "reduce", "simulate", "watch"),
     "inertica.workflow.exchange": ("from_mujoco", "from_pinocchio", "to_mujoco", "to_pinocchio"),
     "inertica.workflow.excite": ("excite",),
     "inertica.workflow.export": ("export_model", "write_parameters"),

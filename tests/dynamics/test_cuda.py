@@ -14,12 +14,12 @@ from host_cuda import COMPILER, Host
 from inertica.dynamics import sections
 from inertica.dynamics.cuda.target import Cuda
 from inertica.dynamics.engine import Engine
-from inertica.dynamics.laws import PD, PID
 from inertica.dynamics.llvm.target import Native
 from inertica.dynamics.noise import normals
 from inertica.dynamics.simulate import Noise, Simulation
 from inertica.dynamics.tangents import simulate_tangents
 from inertica.errors import InputError, MissingDependencyError
+from inertica.robot.control import PD, PID
 from inertica.robot.drives import Armature
 from inertica.robot.friction import Coulomb, LuGre, Viscous
 from inertica.robot.layout import Layout

@@ -14,10 +14,10 @@ from inertica import dynamics
 from inertica.dynamics import sections
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.kernels import Normals, Reference, Target, traced, with_rates
-from inertica.dynamics.laws import PD, PID
 from inertica.dynamics.llvm.target import Native
 from inertica.dynamics.simulate import Noise
 from inertica.dynamics.tangents import simulate_tangents
+from inertica.robot.control import PD, PID
 from inertica.robot.drives import Armature
 from inertica.robot.friction import Coulomb, LuGre, Viscous
 from inertica.robot.layout import Layout

@@ -6,7 +6,8 @@ import pytest
 from inertica.errors import FileError, InputError
 from inertica.robot import friction
 from inertica.robot.drives import Armature, Coupling, ToolboxCoupling
-from inertica.robot.load import catalog, load, save_model
+from inertica.robot.files import catalog
+from inertica.robot.load import load, save_model
 
 URDF = """<?xml version="1.0"?>
 <!-- <mujoco/> -->

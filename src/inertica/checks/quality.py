@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from inertica.checks import determined, motion_checks, signal_checks
 from inertica.checks.findings import Finding, Quality
@@ -16,6 +15,7 @@ from inertica.errors import InputError
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.log import Log
 from inertica.robot.description import Description
+from inertica.threads import one_thread
 
 SHORTEST = 200
 """Usable samples below which motion and torque are not looked at."""
@@ -73,7 +73,7 @@ def look(description: Description, logs: Sequence[Log], *, together: bool = True
     engine = Engine(description.layout)
     findings: list[Finding] = []
     seen: dict[str, Observed] = {}
-    with threadpool_limits(1):  # two BLAS threads make factorisations of this size many times slower
+    with one_thread():  # two BLAS threads make factorisations of this size many times slower
         for log, name in zip(logs, names, strict=True):
             own, o = _alone(engine, base, description, log)
             findings += [replace(f, log=name) for f in own]

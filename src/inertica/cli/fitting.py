@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import argparse
 import math
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, get_args
 
 from inertica.cli.console import table
 from inertica.errors import InputError
 from inertica.estimators.options import READERS
 from inertica.excitation.files import load_trajectory
-from inertica.logs.log import Log
-from inertica.logs.read import read_log
+from inertica.preprocessing.recipe import Regressor
 from inertica.report.tables import short_names
 from inertica.robot import friction
-from inertica.robot.description import Description
-from inertica.robot.load import load
 from inertica.validation.residuals import Residual
 from inertica.workflow.settings import Settings
 
@@ -47,6 +42,10 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         "--gravity", metavar="auto|=X,Y,Z",
         help="free fall in the base frame in m/s^2 (--gravity=0,0,-9.81), or auto to find how the robot is mounted; the default "
         "unless the card states gravity or the model file does not stand upright",
+    )  # fmt: skip
+    fixed.add_argument(
+        "--regressor", choices=get_args(Regressor), default="torque",
+        help="what rows of linear fits say: torques, or without accelerations rates of momentum, or power; torque by default",
     )  # fmt: skip
     fixed.add_argument("--velocity", choices=("recorded", "differences"), help="where velocity comes from")
 
@@ -109,37 +108,7 @@ def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
     options = method_options(arguments)
     fixed = (arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options)
     quick, force = (bool(getattr(arguments, name, False)) for name in ("quick", "force"))
-    return Settings(method, *fixed, quick=quick, force=force, gravity=_gravity(arguments.gravity))
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What the command line names, read.
-
-    Args:
-        description: the robot.
-        logs: to fit.
-        validation: name as typed -> log.
-        seconds: what reading took.
-    """
-
-    description: Description
-    logs: tuple[Log, ...]
-    validation: Mapping[str, Log]
-    seconds: float
-
-    @property
-    def data_sets(self) -> Mapping[str, Sequence[Log]]:
-        """Data set -> its logs, `identification` first."""
-        return {"identification": self.logs} | {name: (log,) for name, log in self.validation.items()}
-
-
-def read_inputs(arguments: argparse.Namespace) -> Inputs:
-    start = time.perf_counter()
-    description = load(arguments.robot)
-    logs = tuple(read_log(name, description) for name in arguments.logs)
-    validation = {name: read_log(name, description) for name in arguments.validate}
-    return Inputs(description, logs, validation, time.perf_counter() - start)
+    return Settings(method, *fixed, quick=quick, force=force, gravity=_gravity(arguments.gravity), regressor=arguments.regressor)
 
 
 def residual_table(residuals: Mapping[str, Residual]) -> RenderableType:

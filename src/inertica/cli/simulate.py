@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inertica.cli.console import Answer, progress, table
+from inertica.cli.console import Answer, progress, progress_line, table
 from inertica.errors import ModelWarning
 from inertica.report.numbers import number
 
@@ -38,7 +38,9 @@ inertica simulate tx40 -t traj.yaml -o run.npz --runs 10 --rate 1000 --delay 0.0
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("robot", metavar="ROBOT", help="catalog name, model file or card with a control loop")
-    parser.add_argument("-t", "--trajectory", metavar="FILE", help="trajectory YAML or CSV; a catalog robot's own by default")
+    parser.add_argument(
+        "-t", "--trajectory", metavar="FILE", help="YAML or CSV; by default the robot's own, or one designed quickly"
+    )
     parser.add_argument("-o", "--output", metavar="LOG", required=True, help="csv, csv.gz or npz; several runs get numbers")
     parser.add_argument("--noise", metavar="PRESET", help="one of the robot's noise presets; no noise by default")
     parser.add_argument("--radians", action="store_true", help="read the preset's position noise as radians, as printed")
@@ -59,11 +61,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Answer:
     from inertica.workflow.calls import rehearsal
 
-    planned = rehearsal(
-        arguments.robot, arguments.trajectory, noise=arguments.noise, radians=arguments.radians, friction=arguments.friction,
-        integrator=arguments.integrator, rate=arguments.rate, position_step=arguments.quantise, current=arguments.current,
-        delay=arguments.delay, jitter=arguments.jitter, dropped=arguments.dropped, outliers=arguments.outliers,
-    )  # fmt: skip
+    with progress_line() as say:
+        planned = rehearsal(
+            arguments.robot, arguments.trajectory, noise=arguments.noise, radians=arguments.radians, friction=arguments.friction,
+            integrator=arguments.integrator, rate=arguments.rate, progress=say, position_step=arguments.quantise,
+            current=arguments.current, delay=arguments.delay, jitter=arguments.jitter, dropped=arguments.dropped,
+            outliers=arguments.outliers,
+        )  # fmt: skip
     experiment = planned.experiment
     start = time.perf_counter()
     files: list[str] = []

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.dynamics.closed_loop import INTEGRATORS, ClosedLoop
 from inertica.dynamics.kernels import Array, Runs
-from inertica.dynamics.laws import PD, Law
+from inertica.dynamics.laws import Law
 from inertica.dynamics.model import Model
 from inertica.errors import InputError
+from inertica.robot.control import PD
 
 __all__ = ["INTEGRATORS", "Noise", "Simulation", "simulate"]
 

@@ -148,6 +148,12 @@ class Problem:
         for need in sorted(method.needs, key=lambda x: x.name):
             if not self.has(need):
                 raise InputError(f"method '{method.name}' needs {need.value}, which this problem does not have")
+        forms = {m.recipe.regressor for m in self.motions} - {"torque"}
+        if forms and Capability.LINEAR not in method.capabilities:
+            raise InputError(
+                f"method '{method.name}' works on torques; rows of {', '.join(forms)} are for weighted least squares (ols, wls, "
+                "irls, rls, rwls and their pc- forms)"
+            )
 
 
 @dataclass(frozen=True, eq=False)

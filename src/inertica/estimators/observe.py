@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from inertica.dynamics.tsqr import JointFactor
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
+from inertica.estimators.forms import row_form
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.observe import decimated_mask
 from inertica.preprocessing.reversals import near_reversal
@@ -93,9 +94,10 @@ class System:
         if not problem.motions:
             raise InputError("there is no motion to fit")
         self.problem, self.base, self.weights = problem, problem.base, row_weights
-        self.n = self.base.layout.robot.n
+        self.form = row_form(problem.engine, problem.motions)
+        self.n = self.form.count
         place = {int(k): i for i, k in enumerate(self.base.kept)}
-        entries = [(joint, k, e) for e, (joint, k) in enumerate(problem.engine.entries)]
+        entries = [(joint, k, e) for e, (joint, k) in enumerate(self.form.entries)]
         self.entries = [[e for joint, k, e in entries if joint == j and k in place] for j in range(self.n)]
         self.columns = [
             np.array([place[k] for joint, k, _ in entries if joint == j and k in place], np.intp) for j in range(self.n)
@@ -168,14 +170,19 @@ class System:
         own = self.problem
         alike = own.base is other.base and own.prior is other.prior and len(own.motions) == len(other.motions)
         return alike and all(
-            a.q is b.q and a.dq is b.dq and a.ddq is b.ddq and a.tau is b.tau and a.decimator == b.decimator
+            a.q is b.q
+            and a.dq is b.dq
+            and a.ddq is b.ddq
+            and a.tau is b.tau
+            and a.decimator == b.decimator
+            and a.recipe.regressor == b.recipe.regressor
             for a, b in zip(own.motions, other.motions, strict=True)
         )
 
     def _use(self, motion: Motion) -> NDArray[np.bool_]:
         """(m, n) which rows of a motion take part."""
         others = [row for term in self.base.layout.terms for row in term.reversals]
-        idle = motion.resting | near_reversal(motion, others)
+        idle = self.form.idle(motion.resting | near_reversal(motion, others))
         if motion.decimator.ratio == 1:
             return ~(motion.mask[:, None] | idle)
         return ~(decimated_mask(motion)[:, None] | idle[motion.decimator.kept(len(motion))])
@@ -198,11 +205,11 @@ class System:
 
     def block(self, motion: Motion, where: slice) -> tuple[tuple[Array, ...], Array]:
         """Rows of every joint and torque at the full rate, of some samples of a motion."""
-        engine, tau = self.problem.engine, np.array(motion.tau[where])
+        tau = self.form.measured(motion, where)
         shapes = None if self.problem.prior is None else self.problem.prior.shapes
         W = [np.empty((len(tau), len(e))) for e in self.entries]
         values = self.problem.fixed_values
-        for part, entries in engine.regressor_chunks(motion.q[where], motion.dq[where], motion.ddq[where], shapes):
+        for part, entries in self.form.chunks(motion, where, shapes):
             for j, chosen in enumerate(self.entries):
                 W[j][part] = entries[chosen].T
             for joint, k, e in self._known:

@@ -23,6 +23,7 @@ from inertica.estimators.linear.svd import Svd, SvdEssential
 from inertica.estimators.linear.tls import Gtls, Tls
 from inertica.estimators.neural.adann import AdaNN
 from inertica.estimators.neural.htrnn import Htrnn
+from inertica.estimators.recursive.online import Rls, Rwls
 from inertica.physical.priors import BaseRidge
 
 
@@ -44,6 +45,9 @@ _MAKERS: tuple[Callable[[], Estimator], ...] = (
     SvdEssential,
     AdaNN,
     Htrnn,
+    Rls,
+    Rwls,
+    lambda: Rls(solve=Consistent()),
     Frisch,
     lambda: Ols(solve=Consistent()),
     lambda: Wls(solve=Consistent()),

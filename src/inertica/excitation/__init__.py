@@ -2,9 +2,9 @@
 
 from inertica.excitation.collision import Collisions, Obstacle
 from inertica.excitation.constraints import (
-    Constraint,
     HalfSpaces,
     JointLimits,
+    MotionConstraint,
     TorqueLimits,
     above,
     robot_constraints,
@@ -34,7 +34,6 @@ __all__ = [
     "INTERPOLATIONS",
     "Collisions",
     "Condition",
-    "Constraint",
     "Criterion",
     "Design",
     "Determinant",
@@ -43,6 +42,7 @@ __all__ = [
     "FrischCost",
     "HalfSpaces",
     "JointLimits",
+    "MotionConstraint",
     "Multisine",
     "Obstacle",
     "Progress",

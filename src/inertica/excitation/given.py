@@ -10,7 +10,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from inertica.dynamics.engine import Engine
-from inertica.excitation.constraints import Constraint
+from inertica.excitation.constraints import MotionConstraint
 from inertica.excitation.criteria import Criterion
 from inertica.excitation.design import Design, design
 from inertica.excitation.trajectory import Array, Shaped, Trajectory
@@ -37,7 +37,7 @@ def information_of(
 
 def design_several(
     count: int, engine: Engine, base: BaseModel, family: Shaped, criterion: Criterion | None = None,
-    constraints: Sequence[Constraint] = (), *, rate: float = 100.0, given: Sequence[Array] = (),
+    constraints: Sequence[MotionConstraint] = (), *, rate: float = 100.0, given: Sequence[Array] = (),
     noise: Sequence[float] | None = None, rng: Generator | int = 0, **options: Any,
 ) -> list[Design]:  # fmt: skip
     """Motions one after the other, each adding most to all before it; the criterion's value is that of all together.

@@ -19,7 +19,7 @@ from inertica.experiment.sensors import Sensors, played, quantised, with_outlier
 from inertica.experiment.track import Track
 from inertica.experiment.truth import true_parameters
 from inertica.identifiability.base import base_model
-from inertica.identifiability.compiled import engine as base_engine
+from inertica.identifiability.base import engine as base_engine
 from inertica.logs.log import Log, Origin
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters

@@ -19,7 +19,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
-from threadpoolctl import threadpool_limits
 
 from inertica.identifiability.base import (
     BaseModel,
@@ -32,6 +31,7 @@ from inertica.identifiability.base import (
 )
 from inertica.identifiability.states import States, random_states
 from inertica.robot.layout import Layout
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -81,7 +81,7 @@ def reduced_by_svd(
         alpha1, alpha2: weights of cond(V22) and 1 / |det V22|.
     """
     drawn = random_states(layout, seed=seed) if states is None else states
-    with threadpool_limits(1):
+    with one_thread():
         columns = effective_columns(layout, triangle(layout, drawn))
         combined = np.flatnonzero(np.linalg.norm(columns.null, axis=1) > ZERO_ROW)
         V2 = null_space(columns, combined)

@@ -17,7 +17,8 @@ from inertica.estimators.closed_loop.didim import Didim
 from inertica.estimators.closed_loop.start import FilteredOls, Regular
 from inertica.estimators.linear.least_squares import Wls
 from inertica.logs.log import Log
-from inertica.reproduce.didim_setup import Setup
+from inertica.reproduce.didim_figures import write_figures
+from inertica.reproduce.didim_setup import Outcome, Setup
 from inertica.reproduce.rows import REPORTED, Options, Reproduction, Row, judged
 from inertica.robot.description import Description
 from inertica.robot.load import load
@@ -42,30 +43,9 @@ def reproduce(options: Options) -> Reproduction:
     outcome = study.run()
 
     def draw(folder: Path) -> tuple[Path, ...]:
-        from inertica.reproduce.didim_figures import write_figures
-
-        return write_figures(study, outcome, folder)
+        return write_figures(study.setup, outcome, folder)
 
     return Reproduction(outcome.rows, outcome.about, draw=draw)
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """Everything that was found.
-
-    Args:
-        rows: comparisons.
-        estimates: case -> estimate.
-        paths: case -> quantity -> value per iteration, for the figures.
-        validation: t, measured and estimated torque of case A.
-        about: how the simulated experiment was set up, one sentence each.
-    """
-
-    rows: tuple[Row, ...]
-    estimates: Mapping[str, Estimate]
-    paths: Mapping[str, Mapping[str, Array]]
-    validation: tuple[Array, Array, Array]
-    about: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ about the printed residual.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from inertica.preprocessing.filters import Butterworth, Unfiltered
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
+from inertica.reproduce.rows import Row
 from inertica.robot.description import Description
 
 Array = NDArray[np.float64]
@@ -38,6 +40,25 @@ SLOW = 400
 """Samples at 200 Hz per sample at 0.5 Hz."""
 
 CUTOFF, RATIO = 20.0, 20
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Everything that was found.
+
+    Args:
+        rows: comparisons.
+        estimates: case -> estimate.
+        paths: case -> quantity -> value per iteration, for the figures.
+        validation: t, measured and estimated torque of case A.
+        about: how the simulated experiment was set up, one sentence each.
+    """
+
+    rows: tuple[Row, ...]
+    estimates: Mapping[str, Estimate]
+    paths: Mapping[str, Mapping[str, Array]]
+    validation: tuple[Array, Array, Array]
+    about: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,22 +10,30 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from inertica.errors import InputError
+from inertica.excitation.basis import Basis
 from inertica.excitation.constraints import JointLimits
 from inertica.excitation.criteria import FrischCost
 from inertica.excitation.design import observation
 from inertica.excitation.search import STATES_AT_ONCE
-from inertica.excitation.shape import Shape
 from inertica.excitation.splines import QuinticPoints
 from inertica.excitation.swarm import Descent, particle_swarm, pattern_search
 from inertica.excitation.trajectory import Samples
 from inertica.identifiability.base import base_model
 from inertica.identifiability.svd_reduction import reduced_by_svd
+from inertica.reproduce.frisch_figures import write_figures
 from inertica.reproduce.frisch_setup import (
+    ALL_ROWS,
+    KEYS,
+    MATCHING,
     POINTS,
+    PRINTED_NOISE,
+    QUANTITIES,
+    RIGHT,
+    RIGHT_MODEL,
     Case,
+    Found,
     Model,
     Outcome,
     monte_carlo,
@@ -37,6 +45,7 @@ from inertica.reproduce.frisch_setup import (
 )
 from inertica.reproduce.rows import REPORTED, Options, Reproduction, Row, Sheet, judged
 from inertica.robot.load import load
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -56,18 +65,6 @@ RARE = 0.15
 PRINTED = 1.01e-4
 """Four digits behind the point, truncated or rounded."""
 
-MATCHING, RIGHT_MODEL, ALL_ROWS, PRINTED_NOISE = (
-    "as the tables arose",
-    "right model",
-    "right model, all rows",
-    "right model, printed noise",
-)
-QUANTITIES = ("least vertex", "largest vertex", "selected", "absolute error")
-RIGHT = {"cost": 20.697275, "cond": 10.8907, "sigma_max": 72.8038, "sigma_min": 6.6850}
-"""Table 2 of the authors' points with the right regressor."""
-
-KEYS = ("beta1", "beta2", "mu1", "mu2", "Im2", "p6", "p7", "p8", "p9")
-
 
 def reproduce(options: Options) -> Reproduction:
     """The study as the command line shows it."""
@@ -77,33 +74,9 @@ def reproduce(options: Options) -> Reproduction:
     found = study.run()
 
     def draw(folder: Path) -> tuple[Path, ...]:
-        from inertica.reproduce.frisch_figures import write_figures
-
         return write_figures(found, folder)
 
     return Reproduction(found.rows, found.about, found.sheets, draw)
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """Everything that was found.
-
-    Args:
-        swarm, pattern: the two stages of the search for the points.
-        own: points that they found.
-        trajectory: that the runs followed.
-        outcomes: case -> Monte Carlo runs.
-        rows, sheets, about: as in a `Reproduction`.
-    """
-
-    swarm: Descent
-    pattern: Descent
-    own: Samples
-    trajectory: QuinticPoints
-    outcomes: Mapping[str, Outcome]
-    rows: tuple[Row, ...]
-    sheets: tuple[Sheet, ...]
-    about: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -165,7 +138,7 @@ class Study:
         """Swarm, then pattern search, on criterion (19) with the right regressor and limits at the points."""
         t = np.arange(float(POINTS))
         robot = self.model.description.robot
-        shape = Shape.of(QuinticPoints.still(t, np.zeros(2), rest=False), t)
+        shape = Basis.of(QuinticPoints.still(t, np.zeros(2), rest=False), t)
         box = shape.box(JointLimits(robot, robot.limits))
         assert box is not None  # limits of points are bounds on the coefficients themselves
         observe = observation(self.model.engine, base_model(self.model.description.layout))
@@ -176,7 +149,7 @@ class Study:
             return np.concatenate([self.cost.values(observe, shape.motion(p), len(p)) for p in parts])
 
         first, second = (QUICK_SEARCH, QUICK_SEARCH) if self.quick else (SWARM, PATTERN)
-        with threadpool_limits(1):
+        with one_thread():
             self.say(f"particle swarm, {first} evaluations")
             swarm = particle_swarm(cost, *box, first, np.random.default_rng(self.seed))
             self.say(f"pattern search, at most {second} evaluations")

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from inertica.reproduce.drawing import Drawing, write_drawings
-from inertica.reproduce.frisch import KEYS, MATCHING, RIGHT_MODEL, Found
-from inertica.reproduce.frisch_setup import SHOWN, Outcome
+from inertica.reproduce.frisch_setup import KEYS, MATCHING, RIGHT_MODEL, SHOWN, Found, Outcome
 
 BLUE, ORANGE, GREY, GREEN = "#0072B2", "#D55E00", "#a8a8a8", "#009E73"
 

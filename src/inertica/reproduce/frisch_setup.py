@@ -8,7 +8,7 @@ the motion.  The torques are products of the same wrong matrix, so that nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,16 +24,30 @@ from inertica.estimators.frisch.scheme import Scheme
 from inertica.estimators.frisch.selection import selected, within
 from inertica.estimators.observe import Stacked
 from inertica.excitation.splines import QuinticPoints
+from inertica.excitation.swarm import Descent
 from inertica.excitation.trajectory import Samples
 from inertica.identifiability.base import regrouping, triangle
 from inertica.identifiability.states import random_states
+from inertica.reproduce.rows import Row, Sheet
 from inertica.robot.description import Description
 from inertica.robot.dh import describe
-from inertica.robot.load import catalog_path
+from inertica.robot.files import catalog_path
 from inertica.robot.yamlfile import parse_yaml
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
+
+KEYS = ("beta1", "beta2", "mu1", "mu2", "Im2", "p6", "p7", "p8", "p9")
+
+MATCHING, RIGHT_MODEL, ALL_ROWS, PRINTED_NOISE = (
+    "as the tables arose",
+    "right model",
+    "right model, all rows",
+    "right model, printed noise",
+)
+QUANTITIES = ("least vertex", "largest vertex", "selected", "absolute error")
+RIGHT = {"cost": 20.697275, "cond": 10.8907, "sigma_max": 72.8038, "sigma_min": 6.6850}
+"""Table 2 of the authors' points with the right regressor."""
 
 ROBOT = "planar2"
 ALONE = ("Fv1", "Fv2", "Fc1", "Fc2", "Im2")
@@ -307,3 +321,25 @@ def _outcome(case: Case, truth: Array, got: _Gathered, dropped: int, t: Array) -
         (rows, seen),
         (t[: measured.shape[1]], measured.mean(axis=0), found.mean(axis=0), apart.min(axis=0), apart.max(axis=0)),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Everything that was found.
+
+    Args:
+        swarm, pattern: the two stages of the search for the points.
+        own: points that they found.
+        trajectory: that the runs followed.
+        outcomes: case -> Monte Carlo runs.
+        rows, sheets, about: as in a `Reproduction`.
+    """
+
+    swarm: Descent
+    pattern: Descent
+    own: Samples
+    trajectory: QuinticPoints
+    outcomes: Mapping[str, Outcome]
+    rows: tuple[Row, ...]
+    sheets: tuple[Sheet, ...]
+    about: tuple[str, ...]

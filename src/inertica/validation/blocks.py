@@ -16,13 +16,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from threadpoolctl import threadpool_limits
 
 from inertica.dynamics.tsqr import JointFactor
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.estimators.observe import System
 from inertica.preprocessing.motion import Motion
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -98,7 +98,7 @@ class Blocks:
         """
         use = np.ones(self.base.rank, bool) if active is None else active
         squares, sizes = [], []
-        with threadpool_limits(1):
+        with one_thread():
             for f in range(len(self)) if target is None else target:
                 beta = self._solve([b for b in range(len(self)) if b != f], use)
                 pairs = [_error(factor, beta) for factor in self.score[f]]
@@ -154,7 +154,7 @@ class Blocks:
         R = {key: [np.zeros((0, len(c) + 1)) for c in system.columns] for key in keys}
         counts = {key: np.zeros(self.n) for key in keys}
         seen = [0] * len(length)
-        with threadpool_limits(1):
+        with one_thread():
             for rows in system.rows():
                 at = seen[rows.motion] + np.arange(len(rows.use))
                 seen[rows.motion] += len(rows.use)

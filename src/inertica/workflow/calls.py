@@ -1,8 +1,8 @@
-"""Jobs of the command line that are one call each: `check`, `simulate`, `reduce`, `examine`."""
+"""Jobs of the command line that are one call each: `check`, `simulate`, `reduce`, `watch`, `examine`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,10 @@ from inertica.checks.findings import Quality
 from inertica.checks.gate import checked
 from inertica.errors import InputError
 from inertica.estimators.base import Estimate, Problem
+from inertica.estimators.recursive.change import Change
 from inertica.estimators.registry import method as method_named
-from inertica.excitation.files import catalog_trajectory, load_trajectory
+from inertica.excitation.files import load_trajectory
+from inertica.excitation.own import own_trajectory
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment import Experiment, Sensors
 from inertica.identifiability.states import States
@@ -25,10 +27,12 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.load import load
+from inertica.robot.plain import assumed_friction
 from inertica.workflow.doctor import examination
+from inertica.workflow.inputs import LogLike
+from inertica.workflow.watch import Snapshot, WatchSettings, log_blocks, watched
 
 RobotLike = str | Path | Description
-LogLike = str | Path | Log
 
 
 def check(robot: RobotLike, logs: Sequence[LogLike]) -> Quality:
@@ -58,25 +62,27 @@ class Rehearsal:
 
 def rehearsal(
     robot: RobotLike, trajectory: str | Path | Trajectory | None = None, *, noise: str | None = None, radians: bool = False,
-    friction: str | None = None, integrator: str = "rk4", rate: float | None = None, **sensors: Any,
+    friction: str | None = None, integrator: str = "rk4", rate: float | None = None,
+    progress: Callable[[str], None] | None = None, **sensors: Any,
 ) -> Rehearsal:  # fmt: skip
     """A closed-loop experiment, ready to be simulated.
 
     Args:
         robot: catalog name, model file, card, or a description, with a control loop.
-        trajectory: or its file; a catalog robot's own by default.
+        trajectory: or its file; by default the robot's own, or one designed quickly.
         noise: one of the robot's presets; none by default.
         radians: read the preset's position noise as radians, as printed.
         friction: of the simulated robot, by name; that of the file by default.
         integrator: euler, rk2 or rk4.
         rate: of the log in Hz; what the robot states by default.
+        progress: receives one line per step of a design.
         sensors: further fields of `Sensors`, such as delay, jitter, dropped, outliers, position_step, current.
     """
     description = described(robot)
-    if trajectory is None:
-        trajectory = catalog_trajectory(description.name).trajectory
-    own = load_trajectory(trajectory) if isinstance(trajectory, (str, Path)) else trajectory
     plain = Experiment.of(description, friction=friction, noise=noise, radians=radians)
+    if trajectory is None:
+        trajectory = own_trajectory(description, say=progress or (lambda _: None))
+    own = load_trajectory(trajectory) if isinstance(trajectory, (str, Path)) else trajectory
     seen = Sensors(rate=rate or plain.sensors.rate, **sensors)
     return Rehearsal(Experiment(description, plain.loop, plain.truth, plain.noise, seen, integrator), own)
 
@@ -130,6 +136,19 @@ def reduce(
     states = States.of(description.layout, first.q[use], first.dq[use], first.ddq[use])
     found = reduced_by_svd(description.layout, states=states, alpha1=alpha, alpha2=alpha_det)
     return Reduced(found, estimator.estimate(Problem(found.base, tuple(motions[1:] or motions), description.prior)))
+
+
+def watch(robot: RobotLike, log: LogLike, *, every: float = 1.0, **settings: Any) -> Iterator[Snapshot | Change]:
+    """Parameters while the samples of a log come, and changes of the load when they are flagged.
+
+    Args:
+        robot: catalog name, model file, card, or a description.
+        log: file or log.
+        every: s between snapshots.
+        settings: fields of `WatchSettings`.
+    """
+    description = assumed_friction(described(robot))
+    return watched(description, log_blocks(recorded(log, description)), WatchSettings(**settings), every)
 
 
 def examine(robot: RobotLike, seconds: float = 5.0) -> dict[str, Any]:

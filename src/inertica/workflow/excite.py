@@ -29,6 +29,7 @@ from inertica.excitation import (
     information,
     robot_constraints,
 )
+from inertica.excitation.own import middle_pose, usual_margin
 from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
@@ -82,7 +83,7 @@ def excite(
     engine = base.engine
     shape = _family(description, family, period, harmonics)
     measure = _criterion(criterion, description.robot.n, grid, seed)
-    free = _margin(description) if margin is None else margin
+    free = usual_margin(description) if margin is None else margin
     constraints = robot_constraints(description, engine, margin=free, torque_margin=torque_margin, floor=floor)
     known = []
     for entry in given:
@@ -96,18 +97,8 @@ def excite(
     )  # fmt: skip
 
 
-def _margin(description: Description) -> tuple[float, float, float]:
-    limits = description.robot.limits
-    spans = (np.subtract(limits.upper, limits.lower).min(), min(limits.velocity), min(limits.acceleration))
-    q, dq, ddq = (min(0.1, 0.05 * float(s)) for s in spans)
-    return q, dq, ddq
-
-
 def _family(description: Description, name: str, period: float, count: int) -> Shaped:
-    limits, home = description.robot.limits, np.array(description.home or np.zeros(description.robot.n))
-    low, high = np.array(limits.lower), np.array(limits.upper)
-    bounded = np.isfinite(high - low)
-    start = np.where(bounded, np.clip(home, low + 0.25 * (high - low), high - 0.25 * (high - low)), home)
+    start = middle_pose(description)
     if not (math.isfinite(period) and period > 0.0):
         raise InputError(f"the period should be a positive number of seconds, not {period:g}")
     makers: dict[str, Callable[[], Shaped]] = {

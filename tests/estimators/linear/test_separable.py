@@ -14,9 +14,8 @@ from inertica.estimators.linear.irls import Irls
 from inertica.estimators.linear.least_squares import Wls
 from inertica.estimators.linear.separable import Separable
 from inertica.identifiability.base import base_model
-from inertica.robot.friction import SmoothCoulomb, Stribeck, Viscous
+from inertica.robot.friction import SmoothCoulomb, Stribeck, Viscous, friction_terms
 from inertica.robot.layout import Parameters
-from inertica.robot.options import friction_terms
 
 SHAPES = {"vs1": 0.2, "es1": 1.5, "vc2": 0.1}
 

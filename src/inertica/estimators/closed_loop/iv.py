@@ -23,7 +23,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from threadpoolctl import threadpool_limits
 
 from inertica.estimators.base import Estimate, Need, Problem
 from inertica.estimators.closed_loop.iterated import SIMULATED, ClosedLoop, Iterated, Step
@@ -36,6 +35,7 @@ from inertica.estimators.observe import Rows, Stacked, System
 from inertica.experiment.track import Replay
 from inertica.preprocessing.filters import Unfiltered
 from inertica.preprocessing.motion import Motion
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -144,7 +144,7 @@ class Instrumented:
         self.columns, self.b = measured.columns, measured.base.rank
         self.products = [np.zeros((len(c), 2 * len(c) + 1)) for c in self.columns]
         self.counts = np.zeros(len(self.columns))
-        with threadpool_limits(1):
+        with one_thread():
             for w, z in self._rows():
                 self.counts += np.count_nonzero(w.use, axis=0)
                 for j, total in enumerate(self.products):
@@ -180,7 +180,7 @@ class Instrumented:
             G[np.ix_(columns, b + columns)] += weight**2 * product[:, k : 2 * k]
             G[columns, 2 * b] += weight**2 * product[:, 2 * k]
         scale = np.sqrt(np.maximum(np.diag(G[:, :b]), 1e-300))
-        with threadpool_limits(1):
+        with one_thread():
             values = np.linalg.eigvalsh(G[:, :b] / np.outer(scale, scale))
             if values[0] < DEPENDENT * values[-1]:
                 return self._orthogonal(weights)
@@ -213,6 +213,6 @@ class Instrumented:
             explained = np.column_stack([Z @ beta[c] for Z, c in zip(z.W, self.columns, strict=True)])
             rows.append(Rows(w.motion, z.W, r + explained, w.use))
         system = System(self.measured.problem, None, rows)
-        with threadpool_limits(1):
+        with one_thread():
             scores = scores_of(system, beta, weights).mapped(R.T @ np.linalg.pinv(Lt.T))
         return Evidence(R, right, scores, step.solution.strategy)

@@ -19,7 +19,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
@@ -40,6 +39,7 @@ from inertica.estimators.linear.least_squares import check_counts, gram, joint_s
 from inertica.estimators.observe import Rows, System
 from inertica.estimators.solve import Composed, LinearSolve, ScaledSvd, Solution, Unconstrained
 from inertica.experiment.track import Replay
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -288,7 +288,7 @@ class OutputFit:
 
     def std(self, J: Array, cost: float) -> Array:
         variance = cost / max(len(self.measured) - J.shape[1], 1)
-        with threadpool_limits(1):
+        with one_thread():
             C = np.linalg.pinv(J.T @ J, rcond=1e-14, hermitian=True) * variance
         D = self.chart.spread
         part = C[: self.chart.size, : self.chart.size]
@@ -336,7 +336,7 @@ class OutputFit:
         b = self.base.rank
         if J.shape[1] == b:
             return J
-        with threadpool_limits(1):
+        with one_thread():
             Q, _ = np.linalg.qr(J[:, b:])
             return np.asarray(J[:, :b] - Q @ (Q.T @ J[:, :b]))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, TypeGuard
 
@@ -160,11 +160,16 @@ def check_counts(system: System) -> None:
 
 def joint_sigmas(system: System) -> Array:
     """(n,) residual standard deviation of every joint fitted alone; joints that fit exactly get a floor instead of zero."""
-    out = np.empty(system.n)
-    for j, (factor, count) in enumerate(zip(system.factors, system.counts(), strict=True)):
+    return own_sigmas(system.factors, system.counts())
+
+
+def own_sigmas(factors: Sequence[JointFactor], counts: Array) -> Array:
+    """The same from R factors of the joints and the numbers of their rows."""
+    out = np.empty(len(factors))
+    for j, (factor, count) in enumerate(zip(factors, counts, strict=True)):
         residual, rank = _own_residual(factor)
         out[j] = residual / np.sqrt(max(count - rank, 1.0))
-    size = np.array([np.hypot(np.linalg.norm(f.z), f.rest) for f in system.factors]) / np.sqrt(np.maximum(system.counts(), 1.0))
+    size = np.array([np.hypot(np.linalg.norm(f.z), f.rest) for f in factors]) / np.sqrt(np.maximum(counts, 1.0))
     floor = 1e-9 * max(float(size.max()), 1e-300)
     return np.maximum(out, floor)
 

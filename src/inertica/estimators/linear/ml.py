@@ -65,7 +65,7 @@ class Ml(Composed):
         levels = noise_of(problem)
         thin = replace(problem, motions=tuple(m.decimated() for m in problem.motions))
         first = Wls(hac=False).estimate(thin)
-        search = _Search(_Criterion(thin, levels), self, first.beta)
+        search = _GaussNewton(_Criterion(thin, levels), self, first.beta)
         search.run()
         if self.prewhiten:
             search.criterion = search.criterion.whitened(search.beta, self.prewhiten)
@@ -211,7 +211,7 @@ def _preceded(values: NDArray, last: NDArray | None, order: int) -> NDArray:
     return np.concatenate([head, values])
 
 
-class _Search:
+class _GaussNewton:
     """Gauss-Newton iteration with step halving."""
 
     def __init__(self, criterion: _Criterion, method: Ml, beta: Array) -> None:

@@ -105,7 +105,7 @@ class Separable:
     def fit(self, problem: Problem, rng: np.random.Generator | None = None) -> SeparableFit:
         start = time.perf_counter()
         problem.require(self)
-        search = _Search(problem, self._chosen(problem), self.delays)
+        search = _VariableProjection(problem, self._chosen(problem), self.delays)
         first = search.best_of(self.grid)
         lower, upper = search.bounds(first)
         found = least_squares(
@@ -153,7 +153,7 @@ class _Point:
     jacobian: Array
 
 
-class _Search:
+class _VariableProjection:
     """The criterion over theta: log of the chosen shapes, then delays in s."""
 
     def __init__(self, problem: Problem, chosen: list[int], delays: bool) -> None:

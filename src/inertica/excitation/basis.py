@@ -11,7 +11,7 @@ from inertica.excitation.trajectory import Array, Samples, Shaped
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class Basis:
     """Affine map from coefficients to the states on a grid.
 
     Args:
@@ -27,7 +27,7 @@ class Shape:
     rest: Array
 
     @classmethod
-    def of(cls, family: Shaped, t: Array) -> Shape:
+    def of(cls, family: Shaped, t: Array) -> Basis:
         basis = family.functions(t)
         fixed = family.parameters - family.free @ (family.free.T @ family.parameters)
         phi = Samples(*(x @ family.free for x in basis))
@@ -42,7 +42,7 @@ class Shape:
         X = np.atleast_2d(x).reshape(-1, self.phi.q.shape[1], self.n)
         return Samples(*((f @ X + o).reshape(-1, self.n) for f, o in zip(self.phi, self.offset, strict=True)))
 
-    def pull(self, gradient: Samples) -> Array:
+    def gradient(self, gradient: Samples) -> Array:
         """(k n,) from the gradient with respect to the states of one candidate."""
         q, dq, ddq = (f.T @ g for f, g in zip(self.phi, gradient, strict=True))
         return np.asarray((q + dq + ddq).ravel())
