@@ -107,8 +107,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.workflow.identify import identify as identify
     from inertica.workflow.result import Result as Result
     from inertica.workflow.settings import Settings as Settings
-    from inertica.report.bundle import write_bundle as write_bundle
-    from inertica.report.report import write_report as write_report
+    from inertica.report.folder import write_folder as write_folder
     from inertica.reproduce.studies import reproduce as reproduce
     # isort: on
 
@@ -165,8 +164,7 @@ _HOME = {
     "inertica.workflow.identify": ("identify",),
     "inertica.workflow.result": ("Result",),
     "inertica.workflow.settings": ("Settings",),
-    "inertica.report.bundle": ("write_bundle",),
-    "inertica.report.report": ("write_report",),
+    "inertica.report.folder": ("write_folder",),
     "inertica.reproduce.studies": ("reproduce",),
 }
 _PLACE = {name: module for module, names in _HOME.items() for name in names}

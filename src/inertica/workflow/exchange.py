@@ -60,6 +60,8 @@ def to_pinocchio(model: Model) -> Any:
         out.addBodyFrame(joint.link, index, pin.SE3(np.eye(3), np.array(joint.arm)), 0)
     for attribute, symbol in (("armature", "Ia"), ("damping", "Fv"), (_friction(out), "Fc")):
         setattr(out, attribute, np.array([parameters[f"{symbol}{j + 1}"] for j in range(robot.n)]))
+    if hasattr(out, "lowerDryFrictionLimit"):
+        out.lowerDryFrictionLimit = -np.array(out.upperDryFrictionLimit)
     return out
 
 
