@@ -57,6 +57,14 @@ def test_compare_methods(tmp_path):
     assert list(rows) == ["ols", "wls", "irls", "pc-wls", "pc-wls+entropic"] and all(float(x) < 10.0 for x in rows.values())
 
 
+def test_payload(tmp_path):
+    """The load of the simulated log weighs 0.6 kg, 0.22 m from the elbow."""
+    said = run("payload.py", tmp_path)
+    mass, low, high = (float(x) for x in re.search(r"mass (\S+) kg, 95 %: (\S+) \.\.\. (\S+)", said).groups())
+    assert low < 0.6 < high and mass == pytest.approx(0.6, abs=0.02)
+    assert float(re.search(r"centre x (\S+) m", said)[1]) == pytest.approx(0.22, abs=0.01)
+
+
 def test_every_script_is_run_here():
     here = Path(__file__).read_text(encoding="utf-8")
     assert all(f'run("{script.name}"' in here for script in FOLDER.glob("*.py"))

@@ -33,9 +33,7 @@ ROOT = Path(ia.__file__).parent
 ORDER = ["robot", "dynamics", "identifiability", "excitation", "logs", "preprocessing", "experiment", "physical"]
 ORDER += ["estimators", "validation", "checks", "workflow", "campaign", "reproduce", "report", "cli"]
 
-RINGS: dict[str, str] = {
-    "inertica.estimators.observe": "problem, observations, evidence and the consistent strategy name each other's types",
-}
+RINGS: dict[str, str] = {}
 """Rings between modules that are left, by one of their modules, with the reason; at most three."""
 
 

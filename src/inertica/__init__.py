@@ -103,8 +103,12 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.workflow.excite import excite as excite
     from inertica.workflow.export import export_model as export_model, write_parameters as write_parameters
     from inertica.workflow.export_code import export_code as export_code
+    from inertica.workflow.drive_gains import DriveGains as DriveGains, drive_gains as drive_gains
     from inertica.workflow.fit_loop import fit_loop as fit_loop
     from inertica.workflow.identify import identify as identify
+    from inertica.workflow.loads import LoadedLogs as LoadedLogs, Loads as Loads, fit_loads as fit_loads
+    from inertica.workflow.payload import payload as payload
+    from inertica.workflow.payload_result import Payload as Payload
     from inertica.workflow.result import Result as Result
     from inertica.workflow.settings import Settings as Settings
     from inertica.report.folder import write_folder as write_folder
@@ -160,8 +164,12 @@ _HOME = {
     "inertica.workflow.excite": ("excite",),
     "inertica.workflow.export": ("export_model", "write_parameters"),
     "inertica.workflow.export_code": ("export_code",),
+    "inertica.workflow.drive_gains": ("DriveGains", "drive_gains"),
     "inertica.workflow.fit_loop": ("fit_loop",),
     "inertica.workflow.identify": ("identify",),
+    "inertica.workflow.loads": ("LoadedLogs", "Loads", "fit_loads"),
+    "inertica.workflow.payload": ("payload",),
+    "inertica.workflow.payload_result": ("Payload",),
     "inertica.workflow.result": ("Result",),
     "inertica.workflow.settings": ("Settings",),
     "inertica.report.folder": ("write_folder",),

@@ -12,7 +12,6 @@ from inertica.estimators.base import Problem
 from inertica.estimators.forms import rates
 from inertica.estimators.linear.irls import Irls
 from inertica.estimators.linear.least_squares import Ols, Wls
-from inertica.estimators.observe import System
 from inertica.estimators.registry import method
 from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import Experiment
@@ -80,7 +79,7 @@ def test_momentum_rows_are_torque_rows_where_the_filter_is_the_same() -> None:
 
 def test_power_has_one_row_per_sample_and_none_is_idle() -> None:
     problem, _ = exact("scara2", Recipe(filter=Butterworth(cutoff=45.0), reversal=0.02))
-    (rows,) = (r for k, r in enumerate(System(problem_of(problem, "power")).rows()) if k == 0)
+    (rows,) = (r for k, r in enumerate(problem_of(problem, "power").observations.rows()) if k == 0)
     assert rows.y.shape == rows.use.shape == (len(rows.y), 1)
     masked = problem.motions[0].mask[: len(rows.use)]
     assert np.array_equal(rows.use[:, 0], ~masked)
@@ -98,10 +97,10 @@ def test_rates_are_those_of_polynomials_and_nearly_those_of_sines() -> None:
 
 def test_rows_in_blocks_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, _ = exact("scara2", Recipe(filter=Butterworth(cutoff=45.0)))
-    whole = [r.W for r in System(problem_of(problem, "momentum")).build()]
+    whole = [r.W for r in problem_of(problem, "momentum").observations.build()]
     monkeypatch.setattr("inertica.estimators.observe.BLOCK", 1000)
     monkeypatch.setattr("inertica.estimators.forms.PART", 300)
-    parts = [r.W for r in System(problem_of(problem, "momentum")).build()]
+    parts = [r.W for r in problem_of(problem, "momentum").observations.build()]
     for j in range(2):
         one, other = (np.concatenate([W[j] for W in listed]) for listed in (whole, parts))
         assert np.array_equal(one, other)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.intervals import standard_intervals
-from inertica.estimators.observe import Stacked
 from inertica.robot.layout import Parameters
 from inertica.workflow.choose import check, choose
 from inertica.workflow.fit import assess, fit
@@ -95,7 +95,7 @@ def test_evidence_solved_again_is_the_estimate(name: str) -> None:
     fitted = Fitted(name=name)
     evidence, chi = fitted.estimate.evidence, fitted.estimate.chi
     assert evidence is not None and evidence.strategy is not None and chi is not None
-    again = evidence.strategy(Stacked(evidence.R, evidence.z, evidence.rest), fitted.problem)
+    again = evidence.strategy(Stacked(evidence.R, evidence.z, evidence.rest))
     assert np.all(np.abs(again.beta - fitted.estimate.beta) < 0.02 * fitted.estimate.std)
     beta, covariance = evidence.least_squares(fitted.estimate.beta)
     widened = replace(evidence, stated=4.0 * covariance)

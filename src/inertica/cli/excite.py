@@ -3,13 +3,16 @@
 The criterion is evaluated on the base regressor.  Positions, velocities, accelerations and, with the model file's own parameters,
 torques stay inside the limits less a margin; a result that violates one on a grid ten times finer is reported as a failure.
 With --given the motion is sought that adds most to logs that exist already.
+
+With --for payload the motion is a short one that reveals the ten parameters of a load best: of a robot that is known, or that will be
+recorded along the same motion without the load; with --robot-from, of a robot known as well as that result says.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,13 +32,15 @@ EXAMPLES = """\
 inertica excite tx40 -o traj.yaml --seconds 20
 inertica excite card.yaml -o traj.yaml --samples traj.csv --rate 500 --floor 0.3
 inertica excite card.yaml -o next.yaml --given log1.csv.gz --given log2.csv.gz
+inertica excite tx40 -o load.yaml --for payload --period 12 --mass 2
+inertica excite card.yaml -o load.yaml --for payload --robot-from result/
 """
 
 DESIGN = (
     *("family", "period", "harmonics", "criterion", "grid", "margin", "torque_margin", "floor"),
-    *("given", "rate", "seconds", "seed"),
+    *("given", "purpose", "robot_from", "mass", "rate", "seconds", "seed"),
 )
-"""Options that `excite` takes."""
+"""Options that a design takes as they are."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -47,9 +52,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ros2", metavar="YAML", help="also write a ROS 2 JointTrajectory")
     parser.add_argument("--rate", type=float, default=100.0, metavar="HZ", help="of the samples (default 100)")
     parser.add_argument("--family", default="fourier", help=f"{', '.join(FAMILIES)} (default fourier)")
-    parser.add_argument("--period", type=float, default=10.0, metavar="S", help="duration (default 10)")
+    parser.add_argument("--period", type=float, metavar="S", help="duration (default 10; 15 for a payload)")
     parser.add_argument("--harmonics", type=int, default=10, help="or via points for splines and trapezoids (default 10)")
-    parser.add_argument("--criterion", default="condition", help=f"{', '.join(CRITERIA)} (default condition)")
+    parser.add_argument("--criterion", help=f"{', '.join(CRITERIA)} (default condition; a payload has its own)")
     parser.add_argument("--grid", type=int, default=100, help="points at which the criterion is evaluated (default 100)")
     margin = (
         "distance to position, velocity and acceleration limits, SI (default 0.1, or a twentieth of the limit where that is less)"
@@ -58,19 +63,25 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--torque-margin", type=float, default=0.1, metavar="SHARE", help="share of the torque limits kept free")
     parser.add_argument("--floor", type=float, metavar="M", help="lowest height of the last link's origin")
     parser.add_argument("--given", action="append", default=[], metavar="LOG", help="logs whose knowledge is to be completed")
+    parser.add_argument("--for", dest="purpose", choices=("robot", "payload"), default="robot", help="what is to be revealed")
+    payload = parser.add_argument_group("payload", "for --for payload")
+    payload.add_argument("--robot-from", metavar="RESULT", help="what is known of the robot; known exactly when not given")
+    payload.add_argument("--mass", type=float, metavar="KG", help="of the load, at the flange, for the torque limits")
+    payload.add_argument("--flange", metavar="FRAME|=X,Y,Z[,R,P,Y]", help="frame of the load, as for inertica payload")
     parser.add_argument("--seconds", type=float, default=30.0, metavar="S", help="time for the search (default 30)")
     parser.add_argument("--seed", type=int, default=0, help="of the search (default 0)")
 
 
 def run(arguments: argparse.Namespace) -> Answer:
+    from inertica.cli.payload import frame
     from inertica.excitation import save_trajectory, write_ros2, write_samples
     from inertica.robot.load import load
-    from inertica.workflow.excite import excite
+    from inertica.workflow.excite import excitation
 
     description = load(arguments.robot)
     options = {name: value for name, value in vars(arguments).items() if name in DESIGN}
     with progress_line() as say:
-        found = excite(description, **options, progress=say)
+        found, expected = excitation(description, **options, flange=frame(arguments.flange), progress=say)
     if not found.feasible:
         worst = found.violations[0] if found.violations else "no feasible motion was found"
         raise InerticaError(
@@ -86,7 +97,8 @@ def run(arguments: argparse.Namespace) -> Answer:
     if arguments.ros2:
         write_ros2(found.trajectory, Path(arguments.ros2), joints, arguments.rate)
         files.append(arguments.ros2)
-    return Answer(_document(description, found, files), lambda: _text(description, found, files))
+    document = _document(description, found, files) | ({"expected_std": expected} if expected else {})
+    return Answer(document, lambda: _text(description, found, files, expected))
 
 
 def _document(description: Description, found: Design, files: list[str]) -> dict[str, object]:
@@ -107,7 +119,7 @@ def _document(description: Description, found: Design, files: list[str]) -> dict
     }
 
 
-def _text(description: Description, found: Design, files: list[str]) -> Iterator[RenderableType]:
+def _text(description: Description, found: Design, files: list[str], expected: Mapping[str, float]) -> Iterator[RenderableType]:
     yield f"{description.name}: {found.trajectory.describe()}"
     effort = f"{found.evaluations} evaluations in {found.seconds:.1f} s"
     yield f"{found.criterion} {found.value:.5g}, cond(W) {found.condition:.4g}, {effort}"
@@ -125,6 +137,9 @@ def _text(description: Description, found: Design, files: list[str]) -> Iterator
     ]
     columns = ("joint", "lowest", "highest", "velocity", "acceleration")
     yield table("what it uses of the limits", columns, rows, right=columns[1:])
+    if expected:
+        listed = ", ".join(f"{name} {number(value, 2)}" for name, value in expected.items())
+        yield f"expected standard deviations of the load, white noise as in the result: {listed}"
     yield f"wrote {', '.join(files)}"
 
 

@@ -74,7 +74,7 @@ def _document(robot: Description, found: SvdReduction, estimate: Estimate) -> di
             {"name": name, "relation": relation, "value": value, "std": std}
             for name, relation, value, std in zip(base.names, base.numeric_relations, estimate.beta, estimate.std, strict=True)
         ],
-        "settings": dict(estimate.settings),
+        "settings": estimate.record(),
     }
 
 

@@ -23,6 +23,7 @@ from inertica.excitation.files import (
 from inertica.excitation.fourier import Fourier, FourierBlend
 from inertica.excitation.given import design_several, information, information_of
 from inertica.excitation.multisine import Multisine
+from inertica.excitation.payload import LoadDeterminant
 from inertica.excitation.sampled import INTERPOLATIONS, Sampled
 from inertica.excitation.search import Progress, Search
 from inertica.excitation.splines import QuinticPoints, Spline
@@ -42,6 +43,7 @@ __all__ = [
     "FrischCost",
     "HalfSpaces",
     "JointLimits",
+    "LoadDeterminant",
     "MotionConstraint",
     "Multisine",
     "Obstacle",

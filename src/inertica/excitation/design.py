@@ -111,7 +111,7 @@ def design(
     fine = _finer(times, FINER, family) if check is None else np.asarray(check, float)
     dense = _finer(times, DENSER, family) if check is None else fine
     effort = Search() if search is None else search
-    soft = Engine(softened(engine.layout, effort.softness), threads=engine.threads)
+    soft = Engine(softened(engine.layout, effort.softness), threads=engine.threads, target=engine.target)
     observe, smooth = (
         observation(e, base, wanted.full, given, _weight(rate, family.period, len(times)), noise) for e in (engine, soft)
     )

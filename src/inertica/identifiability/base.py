@@ -32,6 +32,7 @@ from inertica.threads import one_thread
 
 if TYPE_CHECKING:
     from inertica.dynamics.engine import Engine
+    from inertica.dynamics.kernels import Target
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -171,19 +172,19 @@ class BaseModel:
         return out
 
 
-def engine(base: BaseModel, threads: int | None = None) -> Engine:
+def engine(base: BaseModel, threads: int | None = None, target: Target | None = None) -> Engine:
     """Compiled dynamics of a layout, whose simulations work on base parameters: fewer inputs, the same motion.
 
     Args:
         base: the layout with its base parameters; from random states, so that it holds for every motion.
-        threads: blocks worked on at the same time; all cores when not given.
+        threads, target: as for `Model`.
     """
     from inertica.dynamics.engine import Engine, Reduction
 
     kept = (*base.kept, *base.fixed)
     matrix = np.vstack([base.T, np.eye(base.layout.size)[list(base.fixed)]])
     order = np.argsort(kept)
-    return Engine(base.layout, Reduction(tuple(int(kept[i]) for i in order), matrix[order]), threads)
+    return Engine(base.layout, Reduction(tuple(int(kept[i]) for i in order), matrix[order]), threads, target)
 
 
 def base_model(layout: Layout, *, states: States | None = None, seed: int = 0) -> BaseModel:

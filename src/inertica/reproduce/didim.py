@@ -225,7 +225,7 @@ class Study:
             fast, _, _ = self.setup.problems(self.setup.log(self.seed + 1 + k))
             e = Didim(start=Regular(), retune=True, tuned_for=tuned).estimate(fast)
             error = e.beta - self.setup.true_beta
-            nees.append(float(error @ np.linalg.solve(e.covariance, error)))
+            nees.append(float(error @ np.linalg.solve(e.needed_covariance, error)))
             steps.append(e.iterations)
         inside, within = float(np.mean(np.array(nees) < quantile)), float(np.mean(np.abs(np.array(steps) - 3) <= 1))
         return [

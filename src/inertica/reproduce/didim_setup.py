@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from inertica.dynamics.simulate import Noise
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
-from inertica.estimators.observe import System
 from inertica.excitation.multisine import Multisine
 from inertica.experiment import ControlLoop, Experiment, Sensors
 from inertica.identifiability.base import base_model
@@ -128,11 +127,7 @@ class Setup:
             replays, _ = simulator(estimate.beta, simulator.retuned(estimate.beta, self.inertia))
             motions = tuple(r.motion(m) for m, r in zip(simulator.problem.motions, replays, strict=True))
             seen = replace(problem, motions=motions)
-        left = whole = 0.0
-        for rows, r in System(seen).residuals(estimate.beta):
-            left += float(np.sum(r[rows.use] ** 2))
-            whole += float(np.sum(rows.y[rows.use] ** 2))
-        return float(np.sqrt(left / whole))
+        return seen.observations.relative_residual(estimate.beta)
 
     def inertia_error(self, beta: Array) -> float:
         return float(abs(self.printed(beta)[0] / self.truth[0] - 1.0))

@@ -18,11 +18,11 @@ import yaml
 from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
+from inertica.dynamics.tsqr import Stacked
 from inertica.errors import FileError, InputError
 from inertica.estimators.frisch.recursive import Bbrf
 from inertica.estimators.frisch.scheme import Scheme
 from inertica.estimators.frisch.selection import selected, within
-from inertica.estimators.observe import Stacked
 from inertica.excitation.splines import QuinticPoints
 from inertica.excitation.swarm import Descent
 from inertica.excitation.trajectory import Samples

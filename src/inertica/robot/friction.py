@@ -160,7 +160,7 @@ class Coulomb(FrictionLaw):
 
 @dataclass(frozen=True)
 class SmoothCoulomb(FrictionLaw):
-    """tau = Fc tanh(dq / vc): Coulomb friction whose width around standstill is a shape, for separable least squares to find."""
+    """tau = Fc tanh(dq / vc): Coulomb friction whose width around standstill is a shape."""
 
     vc: float = 0.02
     rank = 2

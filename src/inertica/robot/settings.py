@@ -109,7 +109,10 @@ def read_torque(item: Item, n: int) -> dict[str, Any]:
         if 0.0 in out["gain"]:
             raise keys["gain"].fail(f"{keys['gain'].key} holds a zero, which would hide that joint's torque")
     elif out["from"] == "current":
-        raise item.fail("torque from current needs a gain per joint, in N m per unit of current")
+        raise item.fail(
+            "torque from current needs a gain per joint, in N m per unit of current; "
+            "`inertica drive-gains` finds them with a load of known mass (leave `torque` out of the card for that)"
+        )
     return out
 
 

@@ -2,8 +2,8 @@
 
 A term names its parameters and gives the regressor columns they multiply, as functions of the motion on scalars of any type.
 The same lines serve the fit, the compiled kernels, their derivatives and the simulation.  Parameters that enter nonlinearly
-(a Stribeck velocity) are `shapes`: for fixed shapes a term is linear like the others, which is what separable least squares
-uses.  A term with `memory` (LuGre) has an inner state; it can be simulated but has no regressor.
+(a Stribeck velocity) are `shapes`: for fixed shapes a term is linear like the others, which is what the choice of friction
+laws uses.  A term with `memory` (LuGre) has an inner state; it can be simulated but has no regressor.
 
 Friction laws are in `friction.py`, drives in `drives.py`, formulas of users in `formula.py`.
 """

@@ -10,7 +10,6 @@ import numpy as np
 
 from inertica.errors import InerticaError
 from inertica.estimators.base import Estimator
-from inertica.estimators.observe import shared_rows
 from inertica.estimators.registry import METHODS, method
 from inertica.identifiability.labels import DETERMINED, trust_labels
 from inertica.robot.description import Description
@@ -95,9 +94,8 @@ def compare(
         inputs = replace(inputs, settings=replace(common, method=REFERENCE))
     with working_on(inputs):
         chosen = choose(check(inputs, say), say)
-        with shared_rows(chosen.problem):
-            reference = judge(assess(fit(chosen, chosen.estimator, say), say), say)
-            rows = tuple(_row(name, chosen, each, say) for name, each in named.items())
+        reference = judge(assess(fit(chosen, chosen.estimator, say), say), say)
+        rows = tuple(_row(name, chosen, each, say) for name, each in named.items())
     return Comparison(reference.result, rows, reference.motions)
 
 

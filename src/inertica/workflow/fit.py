@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from inertica.errors import InerticaError
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
-from inertica.estimators.consistent.strategy import settled
+from inertica.estimators.consistent.strategy import Settled, settled
 from inertica.estimators.intervals import standard_parameters
 from inertica.experiment.loop import ControlLoop
 from inertica.robot.description import Description
@@ -68,15 +68,16 @@ def fit(chosen: Chosen, estimator: Estimator, say: Say) -> Fitted:
     start = time.perf_counter()
     say(f"fit: {estimator.name}")
     loop = ControlLoop.of(chosen.description) if Need.LOOP in estimator.needs else None
-    problem = replace(chosen.problem, loop=loop)
-    part = problem if chosen.part is chosen.problem else replace(chosen.part, loop=loop)
+    problem = chosen.problem.with_loop(loop)
+    part = problem if chosen.part is chosen.problem else chosen.part.with_loop(loop)
     problem.require(estimator)
     estimate = estimator.estimate(problem)
     if not estimate.iterations:  # the start itself
         raise InerticaError(f"{estimator.name}: {estimate.warnings[-1]}")
     notes = chosen.notes
-    if strength := estimate.settings.get("prior"):
-        choices = (replace(c, sentence=f"{c.sentence}; {strength}") if c.subject == "method" else c for c in notes.choices)
+    strategy = None if estimate.evidence is None else estimate.evidence.strategy
+    if isinstance(strategy, Settled) and (mild := strategy.mildness) is not None:
+        choices = (replace(c, sentence=f"{c.sentence}; {mild.sentence}") if c.subject == "method" else c for c in notes.choices)
         notes = replace(notes, choices=tuple(choices))
     return Fitted(chosen, estimator, problem, part, estimate, estimate, Replicas(), notes.took("fit", start))
 

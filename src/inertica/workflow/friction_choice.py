@@ -8,9 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.base import Problem
-from inertica.estimators.linear.least_squares import joint_sigmas
-from inertica.estimators.observe import System
+from inertica.estimators.observe import Observations
 from inertica.estimators.standard import nearest_prior
 from inertica.estimators.structure.selection import Gain, Selection
 from inertica.identifiability.base import base_model
@@ -70,10 +68,10 @@ class FrictionSelection:
         say("friction: which law on which joint")
         self.base = base_model(with_laws(description, ()).layout)
         self.prior = description.prior.on(self.base.layout)
-        system = System(Problem(self.base, self.motions, self.prior))
+        system = Observations(self.base, self.motions, self.prior)
         self.fastest = np.maximum(np.quantile(np.abs(np.concatenate([m.dq for m in motions])), 0.95, axis=0), 1e-9)
         assumed = with_laws(description, plain_friction(self.n))  # whose residuals are the noise
-        noise = joint_sigmas(System(Problem(base_model(assumed.layout), self.motions, assumed.prior)))
+        noise = Observations(base_model(assumed.layout), self.motions, assumed.prior).sigmas
         self.selection = Selection(system, noise)
         self.used = np.concatenate(self.selection.use)
         self.rate = np.abs(np.concatenate([m.dq[m.decimator.kept(len(m))] for m in self.motions]))

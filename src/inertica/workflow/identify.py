@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from inertica.errors import InerticaError
-from inertica.estimators.observe import shared_rows
 from inertica.robot.description import Description
 from inertica.threads import one_thread
 from inertica.validation.misfit_words import spring
@@ -48,8 +47,7 @@ def identification(inputs: Inputs, say: Say) -> Judged:
     """Check, choose, fit and judge what was read."""
     with working_on(inputs):
         chosen = choose(check(inputs, say), say)
-        with shared_rows(chosen.problem):
-            return judge(assess(fit(chosen, chosen.estimator, say), say), say)
+        return judge(assess(fit(chosen, chosen.estimator, say), say), say)
 
 
 @contextmanager

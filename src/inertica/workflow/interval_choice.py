@@ -25,10 +25,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Estimate, Estimator, Problem
 from inertica.estimators.jackknife import block_deviations
 from inertica.estimators.linear.least_squares import linear
-from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import Unconstrained
 from inertica.identifiability.labels import INTERVAL
 from inertica.logs.log import Log
@@ -83,7 +83,8 @@ class DataFit:
         """A consistent method puts constraints and prior beside the data; here they are left away."""
         evidence = estimate.evidence
         if evidence is None or evidence.strategy is None:
-            return cls(estimate.beta, estimate.covariance)
+            nothing = np.zeros((len(estimate.beta), len(estimate.beta)))
+            return cls(estimate.beta, nothing if estimate.covariance is None else estimate.covariance)
         return cls(*evidence.least_squares(estimate.beta))
 
     @property
@@ -162,7 +163,7 @@ def _by_blocks(estimate: Estimate, problem: Problem, estimator: Estimator, said:
     """(b,) standard deviations by what blocks of the record disagree on; zero for methods that are no weighted least squares."""
     if not linear(estimator):
         return np.zeros(len(said.beta))
-    system, weights = estimator.weighted(System(problem), estimate)
+    system, weights = estimator.weighted(problem.observations, estimate)
     return block_deviations(system, said.beta, weights, (BLOCKS,))[0] * STUDENT / INTERVAL
 
 
@@ -211,7 +212,7 @@ def _corrected(estimate: Estimate, problem: Problem, correction: Array) -> tuple
         return replace(estimate, beta=estimate.beta + correction, evidence=moved), False
     moved = evidence.moved(correction)
     try:
-        found = evidence.strategy(Stacked(moved.R, moved.z, moved.rest), problem)
+        found = evidence.strategy(Stacked(moved.R, moved.z, moved.rest))
     except SolveError:
         return estimate, True
     return replace(estimate, beta=found.beta, chi=found.chi, warnings=found.warnings, evidence=moved), False

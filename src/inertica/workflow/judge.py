@@ -81,7 +81,7 @@ def _hold_out(fitted: Fitted, say: Say) -> Residual:
     say("validate: fitting without a fifth of the moving data")
     chosen, problem = fitted.chosen, fitted.problem
     left = HoldOut.of(problem.motions)
-    without = fitted.estimator.estimate(replace(problem, motions=left.rest(problem.motions)))
+    without = fitted.estimator.estimate(problem.masked(left.rest(problem.motions)))
     seen = chosen.motions(without)[IDENTIFICATION]
     return judged(identified(without, chosen.description), seen, problem.engine, left.masks)
 

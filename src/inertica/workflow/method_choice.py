@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from inertica.estimators.base import Estimator, Problem
 from inertica.estimators.consistent.strategy import MILD, Consistent
 from inertica.estimators.linear.irls import Irls
-from inertica.estimators.linear.least_squares import Wls, joint_sigmas
-from inertica.estimators.observe import System
+from inertica.estimators.linear.least_squares import Wls
 from inertica.preprocessing.motion import Motion
 from inertica.workflow.choice import WORTH, Choice
 from inertica.workflow.hold_out import HoldOut, Mask
@@ -55,15 +54,12 @@ def choose_method(problem: Problem, quick: bool = False) -> tuple[Estimator, Cho
 
 def outliers(problem: Problem) -> float:
     """Share of outliers in the residuals of a plain fit, largest over the joints."""
-    system = System(problem)
-    stacked = system.stacked(1.0 / joint_sigmas(system))
+    system = problem.observations
+    stacked = system.stacked(1.0 / system.sigmas)
     beta = np.asarray(np.linalg.lstsq(stacked.R, stacked.z, rcond=1e-10)[0], float)
-    parts: list[list[Array]] = [[] for _ in range(system.n)]
-    for rows, residual in system.residuals(beta):
-        for j in range(system.n):
-            parts[j].append(residual[rows.use[:, j], j])
+    residual, use = (np.concatenate(x) for x in zip(*system.records(beta), strict=True))
     worst = 0.0
-    for r in (np.concatenate(p) for p in parts):
+    for r in (residual[use[:, j], j] for j in range(system.n)):
         scale = 1.4826 * np.median(np.abs(r - np.median(r))) if len(r) else 0.0
         worst = max(worst, float(np.mean(np.abs(r) > OUTLIER * scale))) if scale > 0.0 else worst
     return worst
@@ -74,7 +70,7 @@ def _score(problem: Problem, estimator: Estimator) -> float:
     error = size = 0.0
     for f in range(FOLDS):
         left = HoldOut(tuple(_block(motion, f) for motion in problem.motions))
-        estimate = estimator.estimate(replace(problem, motions=left.rest(problem.motions)))
+        estimate = estimator.estimate(problem.masked(left.rest(problem.motions)))
         values = np.array(problem.fixed_values)
         values[problem.base.kept] = estimate.beta
         shapes = None if problem.prior is None else problem.prior.shapes

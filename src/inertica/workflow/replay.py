@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -49,10 +49,9 @@ def measured_motion(recipe: Recipe, log: Log) -> Motion:
 
 def driven_log(log: Log, estimate: Estimate) -> Log:
     """The log with torques by the drive gains that were estimated with the parameters, where its torques come from currents."""
-    drive = estimate.settings.get("drive")
-    if drive is None or "i" not in log.signals:
+    factors = None if estimate.loop is None else estimate.loop.drive
+    if factors is None or "i" not in log.signals:
         return log
-    factors = np.asarray(drive, float)
     listed = ", ".join(f"{x:.4g}" for x in factors)
     words = f"torques from currents were multiplied by the estimated drive gains over the stated ones: {listed}"
     return replace(log, signals={**log.signals, "tau": log.need("tau") * factors}, notes=(*log.notes, words))
@@ -93,6 +92,4 @@ def _simulated(description: Description, estimate: Estimate, recipe: Recipe, log
 
 def loop_gains(estimate: Estimate) -> dict[str, NDArray[np.float64]]:
     """Gains of the loop that were estimated or re-tuned, name -> (n,)."""
-    stated = estimate.settings.get("gains", {})
-    assert isinstance(stated, Mapping)
-    return {str(name): np.asarray(values, float) for name, values in stated.items()}
+    return {} if estimate.loop is None else dict(estimate.loop.gains)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from inertica.display import html_table, paragraph, titled
 from inertica.errors import FileError
-from inertica.estimators.base import Estimate
+from inertica.estimators.base import Diagnostics, Estimate, LoopFindings
 from inertica.excitation.files import load_trajectory, save_trajectory
 from inertica.excitation.trajectory import Trajectory
 from inertica.frames import Tabular
@@ -184,7 +184,7 @@ class Result(Tabular):
             "gravity": dict(self.gravity),
             "choices": [asdict(c) for c in self.choices],
             "stop_reason": estimate.stop_reason,
-            "estimate": {"settings": dict(estimate.settings), "simulations": estimate.simulations},
+            "estimate": {"settings": estimate.record(), "simulations": estimate.simulations},
             "time": dict(self.time),
             "logs": dict(self.logs),
             "warnings": list(self.warnings),
@@ -198,9 +198,11 @@ class Result(Tabular):
         target.mkdir(parents=True, exist_ok=True)
         write_card(self.description, target)
         e = self.estimate
-        arrays = {"beta": e.beta, "covariance": e.covariance, "plain_covariance": e.plain_covariance, "sigma": e.sigma}
-        arrays |= {"unresolved": e.unresolved, "chi": self.parameters.values, "shapes": self.parameters.shapes}
+        arrays = {"beta": e.beta, "chi": self.parameters.values, "shapes": self.parameters.shapes}
         arrays |= {"intervals": self.intervals, "prior": self.description.prior.values, "base": e.base.T}
+        arrays |= {} if e.covariance is None else {"covariance": e.covariance}
+        if (d := e.diagnostics) is not None:
+            arrays |= {"plain_covariance": d.plain_covariance, "sigma": d.sigma, "unresolved": d.unresolved}
         np.savez(target / ARRAYS, allow_pickle=False, **arrays)
         for k, trajectory in enumerate(self.references):
             save_trajectory(trajectory, target / f"{REFERENCE}{k + 1}.yaml")
@@ -230,10 +232,15 @@ class Result(Tabular):
             )
         base = base_model(description.layout)
         check_arrays(source, document, arrays, base, len(description.layout.shapes))
+        diagnostics = None
+        if "sigma" in arrays:
+            condition = document["condition"] or math.inf
+            diagnostics = Diagnostics(arrays["sigma"], condition, arrays["unresolved"], arrays["plain_covariance"])
+        stated = document.get("estimate", {})
         estimate = Estimate(
-            document["method"], base, arrays["beta"], arrays["covariance"], arrays["plain_covariance"], arrays["sigma"],
-            document["condition"] or math.inf, arrays["unresolved"],
-            iterations=document["iterations"], stop_reason=document["stop_reason"], **document.get("estimate", {}),
+            document["method"], base, arrays["beta"], arrays.get("covariance"), diagnostics,
+            loop=LoopFindings.of(stated.get("settings", {})),
+            iterations=document["iterations"], stop_reason=document["stop_reason"], **stated,
         )  # fmt: skip
         prior = Parameters(description.layout, arrays["prior"], arrays["shapes"], description.prior.origin)
         choices = tuple(Choice(**c) for c in document["choices"])

@@ -193,11 +193,9 @@ def check_arrays(folder: Path, document: Mapping[str, Any], arrays: Mapping[str,
     The values printed in `result.json` must be those of the arrays: a result whose halves disagree is nobody's.
     """
     b, size, n = base.rank, base.layout.size, base.layout.robot.n
-    wanted = {
-        "beta": (b,), "covariance": (b, b), "plain_covariance": (b, b), "sigma": (n,), "chi": (size,), "prior": (size,),
-        "intervals": (size, 2), "shapes": (shapes,),
-    }  # fmt: skip
-    for name, shape in wanted.items():
+    wanted = {"beta": (b,), "chi": (size,), "prior": (size,), "intervals": (size, 2), "shapes": (shapes,)}
+    optional = {"covariance": (b, b), "plain_covariance": (b, b), "sigma": (n,)}
+    for name, shape in (wanted | {k: v for k, v in optional.items() if k in arrays}).items():
         if name not in arrays:
             raise FileError(folder, f"the result cannot be read: its arrays lack '{name}'")
         if arrays[name].shape != shape:

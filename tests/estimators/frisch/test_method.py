@@ -9,11 +9,11 @@ import pytest
 from scipy.optimize import minimize
 
 import inertica as ia
+from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
 from inertica.estimators.checks import example_problem
 from inertica.estimators.frisch.method import Frisch, data_rows
 from inertica.estimators.frisch.selection import selected, sign_bounds, within
-from inertica.estimators.observe import Stacked, System
 from inertica.physical.check import check_model
 from inertica.robot.layout import Parameters
 
@@ -55,7 +55,7 @@ def test_signs_come_from_the_layout() -> None:
 def test_data_without_noise_have_one_point() -> None:
     problem = example_problem()
     truth = problem.prior_beta / 1.1
-    system = System(problem)
+    system = problem.observations
     tau: list[list[np.ndarray]] = [[] for _ in problem.motions]
     for rows in system.rows():
         tau[rows.motion].append(np.column_stack([W @ truth[c] for W, c in zip(rows.W, system.columns, strict=True)]))
@@ -67,10 +67,10 @@ def test_data_without_noise_have_one_point() -> None:
 
 
 def test_rows_are_those_of_the_fit() -> None:
-    system = System(example_problem())
+    system = example_problem().observations
     X = np.concatenate(list(data_rows(system)))
     stacked = system.stacked()
-    assert len(X) == system.counts().sum()
+    assert len(X) == system.counts.sum()
     np.testing.assert_allclose(X[:, :-1].T @ X[:, :-1], stacked.R.T @ stacked.R, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(-X[:, :-1].T @ X[:, -1], stacked.R.T @ stacked.z, rtol=1e-9, atol=1e-9)
 

@@ -14,7 +14,6 @@ from inertica.estimators.base import Estimator, Problem
 from inertica.estimators.checks import example_problem
 from inertica.estimators.neural.approach import SETTLED
 from inertica.estimators.neural.loops import one_pass, relax
-from inertica.estimators.observe import System
 from inertica.preprocessing.filters import Butterworth
 
 
@@ -40,7 +39,7 @@ def test_batch_forms_reach_least_squares(method: Estimator, problem: object) -> 
 
 def _rows(problem: Problem) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Full rows of W and y, joint by joint, by the plain way."""
-    W, y, system = [], [], System(problem)
+    W, y, system = [], [], problem.observations
     for rows in system.rows():
         for j, columns in enumerate(system.columns):
             full = np.zeros((len(rows.y), problem.base.rank))

@@ -11,7 +11,6 @@ from estimators.simulated import exact_motion, noisy, robot, stacked_rows
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.estimators.linear.least_squares import Ols, Wls
-from inertica.estimators.observe import System
 from inertica.estimators.recursive import givens
 from inertica.estimators.recursive.online import Rls, Rwls, dense, pass_by
 from inertica.estimators.registry import method
@@ -39,7 +38,7 @@ def six_joints() -> Problem:
 def test_rls_is_ols_at_every_sample_from_full_rank_on(name: str, request: pytest.FixtureRequest) -> None:
     """Every sample: a fit of all rows so far by SVD, against the rotation of the newest rows into R."""
     given = request.getfixturevalue(name)
-    system = System(given)
+    system = given.observations
     b = given.base.rank
     F, weight, u = np.zeros((1, b + 1, b + 1)), np.zeros(1), np.zeros(b)
     group, beta = np.zeros(system.n, np.int64), np.zeros(b)
@@ -75,15 +74,14 @@ def test_the_methods_are_ols_and_wls(problem: Problem) -> None:
 
 def test_the_history_is_what_fits_of_the_beginning_find(problem: Problem) -> None:
     found = Rls(moments=5).estimate(problem)
-    name = problem.base.names[0]
     (motion,) = problem.motions
-    for t, value, std in zip(found.history["time"], found.history[name], found.history[f"{name} std"], strict=True):
+    for t, value, std in zip(found.trace.t, found.trace.beta[:, 0], found.trace.std[:, 0], strict=True):
         late = {**motion.masks, "later": motion.t - motion.t[0] > t + 1e-9}
         early = Ols().estimate(replace(problem, motions=(replace(motion, masks=late),)))
         assert value == pytest.approx(early.beta[0], rel=1e-9)
         assert 0.0 < std < np.inf
-    assert found.history["time"][-1] == pytest.approx(motion.t[-1] - motion.t[0])
-    assert found.history[name][-1] == found.beta[0]
+    assert found.trace.t[-1] == pytest.approx(motion.t[-1] - motion.t[0])
+    assert found.trace.beta[-1, 0] == found.beta[0]
 
 
 def test_exponential_forgetting_is_least_squares_with_fading_weights(problem: Problem) -> None:
@@ -171,7 +169,7 @@ def test_directional_forgetting_follows_where_all_directions_are_excited() -> No
 def test_directional_forgetting_states_an_uncertainty(problem: Problem, kind: type[Rls] | type[Rwls]) -> None:
     found, plain = kind(forgetting=0.98, directional=True).estimate(problem), kind().estimate(problem)
     known = plain.std < 0.3 * np.abs(plain.beta)
-    assert np.isfinite(found.std).all() and np.all(found.std[known] > np.sqrt(np.diag(plain.plain_covariance))[known])
+    assert np.isfinite(found.std).all() and np.all(found.std[known] > np.sqrt(np.diag(plain.diagnostics.plain_covariance))[known])
 
 
 def test_consistent_estimates_at_every_moment(problem: Problem) -> None:
@@ -182,9 +180,9 @@ def test_consistent_estimates_at_every_moment(problem: Problem) -> None:
 
 
 def test_rows_of_a_long_record_pass_in_blocks(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = [m.factors for m in pass_by(System(problem), np.zeros(2, np.int64), moments=7)]
+    whole = [m.factors for m in pass_by(problem.observations, np.zeros(2, np.int64), moments=7)]
     monkeypatch.setattr("inertica.estimators.observe.BLOCK", 97)
-    parts = [m.factors for m in pass_by(System(problem), np.zeros(2, np.int64), moments=7)]
+    parts = [m.factors for m in pass_by(problem.observations, np.zeros(2, np.int64), moments=7)]
     assert all(np.array_equal(a, b) for a, b in zip(whole, parts, strict=True))
 
 

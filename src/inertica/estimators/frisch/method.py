@@ -10,17 +10,18 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.consistent.strategy import Settled
-from inertica.estimators.covariance import Scores, scores_of
-from inertica.estimators.evidence import Evidence
+from inertica.estimators.covariance import scores_of
+from inertica.estimators.evidence import Evidence, ScaledSvd, Scores, Solution
 from inertica.estimators.frisch.recursive import Bbrf
 from inertica.estimators.frisch.scheme import Scheme
 from inertica.estimators.frisch.selection import Select, selected, sign_bounds, within
-from inertica.estimators.linear.least_squares import MEASURED, gram, observed, residual_sigmas
-from inertica.estimators.observe import Stacked, System
-from inertica.estimators.solve import Composed, LinearSolve, ScaledSvd, Solution, Unconstrained
+from inertica.estimators.linear.least_squares import MEASURED, observed
+from inertica.estimators.observe import Observations
+from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
 from inertica.physical.conflict import InfeasibleError
 from inertica.physical.constraints import Block, Custom
 
@@ -79,32 +80,25 @@ class Frisch(Composed):
         scheme = Scheme.of_factor(_factor(stacked))
         box, notes, counts = self._box(system, scheme)
         beta, chosen, solves = self._chosen(stacked, problem, *box)
-        sigma = residual_sigmas(system, beta)
+        sigma = system.residual_sigmas(beta)
         spread = svd.half @ svd.half.T
-        G = np.asarray(sum(s**2 * gram(f, len(beta)) for s, f in zip(sigma, system.factors, strict=True)))
+        G = np.asarray(sum(s**2 * f.gram(len(beta)) for s, f in zip(sigma, system.factors, strict=True)))
         scores = scores_of(system, beta, np.ones(system.n)) if self.hac else Scores(G, G)
         free = None if chosen is None else self.solve.prepared(problem)  # what intervals may rely on: all but the box
-        return Estimate(
-            method=self.name,
-            base=problem.base,
-            beta=beta,
-            covariance=scores.through(spread),
-            plain_covariance=spread @ G @ spread,
-            sigma=sigma,
-            condition=svd.condition,
-            unresolved=svd.unresolved,
-            chi=None if chosen is None else chosen.chi,
-            iterations=solves,
-            seconds=time.perf_counter() - start,
-            stop_reason="direct solution" if self.select == "squared" else "balance of misfit and size settled",
-            settings={**_record(scheme, box), **counts},
-            warnings=(*_premise(scheme, problem), *notes, *(() if chosen is None else chosen.warnings)),
-            evidence=Evidence(stacked.R, stacked.z, scores, free if isinstance(free, Settled) else None, stacked.rest),
+        warnings = (*_premise(scheme, problem), *notes, *(() if chosen is None else chosen.warnings))
+        chi = None if chosen is None else chosen.chi
+        solution = Solution(beta, spread @ G @ spread, svd.condition, svd.unresolved, chi, warnings)
+        evidence = Evidence(stacked.R, stacked.z, scores, free if isinstance(free, Settled) else None, stacked.rest)
+        settings = {**_record(scheme, box), **counts}
+        found = estimated(
+            self.name, problem, solution, scores.through(spread), sigma, start, evidence=evidence, settings=settings
         )
+        reason = "direct solution" if self.select == "squared" else "balance of misfit and size settled"
+        return replace(found, iterations=solves, stop_reason=reason)
 
-    def _box(self, system: System, scheme: Scheme) -> tuple[tuple[Array, Array], tuple[str, ...], dict[str, object]]:
+    def _box(self, system: Observations, scheme: Scheme) -> tuple[tuple[Array, Array], tuple[str, ...], dict[str, object]]:
         known = sign_bounds(system.base) if self.signs else np.full(system.base.rank, -np.inf)
-        rows = int(system.counts().sum())
+        rows = int(system.counts.sum())
         if self.bounds == "box" or rows < self.window:
             lower, upper = np.maximum(known, scheme.lower), scheme.upper
             against = [n for n, bad in zip(system.base.names, upper < lower, strict=True) if bad]
@@ -138,7 +132,7 @@ class Frisch(Composed):
         solve, last = self.solve.prepared(boxed), list[Solution]()
 
         def consistent(rows: Stacked) -> Array:
-            last[:] = [solve(rows, boxed)]
+            last[:] = [solve(rows)]
             return last[0].beta
 
         try:
@@ -149,7 +143,7 @@ class Frisch(Composed):
         return beta, last[0], solves
 
 
-def data_rows(system: System) -> Iterator[Array]:
+def data_rows(system: Observations) -> Iterator[Array]:
     """Rows [W_jk, -y_jk] (m, b + 1) of all joints, sample by sample."""
     b = system.base.rank
     for rows in system.rows():
@@ -185,11 +179,8 @@ def _determined(stacked: Stacked, problem: Problem) -> ScaledSvd:
 
 def _factor(stacked: Stacked) -> Array:
     """R factor of [W, -y]."""
-    b = len(stacked.z)
-    R = np.zeros((b + 1, b + 1))
-    R[:b, :b], R[:b, b] = stacked.R, -stacked.z
-    R[b, b] = max(stacked.rest, EXACT * float(np.linalg.norm(stacked.z)), 1e-300)
-    return R
+    rest = max(stacked.rest, EXACT * float(np.linalg.norm(stacked.z)), 1e-300)
+    return Stacked(stacked.R, -stacked.z, rest).triangle
 
 
 def _premise(scheme: Scheme, problem: Problem) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
-from inertica.estimators.observe import Stacked
+from inertica.dynamics.tsqr import Stacked
 from inertica.identifiability.base import BaseModel
 from inertica.threads import one_thread
 

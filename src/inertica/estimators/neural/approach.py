@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Estimate, Estimator, Problem
-from inertica.estimators.linear.least_squares import observed, residual_sigmas
-from inertica.estimators.observe import Stacked, System
-from inertica.estimators.solve import ScaledSvd, Unconstrained
+from inertica.estimators.evidence import ScaledSvd, Solution
+from inertica.estimators.linear.least_squares import observed
+from inertica.estimators.observe import Observations
+from inertica.estimators.solve import Unconstrained, estimated
 
 Array = NDArray[np.float64]
 
@@ -39,7 +41,7 @@ class Packed:
     columns: NDArray[np.int64]
 
     @classmethod
-    def of(cls, system: System) -> Packed:
+    def of(cls, system: Observations) -> Packed:
         W, y = [], []
         for rows in system.rows():
             some = rows.use.any(axis=1)
@@ -64,7 +66,7 @@ class Goal:
     """
 
     problem: Problem
-    system: System
+    system: Observations
     stacked: Stacked
     least: Array
     torque: float
@@ -113,19 +115,13 @@ class Goal:
             said = f"its torques are still {100 * left:.2g} % of the torque away from those of least squares, which it approaches"
             warnings = (*warnings, f"{said}; `ols` gives that limit at once")
         b = len(beta)
-        return Estimate(
-            method=name,
-            base=self.problem.base,
-            beta=beta,
-            covariance=np.zeros((b, b)),
-            plain_covariance=np.zeros((b, b)),
-            sigma=residual_sigmas(self.system, beta),
-            condition=ScaledSvd.of(self.stacked.R).condition,
-            unresolved=np.eye(b),
+        solution = Solution(beta, np.zeros((b, b)), ScaledSvd.of(self.stacked.R).condition, np.eye(b), warnings=warnings)
+        sigma = self.system.residual_sigmas(beta)
+        found = estimated(name, self.problem, solution, None, sigma, self.begun, settings=settings)
+        history = {"steps": tuple(float(k) for k, _ in self.path), "left": tuple(x for _, x in self.path)}
+        return replace(
+            found,
             iterations=steps,
-            seconds=time.perf_counter() - self.begun,
-            history={"steps": tuple(float(k) for k, _ in self.path), "left": tuple(x for _, x in self.path)},
+            history=history,
             stop_reason=SETTLED if met else f"{steps} steps, the most that were allowed",
-            settings=settings,
-            warnings=warnings,
         )

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from inertica.dynamics.single import single
+from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
-from inertica.estimators.linear.least_squares import own_sigmas
-from inertica.estimators.recursive.online import Moment, check_forgetting, split, together
-from inertica.estimators.solve import ScaledSvd
+from inertica.estimators.evidence import ScaledSvd
+from inertica.estimators.observe import own_sigmas
+from inertica.estimators.recursive.online import Moment, check_forgetting, together
 from inertica.identifiability.base import BaseModel
 from inertica.preprocessing.recipe import Regressor
 from inertica.robot.layout import Parameters
@@ -252,14 +253,13 @@ class OnlineFit:
             sigma = own_sigmas(moment.joints(self._felt), self._weight)
             stacked = together(self._F, 1.0 / sigma)
         else:
-            sigma, stacked = np.full(r, moment.sigma), split(self._F[0])
+            sigma, stacked = np.full(r, moment.sigma), Stacked.of(self._F[0])
         svd = ScaledSvd.of(stacked.R)
-        known = svd.known
-        step = svd.Vt[known].T @ ((svd.U.T @ (stacked.z - stacked.R @ self._start))[known] / svd.s[known])
+        beta = self._start + svd.solve(stacked.z - stacked.R @ self._start)
         half = svd.half if len(self._F) > 1 else moment.sigma * svd.half
         std = np.sqrt(self.stream.inflation) * np.linalg.norm(half, axis=1)
         std[np.abs(svd.unresolved).max(axis=1, initial=0.0) > 1e-6] = np.inf
-        return OnlineEstimate(self._start + step / svd.scale, std, sigma, self.rows, bool(known.all()))
+        return OnlineEstimate(beta, std, sigma, self.rows, bool(svd.known.all()))
 
 
 def sections(cutoff: float, rate: float) -> tuple[Array, Array]:

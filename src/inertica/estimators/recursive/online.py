@@ -14,16 +14,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.dynamics.tsqr import JointFactor
+from inertica.dynamics.tsqr import JointFactor, Stacked, absorbed
 from inertica.errors import InputError
-from inertica.estimators.base import Capability, Estimate, Need, Problem
-from inertica.estimators.linear.least_squares import MEASURED, ROWS, observed, own_sigmas, residual_sigmas, weighted_fit
-from inertica.estimators.observe import Rows, Stacked, System
-from inertica.estimators.solve import Composed, LinearSolve, ScaledSvd, Solution, Unconstrained
-from inertica.threads import one_thread
+from inertica.estimators.base import Capability, Estimate, History, Need, Problem
+from inertica.estimators.evidence import ScaledSvd, Solution
+from inertica.estimators.linear.least_squares import MEASURED, ROWS, joint_weights, observed, weighted_fit
+from inertica.estimators.observe import Observations, Rows, own_sigmas
+from inertica.estimators.solve import Composed, LinearSolve, Unconstrained
 
 Array = NDArray[np.float64]
-Solve = Callable[[Stacked, Problem], Solution]
 
 MOMENTS = 24
 """Times at which the estimate is kept for the history, evenly spread over the data."""
@@ -66,10 +65,10 @@ class Rls(Composed):
         system = observed(self, problem)
         passed = tuple(pass_by(system, np.zeros(system.n, np.int64), self.forgetting, self.directional, self.moments))
         solve = self.solve.prepared(problem)
-        solved = [(m.time, solve(m.stacked, problem), m.sigma) for m in _complete(passed, lambda m: m.stacked)]
-        return _finished(self.name, problem, system, passed[-1], solved, None, self, start)
+        solved = [(m.time, solve(m.stacked), m.sigma) for m in _complete(passed, lambda m: m.stacked)]
+        return _finished(problem, system, passed[-1], solved, None, self, start)
 
-    def weighted(self, system: System, estimate: Estimate) -> tuple[System, Array]:
+    def weighted(self, system: Observations, estimate: Estimate) -> tuple[Observations, Array]:
         return fading(system, self.forgetting), np.ones(system.n)
 
 
@@ -106,12 +105,12 @@ class Rwls(Composed):
         def weighed(moment: Moment) -> Stacked:
             return together(moment.factors, 1.0 / own_sigmas(moment.joints(system.columns), moment.weight))
 
-        solved = [(m.time, solve(weighed(m), problem), 1.0) for m in _complete(passed, weighed)]
+        solved = [(m.time, solve(weighed(m)), 1.0) for m in _complete(passed, weighed)]
         sigma = own_sigmas(passed[-1].joints(system.columns), passed[-1].weight)
-        return _finished(self.name, problem, system, passed[-1], solved, sigma, self, start)
+        return _finished(problem, system, passed[-1], solved, sigma, self, start)
 
-    def weighted(self, system: System, estimate: Estimate) -> tuple[System, Array]:
-        return fading(system, self.forgetting), 1.0 / np.maximum(estimate.sigma, 1e-300)
+    def weighted(self, system: Observations, estimate: Estimate) -> tuple[Observations, Array]:
+        return fading(system, self.forgetting), joint_weights(estimate)
 
 
 def check_forgetting(factor: float) -> None:
@@ -137,7 +136,7 @@ class Moment:
     @property
     def stacked(self) -> Stacked:
         """Of the one factor that all joints share."""
-        return split(self.factors[0])
+        return Stacked.of(self.factors[0])
 
     @property
     def sigma(self) -> float:
@@ -147,26 +146,17 @@ class Moment:
 
     def joints(self, columns: list[NDArray[np.intp]]) -> list[JointFactor]:
         """The factor of each joint, on its own columns."""
-        out = []
-        for F, c in zip(self.factors, columns, strict=True):
-            out.append(JointFactor(tuple(int(i) for i in c), F[np.ix_(c, c)], F[c, -1], abs(float(F[-1, -1]))))
-        return out
-
-
-def split(F: Array) -> Stacked:
-    """R, z and residual norm of a factor."""
-    return Stacked(F[:-1, :-1], F[:-1, -1], abs(float(F[-1, -1])))
+        places = [np.append(c, -1) for c in columns]
+        return [JointFactor.of(F[np.ix_(p, p)], p[:-1]) for F, p in zip(self.factors, places, strict=True)]
 
 
 def together(factors: Array, weights: Array) -> Stacked:
     """One R of the factors of all joints, each with its weight."""
-    with one_thread():
-        R = np.asarray(np.linalg.qr((weights[:, None, None] * factors).reshape(-1, factors.shape[-1]), mode="r"))
-    return split(R)
+    return Stacked.of(absorbed(*(weight * F for weight, F in zip(weights, factors, strict=True))))
 
 
 def pass_by(
-    system: System, group: NDArray[np.int64], forgetting: float = 1.0, directional: bool = False, moments: int = MOMENTS
+    system: Observations, group: NDArray[np.int64], forgetting: float = 1.0, directional: bool = False, moments: int = MOMENTS
 ) -> Iterator[Moment]:
     """All rows into factors, in the order of time; what they are at some times, the end always among them.
 
@@ -192,7 +182,7 @@ def pass_by(
         yield Moment(float(clock[at]), factors, left)
 
 
-def dense(rows: Rows, system: System) -> Array:
+def dense(rows: Rows, system: Observations) -> Array:
     """(m, n, b+1) rows [w y] of a block, with the columns that a joint does not feel as zeros."""
     out = np.zeros((*rows.y.shape, system.base.rank + 1))
     for j, (W, columns) in enumerate(zip(rows.W, system.columns, strict=True)):
@@ -201,14 +191,13 @@ def dense(rows: Rows, system: System) -> Array:
     return out
 
 
-def fading(system: System, factor: float) -> System:
+def fading(system: Observations, factor: float) -> Observations:
     """The rows with the weights that exponential forgetting leaves them at the end."""
     if factor == 1.0:
         return system
-    lengths = [len(m.decimator.kept(len(m))) for m in system.problem.motions]
-    age = np.arange(sum(lengths))[::-1]
+    age = np.arange(sum(system.lengths))[::-1]
     weights = np.repeat(np.sqrt(factor ** age.astype(float))[:, None], system.n, axis=1)
-    return system.reweighted(np.split(weights, np.cumsum(lengths)[:-1]))
+    return system.reweighted(np.split(weights, np.cumsum(system.lengths)[:-1]))
 
 
 def _complete(moments: Sequence[Moment], stacked: Callable[[Moment], Stacked]) -> list[Moment]:
@@ -217,49 +206,52 @@ def _complete(moments: Sequence[Moment], stacked: Callable[[Moment], Stacked]) -
     return [*known, moments[-1]]
 
 
-def _clock(system: System) -> Array:
+def _clock(system: Observations) -> Array:
     """Times of all rows, logs one after the other."""
     parts, end = [], 0.0
-    for motion in system.problem.motions:
+    for motion in system.motions:
         parts.append(end + motion.t[motion.decimator.kept(len(motion))] - motion.t[0])
         end += float(motion.t[-1] - motion.t[0]) + motion.dt
     return np.concatenate(parts)
 
 
 def _finished(
-    name: str, problem: Problem, system: System, last: Moment, solved: list[tuple[float, Solution, float]], sigma: Array | None,
+    problem: Problem, system: Observations, last: Moment, solved: list[tuple[float, Solution, float]], sigma: Array | None,
     method: Rls | Rwls, start: float,
 ) -> Estimate:  # fmt: skip
     """The estimate after the last sample, with the way there as its history."""
     _, solution, _ = solved[-1]
     weighted = fading(system, method.forgetting) if not method.directional else system
-    found = weighted_fit(name, problem, weighted, lambda *_: solution, sigma, method.hac, start)
+    found = weighted_fit(method, problem, lambda *_: solution, sigma, start, weighted)
     if method.forgetting < 1.0:
         found = _of_what_is_left(found, system, last, method)
     known = [(t, s, scale) for t, s, scale in solved if not s.unresolved.shape[1]]
-    history: dict[str, tuple[float, ...]] = {"time": tuple(t for t, _, _ in known)}
-    for i, parameter in enumerate(problem.base.names):
-        history[parameter] = tuple(float(s.beta[i]) for _, s, _ in known)
-        history[f"{parameter} std"] = tuple(float(scale * np.sqrt(max(s.spread[i, i], 0.0))) for _, s, scale in known)
+    b = problem.base.rank
+    beta = np.array([s.beta for _, s, _ in known]).reshape(-1, b)
+    std = np.array([scale * np.sqrt(np.maximum(np.diag(s.spread), 0.0)) for _, s, scale in known]).reshape(-1, b)
+    trace = History(np.array([t for t, _, _ in known]), beta, std)
     settings = {**found.settings, "forgetting": method.forgetting, "directional": method.directional}
     seconds = time.perf_counter() - start
     reason = f"all {len(_clock(system))} samples passed by"
-    return replace(found, history=history, settings=settings, stop_reason=reason, seconds=seconds)
+    return replace(found, trace=trace, settings=settings, stop_reason=reason, seconds=seconds)
 
 
-def _of_what_is_left(found: Estimate, system: System, last: Moment, method: Rls | Rwls) -> Estimate:
+def _of_what_is_left(found: Estimate, system: Observations, last: Moment, method: Rls | Rwls) -> Estimate:
     """Residuals and covariance count rows by what forgetting has left of them.
 
     Directional forgetting is no weighting of rows: its covariance is that of white residuals with the information that is left.
     """
-    share = float(last.weight.sum()) / float(system.counts().sum())
+    assert found.diagnostics is not None
+    share = float(last.weight.sum()) / float(system.counts.sum())
     if method.directional:
-        sigma = residual_sigmas(system, found.beta)
-        stacked = split(last.factors[0]) if len(last.factors) == 1 else together(last.factors, 1.0 / sigma)
+        sigma = system.residual_sigmas(found.beta)
+        stacked = Stacked.of(last.factors[0]) if len(last.factors) == 1 else together(last.factors, 1.0 / sigma)
         pooled = float(np.sqrt(np.mean(sigma**2))) if len(last.factors) == 1 else 1.0
         half = pooled * np.linalg.pinv(stacked.R)
-        return replace(found, sigma=sigma, covariance=half @ half.T, plain_covariance=half @ half.T)
+        diagnostics = replace(found.diagnostics, sigma=sigma, plain_covariance=half @ half.T)
+        return replace(found, covariance=half @ half.T, diagnostics=diagnostics)
     scale = 1.0 / max(share, 1e-12)
     weighed = len(last.factors) > 1  # by standard deviations that know of the fading already
-    plain = found.plain_covariance if weighed else scale * found.plain_covariance
-    return replace(found, sigma=np.sqrt(scale) * found.sigma, plain_covariance=plain)
+    plain = found.diagnostics.plain_covariance * (1.0 if weighed else scale)
+    sigma = np.sqrt(scale) * found.sigma
+    return replace(found, diagnostics=replace(found.diagnostics, sigma=sigma, plain_covariance=plain))
