@@ -34,6 +34,7 @@ COMMANDS = {
     "figure": "one figure of a saved result for a paper, as a vector drawing",
     "fit-loop": "law, gains, bandwidth and damping of the control loop from a log",
     "identify": "dynamic parameters of a robot from recorded motion",
+    "import-cad": "masses and inertias of a CAD export in the link frames of a model",
     "loads": "robot, several loads and drive gains in one fit of logs that say what they carry",
     "payload": "mass, centre and inertia of a load, from records without and with it",
     "predict": "torques of a saved result on another log, with residuals",
