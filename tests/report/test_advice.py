@@ -40,6 +40,8 @@ def test_the_command_designs_a_motion(tmp_path, monkeypatch, capsys):
     assert main([*words, "--seconds", "1", "--harmonics", "3"]) == 0
     assert load_trajectory(tmp_path / "next.yaml").period == 10.0
     assert "--given" not in excite_command(pair.identified(), positions=False)
+    sliced = replace(pair.identified(), logs={"identification": f"{pair.folder() / 'run1.csv'}@1:3, memory"})
+    assert excite_command(sliced).endswith("run1.csv@1:3")
     capsys.readouterr()
 
 

@@ -74,7 +74,8 @@ def excite_command(result: Result, positions: bool = True) -> str:
     robot = source.path.stem if built_in else str(source.card or source.path)
     words = ["inertica", "excite", robot, "-o", NEXT_MOTION]
     for log in log_names(result.logs)[IDENTIFICATION] if positions and result.logs else ():
-        words += ["--given", log]
+        if Path(log).exists() or Path(log.rpartition("@")[0]).is_file():  # a log in memory has no name that a command could read
+            words += ["--given", log]
     return shlex.join(words)
 
 
