@@ -52,6 +52,7 @@ class Capability(Enum):
     TAKES_TRUST = "weighs prior values by the trust that a card states in them (`trust`)"
     PULLED = "lets the prior move values that the data determine"
     SELECTS = "chooses which parameters to fit"
+    ABSOLUTE = "has settings in SI units, so that torques in another unit give another estimate"
     COVARIANCE = "states the covariance of what it finds"
 
 

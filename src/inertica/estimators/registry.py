@@ -20,6 +20,9 @@ from inertica.estimators.linear.least_squares import Ols, Wls
 from inertica.estimators.linear.ml import Ml
 from inertica.estimators.linear.svd import Svd, SvdEssential
 from inertica.estimators.linear.tls import Gtls, Tls
+from inertica.estimators.recursive.joint import KINDS, ComputedTorqueFilter, JointFilter
+from inertica.estimators.recursive.others import DualEkf, IdimEkf
+from inertica.estimators.recursive.particles import ComputedTorqueParticles, ParticleFilter
 from inertica.physical.priors import BaseRidge
 
 
@@ -58,6 +61,12 @@ _MAKERS: tuple[Callable[[], Estimator], ...] = (
     lambda: Didim(solve=Consistent()),
     lambda: Clie(solve=Consistent()),
     lambda: Cloe(solve=Consistent()),
+    *(partial(JointFilter, kind=kind) for kind in KINDS),
+    ParticleFilter,
+    *(partial(ComputedTorqueFilter, kind=kind) for kind in KINDS),
+    ComputedTorqueParticles,
+    DualEkf,
+    IdimEkf,
 )
 
 METHODS: dict[str, Callable[[], Estimator]] = {make().name: make for make in _MAKERS}

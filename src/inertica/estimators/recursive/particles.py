@@ -1,0 +1,110 @@
+"""`pf`: a particle filter on z = (dq, q, beta)  (survey, section 6.1; Arulampalam et al. 2002).
+
+Every particle is advanced by the transition with process noise; because that noise is additive and positions are measured directly,
+the measurement guides where a particle goes (the optimal proposal), and its weight is the likelihood of the measurement before that:
+
+    q' ~ q_pred + K (y - q_pred) + sqrt((1 - K) Q) e,   K = Q / (Q + R),   w <- w N(y; q_pred, Q + R)
+
+Systematic resampling when the effective number of particles falls below a share of all.  The estimate is the weighted mean.  In many
+dimensions particles are few: with dozens of parameters expect little, unless these are Rao-Blackwellised.
+
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.dynamics.transition import Transition
+from inertica.errors import InputError
+from inertica.estimators.base import Capability, Estimate, Need, Problem
+from inertica.estimators.recursive.chart import PlainChart
+from inertica.estimators.recursive.joint import Filter, reported
+from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, passed
+from inertica.estimators.recursive.records import Record, transition
+from inertica.estimators.recursive.tuning import PRESETS, Variances
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ParticleFilter(Filter):
+    """Particles in place of a covariance.
+
+    Args:
+        start, preset, passes, step, between, integrator: as for every filter; a pass begins with the last one's parameters.
+        particles: how many; the survey's 25 per parameter when not given.
+        least: effective share of the particles below which they are resampled.
+    """
+
+    particles: int | None = None
+    least: float = 0.5
+
+    kind: ClassVar[str] = "pf"
+    without: ClassVar[frozenset[str]] = frozenset({"tune"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0.0 < self.least <= 1.0 or (self.particles is not None and self.particles < 2):
+            raise InputError("a particle filter needs at least two particles, and resamples at a share of them between 0 and 1")
+
+    @property
+    def name(self) -> str:
+        return self.kind + ("-ct" if self.computed else "")
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return super().capabilities | {Capability.RANDOM}
+
+    def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
+        problem.require(self)
+        begun = time.perf_counter()
+        draw = np.random.default_rng(0) if rng is None else rng
+        beta = self.start(problem, draw)
+        records, dt = self.records(problem)
+        v = PRESETS[self.preset](problem, records, beta)
+        moved = transition(problem, beta, dt, self.integrator)
+        count = self.particles or 25 * len(beta)
+        found = particles(moved, records, beta, v, count, self.least, draw)
+        for _ in range(self.passes - 1):
+            found = particles(moved, records, found.beta, v, count, self.least, draw) if found.broke is None else found
+        settings = self.settings(v) | {"particles": count}
+        return reported(self.name, problem, PlainChart(beta), found, self.passes, time.perf_counter() - begun, settings)
+
+
+@dataclass(frozen=True)
+class ComputedTorqueParticles(ParticleFilter):
+    """The same, driven by the torque that the simulated controller computes."""
+
+    computed: ClassVar[bool] = True
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.MOTION, Need.PRIOR, Need.LOOP, Need.REFERENCE})
+    without: ClassVar[frozenset[str]] = frozenset({"tune", "step", "between"})
+
+
+def particles(
+    moved: Transition, records: list[Record], beta: Array, v: Variances, count: int, least: float, draw: np.random.Generator
+) -> Passed:
+    """One pass over all records."""
+    from inertica.dynamics.llvm.stepping import stepper  # imports Numba
+    from inertica.estimators.recursive import cloud, kalman
+
+    s, _code = stepper(moved, False)
+    n, d = moved.n, moved.size
+    noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement)
+    spread, parts = np.sqrt(v.first), []
+    Z = np.concatenate([np.zeros(2 * n), beta]) + spread * draw.standard_normal((count, d))
+    for r in records:
+        every = max(1, -(-len(r.t) // ROWS))
+        Z[:, : 2 * n] = r.start + spread[: 2 * n] * draw.standard_normal((count, 2 * n))
+        Z[:, n : 2 * n] = r.start[n:] + np.sqrt(np.minimum(v.first[n : 2 * n], v.measurement)) * draw.standard_normal((count, n))
+        kept = arrays(len(r.t), n, d, every)
+        at = cloud.run(s, r.table, r.steps, r.q, r.used, Z, noise, np.zeros(n * len(moved.memory)), least, draw, kept)
+        mean, C = Z[:, 2 * n :].mean(axis=0), np.cov(Z[:, 2 * n :].T)
+        parts.append(passed(r, kept, len(r.t) if at < 0 else at, every, np.atleast_2d(C), mean, 2 * n, at))
+        if at >= 0:
+            break
+    return joined(parts)
