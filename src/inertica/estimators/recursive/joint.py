@@ -44,7 +44,8 @@ class Filter:
         passes: over all records; each begins with the parameters of the one before and the first covariance again, so that data
             are not counted twice.
         step: s, longest step of integration; longer sample periods are divided.
-        between: torque between samples, `interpolated` or `held` (the survey's).
+        between: torque between samples, `interpolated` or `held` (the survey's); `auto` holds it where the controller is no faster
+            than the log.
         integrator: euler (the survey's), rk2 or rk4.
     """
 
@@ -53,7 +54,7 @@ class Filter:
     tune: bool = False
     passes: int = 1
     step: float = 1e-3
-    between: Between = "interpolated"
+    between: Between = "auto"
     integrator: Literal["euler", "rk2", "rk4"] = "rk2"
 
     computed: ClassVar[bool] = False

@@ -7,6 +7,7 @@
 
 The unscented filter is h = alpha sqrt(d + kappa), curve = 1 / (4 h^2), offset = beta - alpha^2: its usual weights, summed up, without
 the cancellation of a large negative weight.  Central differences are any h, curve = (h^2 - 1) / (4 h^4), offset = 0.
+Points that reach beyond where the model bends gently (an inertia that becomes negative, say) are drawn nearer, unscented weights.
 Parameters do not move, so only the 2n rows of the state are worked out; square-root forms keep the factor L of P = L L' and find the
 next one by reflections of stacked factors.  P or L may be in single precision; z is in double precision.
 """
@@ -20,6 +21,9 @@ import numpy as np
 
 from inertica.dynamics.llvm.stepping import advance_points, advance_rates
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, add_rank_one, cholesky, triangular
+
+NEARER = 8
+"""How often sigma points that reach too far are drawn to a quarter of their distance."""
 
 
 class Points(NamedTuple):
@@ -107,6 +111,7 @@ def run(
     F, x = np.zeros((states, d)), np.zeros(states)
     Z, Y = np.zeros((2 * d + 1 if points.h > 0.0 else 1, d)), np.zeros((2 * d + 1 if points.h > 0.0 else 1, states))
     factor = P if root else work
+    used_points = points
     for k in range(N):
         if used[k]:
             fine = (
@@ -128,13 +133,21 @@ def run(
         if points.h > 0.0:
             if not root and not cholesky(P, work):
                 return k
-            _spread(points.h, z, factor, Z)
-            advance_points(s, table, steps[k], steps[k + 1], Z, memory, Y)
+            used_points = points
+            before = memory.copy()
+            for attempt in range(NEARER):
+                _spread(used_points.h, z, factor, Z)
+                memory[:] = before
+                advance_points(s, table, steps[k], steps[k + 1], Z, memory, Y)
+                if attempt == NEARER - 1 or not _too_far(used_points, Y):
+                    break
+                h = 0.25 * used_points.h
+                used_points = Points(h, 1.0 / (4.0 * h * h), 2.0)
         else:
             advance_rates(s, table, steps[k], steps[k + 1], z, memory, x, F)
         if root:
             if points.h > 0.0:
-                _sigma_rows(points, Y, noise.state, extra, A, x)
+                _sigma_rows(used_points, Y, noise.state, extra, A, x)
             else:
                 _product(F, P, A)
                 for i in range(states):
@@ -143,13 +156,13 @@ def run(
             if smoothed:
                 _cross_root(A, P, kept.cross[k])
             _predict_root(P, A, extra, q, wide)
-            if points.h > 0.0 and points.offset > 0.0:
+            if points.h > 0.0 and used_points.offset > 0.0:
                 for i in range(d):
-                    gain[i, 0] = np.sqrt(points.offset) * (x[i] - Y[0, i]) if i < states else 0.0
+                    gain[i, 0] = np.sqrt(used_points.offset) * (x[i] - Y[0, i]) if i < states else 0.0
                 add_rank_one(P, gain[:, 0], d)
         else:
             if points.h > 0.0:
-                _sigma_covariance(points, Y, work, A, X, x)
+                _sigma_covariance(used_points, Y, work, A, X, x)
             else:
                 _product(F, P, A)
                 _outer(A, F, X)
@@ -207,6 +220,20 @@ def _spread(h: float, z: Any, L: Any, Z: Any) -> None:
             step = h * L[k, i]
             Z[1 + 2 * i, k] += step
             Z[2 + 2 * i, k] -= step
+
+
+@nb.njit(**OPTIONS)
+def _too_far(points: Any, Y: Any) -> bool:
+    """Whether points reach beyond where the model bends gently: curvature spreads a state more than the slope does."""
+    d = (Y.shape[0] - 1) // 2
+    for k in range(Y.shape[1]):
+        slope, curve = 0.0, 0.0
+        for i in range(d):
+            slope += (Y[1 + 2 * i, k] - Y[2 + 2 * i, k]) ** 2
+            curve += ((Y[1 + 2 * i, k] - Y[0, k]) + (Y[2 + 2 * i, k] - Y[0, k])) ** 2
+        if not points.curve * curve <= slope / (4.0 * points.h * points.h):
+            return True
+    return False
 
 
 @nb.njit(**SUMS)

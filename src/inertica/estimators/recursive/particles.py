@@ -5,8 +5,13 @@ the measurement guides where a particle goes (the optimal proposal), and its wei
 
     q' ~ q_pred + K (y - q_pred) + sqrt((1 - K) Q) e,   K = Q / (Q + R),   w <- w N(y; q_pred, Q + R)
 
-Systematic resampling when the effective number of particles falls below a share of all.  The estimate is the weighted mean.  In many
-dimensions particles are few: with dozens of parameters expect little, unless these are Rao-Blackwellised.
+Systematic resampling when the effective number of particles falls below a share of all; copies are then moved apart with a kernel that
+leaves mean and covariance of the parameters as they are (Liu and West 2001).  In many dimensions particles are few: with dozens of
+parameters expect little.  A measurement so precise that it would leave but a few particles counts only as much as leaves a tenth.
+
+Rao-Blackwellised, particles carry the state only, and the parameters of each are a Gaussian with its own mean, since the torque is
+linear in beta and the next state nearly so, x' = f(x, m) + F (beta - m) + v: the drawn x' is a measurement of beta.  F, and with it
+the covariance of beta, are taken at the mean of the particles, so that many of them cost little.
 
 """
 
@@ -14,7 +19,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,18 +36,25 @@ from inertica.estimators.recursive.tuning import PRESETS, Variances
 Array = NDArray[np.float64]
 
 
+ROUGH = 4e-6
+"""Share of the first variance of parameters that is added at every sample where no other noise is stated."""
+
+
 @dataclass(frozen=True)
 class ParticleFilter(Filter):
     """Particles in place of a covariance.
 
     Args:
         start, preset, passes, step, between, integrator: as for every filter; a pass begins with the last one's parameters.
-        particles: how many; the survey's 25 per parameter when not given.
+        particles: how many; when not given 100, or the survey's 25 per parameter without Rao-Blackwell.
         least: effective share of the particles below which they are resampled.
+        rao_blackwell: particles of the state only, 100 by default; the parameters of each are a Gaussian.
     """
 
+    preset: Literal["survey", "toolbox", "relative"] = "relative"
     particles: int | None = None
     least: float = 0.5
+    rao_blackwell: bool = True
 
     kind: ClassVar[str] = "pf"
     without: ClassVar[frozenset[str]] = frozenset({"tune"})
@@ -68,10 +80,11 @@ class ParticleFilter(Filter):
         records, dt = self.records(problem)
         v = PRESETS[self.preset](problem, records, beta)
         moved = transition(problem, beta, dt, self.integrator)
-        count = self.particles or 25 * len(beta)
-        found = particles(moved, records, beta, v, count, self.least, draw)
+        count = self.particles or (100 if self.rao_blackwell else 25 * len(beta))
+        run = marginal_particles if self.rao_blackwell else particles
+        found = run(moved, records, beta, v, count, self.least, draw)
         for _ in range(self.passes - 1):
-            found = particles(moved, records, found.beta, v, count, self.least, draw) if found.broke is None else found
+            found = run(moved, records, found.beta, v, count, self.least, draw) if found.broke is None else found
         settings = self.settings(v) | {"particles": count}
         return reported(self.name, problem, PlainChart(beta), found, self.passes, time.perf_counter() - begun, settings)
 
@@ -95,6 +108,9 @@ def particles(
     s, _code = stepper(moved, False)
     n, d = moved.n, moved.size
     noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement)
+    if not np.any(v.parameter):  # particles need some, or soon all are copies of one
+        some = ROUGH * v.first[2 * n :]
+        noise = noise._replace(parameter=some, floor=some)
     spread, parts = np.sqrt(v.first), []
     Z = np.concatenate([np.zeros(2 * n), beta]) + spread * draw.standard_normal((count, d))
     for r in records:
@@ -105,6 +121,30 @@ def particles(
         at = cloud.run(s, r.table, r.steps, r.q, r.used, Z, noise, np.zeros(n * len(moved.memory)), least, draw, kept)
         mean, C = Z[:, 2 * n :].mean(axis=0), np.cov(Z[:, 2 * n :].T)
         parts.append(passed(r, kept, len(r.t) if at < 0 else at, every, np.atleast_2d(C), mean, 2 * n, at))
+        if at >= 0:
+            break
+    return joined(parts)
+
+
+def marginal_particles(
+    moved: Transition, records: list[Record], beta: Array, v: Variances, count: int, least: float, draw: np.random.Generator
+) -> Passed:
+    """One pass over all records, parameters as Gaussians."""
+    from inertica.dynamics.llvm.stepping import stepper  # imports Numba
+    from inertica.estimators.recursive import cloud, kalman
+
+    (s, _code), (rates, _more) = stepper(moved, False), stepper(moved, True)
+    n, d = moved.n, moved.size
+    noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement)
+    C, Z, parts = np.diag(v.first[2 * n :]), np.tile(np.concatenate([np.zeros(2 * n), beta]), (count, 1)), []
+    spread = np.sqrt(np.concatenate([v.first[:n], np.minimum(v.first[n : 2 * n], v.measurement)]))
+    for r in records:
+        every = max(1, -(-len(r.t) // ROWS))
+        Z[:, : 2 * n] = r.start + spread * draw.standard_normal((count, 2 * n))
+        kept, memory = arrays(len(r.t), n, d, every), np.zeros(n * len(moved.memory))
+        at = cloud.marginal(s, rates, r.table, r.steps, r.q, r.used, Z, C, noise, memory, least, draw, kept)
+        whole = C + np.atleast_2d(np.cov(Z[:, 2 * n :].T))
+        parts.append(passed(r, kept, len(r.t) if at < 0 else at, every, whole, Z[:, 2 * n :].mean(axis=0), 2 * n, at))
         if at >= 0:
             break
     return joined(parts)

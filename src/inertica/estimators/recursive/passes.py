@@ -112,21 +112,26 @@ def kalman(
         done = N if at < 0 else at
         if at < 0:
             beta = z[2 * n :].copy()
-        elif done:
-            row = (done - 1) // every
-            beta, P = kept.z[row, 2 * n :].copy(), np.diag(kept.std[row] if root else kept.std[row] ** 2).astype(dtype)
+        elif not done:
+            P = np.diag(np.sqrt(v.first) if root else v.first)
         states: tuple[Array, ...] = ()
         if smooth and at < 0:
             states = (_smoothed(kept, noise, every)[:, : 2 * n],)
-        C = np.asarray(P @ P.T if root else P, float)[2 * n :, 2 * n :]
+        wide = np.asarray(P, float)
+        C = (wide @ wide.T if root else wide)[2 * n :, 2 * n :]
         parts.append(replace(passed(record, kept, done, every, C, beta, 2 * n, at), states=states))
         if at >= 0:
             break
-        fresh = np.zeros_like(P)  # the next record begins anew, but for the parameters
-        fresh[2 * n :, 2 * n :] = np.linalg.cholesky(C) if root else C
-        fresh[np.arange(2 * n), np.arange(2 * n)] = np.sqrt(v.first[: 2 * n]) if root else v.first[: 2 * n]
-        P = fresh
+        P = _anew(wide, v.first[: 2 * n], root).astype(dtype)
     return joined(parts)
+
+
+def _anew(P: Array, first: Array, root: bool) -> Array:
+    """Covariance, or its factor, with which another record begins: only what is known of the parameters is kept."""
+    states, out = len(first), np.zeros_like(P)
+    out[np.arange(states), np.arange(states)] = np.sqrt(first) if root else first
+    out[states:, states:] = np.asarray(np.linalg.qr(P[states:].T, mode="r")).T if root else P[states:, states:]
+    return out
 
 
 def weights(kind: str, shape: tuple[float, float, float], d: int) -> tuple[float, float, float]:
@@ -187,6 +192,9 @@ def passed(record: Record, kept: Any, done: int, every: int, C: Array, beta: Arr
         states: columns of the state.
         at: sample at which the filter broke down, or -1.
     """
+    if at >= 0 and done:  # what it had found at the last row of its history
+        row = (done - 1) // every
+        beta, C = kept.z[row, states:], np.diag(kept.std[row, states:] ** 2)
     rows, scores = -(-done // every), kept.score[:done][record.used[:done]]
     nis = np.array([np.mean(x) for x in np.array_split(kept.score[:done, 0], rows)]) if rows else np.zeros(0)
     history = History(record.t[:done:every] - record.t[0], kept.z[:rows, states:].copy(), kept.std[:rows, states:].copy(), nis)

@@ -19,7 +19,7 @@ from inertica.logs.noise import position_noise
 from inertica.preprocessing.motion import Motion
 
 Array = NDArray[np.float64]
-Between = Literal["interpolated", "held"]
+Between = Literal["auto", "interpolated", "held"]
 
 SILENT = 1e-9
 """rad or m: least standard deviation of measured positions, so that data without noise can be filtered, too."""
@@ -62,7 +62,8 @@ def driven_by_torque(problem: Problem, step: float, between: Between) -> tuple[l
     Args:
         problem: with motions of one sampling rate.
         step: s, longest step of integration; a sample period is divided into equal ones.
-        between: torque between samples: on a straight line, taken in the middle of each step, or held.
+        between: torque between samples: on a straight line, taken in the middle of each step, or held; `auto` holds it where the
+            controller is known to be no faster than the log.
 
     A torque is recorded when a control period begins and acts until it ends, so on average half a control period later.
     """
@@ -73,8 +74,9 @@ def driven_by_torque(problem: Problem, step: float, between: Between) -> tuple[l
     out = []
     for motion in problem.motions:
         tau = motion.tau if motion.recipe.average else motion.tau_raw
-        lead = 0.0 if problem.loop is None else min(0.5 * problem.loop.dt / motion.dt, 0.5)
-        share = (np.arange(each) + 0.5) / each - lead if between == "interpolated" else np.zeros(each)
+        periods = 0.0 if problem.loop is None else problem.loop.dt / motion.dt
+        held = between == "held" or (between == "auto" and periods > 0.99)
+        share = np.zeros(each) if held else (np.arange(each) + 0.5) / each - min(0.5 * periods, 0.5)
         table = (tau[:-1, None] + share[:, None] * np.diff(tau, axis=0)[:, None]).reshape(-1, motion.n)
         out.append(_record(motion, np.ascontiguousarray(table), each * np.arange(len(motion))))
     return out, dt / each

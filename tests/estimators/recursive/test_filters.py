@@ -1,0 +1,168 @@
+"""Filters on simulated robots: they find the truth, say how well, and say when they cannot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from estimators.closed import experiment_log, mean_error, problem, robot, truth
+from inertica.errors import InputError
+from inertica.estimators.base import Capability, Problem
+from inertica.estimators.checks import estimator_checks, example_problem
+from inertica.estimators.closed_loop.start import Random
+from inertica.estimators.recursive.joint import KINDS, ComputedTorqueFilter, JointFilter
+from inertica.estimators.recursive.others import DualEkf, IdimEkf
+from inertica.estimators.recursive.particles import ParticleFilter
+from inertica.estimators.recursive.passes import weights
+from inertica.estimators.registry import METHODS, able
+from inertica.excitation.files import catalog_trajectory
+from inertica.experiment import Experiment, Sensors
+
+OFF = Random(0.15)
+NAMES = {"ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf", "pf"}
+
+
+@lru_cache
+def scara() -> Problem:
+    return problem("scara2", [experiment_log("scara2", "standard")])
+
+
+@lru_cache
+def tx40(rate: float | None = None, seconds: float = 4.0) -> Problem:
+    description, _ = robot("tx40")
+    sensors = None if rate is None else Sensors(rate=rate)
+    experiment = Experiment.of(description, noise="low_position", sensors=sensors)
+    return problem("tx40", experiment.run(catalog_trajectory("tx40").trajectory, seed=11, duration=seconds))
+
+
+def well_excited(p: Problem, beta0: np.ndarray, beta: np.ndarray, covariance: np.ndarray) -> tuple[float, float]:
+    """Mean relative error before and after, of parameters that the filter says it knows to 5 %."""
+    true = truth(p.base.layout.robot.name)
+    known = np.sqrt(np.diag(covariance)) < 0.05 * np.abs(true)
+    assert np.count_nonzero(known) >= 5
+    return tuple(float(np.mean(np.abs(x - true)[known] / np.abs(true)[known])) for x in (beta0, beta))  # type: ignore[return-value]
+
+
+def test_all_names_are_there() -> None:
+    assert {*NAMES, *(f"{name}-ct" for name in NAMES), "dual-ekf", "idim-ekf"} == set(able(Capability.RECURSIVE)) & (
+        {*NAMES, *(f"{name}-ct" for name in NAMES), "dual-ekf", "idim-ekf"}
+    )
+    assert all(METHODS[name]().name == name for name in NAMES)
+
+
+@pytest.mark.parametrize("preset", ["survey", "relative"])
+@pytest.mark.parametrize("make", [JointFilter, ComputedTorqueFilter])
+def test_scara2_within_three_sigma(make: type[JointFilter], preset: str) -> None:
+    p = scara()
+    for kind in KINDS:
+        e = make(start=OFF, preset=preset, kind=kind).estimate(p, np.random.default_rng(0))  # type: ignore[arg-type]
+        assert not e.warnings
+        assert np.all(np.abs(e.beta - truth("scara2")) < 3.0 * e.std), e.method
+
+
+def test_scara2_by_the_other_formulations() -> None:
+    for method in (DualEkf(start=OFF, preset="relative"), DualEkf(start=OFF), ParticleFilter(start=OFF, particles=2000)):
+        e = method.estimate(scara(), np.random.default_rng(0))
+        assert np.all(np.abs(e.beta - truth("scara2")) < 3.0 * e.std) and not e.warnings
+
+
+def test_idim_ekf_without_parameter_noise_is_least_squares_with_a_prior() -> None:
+    """beta = (C0^-1 + sum Y' R^-1 Y)^-1 (C0^-1 beta0 + sum Y' R^-1 tau), sample by sample."""
+    p = example_problem()
+    method = IdimEkf(preset="relative")
+    e = method.estimate(p)
+    from inertica.estimators.recursive.records import driven_by_torque
+    from inertica.estimators.recursive.tuning import relative
+
+    v = relative(p, driven_by_torque(p, np.inf, "held")[0], p.prior_beta)
+    A = np.diag(1.0 / v.first[4:])
+    b = A @ p.prior_beta
+    for m in p.motions:
+        Y = p.engine.regressor(m.q, m.dq, m.ddq)[:, :, p.base.kept]
+        use = (~m.mask[:, None] & ~m.resting) / v.torque
+        A = A + np.einsum("kji,kj,kjl->il", Y, use, Y)
+        b = b + np.einsum("kji,kj,kj->i", Y, use, m.tau)
+    np.testing.assert_allclose(e.beta, np.linalg.solve(A, b), rtol=1e-6)
+    np.testing.assert_allclose(e.covariance, np.linalg.inv(A), atol=1e-8 * np.abs(e.covariance).max())
+
+
+@pytest.mark.parametrize("kind", ["ekf", "ukf", "cdkf"])
+@pytest.mark.parametrize("rate", [None, 100.0])
+def test_tx40_improves_on_the_start(kind: str, rate: float | None) -> None:
+    """The survey's first noise row at 1 kHz, and the same at 100 Hz, which ruined the survey's filters."""
+    p = tx40(rate)
+    beta0 = OFF(p, np.random.default_rng(0))
+    e = JointFilter(start=OFF, kind=kind).estimate(p, np.random.default_rng(0))  # type: ignore[arg-type]
+    before, after = well_excited(p, beta0, e.beta, e.covariance)
+    assert not e.warnings and after < 0.5 * before
+
+
+def test_tx40_computed_torque_is_consistent() -> None:
+    """e' P^-1 e over the number of parameters, near one; its mean over ten runs of 10 s is in benchmarks/filters.py."""
+    p = tx40()
+    e = ComputedTorqueFilter(start=OFF, preset="relative").estimate(p, np.random.default_rng(0))
+    r = e.beta - truth("tx40")
+    assert 0.3 < r @ np.linalg.solve(e.covariance, r) / len(r) < 3.0
+    assert mean_error("tx40", e.beta) < 0.02
+
+
+def test_history_follows_the_record() -> None:
+    e = JointFilter(start=OFF).estimate(scara(), np.random.default_rng(0))
+    assert len({len(values) for values in e.history.values()}) == 1
+    assert e.history[e.base.names[0]][-1] == pytest.approx(e.beta[0], rel=0.05)
+    assert e.history[f"{e.base.names[0]} std"][-1] < e.history[f"{e.base.names[0]} std"][0]
+    assert np.all(np.diff(e.history["t"]) > 0.0)
+
+
+def test_smoothed_states_are_nearer_the_truth() -> None:
+    p = scara()
+    log = p.motions[0].log
+    from inertica.estimators.recursive.passes import kalman
+    from inertica.estimators.recursive.records import driven_by_torque, transition
+    from inertica.estimators.recursive.tuning import relative
+
+    records, dt = driven_by_torque(p, 1e-3, "interpolated")
+    v = relative(p, records, p.prior_beta)
+    found = kalman("ekf", (0.0, 0.0, 0.0), transition(p, p.prior_beta, dt, "rk2"), records, p.prior_beta, v, smooth=True)
+    smoothed = found.states[0][:, 2:] - log.truth["q"]
+    assert np.sqrt(np.mean(smoothed[5:-5] ** 2)) < 0.8 * np.sqrt(np.mean((log.need("q") - log.truth["q"]) ** 2))
+
+
+def test_consistent_filters_find_robots_that_can_exist() -> None:
+    applied = estimator_checks(lambda: JointFilter(consistent=True))
+    assert "links_that_could_exist" in applied
+    e = JointFilter(start=OFF, preset="relative", consistent=True).estimate(scara(), np.random.default_rng(0))
+    assert e.method == "pc-ekf" and np.all(np.abs(e.beta - truth("scara2")) < 3.0 * e.std)
+    estimator_checks(lambda: ComputedTorqueFilter(kind="srukf", consistent=True))
+
+
+def test_units_do_not_matter_to_the_relative_preset() -> None:
+    assert "keeps_units" in estimator_checks(lambda: JointFilter(preset="relative"))
+    assert Capability.ABSOLUTE in JointFilter().capabilities
+
+
+def test_tuning_makes_innovations_likelier() -> None:
+    p = scara()
+    plain, tuned = (JointFilter(start=OFF, tune=tune).estimate(p, np.random.default_rng(0)) for tune in (False, True))
+    assert abs(np.log(tuned.settings["nis"])) < abs(np.log(plain.settings["nis"]))  # type: ignore[call-overload]
+
+
+def test_says_where_it_broke_down() -> None:
+    p = scara()
+    wild = replace(p, prior=replace(p.prior, values=-p.prior.values))  # type: ignore[type-var, union-attr]
+    e = JointFilter(preset="relative").estimate(wild)
+    assert "broke down" in e.stop_reason and "square-root" in e.warnings[0]
+
+
+def test_options_are_checked() -> None:
+    with pytest.raises(InputError, match="at least one pass"):
+        JointFilter(passes=0)
+    with pytest.raises(InputError, match="at least two particles"):
+        ParticleFilter(particles=1)
+    with pytest.raises(InputError, match="h of central differences"):
+        weights("cdkf", (0.5, 0.0, 0.0), 10)
+    with pytest.raises(InputError, match="alpha"):
+        weights("ukf", (0.0, 2.0, 0.0), 10)
