@@ -87,6 +87,7 @@ def test_square_root_forms_agree_with_plain_ones(plain: str) -> None:
     problem = example_problem()
     beta = problem.prior_beta
     records, dt = driven_by_torque(problem, 1e-3, "interpolated")
+    records = [r.stretches(3, 0.5)[1] for r in records]  # at rest a sharp friction makes a difference of rounding
     v, step = relative(problem, records, beta), of_problem(problem, beta, dt, "rk2")
     one, other = (kalman(kind, shape(kind), step, records, beta, v) for kind in (plain, f"sr{plain}"))
     np.testing.assert_allclose(one.beta, other.beta, rtol=1e-8)
@@ -120,5 +121,5 @@ def test_factors() -> None:
     np.testing.assert_allclose(wide[:, :9], low, atol=1e-12)
     assert not wide[:, 9:].any()
     v = rng.normal(size=9)
-    add_rank_one(low, v.copy(), 9)
+    add_rank_one(low, v.copy())
     np.testing.assert_allclose(low @ low.T, P + np.outer(v, v), atol=1e-10)

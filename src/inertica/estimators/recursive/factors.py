@@ -100,10 +100,10 @@ def triangular(B: Any) -> None:
 
 
 @nb.njit(**OPTIONS)
-def add_rank_one(L: Any, v: Any, rows: int) -> None:
-    """L L' + v v' in place, for a vector whose entries beyond `rows` are zero; v is used up."""
+def add_rank_one(L: Any, v: Any) -> None:
+    """L L' + v v' in place; v is used up."""
     d = L.shape[0]
-    for k in range(rows):
+    for k in range(d):
         size = np.hypot(L[k, k], v[k])
         if size == 0.0:
             continue
@@ -113,4 +113,3 @@ def add_rank_one(L: Any, v: Any, rows: int) -> None:
             before = L[i, k]
             L[i, k] = c * before + s * v[i]
             v[i] = c * v[i] - s * before
-        v[k] = 0.0

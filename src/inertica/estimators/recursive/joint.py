@@ -40,7 +40,8 @@ class Filter:
     Args:
         start: first parameters.
         preset: variances: `survey` as printed, `toolbox` as its code has them, `relative` to start and data (see `tuning`).
-        tune: search the noise of states and parameters under which the innovations of the first two seconds are most likely.
+        tune: search the noise of states and parameters under which the innovations of four stretches of half a second are most likely;
+            the covariance is then widened by their correlation in time, and by their size where it is more than predicted.
         passes: over all records; each begins with the parameters of the one before and the first covariance again, so that data
             are not counted twice.
         step: s, longest step of integration; longer sample periods are divided.
@@ -58,7 +59,7 @@ class Filter:
     integrator: Literal["euler", "rk2", "rk4"] = "rk2"
 
     computed: ClassVar[bool] = False
-    tuned_over: ClassVar[float] = 2.0
+    tuned_over: ClassVar[tuple[int, float]] = (4, 0.5)
     simulates: ClassVar[Capability] = Capability.SIMULATES
     needs: ClassVar[frozenset[Need]] = frozenset({Need.MOTION, Need.TORQUE, Need.PRIOR})
     own: ClassVar[frozenset[Capability]] = frozenset(
@@ -141,13 +142,14 @@ class JointFilter(Filter):
 
         with one_thread():
             if self.tune:
-                short = [records[0].fastest(self.tuned_over)]
-                v = most_likely(lambda tried: passed("ekf", short, chart.start, tried).score, v)
+                short = records[0].stretches(*self.tuned_over)
+                v = most_likely(lambda tried: sum(passed("ekf", [r], chart.start, tried).score for r in short), v)
             found = passed(self.kind, records, chart.start, v, self.smooth)
             for _ in range(self.passes - 1):
                 if found.broke is not None:
                     break
                 found = passed(self.kind, records, found.beta, v, self.smooth)
+        found = found.widened() if self.tune else found
         return reported(self.name, problem, chart, found, self.passes, time.perf_counter() - begun, self.settings(v))
 
 

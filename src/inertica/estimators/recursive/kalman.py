@@ -7,9 +7,10 @@
 
 The unscented filter is h = alpha sqrt(d + kappa), curve = 1 / (4 h^2), offset = beta - alpha^2: its usual weights, summed up, without
 the cancellation of a large negative weight.  Central differences are any h, curve = (h^2 - 1) / (4 h^4), offset = 0.
-Points that reach beyond where the model bends gently (an inertia that becomes negative, say) are drawn nearer, unscented weights.
-Parameters do not move, so only the 2n rows of the state are worked out; square-root forms keep the factor L of P = L L' and find the
-next one by reflections of stacked factors.  P or L may be in single precision; z is in double precision.
+Points that go where no motion goes (an inertia became negative, say) are drawn nearer, with the unscented weights.
+Parameters do not move, so only the 2n rows of the state are worked out.  L is the lower triangular factor of P = L L', rows of the
+parameters first.  Square-root forms keep it: noise is added by reflections that touch only what it reaches, and positions correct it
+one by one (Carlson 1973).  P or L may be in single precision; z is in double precision.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class Noise(NamedTuple):
         shrink: factor on it at every sample, down to
         floor: (b,)
         measurement: (n,)
+        reach: (2n,) no variance: by how much a state may differ from one point to another.
     """
 
     state: Any
@@ -50,6 +52,7 @@ class Noise(NamedTuple):
     shrink: float
     floor: Any
     measurement: Any
+    reach: Any
 
 
 class Kept(NamedTuple):
@@ -100,10 +103,9 @@ def run(
     N, n, d = y.shape[0], y.shape[1], z.shape[0]
     states = 2 * n
     q = noise.parameter.copy()
-    work = P.copy()
+    work, spare = P.copy(), P.copy()
     low = np.zeros((n, n), P.dtype)
     gain = np.zeros((d, n), P.dtype)
-    stack = np.zeros((n + d, n + d), P.dtype)
     wide = np.zeros((d, 2 * d if root else 1), P.dtype)
     extra = np.zeros((states, d + states), P.dtype)
     A = np.zeros((states, d), P.dtype)
@@ -115,7 +117,7 @@ def run(
     for k in range(N):
         if used[k]:
             fine = (
-                _correct_root(z, P, y[k], noise.measurement, stack, low, gain, kept, k)
+                _correct_root(z, P, y[k], noise.measurement, wide, kept, k)
                 if root
                 else _correct(z, P, y[k], noise.measurement, low, gain, kept, k)
             )
@@ -127,19 +129,23 @@ def run(
         if smoothed:
             for i in range(d):
                 kept.all[k, i] = z[i]
-            _covariance(root, P, kept.P[k])
+            _covariance(root, P, states, kept.P[k])
         if k == N - 1:
             break
         if points.h > 0.0:
-            if not root and not cholesky(P, work):
-                return k
+            if not root:
+                for i in range(d):
+                    for j in range(d):
+                        spare[i, j] = P[(i + states) % d, (j + states) % d]
+                if not cholesky(spare, work):
+                    return k
             used_points = points
             before = memory.copy()
             for attempt in range(NEARER):
-                _spread(used_points.h, z, factor, Z)
+                _spread(states, used_points.h, z, factor, Z)
                 memory[:] = before
                 advance_points(s, table, steps[k], steps[k + 1], Z, memory, Y)
-                if attempt == NEARER - 1 or not _too_far(used_points, Y):
+                if attempt == NEARER - 1 or not _too_far(noise.reach, Y):
                     break
                 h = 0.25 * used_points.h
                 used_points = Points(h, 1.0 / (4.0 * h * h), 2.0)
@@ -149,7 +155,7 @@ def run(
             if points.h > 0.0:
                 _sigma_rows(used_points, Y, noise.state, extra, A, x)
             else:
-                _product(F, P, A)
+                _product_root(F, P, A)
                 for i in range(states):
                     for j in range(states):
                         extra[i, j] = np.sqrt(noise.state[i]) if i == j else 0.0
@@ -157,9 +163,9 @@ def run(
                 _cross_root(A, P, kept.cross[k])
             _predict_root(P, A, extra, q, wide)
             if points.h > 0.0 and used_points.offset > 0.0:
-                for i in range(d):
-                    gain[i, 0] = np.sqrt(used_points.offset) * (x[i] - Y[0, i]) if i < states else 0.0
-                add_rank_one(P, gain[:, 0], d)
+                for i in range(states):
+                    gain[i, 0] = np.sqrt(used_points.offset) * (x[i] - Y[0, i])
+                add_rank_one(P[d - states :, d - states :], gain[:states, 0])
         else:
             if points.h > 0.0:
                 _sigma_covariance(used_points, Y, work, A, X, x)
@@ -178,7 +184,7 @@ def run(
         if smoothed:
             for i in range(states):
                 kept.before[k, i] = x[i]
-            _covariance(root, P, kept.ahead[k])
+            _covariance(root, P, states, kept.ahead[k])
         for i in range(q.shape[0]):
             q[i] = max(noise.shrink * q[i], noise.floor[i])
     return -1
@@ -208,31 +214,28 @@ def _outer(A: Any, F: Any, out: Any) -> None:
             out[j, i] = total
 
 
-@nb.njit(**SUMS)
-def _spread(h: float, z: Any, L: Any, Z: Any) -> None:
-    """The centre, then for every column of L the points on both sides."""
+@nb.njit(**OPTIONS)
+def _spread(n: int, h: float, z: Any, L: Any, Z: Any) -> None:
+    """The centre, then for every column of L the points on both sides; the last n rows of L belong to the state."""
     d = z.shape[0]
     for i in range(Z.shape[0]):
         for k in range(d):
             Z[i, k] = z[k]
     for i in range(d):
         for k in range(i, d):
+            at = (k + n) % d
             step = h * L[k, i]
-            Z[1 + 2 * i, k] += step
-            Z[2 + 2 * i, k] -= step
+            Z[1 + 2 * i, at] += step
+            Z[2 + 2 * i, at] -= step
 
 
 @nb.njit(**OPTIONS)
-def _too_far(points: Any, Y: Any) -> bool:
-    """Whether points reach beyond where the model bends gently: curvature spreads a state more than the slope does."""
-    d = (Y.shape[0] - 1) // 2
-    for k in range(Y.shape[1]):
-        slope, curve = 0.0, 0.0
-        for i in range(d):
-            slope += (Y[1 + 2 * i, k] - Y[2 + 2 * i, k]) ** 2
-            curve += ((Y[1 + 2 * i, k] - Y[0, k]) + (Y[2 + 2 * i, k] - Y[0, k])) ** 2
-        if not points.curve * curve <= slope / (4.0 * points.h * points.h):
-            return True
+def _too_far(reach: Any, Y: Any) -> bool:
+    """Whether a point went where no motion goes: its parameters cannot be a robot's."""
+    for i in range(1, Y.shape[0]):
+        for k in range(Y.shape[1]):
+            if not abs(Y[i, k] - Y[0, k]) < reach[k]:
+                return True
     return False
 
 
@@ -266,8 +269,10 @@ def _sigma_covariance(points: Any, Y: Any, L: Any, A: Any, X: Any, mean: Any) ->
             c = points.curve * ((one[a] - Y[0, a]) + (other[a] - Y[0, a]))
             for b in range(a + 1):
                 X[a, b] += e * (one[b] - other[b]) / (2.0 * h) + c * ((one[b] - Y[0, b]) + (other[b] - Y[0, b]))
-            for k in range(i, d):
-                A[a, k] += e * L[k, i]
+            for k in range(i, d - states):
+                A[a, k + states] += e * L[k, i]
+            for k in range(max(i, d - states), d):
+                A[a, k - d + states] += e * L[k, i]
     for a in range(states):
         for b in range(a):
             X[b, a] = X[a, b]
@@ -304,20 +309,65 @@ def _predict(P: Any, A: Any, X: Any, state: Any, parameter: Any) -> None:
         P[j, j] += parameter[j - states]
 
 
+@nb.njit(**SUMS)
+def _product_root(F: Any, L: Any, out: Any) -> None:
+    """out = F L, the columns of F in the order of the rows of L."""
+    states, d = F.shape
+    for i in range(states):
+        for j in range(d):
+            out[i, j] = 0.0
+        for k in range(d):
+            f = out.dtype.type(F[i, (k + states) % d])
+            for j in range(k + 1):
+                out[i, j] += f * L[k, j]
+
+
 @nb.njit(**OPTIONS)
 def _predict_root(L: Any, A: Any, extra: Any, parameter: Any, wide: Any) -> None:
-    """The next factor from the rows [A, extra, 0] and [L, 0, sqrt(Q)]."""
+    """The next factor from the rows [L, sqrt(Q), 0] of the parameters and [A, 0, extra] of the state."""
     states, d = A.shape
+    b = d - states
     for i in range(d):
         for k in range(d):
-            wide[i, k] = A[i, k] if i < states else L[i, k]
-            wide[i, d + k] = extra[i, k] if i < states and k < states else 0.0
-        if i >= states:
-            wide[i, d + i] = np.sqrt(parameter[i - states])
-    triangular(wide)
+            wide[i, k] = L[i, k] if i < b else A[i - b, k]
+            wide[i, d + k] = 0.0
+        if i < b:
+            wide[i, d + i] = np.sqrt(parameter[i])
+        else:
+            for k in range(states):
+                wide[i, d + b + k] = extra[i - b, k]
+    for i in range(b):
+        _add_noise(wide, i, d)
+    triangular(wide[b:, b:])
     for i in range(d):
         for k in range(d):
-            L[i, k] = wide[i, k]
+            L[i, k] = wide[i, k] if k <= i else 0.0
+
+
+@nb.njit(**SUMS)
+def _add_noise(wide: Any, i: int, d: int) -> None:
+    """The reflection that takes the noise of row i, columns d .. d + i, into its diagonal."""
+    row = wide[i]
+    square = row[i] * row[i]
+    for k in range(d, d + i + 1):
+        square += row[k] * row[k]
+    size = np.sqrt(square)
+    if size == row[i] or size == 0.0:
+        return
+    corner = row[i] + size
+    factor = 1.0 / (size * corner)
+    for r in range(i + 1, d):
+        other = wide[r]
+        total = corner * other[i]
+        for k in range(d, d + i + 1):
+            total += row[k] * other[k]
+        total *= factor
+        other[i] = total * corner - other[i]  # with the sign that keeps the diagonal positive
+        for k in range(d, d + i + 1):
+            other[k] -= total * row[k]
+    row[i] = size
+    for k in range(d, d + i + 1):
+        row[k] = 0.0
 
 
 @nb.njit(**SUMS)
@@ -349,26 +399,36 @@ def _correct(z: Any, P: Any, y: Any, R: Any, low: Any, gain: Any, kept: Any, at:
 
 
 @nb.njit(**OPTIONS)
-def _correct_root(z: Any, L: Any, y: Any, R: Any, stack: Any, low: Any, gain: Any, kept: Any, at: int) -> bool:
-    """[sqrt(R), H L; 0, L] made triangular is [low, 0; gain, L']."""
+def _correct_root(z: Any, L: Any, y: Any, R: Any, wide: Any, kept: Any, at: int) -> bool:
+    """Positions one by one: with f a row of L, columns of L (I - f f' / (R + f'f)) L' from the last to the first."""
     n, d = y.shape[0], z.shape[0]
-    for i in range(n + d):
-        for k in range(n + d):
-            stack[i, k] = 0.0 if k < n else L[n + i, k - n] if i < n else L[i - n, k - n]
-        if i < n:
-            stack[i, i] = np.sqrt(R[i])
-    triangular(stack)
-    for i in range(n):
-        if not stack[i, i] > 0.0:
-            return False
-        for k in range(n):
-            low[i, k] = stack[i, k]
-    for i in range(d):
-        for k in range(n):
-            gain[i, k] = stack[n + i, k]
-        for k in range(d):
-            L[i, k] = stack[n + i, n + k]
-    _move(z, y, low, gain, kept, at)
+    states = 2 * n
+    f, one, two = wide[0], wide[1], wide[2]
+    square, size = 0.0, 0.0
+    for j in range(n):
+        row = d - n + j
+        total = f.dtype.type(R[j])
+        for c in range(row, -1, -1):
+            f[c] = L[row, c]
+            more = total + f[c] * f[c]
+            if not more > 0.0:
+                return False
+            one[c] = np.sqrt(total / more)
+            two[c] = f[c] / np.sqrt(total * more)
+            total = more
+        r = y[j] - z[n + j]
+        kept.innovation[at, j] = r
+        square += r * r / total
+        size += np.log(2.0 * np.pi * total)
+        for i in range(d):
+            sum_ = f.dtype.type(0.0)
+            for c in range(min(i, row), -1, -1):
+                before = L[i, c]
+                L[i, c] = one[c] * before - two[c] * sum_
+                sum_ += before * f[c]
+            z[(i + states) % d] += sum_ * r / total
+    kept.score[at, 0] = square
+    kept.score[at, 1] = square + size
     return True
 
 
@@ -395,37 +455,43 @@ def _move(z: Any, y: Any, low: Any, gain: Any, kept: Any, at: int) -> None:
 
 @nb.njit(**OPTIONS)
 def _record(root: bool, z: Any, P: Any, kept: Any, row: int) -> None:
-    for i in range(z.shape[0]):
+    d = z.shape[0]
+    states = 2 * kept.innovation.shape[1]
+    for i in range(d):
         kept.z[row, i] = z[i]
         if root:
-            total = 0.0
-            for k in range(i + 1):
-                total += P[i, k] * P[i, k]
+            total, at = 0.0, (i - states) % d
+            for k in range(at + 1):
+                total += P[at, k] * P[at, k]
             kept.std[row, i] = np.sqrt(total)
         else:
             kept.std[row, i] = np.sqrt(max(P[i, i], 0.0))
 
 
-@nb.njit(**SUMS)
-def _covariance(root: bool, P: Any, out: Any) -> None:
-    """Of the leading rows of P."""
+@nb.njit(**OPTIONS)
+def _covariance(root: bool, P: Any, states: int, out: Any) -> None:
+    """Of as many leading entries of z as `out` has."""
+    d = P.shape[0]
     for i in range(out.shape[0]):
-        for j in range(i + 1):
-            total = 0.0 if root else float(P[i, j])
-            for k in range(j + 1 if root else 0):
-                total += P[i, k] * P[j, k]
-            out[i, j] = total
-            out[j, i] = total
+        for j in range(out.shape[0]):
+            if root:
+                total, one, other = 0.0, (i - states) % d, (j - states) % d
+                for k in range(min(one, other) + 1):
+                    total += P[one, k] * P[other, k]
+                out[i, j] = total
+            else:
+                out[i, j] = P[i, j]
 
 
-@nb.njit(**SUMS)
+@nb.njit(**OPTIONS)
 def _cross_root(A: Any, L: Any, out: Any) -> None:
     """Covariance of the next state with z: A L'."""
-    for i in range(A.shape[0]):
-        for j in range(L.shape[0]):
-            total = 0.0
-            for k in range(j + 1):
-                total += A[i, k] * L[j, k]
+    states, d = A.shape
+    for i in range(states):
+        for j in range(d):
+            total, at = 0.0, (j - states) % d
+            for k in range(at + 1):
+                total += A[i, k] * L[at, k]
             out[i, j] = total
 
 

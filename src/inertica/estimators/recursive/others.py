@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.recursive.chart import PlainChart
 from inertica.estimators.recursive.joint import Filter, reported
-from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, passed
+from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, passed, reach
 from inertica.estimators.recursive.records import Record, driven_by_torque, transition
 from inertica.estimators.recursive.tuning import PRESETS, Variances, most_likely
 from inertica.threads import one_thread
@@ -55,7 +55,7 @@ class DualEkf(Filter):
             s, _code = stepper(moved, True)
             n, b, parts = moved.n, len(beta), []
             beta, C = beta.copy(), np.diag(v.first[2 * n :])
-            noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement)
+            noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement, reach(chosen))
             for r in chosen:
                 every = max(1, -(-len(r.t) // ROWS))
                 kept, x, P = arrays(len(r.t), n, 2 * n + b, every), r.start.copy(), np.diag(v.first[: 2 * n])
@@ -67,11 +67,12 @@ class DualEkf(Filter):
 
         with one_thread():
             if self.tune:
-                short = [records[0].fastest(self.tuned_over)]
-                v = most_likely(lambda tried: run(short, beta, tried).score, v)
+                short = records[0].stretches(*self.tuned_over)
+                v = most_likely(lambda tried: sum(run([r], beta, tried).score for r in short), v)
             found = run(records, beta, v)
             for _ in range(self.passes - 1):
                 found = run(records, found.beta, v) if found.broke is None else found
+        found = found.widened() if self.tune else found
         return reported(self.name, problem, PlainChart(beta), found, self.passes, time.perf_counter() - begun, self.settings(v))
 
 
@@ -99,7 +100,7 @@ class IdimEkf(Filter):
         shapes = None if problem.prior is None else problem.prior.shapes
         for _ in range(self.passes):
             C, parts = np.diag(v.first[2 * n :]), list[Passed]()
-            noise = kalman.Noise(v.state, v.parameter.copy(), v.shrink, v.floor, v.measurement)
+            noise = kalman.Noise(v.state, v.parameter.copy(), v.shrink, v.floor, v.measurement, reach(records))
             for m, r in zip(problem.motions, records, strict=True):
                 every = max(1, -(-len(m) // ROWS))
                 kept, use = arrays(len(m), n, b, every), ~m.mask[:, None] & ~m.resting

@@ -29,7 +29,7 @@ from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.recursive.chart import PlainChart
 from inertica.estimators.recursive.joint import Filter, reported
-from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, passed
+from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, passed, reach
 from inertica.estimators.recursive.records import Record, transition
 from inertica.estimators.recursive.tuning import PRESETS, Variances
 
@@ -107,7 +107,7 @@ def particles(
 
     s, _code = stepper(moved, False)
     n, d = moved.n, moved.size
-    noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement)
+    noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement, reach(records))
     if not np.any(v.parameter):  # particles need some, or soon all are copies of one
         some = ROUGH * v.first[2 * n :]
         noise = noise._replace(parameter=some, floor=some)
@@ -135,7 +135,7 @@ def marginal_particles(
 
     (s, _code), (rates, _more) = stepper(moved, False), stepper(moved, True)
     n, d = moved.n, moved.size
-    noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement)
+    noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement, reach(records))
     C, Z, parts = np.diag(v.first[2 * n :]), np.tile(np.concatenate([np.zeros(2 * n), beta]), (count, 1)), []
     spread = np.sqrt(np.concatenate([v.first[:n], np.minimum(v.first[n : 2 * n], v.measurement)]))
     for r in records:

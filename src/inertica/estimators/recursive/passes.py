@@ -11,13 +11,20 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.transition import Transition
 from inertica.errors import InputError
+from inertica.estimators.covariance import correlation_time
 from inertica.estimators.recursive.records import Record
 from inertica.estimators.recursive.tuning import Variances
 
 Array = NDArray[np.float64]
 
+BEYOND = 100.0
+"""Times the motion of a record, farther than which no point of a filter goes."""
+
 ROWS = 400
 """Of a history."""
+
+LEAST = 100
+"""Innovations whose correlation can be told."""
 
 MOST = 2e9
 """Bytes that a smoother may keep."""
@@ -51,6 +58,7 @@ class Passed:
         nis: mean normalised innovation squared, per joint; one for variances that are right.
         broke: s into the record at which the filter broke down; None when it did not.
         history: of the last pass.
+        correlation: integrated correlation time of the innovations in samples; one for variances and a model that are right.
         states: per record (N, 2n), smoothed or empty.
     """
 
@@ -60,7 +68,14 @@ class Passed:
     nis: float
     broke: float | None
     history: History
+    correlation: float = 1.0
     states: tuple[Array, ...] = ()
+
+    def widened(self) -> Passed:
+        """With a covariance that allows for innovations larger than predicted, and not independent of each other."""
+        factor = max(self.nis, 1.0) * self.correlation
+        history = replace(self.history, std=np.sqrt(factor) * self.history.std)
+        return replace(self, covariance=factor * self.covariance, history=history)
 
 
 def joined(parts: Sequence[Passed]) -> Passed:
@@ -73,7 +88,10 @@ def joined(parts: Sequence[Passed]) -> Passed:
     whole = History(*(np.concatenate([getattr(h, name) for h in histories]) for name in ("t", "beta", "std", "nis")))
     last = parts[-1]
     score, nis = float(np.sum([p.score for p in parts])), float(np.mean([p.nis for p in parts]))
-    return replace(last, score=score, nis=nis, history=whole, states=tuple(s for p in parts for s in p.states))
+    correlation = max(p.correlation for p in parts)
+    return replace(
+        last, score=score, nis=nis, correlation=correlation, history=whole, states=tuple(s for p in parts for s in p.states)
+    )
 
 
 def kalman(
@@ -99,8 +117,11 @@ def kalman(
     s, _code = stepper(transition, plain == "ekf")
     n, d = transition.n, transition.size
     points = compiled.Points(*weights(plain, shape, d))
-    noise = compiled.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement)
-    P: Any = np.diag(np.sqrt(v.first) if root else v.first).astype(dtype)
+    noise = compiled.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement, reach(records))
+    first: Any = np.diag(np.sqrt(np.roll(v.first, -2 * n)) if root else v.first).astype(
+        dtype
+    )  # factors have the parameters first
+    P: Any = first.copy()
     parts: list[Passed] = []
     for record in records:
         N, every = len(record.t), max(1, -(-len(record.t) // ROWS))
@@ -113,25 +134,26 @@ def kalman(
         if at < 0:
             beta = z[2 * n :].copy()
         elif not done:
-            P = np.diag(np.sqrt(v.first) if root else v.first)
+            P = first
         states: tuple[Array, ...] = ()
         if smooth and at < 0:
             states = (_smoothed(kept, noise, every)[:, : 2 * n],)
-        wide = np.asarray(P, float)
-        C = (wide @ wide.T if root else wide)[2 * n :, 2 * n :]
+        wide, b = np.asarray(P, float), d - 2 * n
+        C = wide[:b, :b] @ wide[:b, :b].T if root else wide[2 * n :, 2 * n :]
         parts.append(replace(passed(record, kept, done, every, C, beta, 2 * n, at), states=states))
         if at >= 0:
             break
-        P = _anew(wide, v.first[: 2 * n], root).astype(dtype)
+        P = first.copy()  # another record begins anew, but for what is known of the parameters
+        where = slice(None, b) if root else slice(2 * n, None)
+        P[where, where] = wide[where, where]
     return joined(parts)
 
 
-def _anew(P: Array, first: Array, root: bool) -> Array:
-    """Covariance, or its factor, with which another record begins: only what is known of the parameters is kept."""
-    states, out = len(first), np.zeros_like(P)
-    out[np.arange(states), np.arange(states)] = np.sqrt(first) if root else first
-    out[states:, states:] = np.asarray(np.linalg.qr(P[states:].T, mode="r")).T if root else P[states:, states:]
-    return out
+def reach(records: Sequence[Record]) -> Array:
+    """(2n,) velocities and positions a hundred times beyond what records show."""
+    pace = np.max([np.abs(np.diff(r.q, axis=0)).max(axis=0) / (r.t[1] - r.t[0]) for r in records], axis=0)
+    way = np.max([np.ptp(r.q, axis=0) for r in records], axis=0)
+    return np.asarray(BEYOND * np.concatenate([np.maximum(pace, 1e-3 * pace.max()), np.maximum(way, 1e-3 * way.max())]))
 
 
 def weights(kind: str, shape: tuple[float, float, float], d: int) -> tuple[float, float, float]:
@@ -200,4 +222,6 @@ def passed(record: Record, kept: Any, done: int, every: int, C: Array, beta: Arr
     history = History(record.t[:done:every] - record.t[0], kept.z[:rows, states:].copy(), kept.std[:rows, states:].copy(), nis)
     mean = float(np.mean(scores[:, 0]) / kept.innovation.shape[1]) if len(scores) else float("nan")
     broke = None if at < 0 else float(record.t[at] - record.t[0])
-    return Passed(beta.copy(), 0.5 * (C + C.T), float(np.sum(scores[:, 1])) if at < 0 else float("inf"), mean, broke, history)
+    score, left = float(np.sum(scores[:, 1])) if at < 0 else float("inf"), kept.innovation[:done][record.used[:done]]
+    correlation = correlation_time(left) if len(left) > 2 * LEAST else 1.0
+    return Passed(beta.copy(), 0.5 * (C + C.T), score, mean, broke, history, correlation)

@@ -45,14 +45,22 @@ class Record:
     steps: NDArray[np.int64]
     start: Array
 
-    def fastest(self, seconds: float) -> Record:
-        """The stretch of so many seconds in which positions change most; at most the whole record."""
-        count = min(len(self.t), max(2, int(np.ceil(seconds / (self.t[1] - self.t[0])))))
-        way = np.concatenate([[0.0], np.cumsum(np.sum(np.abs(np.diff(self.q, axis=0)) / np.ptp(self.q, axis=0), axis=1))])
-        first = int(np.argmax(way[count - 1 :] - way[: len(way) - count + 1]))
-        rows = slice(first, first + count)
-        pace = (self.q[min(first + 1, len(self.q) - 1)] - self.q[first]) / (self.t[1] - self.t[0])
-        start = self.start if first == 0 else np.concatenate([pace, self.q[first]])
+    def stretches(self, count: int, seconds: float) -> list[Record]:
+        """So many stretches of so many seconds, spread over the record; the whole one where they would overlap."""
+        dt = float(self.t[1] - self.t[0])
+        size = max(10, round(seconds / dt))
+        if count * size >= len(self.t):
+            return [self]
+        return [self._part(slice(int(f), int(f) + size)) for f in np.linspace(0, len(self.t) - size, count)]
+
+    def _part(self, rows: slice) -> Record:
+        """The velocity to begin with is that of the first positions, measured over several of them."""
+        if rows.start == 0:
+            start = self.start
+        else:
+            some = slice(rows.start, rows.start + 5)
+            rate, first = np.polyfit(self.t[some] - self.t[rows.start], self.q[some], 1)
+            start = np.concatenate([rate, first])
         return Record(self.t[rows], self.q[rows], self.used[rows], self.table, self.steps[rows], start)
 
 
