@@ -33,6 +33,10 @@ Kind = Literal["ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf"]
 KINDS: tuple[Kind, ...] = ("ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf")
 
 
+RECURSIVE = frozenset({Capability.RECURSIVE, Capability.ORDER_IN_TIME, Capability.PULLED, Capability.COVARIANCE})
+COMPUTED = frozenset({Need.MOTION, Need.PRIOR, Need.LOOP, Need.REFERENCE})
+
+
 @dataclass(frozen=True)
 class Filter:
     """Options that filters share.
@@ -60,18 +64,8 @@ class Filter:
 
     computed: ClassVar[bool] = False
     tuned_over: ClassVar[tuple[int, float]] = (4, 0.5)
-    simulates: ClassVar[Capability] = Capability.SIMULATES
     needs: ClassVar[frozenset[Need]] = frozenset({Need.MOTION, Need.TORQUE, Need.PRIOR})
-    own: ClassVar[frozenset[Capability]] = frozenset(
-        {
-            Capability.SIMULATES,
-            Capability.HOLDS_TORQUE,
-            Capability.RECURSIVE,
-            Capability.ORDER_IN_TIME,
-            Capability.PULLED,
-            Capability.COVARIANCE,
-        }
-    )
+    own: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.HOLDS_TORQUE}
 
     def __post_init__(self) -> None:
         if self.passes < 1 or not self.step > 0.0:
@@ -158,7 +152,8 @@ class ComputedTorqueFilter(JointFilter):
     """The same, driven by the torque that the simulated controller computes: no torque needs to be measured."""
 
     computed: ClassVar[bool] = True
-    needs: ClassVar[frozenset[Need]] = frozenset({Need.MOTION, Need.PRIOR, Need.LOOP, Need.REFERENCE})
+    needs: ClassVar[frozenset[Need]] = COMPUTED
+    own: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.SIMULATES}
     without: ClassVar[frozenset[str]] = frozenset({"kind", "step", "between"})
 
 

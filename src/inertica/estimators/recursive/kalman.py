@@ -7,7 +7,8 @@
 
 The unscented filter is h = alpha sqrt(d + kappa), curve = 1 / (4 h^2), offset = beta - alpha^2: its usual weights, summed up, without
 the cancellation of a large negative weight.  Central differences are any h, curve = (h^2 - 1) / (4 h^4), offset = 0.
-Points that go where no motion goes (an inertia became negative, say) are drawn nearer, with the unscented weights.
+Points that go where no motion goes (an inertia became negative, say) are drawn nearer, with the unscented weights; narrow points
+between which dry friction jumps, which is no slope, are set as wide as those of central differences for that sample.
 Parameters do not move, so only the 2n rows of the state are worked out.  L is the lower triangular factor of P = L L', rows of the
 parameters first.  Square-root forms keep it: noise is added by reflections that touch only what it reaches, and positions correct it
 one by one (Carlson 1973).  P or L may be in single precision; z is in double precision.
@@ -141,14 +142,23 @@ def run(
                     return k
             used_points = points
             before = memory.copy()
+            wide_ones = False
             for attempt in range(NEARER):
                 _spread(states, used_points.h, z, factor, Z)
-                memory[:] = before
+                for i in range(memory.shape[0]):
+                    memory[i] = before[i]
                 advance_points(s, table, steps[k], steps[k + 1], Z, memory, Y)
-                if attempt == NEARER - 1 or not _too_far(noise.reach, Y):
+                far = _too_far(noise.reach, Y)
+                if far and wide_ones:
+                    used_points = points  # as narrow as stated, jumps or not
+                elif far:
+                    h = 0.25 * used_points.h
+                    used_points = Points(h, 1.0 / (4.0 * h * h), 2.0)
+                elif attempt == 0 and points.h < 1.0 and _jumps(points, Y):
+                    wide_ones = True
+                    used_points = Points(np.sqrt(3.0), 1.0 / 18.0, 0.0)
+                else:
                     break
-                h = 0.25 * used_points.h
-                used_points = Points(h, 1.0 / (4.0 * h * h), 2.0)
         else:
             advance_rates(s, table, steps[k], steps[k + 1], z, memory, x, F)
         if root:
@@ -236,6 +246,20 @@ def _too_far(reach: Any, Y: Any) -> bool:
         for k in range(Y.shape[1]):
             if not abs(Y[i, k] - Y[0, k]) < reach[k]:
                 return True
+    return False
+
+
+@nb.njit(**OPTIONS)
+def _jumps(points: Any, Y: Any) -> bool:
+    """Whether the model jumps between the points, as dry friction does at a reversal: curvature spreads a state more than slope."""
+    d = (Y.shape[0] - 1) // 2
+    for k in range(Y.shape[1]):
+        slope, curve = 0.0, 0.0
+        for i in range(d):
+            slope += (Y[1 + 2 * i, k] - Y[2 + 2 * i, k]) ** 2
+            curve += ((Y[1 + 2 * i, k] - Y[0, k]) + (Y[2 + 2 * i, k] - Y[0, k])) ** 2
+        if points.curve * curve > slope / (4.0 * points.h * points.h):
+            return True
     return False
 
 

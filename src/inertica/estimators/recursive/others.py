@@ -16,9 +16,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.base import Estimate, Problem
+from inertica.estimators.base import Capability, Estimate, Problem
 from inertica.estimators.recursive.chart import PlainChart
-from inertica.estimators.recursive.joint import Filter, reported
+from inertica.estimators.recursive.joint import RECURSIVE, Filter, reported
 from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, passed, reach
 from inertica.estimators.recursive.records import Record, driven_by_torque, transition
 from inertica.estimators.recursive.tuning import PRESETS, Variances, most_likely
@@ -85,7 +85,7 @@ class IdimEkf(Filter):
     """
 
     name: ClassVar[str] = "idim-ekf"
-    own = Filter.own - {Filter.simulates}
+    own: ClassVar[frozenset[Capability]] = RECURSIVE
     without: ClassVar[frozenset[str]] = frozenset({"tune", "step", "between", "integrator"})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from inertica.dynamics.transition import Transition
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.recursive.chart import PlainChart
-from inertica.estimators.recursive.joint import Filter, reported
+from inertica.estimators.recursive.joint import COMPUTED, RECURSIVE, Filter, reported
 from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, passed, reach
 from inertica.estimators.recursive.records import Record, transition
 from inertica.estimators.recursive.tuning import PRESETS, Variances
@@ -51,7 +51,6 @@ class ParticleFilter(Filter):
         rao_blackwell: particles of the state only, 100 by default; the parameters of each are a Gaussian.
     """
 
-    preset: Literal["survey", "toolbox", "relative"] = "relative"
     particles: int | None = None
     least: float = 0.5
     rao_blackwell: bool = True
@@ -94,7 +93,8 @@ class ComputedTorqueParticles(ParticleFilter):
     """The same, driven by the torque that the simulated controller computes."""
 
     computed: ClassVar[bool] = True
-    needs: ClassVar[frozenset[Need]] = frozenset({Need.MOTION, Need.PRIOR, Need.LOOP, Need.REFERENCE})
+    needs: ClassVar[frozenset[Need]] = COMPUTED
+    own: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.SIMULATES}
     without: ClassVar[frozenset[str]] = frozenset({"tune", "step", "between"})
 
 
