@@ -190,7 +190,7 @@ def figure(path: str) -> None:
         axis.set_ylim(true[name] - 0.4 * abs(true[name]), true[name] + 0.4 * abs(true[name]))
         axis.set_xlabel("t in s")
     plt.tight_layout()
-    plt.savefig(path)
+    plt.savefig(path, dpi=110)
 
 
 def main() -> None:

@@ -43,6 +43,9 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.estimators.linear.least_squares import Ols as Ols, Wls as Wls
     from inertica.estimators.linear.ml import Ml as Ml
     from inertica.estimators.closed_loop.output_error import Clie as Clie, Cloe as Cloe, Oloe as Oloe
+    from inertica.estimators.recursive.joint import ComputedTorqueFilter as ComputedTorqueFilter, JointFilter as JointFilter
+    from inertica.estimators.recursive.others import DualEkf as DualEkf, IdimEkf as IdimEkf
+    from inertica.estimators.recursive.particles import ParticleFilter as ParticleFilter
     from inertica.estimators.registry import METHODS as METHODS, method as method
     from inertica.estimators.linear.tls import Gtls as Gtls, Tls as Tls
     from inertica.excitation import catalog_trajectory as catalog_trajectory, load_trajectory as load_trajectory
@@ -95,6 +98,9 @@ _HOME = {
     "inertica.estimators.linear.least_squares": ("Ols", "Wls"),
     "inertica.estimators.linear.ml": ("Ml",),
     "inertica.estimators.closed_loop.output_error": ("Clie", "Cloe", "Oloe"),
+    "inertica.estimators.recursive.joint": ("ComputedTorqueFilter", "JointFilter"),
+    "inertica.estimators.recursive.others": ("DualEkf", "IdimEkf"),
+    "inertica.estimators.recursive.particles": ("ParticleFilter",),
     "inertica.estimators.registry": ("METHODS", "method"),
     "inertica.estimators.linear.tls": ("Gtls", "Tls"),
     "inertica.excitation": ("catalog_trajectory", "load_trajectory"),
