@@ -103,10 +103,11 @@ class NumpyFilter:
                 F = np.eye(d)
                 F[: 2 * n] = (moved[1:] - moved[0]).T / 1e-7
                 z = np.concatenate([moved[0], z[2 * n :]])
-                if root:
-                    P = np.linalg.qr(np.hstack([F @ P, np.diag(np.sqrt(noise))]).T, mode="r").T
-                else:
-                    P = F @ P @ F.T + np.diag(noise)
+                P = (
+                    np.linalg.qr(np.hstack([F @ P, np.diag(np.sqrt(noise))]).T, mode="r").T
+                    if root
+                    else F @ P @ F.T + np.diag(noise)
+                )
             else:
                 L = P if root else np.linalg.cholesky(P)
                 Z = np.vstack([z, z + h * L.T, z - h * L.T])
@@ -155,7 +156,7 @@ def speed(repeats: int) -> list[Row]:
 def errors(runs: int) -> None:
     """Normalised errors of the parameters."""
     for method in (
-        JointFilter(start=Random()), JointFilter(start=Random(), preset="relative", tune=True, step=2e-4),
+        JointFilter(start=Random()), JointFilter(start=Random(), preset="relative", tune=True, longest_step=2e-4),
         ComputedTorqueFilter(start=Random(), preset="relative"),
     ):  # fmt: skip
         found = []
@@ -176,7 +177,7 @@ def figure(path: str) -> None:
     import matplotlib.pyplot as plt
 
     p = tx40(0, 10.0)
-    e = JointFilter(start=Random(), preset="relative", tune=True, step=2e-4).estimate(p, np.random.default_rng(0))
+    e = JointFilter(start=Random(), preset="relative", tune=True, longest_step=2e-4).estimate(p, np.random.default_rng(0))
     true = dict(zip(p.base.names, p.base.beta(ia.load("tx40").prior.values), strict=True))
     chosen = sorted(true, key=lambda name: -abs(true[name]))[:40:13]
     axes = plt.subplots(2, 2, figsize=(7.0, 4.2), sharex=True)[1].ravel()
@@ -205,6 +206,7 @@ def main() -> None:
     if options.nees:
         errors(options.nees)
     show(rows, options.json)
+    return None
 
 
 if __name__ == "__main__":

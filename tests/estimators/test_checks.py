@@ -151,7 +151,7 @@ def test_the_name_follows_from_what_a_method_is_composed_of(made: Estimator, nam
 
 def test_what_methods_can_do() -> None:
     assert able(Capability.TAKES_TRUST) == ["bayes"]
-    held = {"clie", "oloe", "pc-clie", "ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf", "pf", "dual-ekf"}
+    held = {"clie", "oloe", "pc-clie", "ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf", "pf", "dual-ekf", "pc-ekf"}
     assert set(able(Capability.HOLDS_TORQUE)) == held
     assert set(able(Capability.SIMULATES)) == {n for n, make in METHODS.items() if Need.LOOP in make().needs}
     assert set(able(Capability.TAKES_CONSTRAINTS)) == {n for n in METHODS if n.startswith("pc-")} | {"cls-2", "cls-3"}

@@ -67,6 +67,8 @@ _MAKERS: tuple[Callable[[], Estimator], ...] = (
     ComputedTorqueParticles,
     DualEkf,
     IdimEkf,
+    partial(JointFilter, consistent=True),
+    partial(ComputedTorqueFilter, consistent=True),
 )
 
 METHODS: dict[str, Callable[[], Estimator]] = {make().name: make for make in _MAKERS}

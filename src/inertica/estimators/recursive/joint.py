@@ -48,7 +48,7 @@ class Filter:
             the covariance is then widened by their correlation in time, and by their size where it is more than predicted.
         passes: over all records; each begins with the parameters of the one before and the first covariance again, so that data
             are not counted twice.
-        step: s, longest step of integration; longer sample periods are divided.
+        longest_step: s, of integration; longer sample periods are divided.
         between: torque between samples, `interpolated` or `held` (the survey's); `auto` holds it where the controller is no faster
             than the log.
         integrator: euler (the survey's), rk2 or rk4.
@@ -58,7 +58,7 @@ class Filter:
     preset: Literal["survey", "toolbox", "relative"] = "survey"
     tune: bool = False
     passes: int = 1
-    step: float = 1e-3
+    longest_step: float = 1e-3
     between: Between = "auto"
     integrator: Literal["euler", "rk2", "rk4"] = "rk2"
 
@@ -68,7 +68,7 @@ class Filter:
     own: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.HOLDS_TORQUE}
 
     def __post_init__(self) -> None:
-        if self.passes < 1 or not self.step > 0.0:
+        if self.passes < 1 or not self.longest_step > 0.0:
             raise InputError("a filter needs at least one pass and a step greater than zero")
 
     @property
@@ -77,11 +77,12 @@ class Filter:
 
     def records(self, problem: Problem) -> tuple[list[Record], float | None]:
         """What it sees, and its step; None for that of the control loop."""
-        return (driven_by_loop(problem), None) if self.computed else driven_by_torque(problem, self.step, self.between)
+        return (driven_by_loop(problem), None) if self.computed else driven_by_torque(problem, self.longest_step, self.between)
 
     def settings(self, v: Variances) -> dict[str, object]:
         return {
-            "preset": self.preset, "tuned": self.tune, "passes": self.passes, "integrator": self.integrator, "step": self.step,
+            "preset": self.preset, "tuned": self.tune, "passes": self.passes, "integrator": self.integrator,
+            "longest_step": self.longest_step,
             "start": self.start.name, "state_noise": tuple(map(float, v.state)),
         }  # fmt: skip
 
@@ -111,7 +112,7 @@ class JointFilter(Filter):
     smooth: bool = False
     consistent: bool = False
 
-    without: ClassVar[frozenset[str]] = frozenset({"kind"})
+    without: ClassVar[frozenset[str]] = frozenset({"kind", "consistent"})
 
     @property
     def name(self) -> str:
@@ -119,7 +120,8 @@ class JointFilter(Filter):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        return super().capabilities | ({Capability.CONSISTENT} if self.consistent else frozenset())
+        kept = {Capability.CONSISTENT, Capability.TAKES_CONSTRAINTS} if self.consistent else set()
+        return super().capabilities | kept
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
@@ -154,7 +156,7 @@ class ComputedTorqueFilter(JointFilter):
     computed: ClassVar[bool] = True
     needs: ClassVar[frozenset[Need]] = COMPUTED
     own: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.SIMULATES}
-    without: ClassVar[frozenset[str]] = frozenset({"kind", "step", "between"})
+    without: ClassVar[frozenset[str]] = frozenset({"kind", "consistent", "longest_step", "between"})
 
 
 def reported(

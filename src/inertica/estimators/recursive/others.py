@@ -35,7 +35,7 @@ class DualEkf(Filter):
     """Two extended filters.
 
     Args:
-        start, preset, tune, passes, step, between, integrator: as for every filter.
+        start, preset, tune, passes, longest_step, between, integrator: as for every filter.
     """
 
     name: ClassVar[str] = "dual-ekf"
@@ -86,7 +86,7 @@ class IdimEkf(Filter):
 
     name: ClassVar[str] = "idim-ekf"
     own: ClassVar[frozenset[Capability]] = RECURSIVE
-    without: ClassVar[frozenset[str]] = frozenset({"tune", "step", "between", "integrator"})
+    without: ClassVar[frozenset[str]] = frozenset({"tune", "longest_step", "between", "integrator"})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         from inertica.estimators.recursive import kalman, pairs  # imports Numba

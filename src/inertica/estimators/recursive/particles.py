@@ -45,7 +45,7 @@ class ParticleFilter(Filter):
     """Particles in place of a covariance.
 
     Args:
-        start, preset, passes, step, between, integrator: as for every filter; a pass begins with the last one's parameters.
+        start, preset, passes, longest_step, between, integrator: as for every filter; a pass begins with the last one's parameters.
         particles: how many; when not given 100, or the survey's 25 per parameter without Rao-Blackwell.
         least: effective share of the particles below which they are resampled.
         rao_blackwell: particles of the state only, 100 by default; the parameters of each are a Gaussian.
@@ -95,7 +95,7 @@ class ComputedTorqueParticles(ParticleFilter):
     computed: ClassVar[bool] = True
     needs: ClassVar[frozenset[Need]] = COMPUTED
     own: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.SIMULATES}
-    without: ClassVar[frozenset[str]] = frozenset({"tune", "step", "between"})
+    without: ClassVar[frozenset[str]] = frozenset({"tune", "longest_step", "between"})
 
 
 def particles(
