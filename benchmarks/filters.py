@@ -179,7 +179,7 @@ def figure(path: str) -> None:
     p = tx40(0, 10.0)
     e = JointFilter(start=Random(), preset="relative", tune=True, longest_step=2e-4).estimate(p, np.random.default_rng(0))
     true = dict(zip(p.base.names, p.base.beta(ia.load("tx40").prior.values), strict=True))
-    chosen = sorted(true, key=lambda name: -abs(true[name]))[:40:13]
+    chosen = sorted(true, key=lambda name: -abs(true[name]))[:31:10]
     axes = plt.subplots(2, 2, figsize=(7.0, 4.2), sharex=True)[1].ravel()
     t = np.array(e.history["t"])
     for axis, name in zip(axes, chosen, strict=False):
