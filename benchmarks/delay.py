@@ -33,7 +33,7 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.plain import assumed_friction
 from inertica.threads import one_thread
-from inertica.workflow.delay_choice import DelaySearch
+from inertica.workflow.delay_choice import choose_delay
 
 Array = NDArray[np.float64]
 
@@ -75,7 +75,7 @@ class Cell:
         if thin > 1:
             log = Log.from_arrays(log.t[::thin], {k: v[::thin] for k, v in log.signals.items()}, log.joints)
         with one_thread():
-            recipe, _ = DelaySearch(description, [log], Recipe(), lambda _: None, self.base).run()
+            recipe, _ = choose_delay(description, self.base, [log], Recipe(), lambda _: None)
         return np.asarray(recipe.delays(self.n))
 
     def late(self, log: Log, delays: Array) -> tuple[Log, Array]:

@@ -181,9 +181,11 @@ def figure(path: str) -> None:
     true = dict(zip(p.base.names, p.base.beta(ia.load("tx40").prior.values), strict=True))
     chosen = sorted(true, key=lambda name: -abs(true[name]))[:31:10]
     axes = plt.subplots(2, 2, figsize=(7.0, 4.2), sharex=True)[1].ravel()
-    t = np.array(e.history["t"])
+    assert e.trace is not None
+    t = e.trace.t
     for axis, name in zip(axes, chosen, strict=False):
-        value, std = np.array(e.history[name]), np.array(e.history[f"{name} std"])
+        k = p.base.names.index(name)
+        value, std = e.trace.beta[:, k], e.trace.std[:, k]
         axis.fill_between(t, value - 2 * std, value + 2 * std, color="#0072B2", alpha=0.25, linewidth=0)
         axis.plot(t, value, color="#0072B2", linewidth=1)
         axis.axhline(true[name], color="black", linewidth=0.8, linestyle="--")

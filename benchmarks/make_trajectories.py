@@ -3,8 +3,9 @@
     python benchmarks/make_trajectories.py [ROBOT ...] [--seconds 60]
 
 Identification: the best of three Fourier series of 10 s with 20 harmonics that minimise cond(W) of the base regressor.  Validation: a
-series of another length with other harmonics, designed from another seed.  Limits less a margin, 90 % of the torque limits with the
-prior parameters, and the height that a catalog file asks for are kept on a grid ten times finer than the one designed on.
+series of another length with other harmonics, designed from another seed.  For the robots of the survey two more by its eq. 67
+(k1 = 1, k2 = 100, 10 s, 20 harmonics), `survey` and `survey_validation`, which differ by their seeds.  Limits less a margin, 90 % of
+the torque limits with the prior parameters, and the height that a catalog file asks for are kept on a grid ten times finer.
 """
 
 from __future__ import annotations
@@ -16,14 +17,18 @@ from pathlib import Path
 import numpy as np
 
 import inertica as ia
-from inertica.excitation import Condition, Fourier, Search, design, evaluate, robot_constraints, save_trajectory
+from inertica.excitation import Condition, Fourier, Search, Survey, design, evaluate, robot_constraints, save_trajectory
 from inertica.robot.description import Description
 
 FOLDER = Path(__file__).parents[1] / "src" / "inertica" / "excitation" / "catalog"
 KINDS = {
     "identification": {"period": 10.0, "harmonics": 20, "grid": 100, "criterion": Condition(), "seeds": (0, 1, 2)},
     "validation": {"period": 12.0, "harmonics": 12, "grid": 120, "criterion": Condition(), "seeds": (7,)},
+    "survey": {"period": 10.0, "harmonics": 20, "grid": 100, "criterion": Survey(), "seeds": (0, 1, 2)},
+    "survey_validation": {"period": 10.0, "harmonics": 20, "grid": 100, "criterion": Survey(), "seeds": (7,)},
 }
+SURVEYED = ("tx40", "rv2sq")
+"""Robots of the survey's simulated study."""
 
 
 def margin_of(description: Description) -> tuple[float, float, float]:
@@ -89,7 +94,7 @@ def main() -> None:
     parser.add_argument("--only", choices=KINDS, help="one kind of trajectory")
     arguments = parser.parse_args()
     for name in arguments.robots or ia.catalog():
-        for kind in [arguments.only] if arguments.only else KINDS:
+        for kind in [arguments.only] if arguments.only else [k for k in KINDS if "survey" not in k or name in SURVEYED]:
             make(name, kind, arguments.seconds)
 
 

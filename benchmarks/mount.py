@@ -4,7 +4,7 @@
                                 [--records DIR] [--json]
 
 Every run simulates closed-loop logs of a catalog robot with its standard noise, mounted as the row says, and gives them to
-`MountSearch` with the catalog's upright description, whose inertial values are off by 30 % (log-normal).  Rows:
+`choose_mount` with the catalog's upright description, whose inertial values are off by 30 % (log-normal).  Rows:
 
     upright   both catalog motions (22 s); in every second run with errors nobody models: encoder zeros off by 0.15 deg, torque
               gains by 2 %.  Found means a change of gravity, a false alarm.
@@ -42,7 +42,7 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.plain import assumed_friction
 from inertica.workflow.filter_choice import recipe_for
-from inertica.workflow.mount_choice import Mount, MountSearch, with_offsets
+from inertica.workflow.mount_choice import Mount, choose_mount, with_offsets
 
 Array = NDArray[np.float64]
 
@@ -118,7 +118,7 @@ class Bench:
         doubted = replace(d, prior=d.prior.with_values(d.prior.values * factor))
         motions = [prepare(log, recipe_for(CUTOFF, log.rate, Recipe())) for log in logs]
         start = time.process_time()
-        mount = MountSearch(doubted, motions, lambda _: None, self.base).mount()
+        mount = choose_mount(doubted, motions, lambda _: None, self.base)
         return mount, time.process_time() - start
 
 
@@ -185,7 +185,7 @@ def public(folder: Path) -> Iterator[tuple[str, Mount]]:
             description = ia.load(path)
             records = [read_log(f"{model.parent / name}", description) for name in logs]
             motions = [prepare(r, recipe_for(min(CUTOFF, 0.2 * r.rate), r.rate, Recipe())) for r in records]
-            yield f"{key.strip()} {', '.join(logs)}", MountSearch(description, motions, lambda _: None).mount()
+            yield f"{key.strip()} {', '.join(logs)}", choose_mount(description, motions, lambda _: None)
 
 
 def main() -> None:

@@ -38,9 +38,9 @@ from inertica.experiment import Experiment
 from inertica.identifiability.base import base_model
 from inertica.robot import inertia
 from inertica.robot.description import Description
+from inertica.robot.files import catalog_path
 from inertica.robot.friction import LAWS as FRICTION_LAWS
 from inertica.robot.friction import Offset
-from inertica.robot.load import catalog_path
 
 Array = NDArray[np.float64]
 

@@ -25,9 +25,9 @@ from trust_experiments import Cache, Row, Truth
 from inertica.cli import identify as identify_command
 from inertica.cli.main import main as command
 from inertica.identifiability.labels import INTERVAL
-from inertica.robot.friction import Offset
-from inertica.robot.options import friction_terms
+from inertica.robot.friction import Offset, friction_terms
 from inertica.robot.terms import State, Term
+from inertica.workflow.judge import Judged
 from inertica.workflow.result import Result
 
 Array = NDArray[np.float64]
@@ -80,17 +80,18 @@ def identified(*words: str | Path) -> Answer:
 def _caught() -> Iterator[list[Result]]:
     """The results that pass through the command."""
     results: list[Result] = []
-    original = identify_command.identify
+    original = identify_command.identification
 
-    def passing(*words: Any, **options: Any) -> Result:
-        results.append(original(*words, **options))
-        return results[-1]
+    def passing(*words: Any) -> Judged:
+        judged = original(*words)
+        results.append(judged.result)
+        return judged
 
-    identify_command.identify = passing
+    identify_command.identification = passing
     try:
         yield results
     finally:
-        identify_command.identify = original
+        identify_command.identification = original
 
 
 def simulated(job: Job, folder: Path) -> None:

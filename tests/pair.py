@@ -95,10 +95,16 @@ def identified(model: str = "pair.urdf", method: str = "wls", laws: tuple[str, .
 
 @cache
 def logs() -> dict:
-    """The logs behind `identified`, as the report wants them."""
+    """The logs behind `identified`, data set by data set."""
     where, robot = folder(), load(folder() / "pair.urdf")
     names = ("identification", str(where / "run2.csv"))
     return {name: (read_log(where / f"run{k}.csv", robot),) for k, name in enumerate(names, 1)}
+
+
+@cache
+def motions() -> dict:
+    """The same as the report wants them."""
+    return identified().motions(logs())
 
 
 def result_on(description, values):

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # `as` makes a name public for type checkers
     # isort: off
     from inertica.dynamics.engine import Engine as Engine, Reduction as Reduction
-    from inertica.dynamics.laws import PD as PD, PID as PID
     from inertica.dynamics.simulate import Noise as Noise, Simulation as Simulation
     from inertica.errors import (
         FileError as FileError,
@@ -37,6 +36,8 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.estimators.checks import estimator_checks as estimator_checks
     from inertica.estimators.consistent.strategy import Consistent as Consistent
     from inertica.estimators.closed_loop.didim import Didim as Didim
+    from inertica.estimators.frisch.method import Frisch as Frisch
+    from inertica.estimators.frisch.recursive import Bbrf as Bbrf
     from inertica.estimators.linear.irls import Irls as Irls
     from inertica.estimators.iteration import Still as Still, Stop as Stop
     from inertica.estimators.closed_loop.iv import Iv as Iv
@@ -46,6 +47,10 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.estimators.recursive.joint import ComputedTorqueFilter as ComputedTorqueFilter, JointFilter as JointFilter
     from inertica.estimators.recursive.others import DualEkf as DualEkf, IdimEkf as IdimEkf
     from inertica.estimators.recursive.particles import ParticleFilter as ParticleFilter
+    from inertica.estimators.neural.adann import AdaNN as AdaNN
+    from inertica.estimators.neural.htrnn import Htrnn as Htrnn
+    from inertica.estimators.recursive.live import OnlineFit as OnlineFit, RowStream as RowStream, Sample as Sample
+    from inertica.estimators.recursive.online import Rls as Rls, Rwls as Rwls
     from inertica.estimators.registry import METHODS as METHODS, method as method
     from inertica.estimators.linear.tls import Gtls as Gtls, Tls as Tls
     from inertica.excitation import catalog_trajectory as catalog_trajectory, load_trajectory as load_trajectory
@@ -54,8 +59,8 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
         BaseModel as BaseModel,
         base_model as base_model,
         base_model_along as base_model_along,
+        engine as engine,
     )
-    from inertica.identifiability.compiled import engine as engine
     from inertica.logs.log import Log as Log
     from inertica.preprocessing.motion import Motion as Motion
     from inertica.preprocessing.prepare import prepare as prepare
@@ -70,21 +75,26 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
         Riemannian as Riemannian,
     )
     from inertica.physical.repair import repair as repair
+    from inertica.robot.control import PD as PD, PID as PID
     from inertica.robot.description import Description as Description
     from inertica.robot.layout import Layout as Layout, Parameters as Parameters
-    from inertica.robot.load import catalog as catalog, load as load, save_model as save_model
+    from inertica.robot.files import catalog as catalog
+    from inertica.robot.load import load as load, save_model as save_model
     from inertica.robot.model import Joint as Joint, Limits as Limits, Robot as Robot
     from inertica.workflow.compare import compare as compare
+    from inertica.workflow.drive_gains import DriveGains as DriveGains, drive_gains as drive_gains
     from inertica.workflow.export import export_model as export_model
     from inertica.workflow.fit_loop import fit_loop as fit_loop
     from inertica.workflow.identify import identify as identify
+    from inertica.workflow.loads import LoadedLogs as LoadedLogs, Loads as Loads, fit_loads as fit_loads
+    from inertica.workflow.payload import payload as payload
+    from inertica.workflow.payload_result import Payload as Payload
     from inertica.workflow.result import Result as Result
     from inertica.workflow.settings import Settings as Settings
     # isort: on
 
 _HOME = {
     "inertica.dynamics.engine": ("Engine", "Reduction"),
-    "inertica.dynamics.laws": ("PD", "PID"),
     "inertica.dynamics.simulate": ("Noise", "Simulation"),
     "inertica.errors": ("FileError", "InerticaError", "InputError", "ModelWarning"),
     "inertica.estimators.base": ("Capability", "Estimate", "Estimator", "Problem"),
@@ -92,6 +102,8 @@ _HOME = {
     "inertica.estimators.checks": ("estimator_checks",),
     "inertica.estimators.consistent.strategy": ("Consistent",),
     "inertica.estimators.closed_loop.didim": ("Didim",),
+    "inertica.estimators.frisch.method": ("Frisch",),
+    "inertica.estimators.frisch.recursive": ("Bbrf",),
     "inertica.estimators.linear.irls": ("Irls",),
     "inertica.estimators.iteration": ("Still", "Stop"),
     "inertica.estimators.closed_loop.iv": ("Iv",),
@@ -101,12 +113,15 @@ _HOME = {
     "inertica.estimators.recursive.joint": ("ComputedTorqueFilter", "JointFilter"),
     "inertica.estimators.recursive.others": ("DualEkf", "IdimEkf"),
     "inertica.estimators.recursive.particles": ("ParticleFilter",),
+    "inertica.estimators.neural.adann": ("AdaNN",),
+    "inertica.estimators.neural.htrnn": ("Htrnn",),
+    "inertica.estimators.recursive.live": ("OnlineFit", "RowStream", "Sample"),
+    "inertica.estimators.recursive.online": ("Rls", "Rwls"),
     "inertica.estimators.registry": ("METHODS", "method"),
     "inertica.estimators.linear.tls": ("Gtls", "Tls"),
     "inertica.excitation": ("catalog_trajectory", "load_trajectory"),
     "inertica.experiment": ("ControlLoop", "Experiment", "Sensors"),
-    "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along"),
-    "inertica.identifiability.compiled": ("engine",),
+    "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along", "engine"),
     "inertica.logs.log": ("Log",),
     "inertica.preprocessing.motion": ("Motion",),
     "inertica.preprocessing.prepare": ("prepare",),
@@ -116,14 +131,20 @@ _HOME = {
     "inertica.physical.check": ("check_model",),
     "inertica.physical.priors": ("Entropic", "Euclidean", "Pullback", "Riemannian"),
     "inertica.physical.repair": ("repair",),
+    "inertica.robot.control": ("PD", "PID"),
     "inertica.robot.description": ("Description",),
     "inertica.robot.layout": ("Layout", "Parameters"),
-    "inertica.robot.load": ("catalog", "load", "save_model"),
+    "inertica.robot.files": ("catalog",),
+    "inertica.robot.load": ("load", "save_model"),
     "inertica.robot.model": ("Joint", "Limits", "Robot"),
     "inertica.workflow.compare": ("compare",),
+    "inertica.workflow.drive_gains": ("DriveGains", "drive_gains"),
     "inertica.workflow.export": ("export_model",),
     "inertica.workflow.fit_loop": ("fit_loop",),
     "inertica.workflow.identify": ("identify",),
+    "inertica.workflow.loads": ("LoadedLogs", "Loads", "fit_loads"),
+    "inertica.workflow.payload": ("payload",),
+    "inertica.workflow.payload_result": ("Payload",),
     "inertica.workflow.result": ("Result",),
     "inertica.workflow.settings": ("Settings",),
 }

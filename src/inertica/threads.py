@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from typing import Any
 
 import scipy.linalg  # noqa: F401  (brings its own BLAS, which must be there when the controller looks)
-from threadpoolctl import ThreadpoolController
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    """Looking for the libraries takes milliseconds, longer than many a factorisation here, so it is done once."""
+def _controller() -> Any:
+    """Looking for the libraries takes milliseconds, longer than many a factorisation here, so it is done once.
+
+    None on a machine for computing on its card alone, which may lack the package; the number of threads is then the environment's.
+    """
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:
+        return None
     return ThreadpoolController()
 
 
 def one_thread() -> AbstractContextManager[object]:
     """While it is entered, BLAS uses one thread."""
-    limited: AbstractContextManager[object] = _controller().limit(limits=1)
-    return limited
+    controller = _controller()
+    return nullcontext() if controller is None else controller.limit(limits=1)

@@ -19,7 +19,7 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.robot.plain import assumed_friction
-from inertica.workflow.delay_choice import DelaySearch
+from inertica.workflow.delay_choice import choose_delay
 from logs.simulated import changed, clean
 
 TX40, PANDA7 = load("tx40"), load("panda7")
@@ -27,7 +27,8 @@ BASE = base_model(TX40.layout)
 
 
 def said_by_identify(description: Description, log: Log) -> str:
-    return DelaySearch(assumed_friction(description), [log], Recipe(), lambda _: None).run()[1].sentence
+    assumed = assumed_friction(description)
+    return choose_delay(assumed, base_model(assumed.layout), [log], Recipe(), lambda _: None)[1].sentence
 
 
 @pytest.mark.parametrize("late", [0, 3])

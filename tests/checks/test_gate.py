@@ -135,7 +135,7 @@ def test_identify_stops_at_a_problem_unless_forced() -> None:
 
 def test_hypotheses_undo_what_they_say() -> None:
     """With the fault in and undone again the rows are the same; so is the score."""
-    o = observed(Engine(TX40.layout), clean(0), BASE, TX40.prior, 6.0)
+    o = observed(clean(0), BASE, TX40.prior, 6.0)
     free = with_friction(TX40)
     judge = Judge(Engine(free.layout), free.prior, Rows.of([o]))
     best = judge.fit(AS_RECORDED).score

@@ -72,7 +72,7 @@ def test_a_lag_is_recovered_to_a_fraction_of_a_sample() -> None:
         t, np.ones(len(t), bool), leader, lambda at: 0.9 * (np.sin(5.0 * (at - 7e-4)) + np.sin(13.0 * (at - 7e-4))), 0.03
     )
     assert found.value == pytest.approx(7e-4, abs=DT / 20) and found.sd < DT
-    assert not scan(t[:50], np.ones(50, bool), leader[:50], np.sin, 0.01).told
+    assert not scan(t[:50], np.ones(50, bool), leader[:50], np.sin, 0.01).found
 
 
 def test_faults_of_single_channels() -> None:

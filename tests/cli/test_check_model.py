@@ -12,7 +12,8 @@ from inertica.identifiability.base import base_model
 from inertica.physical.check import check_link, check_model, cholesky_tolerance
 from inertica.physical.repair import inconsistent, repair
 from inertica.robot import inertia
-from inertica.robot.load import catalog, load
+from inertica.robot.files import catalog
+from inertica.robot.load import load
 
 URDF = """<?xml version="1.0"?>
 <robot name="arm">

@@ -144,7 +144,9 @@ def test_estimated_gains_are_in_the_result(log: Path, tmp_path: Path, capsys: py
     assert stated is not None
     np.testing.assert_allclose(settings["gains"]["kp"], stated["kp"], rtol=0.01)
     assert not any("control law" in w for w in found["warnings"])
-    assert Result.load(tmp_path / "out").estimate.settings["gains"] == settings["gains"]
+    loaded = Result.load(tmp_path / "out").estimate
+    assert loaded.settings["gains"] == settings["gains"]
+    assert {name: list(values) for name, values in loaded.loop.gains.items()} == settings["gains"]
 
 
 REFUSED = [

@@ -8,8 +8,7 @@ import pytest
 from inertica.cli.main import main
 from inertica.dynamics.engine import Engine
 from inertica.excitation import catalog_trajectory
-from inertica.identifiability.base import base_model
-from inertica.identifiability.compiled import engine
+from inertica.identifiability.base import base_model, engine
 from inertica.robot.load import load
 
 

@@ -46,3 +46,24 @@ def test_impossible_demands_are_a_failure_not_a_result(tmp_path, capsys) -> None
     assert main(words) == 1
     assert "no trajectory inside the limits" in capsys.readouterr().err
     assert not (tmp_path / "t.yaml").exists()
+
+
+def test_a_motion_for_a_payload(tmp_path, capsys) -> None:
+    target = tmp_path / "load.yaml"
+    words = ["excite", "tx40", "-o", str(target), "--for", "payload"]
+    assert main([*words, "--seconds", "4", "--grid", "40", "--harmonics", "4", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["criterion"] == "-log det of the load's information" and document["period"] == 15.0 and document["feasible"]
+    assert main(["excite", "tx40", "-o", str(target), "--mass", "2"]) == 2
+    assert "add --for payload" in capsys.readouterr().err
+    assert main(["excite", "tx40", "-o", str(target), "--for", "payload", "--criterion", "condition"]) == 2
+    assert "has its own criterion" in capsys.readouterr().err
+
+
+def test_the_criterion_of_the_frisch_paper(tmp_path, capsys) -> None:
+    target = tmp_path / "t.yaml"
+    words = ["--criterion", "frisch", "--harmonics", "4", "--grid", "40", "--seconds", "2", "--json"]
+    assert main(["excite", "planar2", "-o", str(target), *words]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["criterion"] == "1 cond(W) + 1/s_min + psi"
+    assert document["feasible"] and document["value"] > document["condition"]

@@ -12,9 +12,10 @@ from inertica.dynamics.equations import Equations, on_arrays, plain_regressor
 from inertica.errors import InputError
 from inertica.robot import inertia
 from inertica.robot.drives import Armature
+from inertica.robot.files import catalog
 from inertica.robot.friction import LuGre
 from inertica.robot.layout import Layout
-from inertica.robot.load import catalog, load
+from inertica.robot.load import load
 from inertica.robot.terms import UserTerm
 from referee import pinocchio_model
 

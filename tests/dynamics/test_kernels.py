@@ -14,10 +14,10 @@ from inertica import dynamics
 from inertica.dynamics import sections
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.kernels import Normals, Reference, Target, traced, with_rates
-from inertica.dynamics.laws import PD, PID
 from inertica.dynamics.llvm.target import Native
 from inertica.dynamics.simulate import Noise
 from inertica.dynamics.tangents import simulate_tangents
+from inertica.robot.control import PD, PID
 from inertica.robot.drives import Armature
 from inertica.robot.friction import Coulomb, LuGre, Viscous
 from inertica.robot.layout import Layout
@@ -117,7 +117,7 @@ def test_a_kernel_says_what_it_reads_and_gives() -> None:
 
 
 def test_only_the_default_names_a_target() -> None:
-    """What describes kernels does not know what compiles them: `model` and `sections` choose the default, no other file."""
+    """What describes kernels does not know what compiles them: `targets` and `sections` choose, and `single` works by the sample."""
     root = Path(dynamics.__file__).parent
     named = set()
     for file in root.glob("*.py"):
@@ -126,4 +126,4 @@ def test_only_the_default_names_a_target() -> None:
             modules += [a.name for a in node.names] if isinstance(node, ast.Import) else []
             if any(m.startswith(("inertica.dynamics.llvm", "llvmlite", "numba", "ctypes")) for m in modules):
                 named.add(file.stem)
-    assert named == {"model", "sections"}
+    assert named == {"targets", "sections", "single"}

@@ -9,10 +9,11 @@ import pytest
 from generators import random_parameters, random_robot, rich_layout, states
 from inertica.dynamics.engine import Engine, Reduction
 from inertica.dynamics.equations import Equations, plain_regressor
-from inertica.dynamics.laws import PD, PID, Cascade, FeedForward, Saturated
+from inertica.dynamics.laws import FeedForward, Saturated
 from inertica.dynamics.noise import TORQUE_CALL, normals
 from inertica.dynamics.simulate import Noise
 from inertica.errors import InputError
+from inertica.robot.control import PD, PID, Cascade
 from inertica.robot.drives import Armature
 from inertica.robot.friction import Coulomb, LoadDependent, LuGre, Viscous
 from inertica.robot.layout import Layout

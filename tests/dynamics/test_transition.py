@@ -7,10 +7,11 @@ import pytest
 
 from generators import random_parameters
 from inertica.dynamics.engine import Engine
-from inertica.dynamics.laws import PD, PID, Cascade, Law, TorqueDriven
+from inertica.dynamics.laws import Law, TorqueDriven
 from inertica.dynamics.llvm import stepping
 from inertica.dynamics.transition import LAG, Transition
 from inertica.identifiability.base import base_model
+from inertica.robot.control import PD, PID, Cascade
 from inertica.robot.load import load
 from toy_target import Toy
 

@@ -30,7 +30,7 @@ def test_factors_equal_the_whole_stack(problem, samples: int) -> None:
     q, dq, ddq, tau = (x[:samples] for x in motion)
     Y = engine.regressor(q, dq, ddq)
     factors = engine.factors(q, dq, ddq, tau)
-    assert factors.samples == samples
+    assert np.array_equal(factors.counts, np.full(engine.n, samples))
     for j, factor in enumerate(factors.joints):
         W = Y[:, j, factor.columns]
         G, g = gram(factor.R, factor.z)
@@ -39,8 +39,8 @@ def test_factors_equal_the_whole_stack(problem, samples: int) -> None:
         outside = np.setdiff1d(np.arange(engine.layout.size), factor.columns)
         assert not Y[:, j, outside].any()
     W = Y.reshape(-1, engine.layout.size)
-    R, z, _ = factors.stacked()
-    G, g = gram(R, z)
+    whole = factors.stacked()
+    G, g = gram(whole.R, whole.z)
     assert np.allclose(G, W.T @ W, rtol=0, atol=1e-12 * np.abs(W.T @ W).max())
     assert np.allclose(g, W.T @ tau.ravel(), rtol=0, atol=1e-11 * np.abs(W.T @ tau.ravel()).max())
 
@@ -52,13 +52,13 @@ def test_chosen_columns_weights_and_residual(problem) -> None:
     rows[100:200] = 0.0
     joints = np.array([1.0, 0.5, 2.0, 3.0])
     factors = engine.factors(q, dq, ddq, tau, columns=columns, weights=rows)
-    R, z, rest = factors.stacked(columns, joints)
+    found = factors.stacked(columns, joints)
     W = (engine.regressor(q, dq, ddq) * rows[:, None, None] * joints[:, None])[:, :, columns].reshape(-1, len(columns))
     y = (tau * rows[:, None] * joints).ravel()
     x, residual, *_ = np.linalg.lstsq(W, y, rcond=None)
-    assert np.allclose(np.linalg.solve(R, z), x, rtol=1e-10)
-    assert np.isclose(rest**2, residual[0], rtol=1e-10)
-    assert factors.samples == len(q) - 100
+    assert np.allclose(np.linalg.solve(found.R, found.z), x, rtol=1e-10)
+    assert np.isclose(found.rest**2, residual[0], rtol=1e-10)
+    assert np.array_equal(factors.counts, np.full(engine.n, len(q) - 100))
 
 
 def test_a_condition_number_that_normal_equations_would_lose(problem) -> None:

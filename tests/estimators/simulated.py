@@ -85,7 +85,7 @@ def repeated(
     for k in range(runs):
         motion = noisy(problem.motions[0], error(np.random.default_rng([seed, k])))
         found = method.estimate(replace(problem, motions=(motion,)))
-        out.append((found.beta, found.std, np.sqrt(np.diag(found.plain_covariance))))
+        out.append((found.beta, found.std, np.sqrt(np.diag(found.diagnostics.plain_covariance))))
     beta, std, plain = (np.array(x) for x in zip(*out, strict=True))
     return beta, std, plain
 

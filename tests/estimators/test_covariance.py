@@ -127,7 +127,7 @@ def test_samples_seen_twice_do_not_count_twice():
     error = np.repeat(rng.normal(size=(len(motion) // 4 + 1, 2)), 4, axis=0)[: len(motion)]
     problem = Problem(base, (replace(motion, tau=motion.tau + error),), description.prior)
     found = Wls().estimate(problem)
-    ratio = found.std / np.sqrt(np.diag(found.plain_covariance))
+    ratio = found.std / np.sqrt(np.diag(found.diagnostics.plain_covariance))
     assert np.median(ratio) == pytest.approx(2.0, rel=0.25)
 
 

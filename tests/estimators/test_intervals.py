@@ -13,8 +13,7 @@ from inertica.estimators.base import Problem
 from inertica.estimators.covariance import hac
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.intervals import consistent_intervals, noise_intervals, standard_intervals
-from inertica.estimators.linear.least_squares import Wls, joint_sigmas
-from inertica.estimators.observe import System
+from inertica.estimators.linear.least_squares import Wls
 from inertica.estimators.registry import method
 from inertica.identifiability.labels import DETERMINED, WEAK, trust_labels
 from inertica.physical.constraints import Equal
@@ -40,8 +39,8 @@ def test_evidence_says_what_the_covariance_says() -> None:
 
 
 def test_evidence_without_colour_is_the_system_itself() -> None:
-    system = System(problem_of(1))
-    stacked = system.stacked(1.0 / joint_sigmas(system))
+    system = problem_of(1).observations
+    stacked = system.stacked(1.0 / system.sigmas)
     R, z = Evidence(stacked.R, stacked.z).whitened()
     assert pytest.approx(stacked.R.T @ stacked.R, rel=1e-9, abs=1e-9) == R.T @ R
     assert R.T @ z == pytest.approx(stacked.R.T @ stacked.z, rel=1e-9, abs=1e-9)
@@ -87,11 +86,11 @@ def test_coverage_with_coloured_residuals_and_active_constraints() -> None:
         ends = consistent_intervals(found.evidence, problem, found.chi)
         truth = problem.prior.values
         inside.append(((ends.lower <= truth) & (truth <= ends.upper))[alone])
-        system = System(problem)
-        sigma = joint_sigmas(system)
+        system = problem.observations
+        sigma = system.sigmas
         narrow.append(
-            np.sqrt(np.diag(found.plain_covariance)).mean()
-            / np.sqrt(np.diag(hac(system, found.beta, found.plain_covariance, 1.0 / sigma))).mean()
+            np.sqrt(np.diag(found.diagnostics.plain_covariance)).mean()
+            / np.sqrt(np.diag(hac(system, found.beta, found.diagnostics.plain_covariance, 1.0 / sigma))).mean()
         )
     assert held > 20
     assert np.mean(inside) > 0.90

@@ -6,8 +6,6 @@ import pytest
 from estimators.simulated import exact_motion, noisy, robot
 from inertica.estimators.base import Problem
 from inertica.estimators.jackknife import block_deviations
-from inertica.estimators.linear.least_squares import joint_sigmas
-from inertica.estimators.observe import System
 
 
 @pytest.mark.parametrize("motions", [1, 2])
@@ -16,8 +14,8 @@ def test_deviations_are_those_of_refits(motions: int) -> None:
     exact = [exact_motion(description.prior, seed=k, duration=4.0) for k in range(motions)]
     rng = np.random.default_rng(0)
     problem = Problem(base, tuple(noisy(m, rng.standard_normal(m.tau.shape)) for m in exact), description.prior)
-    system = System(problem)
-    weights = 1.0 / joint_sigmas(system)
+    system = problem.observations
+    weights = 1.0 / system.sigmas
     whole = system.stacked(weights)
     beta = np.linalg.lstsq(whole.R, whole.z, rcond=None)[0]
     rows = list(system.rows())

@@ -28,5 +28,5 @@ class ByTorque:
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         system = observed(self, problem)
-        size = np.array([np.hypot(np.linalg.norm(f.z), f.rest) for f in system.factors]) / np.sqrt(system.counts())
-        return weighted_fit(self.name, problem, system, Unconstrained(), size, self.hac)
+        size = np.array([f.size for f in system.factors]) / np.sqrt(system.counts)
+        return weighted_fit(self, problem, Unconstrained(), size)

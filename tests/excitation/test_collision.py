@@ -64,7 +64,7 @@ def test_gradient_agrees_with_differences(tmp_path):
     c = Collisions(_urdf(tmp_path / "arm.urdf"), (Obstacle("box", (0.2, 0.2, 0.2), (0.5, 0.6, 0.0)),))
     for q in np.random.default_rng(1).uniform(-1.5, 1.5, (10, 3)):
         motion = Samples(q[None], 0 * q[None], 0 * q[None])
-        gradient = c.pull(motion, np.ones((1, 1))).q[0]
+        gradient = c.gradient(motion, np.ones((1, 1))).q[0]
         h = 1e-5
         found = [
             (c.excess(Samples((q + h * e)[None], *motion[1:])) - c.excess(Samples((q - h * e)[None], *motion[1:])))[0, 0]

@@ -69,7 +69,7 @@ def test_pull_agrees_with_differences(which):
     motion = Samples(*states(3, 9, robot.n))
     rng = np.random.default_rng(2)
     weights = rng.normal(size=(9, len(c.labels))) * (rng.random((9, 1)) < 0.7)
-    gradient = c.pull(motion, weights)
+    gradient = c.gradient(motion, weights)
     for _ in range(3):
         step, h = rng.normal(size=(3, 9, robot.n)), 1e-6
         there, back = (float(np.sum(weights * c.excess(Samples(*(np.array(motion) + s * h * step))))) for s in (1, -1))

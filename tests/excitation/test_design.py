@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import inertica as ia
-from excitation.swarm import particle_swarm
 from excitation.test_criteria import frisch_points
 from generators import random_robot, rich_layout
 from inertica.dynamics.engine import Engine
@@ -35,8 +34,9 @@ from inertica.excitation import (
     violations,
     within_box,
 )
+from inertica.excitation.basis import Basis
 from inertica.excitation.design import observation
-from inertica.excitation.shape import Shape
+from inertica.excitation.swarm import particle_swarm
 
 QUICK = Search(random=40, evaluations=120, population=20, rounds=4, iterations=15)
 
@@ -79,14 +79,14 @@ def test_better_than_a_swarm_with_the_same_effort(planar):
     cost = FrischCost.drawn(np.random.default_rng(0), 100, 2)
     found = _points(Search(), cost, planar)
     limits = JointLimits(description.robot, description.robot.limits)
-    shape = Shape.of(QuinticPoints.still(np.arange(100.0), [0.0, 0.0], rest=False), np.arange(100.0))
+    shape = Basis.of(QuinticPoints.still(np.arange(100.0), [0.0, 0.0], rest=False), np.arange(100.0))
     observe = observation(engine, base)
     low, high = shape.box(limits)
-    swarm, used = particle_swarm(
+    swarm = particle_swarm(
         lambda x: cost.values(observe, shape.motion(x), len(x)), low, high, found.evaluations, np.random.default_rng(0)
     )
-    assert used >= found.evaluations
-    assert found.feasible and found.value < swarm
+    assert swarm.evaluations >= found.evaluations
+    assert found.feasible and found.value < swarm.value
 
 
 def test_tx40_condition_and_limits(tx40):
@@ -112,7 +112,7 @@ def test_random_multisines_of_the_tx40(tx40):
     limits = JointLimits(description.robot, description.robot.limits, 0.1)
     rng, k = np.random.default_rng(0), np.arange(1.0, 21.0)[:, None]
     drawn = [Multisine.random(10.0, np.zeros(6), np.ones((20, 6)) / k**2, rng) for _ in range(1000)]
-    shape, observe = Shape.of(drawn[0], np.arange(100) * 0.1), observation(engine, base)
+    shape, observe = Basis.of(drawn[0], np.arange(100) * 0.1), observation(engine, base)
     x = shape.into_limits(np.array([m.coefficients for m in drawn]), limits, fill=True)
     values = [Condition().values(observe, shape.motion(part), len(part)).min() for part in np.split(x, 50)]
     assert 45.0 < min(values) < 51.0
@@ -250,7 +250,7 @@ def test_motions_fill_their_limits(planar):
     description, _, _ = planar
     limits = JointLimits(description.robot, description.robot.limits, 0.1)
     family = Fourier.still(8.0, [0.5, -1.0], 6)
-    shape = Shape.of(family, np.linspace(0.0, 8.0, 80))
+    shape = Basis.of(family, np.linspace(0.0, 8.0, 80))
     x = np.random.default_rng(0).normal(size=(30, family.coefficients.size)) * np.geomspace(1e-3, 1e3, 30)[:, None]
     excess = limits.excess(shape.motion(shape.into_limits(x, limits, fill=True))).reshape(30, 80, 3, 2).max(axis=(1, 2))
     assert np.allclose(excess, 0.0, atol=1e-9)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from inertica.dynamics.engine import Engine
-from inertica.dynamics.laws import PD, Law
+from inertica.dynamics.laws import Law
 from inertica.errors import InerticaError
+from inertica.robot.control import PD
 
 Array = NDArray[np.float64]
 

@@ -10,13 +10,14 @@ import pytest
 from experiment.adaptive import adaptive_simulation
 from generators import random_parameters, random_robot
 from inertica.dynamics.engine import Engine
-from inertica.dynamics.laws import PD, Cascade, Saturated
+from inertica.dynamics.laws import Saturated
 from inertica.errors import InputError
 from inertica.excitation.fourier import Fourier
 from inertica.experiment import ControlLoop, Experiment, Sensors, noise_preset, true_parameters
-from inertica.experiment.truth import BRISTLE_STIFFNESS, FRICTIONS
+from inertica.experiment.truth import FRICTIONS
+from inertica.robot.control import PD, Cascade
 from inertica.robot.drives import Armature
-from inertica.robot.friction import Coulomb, LuGre, Stribeck, Viscous
+from inertica.robot.friction import BRISTLE_STIFFNESS, Coulomb, LuGre, Stribeck, Viscous
 from inertica.robot.layout import Layout
 from inertica.robot.load import load
 

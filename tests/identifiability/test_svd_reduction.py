@@ -11,7 +11,7 @@ from inertica.dynamics.equations import plain_regressor
 from inertica.identifiability import svd_reduction
 from inertica.identifiability.base import base_model
 from inertica.identifiability.states import random_states
-from inertica.identifiability.svd_reduction import best_subset, criterion, svd_base_model
+from inertica.identifiability.svd_reduction import best_subset, criterion, reduced_by_svd, svd_base_model
 from inertica.robot.load import load
 from robots import random_chi, random_layout
 
@@ -28,6 +28,20 @@ def test_published_reduction_of_the_planar_arm() -> None:
     assert {name for name, label in model.classes().items() if label == "alone"} == {"Fv1", "Fv2", "Fc1", "Fc2", "Im2"}
     beta = dict(zip(model.names, model.beta(robot.prior.values), strict=True))
     assert beta["MX1"] == pytest.approx(20.75) and beta["ZZ2"] == pytest.approx(-2.2667)
+
+
+def test_published_counts_of_the_planar_arm() -> None:
+    """rank 9, p_n 14 (two of them known), p_a 5, p_l 7, 35 permutations."""
+    found = reduced_by_svd(load("planar2").layout)
+    base = found.base
+    assert (base.rank, len(base.no_effect) + len(base.fixed), found.alone, found.combined, found.permutations) == (
+        9,
+        14,
+        5,
+        7,
+        35,
+    )
+    assert found.exhaustive and 1.0 < found.value < 10.0
 
 
 def test_theorem_3_as_printed_is_wrong_and_kept_columns_are_right() -> None:

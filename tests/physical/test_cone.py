@@ -11,7 +11,6 @@ import pytest
 from inertica.physical.certified import _Task
 from inertica.physical.cone import InfeasibleError, Metric, Program
 from inertica.physical.conesets import Accuracy
-from inertica.physical.conflict import smallest_conflict
 from inertica.physical.constraints import (
     PHYSICAL,
     Bounds,
@@ -204,16 +203,16 @@ def test_conflicts_are_named_by_a_smallest_group() -> None:
 def test_a_total_mass_conflicts_with_all_that_have_mass() -> None:
     problem = case("scara2", 0.1, 6)
     program = Program(problem.reference, (*PHYSICAL, MassBounds({1: (5.0, 6.0)}), TotalMass(0.0, 4.0)))
-    names = {b.name for b in smallest_conflict(program)}
+    names = {b.name for b in program.conflict}
     assert names == {"link 1: mass at least 5 kg", "total mass at most 4 kg", "link 2: a body that can exist"}
 
 
 def test_bounds_that_no_body_meets_are_named_with_the_body() -> None:
     problem = case("tx40", 0.1, 7)
     program = Program(problem.reference, (*PHYSICAL, Bounds({"XX3": (0.5, 1.0), "YY3": (-1.0, 0.1), "ZZ3": (-1.0, 0.1)})))
-    names = {b.name for b in smallest_conflict(program)}
+    names = {b.name for b in program.conflict}
     assert names == {"link 3: a body that can exist", "XX3 at least 0.5", "YY3 at most 0.1", "ZZ3 at most 0.1"}
 
 
 def test_a_feasible_set_has_no_conflict() -> None:
-    assert smallest_conflict(Program(case("scara4", 0.1, 8).reference)) == []
+    assert Program(case("scara4", 0.1, 8).reference).conflict == []

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from inertica.errors import InputError
-from inertica.physical.cholesky import Chart, _Search, cholesky_solve
+from inertica.physical.cholesky import LogCholesky, _CholeskyFit, cholesky_solve
 from inertica.physical.cone import Metric, Program
 from inertica.physical.constraints import PHYSICAL, TotalMass
 from inertica.physical.pointmass import pointmass_solve
@@ -18,7 +18,7 @@ from physical.problems import case
 @pytest.mark.parametrize("log", [True, False])
 def test_the_chart_comes_back_and_knows_its_derivative(log: bool) -> None:
     problem = case("scara4", 0.1, 0)
-    chart = Chart(problem.reference, log=log)
+    chart = LogCholesky(problem.reference, log=log)
     theta = chart.theta(problem.reference.values)
     chi, J = chart.chi(theta)
     assert np.allclose(chi, problem.reference.values, rtol=1e-10, atol=1e-14)
@@ -30,7 +30,7 @@ def test_the_chart_comes_back_and_knows_its_derivative(log: bool) -> None:
 @pytest.mark.parametrize("log", [True, False])
 def test_every_point_of_the_chart_is_consistent(log: bool) -> None:
     problem = case("tx40", 0.1, 1)
-    chart = Chart(problem.reference, log=log)
+    chart = LogCholesky(problem.reference, log=log)
     for seed in range(20):
         theta = np.random.default_rng(seed).normal(size=len(problem.reference.values)) * 2
         chi, _ = chart.chi(theta)
@@ -43,7 +43,7 @@ def test_second_derivatives_in_the_chart_agree_with_differences(log: bool) -> No
     problem = case("scara4", 0.5, 2)
     program = Program(problem.reference)
     metric = Metric.of(program, problem.fit, Euclidean().penalty(problem.reference, problem.fit))
-    search = _Search(program, metric, Chart(problem.reference, log=log))
+    search = _CholeskyFit(program, metric, LogCholesky(problem.reference, log=log))
     theta = search.chart.theta(problem.reference.values)
     _, H = search.derivatives(theta)
     h = 1e-6

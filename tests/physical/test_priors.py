@@ -220,7 +220,7 @@ def test_barrier_derivatives_agree_with_differences() -> None:
     com = inertia.to_com(problem.reference.values[problem.description.layout.link(1)]).com
     extra = CentreInEllipsoid({2: Ellipsoid.of_axes(com, [0.2, 0.3, 0.4])})
     program = Program(problem.reference, (*PHYSICAL, extra))
-    barrier = Barrier(ConeSet.of_blocks(program.ordered, program))
+    barrier = Barrier(ConeSet.of_blocks(program.ordered, program.reference))
     x = problem.reference.values / problem.reference.scale
     g, H = barrier.derivatives(x)
     h = 1e-6

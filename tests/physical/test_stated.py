@@ -21,17 +21,17 @@ from inertica.estimators.linear.least_squares import Ols, Wls
 from inertica.estimators.registry import method
 from inertica.physical.check import check_model
 from inertica.physical.cone import InfeasibleError, Program
-from inertica.physical.conflict import conflict_error, smallest_conflict
+from inertica.physical.conflict import conflict_error
 from inertica.physical.constraints import PHYSICAL, Equal, MassBounds, RealBody, TotalMass, assembled, slack
 from inertica.physical.priors import Entropic, Euclidean
 from inertica.physical.regions import CentreInBox, CentreInEllipsoid, MassInEllipsoid, MassInHull
 from inertica.physical.repair import repair
 from inertica.physical.scales import Reference
-from inertica.physical.stated import broken, combined, stated, stated_constraints
+from inertica.physical.stated import broken, combined, stated
 from inertica.robot import inertia
 from inertica.robot.load import load
 from inertica.robot.model import rotation_x, rotation_y, rotation_z
-from inertica.robot.shapes import COARSE, FINE, Shape, round_points
+from inertica.robot.shapes import COARSE, FINE, Solid, round_points
 from physical.problems import other_values
 
 INERTIAL = '<inertial><mass value="2"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial>'
@@ -100,10 +100,10 @@ def test_regions_are_the_ones_stated(card) -> None:
 
 
 def test_a_stated_margin_takes_the_place_of_the_usual_one(card) -> None:
-    all_of_it = stated_constraints(card("{margin: 0.001, total_mass: 4}"))
+    all_of_it = combined(PHYSICAL, stated(card("{margin: 0.001, total_mass: 4}")).constraints)
     assert [c.margin for c in all_of_it if isinstance(c, RealBody)] == [0.001]
     assert len(all_of_it) == len(PHYSICAL) + 1 and isinstance(all_of_it[-1], TotalMass)
-    assert stated_constraints(load("tx40")) == PHYSICAL
+    assert combined(PHYSICAL, stated(load("tx40")).constraints) == PHYSICAL
     part = (RealBody(0.01, links=(1,)),)
     assert combined(PHYSICAL, part) == (*PHYSICAL, *part)
 
@@ -126,7 +126,7 @@ def random_pose(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     return rotation_z(a) @ rotation_y(b) @ rotation_x(c), rng.normal(size=3) * 0.2
 
 
-def random_solid(rng: np.random.Generator) -> tuple[Shape, np.ndarray]:
+def random_solid(rng: np.random.Generator) -> tuple[Solid, np.ndarray]:
     """A shape and points of its inside and surface."""
     kind, (R, p) = ("box", "cylinder", "sphere")[rng.integers(3)], random_pose(rng)
     size = tuple(rng.uniform(0.05, 0.4, {"box": 3, "cylinder": 2, "sphere": 1}[kind]))
@@ -138,7 +138,7 @@ def random_solid(rng: np.random.Generator) -> tuple[Shape, np.ndarray]:
         own = np.column_stack([ring, rng.uniform(-0.5, 0.5, 40) * size[1]])
     else:
         own = size[0] * unit / np.linalg.norm(unit, axis=1, keepdims=True)
-    return Shape(kind, size, R, p), own @ R.T + p
+    return Solid(kind, size, R, p), own @ R.T + p
 
 
 def body(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -148,7 +148,7 @@ def body(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return inertia.from_pseudo_inertia((lifted.T * m) @ lifted)
 
 
-def to_urdf(shape: Shape) -> str:
+def to_urdf(shape: Solid) -> str:
     R = shape.rotation
     rpy = np.arctan2(R[2, 1], R[2, 2]), -np.arcsin(R[2, 0]), np.arctan2(R[1, 0], R[0, 0])
     words = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",)}[shape.kind]
@@ -326,9 +326,9 @@ def test_a_solve_that_is_used_again_sees_other_constraints() -> None:
 
 def test_contradictions_between_statements_are_named(card) -> None:
     d = card("{total_mass: 3, links: {upper: {mass: [3.5, 5]}}}")
-    program = Program(Reference.of(d.layout, d.prior.values), stated_constraints(d))
+    program = Program(Reference.of(d.layout, d.prior.values), combined(PHYSICAL, stated(d).constraints))
     with pytest.raises(InfeasibleError, match=r"total mass 3 kg; link 1: mass at least 3.5 kg; link 2: a body that can exist"):
-        raise conflict_error(program, smallest_conflict(program))
+        raise conflict_error(program.reference, program.conflict)
 
 
 def test_log_cholesky_coordinates_take_a_margin_and_refuse_the_rest() -> None:

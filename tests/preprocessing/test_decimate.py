@@ -9,12 +9,12 @@ from scipy import signal
 
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
-from inertica.identifiability.base import base_model
+from inertica.estimators.observe import Observations
+from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.log import Log
 from inertica.preprocessing.decimate import Decimator, decimation_ratio
 from inertica.preprocessing.filters import Unfiltered
 from inertica.preprocessing.motion import Motion
-from inertica.preprocessing.observe import decimated_mask, joint_rows
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.load import load
@@ -85,16 +85,14 @@ def test_what_decimation_cannot_do() -> None:
         Decimator(4, "middle")  # type: ignore[arg-type]
 
 
-def rows_in_use(engine: Engine, motion: Motion, columns: NDArray[np.intp]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def rows_in_use(base: BaseModel, motion: Motion) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The rows of all joints over the same columns, and their torques."""
-    use = ~decimated_mask(motion)
-    blocks, torques = [], []
-    for _, chosen, W, y in joint_rows(engine, motion, [int(k) for k in columns]):
-        block = np.zeros((np.count_nonzero(use), len(columns)))
-        block[:, np.searchsorted(columns, chosen)] = W[use]
-        blocks.append(block)
-        torques.append(y[use])
-    return np.vstack(blocks), np.concatenate(torques)
+    use, observed = ~motion.decimated_mask, Observations(base, (motion,))
+    ((joints, y),) = observed.by_motion()
+    blocks = [np.zeros((np.count_nonzero(use), base.rank)) for _ in joints]
+    for block, W, columns in zip(blocks, joints, observed.columns, strict=True):
+        block[:, columns] = W[use]
+    return np.vstack(blocks), np.concatenate(y[use].T)
 
 
 @pytest.mark.parametrize("keep", ["last", "first"])
@@ -108,7 +106,7 @@ def test_decimation_commutes_with_the_linear_model(keep) -> None:
     moved = prepare(log, Recipe(filter=Unfiltered(), decimate=50.0, keep=keep))
     tau = engine.inverse_dynamics(moved.q, moved.dq, moved.ddq, robot.prior.values)
     exact = prepare(Log.from_arrays(log.t, {"q": q, "tau": tau}), Recipe(filter=Unfiltered(), decimate=50.0, keep=keep))
-    W, y = rows_in_use(engine, exact, base.kept)
+    W, y = rows_in_use(base, exact)
     beta = np.linalg.lstsq(W, y)[0]
     assert np.linalg.norm(y - W @ beta) < 1e-10 * np.linalg.norm(y)
     assert np.allclose(beta, base.beta(robot.prior.values), rtol=1e-8, atol=1e-8)
@@ -117,7 +115,7 @@ def test_decimation_commutes_with_the_linear_model(keep) -> None:
 
 def test_rows_leave_masked_samples_out() -> None:
     robot = load("tx40")
-    engine, columns = Engine(robot.layout), base_model(robot.layout).kept
+    engine, base = Engine(robot.layout), base_model(robot.layout)
     motion = reference(2, 3.0)
     q = motion["q"][::5]
     t = np.arange(len(q)) * 1e-3
@@ -129,29 +127,31 @@ def test_rows_leave_masked_samples_out() -> None:
     log = Log.from_arrays(t, {"q": q, "tau": tau}).with_mask(bad, "collision")
     for ratio in (1, 4):
         motion_of = prepare(log, Recipe(filter=Unfiltered(), ratio=ratio))
-        W, y = rows_in_use(engine, motion_of, columns)
+        W, y = rows_in_use(base, motion_of)
         # what the low-pass carries beyond the widened mask is small: the gap is bridged, not filled with the wrong values
         assert np.linalg.norm(y - W @ np.linalg.lstsq(W, y)[0]) < 2e-2 * np.linalg.norm(y)
     plain = prepare(log, Recipe(filter=Unfiltered()))
-    assert len(rows_in_use(engine, plain, columns)[1]) == robot.robot.n * plain.used
+    assert len(rows_in_use(base, plain)[1]) == robot.robot.n * plain.used
 
 
 def test_undecimated_rows_agree_with_the_factors_of_the_engine() -> None:
-    robot = load("scara4")
-    engine = Engine(robot.layout)
+    base = base_model(load("scara4").layout)
     rng = np.random.default_rng(0)
     q = np.cumsum(np.cumsum(rng.normal(size=(500, 4)), axis=0), axis=0) * 1e-4
     log = Log.from_arrays(np.arange(500) * 1e-3, {"q": q, "tau": rng.normal(size=(500, 4))})
     motion = prepare(log, Recipe(filter=Unfiltered()))
-    columns = [int(k) for k in base_model(robot.layout).kept]
-    factors = engine.factors(motion.q, motion.dq, motion.ddq, motion.tau, columns, weights=motion.weights())
-    use = ~decimated_mask(motion)
-    for (_, chosen, W, y), joint in zip(joint_rows(engine, motion, columns), factors.joints, strict=True):
-        W, y = W[use], y[use]
-        assert chosen == joint.columns
+    observed, columns = Observations(base, (motion,)), [int(k) for k in base.kept]
+    factors = base.engine.factors(motion.q, motion.dq, motion.ddq, motion.tau, columns, weights=motion.weights(resting=True))
+    ((joints, torque),) = observed.by_motion()
+    (rows,) = observed.rows()
+    for j, (W, joint, own) in enumerate(zip(joints, factors.joints, observed.factors, strict=True)):
+        use = rows.use[:, j]
+        W, y = W[use], torque[use, j]
+        assert [columns[c] for c in own.columns] == list(joint.columns)
+        assert np.array_equal(own.R, joint.R) and np.array_equal(own.z, joint.z)
         assert np.allclose(W.T @ W, joint.R.T @ joint.R, atol=1e-8 * max(1.0, np.abs(joint.R).max() ** 2))
         assert np.allclose(W.T @ y, joint.R.T @ joint.z, atol=1e-8 * np.abs(joint.R).max())
-    assert np.count_nonzero(use) == factors.samples == motion.used
+    assert np.array_equal(factors.counts, np.count_nonzero(rows.use, axis=0)) and factors.counts.max() <= motion.used
 
 
 def test_decimated_motion_for_methods_without_columns() -> None:

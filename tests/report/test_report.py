@@ -21,7 +21,7 @@ from inertica.workflow.result import Result
 
 @pytest.fixture(scope="module")
 def text():
-    return report(pair.identified(), pair.logs())
+    return report(pair.identified(), pair.motions())
 
 
 def test_it_is_valid_and_needs_nothing_else(text):
@@ -63,7 +63,7 @@ def test_names_from_files_cannot_break_the_page():
         warnings=(f"about {nasty}",),
         logs={"identification": nasty},
     )
-    text = report(named, {"identification": pair.logs()["identification"], nasty: pair.logs()["identification"]})
+    text = report(named, {"identification": pair.motions()["identification"], nasty: pair.motions()["identification"]})
     assert "<script" not in text and "run&lt;script&gt;" in text
     etree.fromstring(text[text.index("<body>") : text.index("</html>")])
 
@@ -72,7 +72,7 @@ def test_scores_become_curves_and_bars():
     scores = {"10 Hz, differences": 0.2, "20 Hz, differences": 0.1, "10 Hz, recorded": 0.3}
     laws = {"joint 1: none": 0.9, "joint 1: viscous": 0.2, "joint 2: none": 0.8, "joint 2: viscous": 0.3}
     choices = (Choice("filter", "20 Hz", "20 Hz it is", True, scores), Choice("friction", "viscous", "v", True, laws))
-    tree = html.fromstring(report(replace(pair.identified(), choices=choices), pair.logs()))
+    tree = html.fromstring(report(replace(pair.identified(), choices=choices), pair.motions()))
     inside = tree.get_element_by_id("choices")
     assert len(inside.xpath(".//figure")) == 3 and "20 Hz it is" in inside.text_content()
     assert "candidate (Hz)" in inside.text_content() and "recorded" in inside.text_content()
@@ -80,8 +80,8 @@ def test_scores_become_curves_and_bars():
 
 def test_friction_points_scatter_about_the_law():
     """Points less the law are the residual, so that the picture shows what the fit saw."""
-    result, log = pair.identified(), pair.logs()["identification"][0]
-    drawn = record(result, "identification", log)
+    result, motion = pair.identified(), pair.motions()["identification"][0]
+    drawn = record(result, "identification", motion)
     dq, law = friction_laws(result, np.abs(drawn.dq).max(axis=0))
     for j in range(2):
         expected = result.parameters[f"Fv{j + 1}"] * dq[:, j] + result.parameters[f"Fc{j + 1}"] * np.sign(dq[:, j])
@@ -95,7 +95,7 @@ def test_short_names_only_where_they_tell_apart():
 
 
 def test_a_bundle_loads_again(tmp_path):
-    made = write_bundle(pair.identified(), pair.logs(), tmp_path / "out")
+    made = write_bundle(pair.identified(), pair.motions(), tmp_path / "out")
     names = {p.name for p in (tmp_path / "out").iterdir()}
     assert names == set(made.files) >= {"result.json", "result.npz", "identified.urdf", "parameters.csv", "report.html"}
     again = Result.load(tmp_path / "out")
@@ -106,7 +106,7 @@ def test_a_bundle_loads_again(tmp_path):
 def test_a_model_that_cannot_be_written_is_a_warning(tmp_path):
     broken = replace(pair.identified(), parameters=pair.identified().parameters.replaced({"M2": -1.0}))
     (tmp_path / "identified.urdf").write_text("of an earlier run")
-    made = write_bundle(broken, pair.logs(), tmp_path)
+    made = write_bundle(broken, pair.motions(), tmp_path)
     assert "identified.urdf" not in {p.name for p in tmp_path.iterdir()} and (tmp_path / "report.html").exists()
     assert any("mass found for lower" in w for w in made.result.warnings)
     assert any("mass found for lower" in w for w in Result.load(tmp_path).warnings)
@@ -118,12 +118,12 @@ def test_a_failure_in_the_middle_leaves_no_half_result(tmp_path, monkeypatch):
 
     monkeypatch.setattr(bundle_module, "write_report", stop)
     with pytest.raises(InerticaError, match="disk"):
-        write_bundle(pair.identified(), pair.logs(), tmp_path / "out")
+        write_bundle(pair.identified(), pair.motions(), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_file_is_written(tmp_path, text):
-    path = write_report(pair.identified(), pair.logs(), tmp_path / "report.html")
+    path = write_report(pair.identified(), pair.motions(), tmp_path / "report.html")
     assert path.read_text(encoding="utf-8") == text
 
 
@@ -134,7 +134,7 @@ def test_lack_of_fit_is_a_table_of_every_test():
         {"family": "tilt", "tested": False, "why": "the control loop is not known"},
     ]
     found = {"replicas": 4, "level": 0.0025, "named": ["time"], "findings": ["friction falls"], "tests": tests}
-    tree = html.fromstring(report(replace(pair.identified(), lack_of_fit=found), pair.logs()))
+    tree = html.fromstring(report(replace(pair.identified(), lack_of_fit=found), pair.motions()))
     rows = {row[0].text_content(): row.text_content() for row in tree.xpath("//table[contains(., 'Lack of fit')]/tbody/tr")}
     assert "falls by 20 %" in rows["time (drift of friction)"] and "found" in rows["time (drift of friction)"]
     assert "1 ms late" not in rows["rate of torque (delay)"] and "explained by" in rows["rate of torque (delay)"]

@@ -42,5 +42,5 @@ def test_study(tmp_path: Path) -> None:
     share = next(row for name, row in by_name.items() if "NEES below" in name)
     assert isinstance(share.ours, float) and share.ours >= 0.95
     assert by_name["E half bandwidth: mismatch reported"].ours == "yes"
-    files = write_figures(study, outcome, tmp_path)
+    files = write_figures(study.setup, outcome, tmp_path)
     assert len(files) == 6 and all(f.stat().st_size > 5000 for f in files)

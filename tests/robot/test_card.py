@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from inertica.errors import FileError, InputError
-from inertica.robot import catalog, friction, load, save_model
+from inertica.robot import friction
 from inertica.robot.drives import Armature, Coupling, ToolboxCoupling
+from inertica.robot.files import catalog
+from inertica.robot.load import load, save_model
 
 URDF = """<?xml version="1.0"?>
 <!-- <mujoco/> -->

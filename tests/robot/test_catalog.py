@@ -6,9 +6,11 @@ import re
 import numpy as np
 import pytest
 
-from inertica.robot import catalog, inertia, load, save_model
+from inertica.robot import inertia
 from inertica.robot.drives import Armature, ToolboxCoupling
+from inertica.robot.files import catalog
 from inertica.robot.formula import FormulaTerm
+from inertica.robot.load import load, save_model
 
 COLUMNS = {"tx40": 78, "tx40_coupled": 80, "rv2sq": 78, "jaco2": 70, "scara2": 25, "planar2": 26, "panda7": 91, "scara4": 52}
 

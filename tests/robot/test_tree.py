@@ -9,7 +9,7 @@ import pytest
 from inertica.errors import FileError, InputError, ModelWarning
 from inertica.robot import inertia
 from inertica.robot.model import matrix, rotation_x, rotation_z, vector
-from inertica.robot.tree import Constraint, Tree, TreeJoint, checked, reduce
+from inertica.robot.tree import LoopClosure, Tree, TreeJoint, checked, reduce
 from referee import inverse_dynamics
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -153,7 +153,7 @@ def test_trees_that_are_none():
 
 
 def test_constraints_matter_only_between_bodies_that_move():
-    tree = replace(forked_tree(), constraints=(Constraint("a loop", ("c", "d"), 7),))
+    tree = replace(forked_tree(), constraints=(LoopClosure("a loop", ("c", "d"), 7),))
     with pytest.raises(FileError, match="a loop"):
         reduce(tree)
     assert reduce(tree, joints=["ja", "jb"]).robot.n == 2

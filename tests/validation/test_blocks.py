@@ -66,7 +66,7 @@ def test_relative_residuals_ignore_what_is_not_finite() -> None:
     both = residual(tau, tau * 0.9, tau, tau)
     assert both.raw.all == pytest.approx(0.1) and both.s_r == both.raw.all
     assert both.s == pytest.approx(0.1 * np.sqrt(26.0) / 4)
-    assert both.d_tau == pytest.approx(0.1)
+    assert both.per_sample == pytest.approx(0.1)
 
 
 def test_whiteness_tells_white_from_coloured() -> None:

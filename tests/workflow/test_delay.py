@@ -21,7 +21,7 @@ from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.robot.plain import assumed_friction
 from inertica.workflow.choice import Choice
-from inertica.workflow.delay_choice import DelaySearch
+from inertica.workflow.delay_choice import choose_delay
 
 LEAD = -0.5e-3
 """A torque held over the 1 ms control period of panda7 leads by half of it."""
@@ -48,7 +48,7 @@ def late(log: Log, samples: np.ndarray) -> Log:
 def searched(name: str, *logs: Log, loop: bool = True) -> tuple[np.ndarray, Choice]:
     description, base = robot(name)
     described = description if loop else replace(description, loop=None)
-    recipe, choice = DelaySearch(described, logs, Recipe(), lambda _: None, base).run()
+    recipe, choice = choose_delay(described, base, logs, Recipe(), lambda _: None)
     return np.asarray(recipe.delays(log_joints(name))), choice
 
 
@@ -66,7 +66,7 @@ def test_the_lead_of_a_held_torque_is_known_from_the_loop_or_found_without_it() 
 def test_a_method_that_simulates_the_hold_keeps_the_lead_in_the_log() -> None:
     description, base = robot("panda7")
     log = late(recorded("panda7"), np.full(7, 3))
-    recipe, choice = DelaySearch(description, [log], Recipe(), lambda _: None, base, held=True).run()
+    recipe, choice = choose_delay(description, base, [log], Recipe(), lambda _: None, held=True)
     assert recipe.delays(7) == pytest.approx(np.full(7, 3e-3), abs=0.1e-3) and "the method simulates it" in choice.sentence
 
 
@@ -146,6 +146,7 @@ def test_real_records(real_data: Path, tmp_path: Path, folder: str, file: str, c
     path.write_text(f"model: {real_data / folder / (folder + '.urdf')}\narmature: true\n{card}")
     description = load(path)
     log = read_log(f"{real_data / folder / file}", description)
-    recipe, _ = DelaySearch(assumed_friction(description), [log], Recipe(), lambda _: None).run()
+    assumed = assumed_friction(description)
+    recipe, _ = choose_delay(assumed, base_model(assumed.layout), [log], Recipe(), lambda _: None)
     found = np.asarray(recipe.delays(log.n))
     assert least <= found.min() and found.max() <= most

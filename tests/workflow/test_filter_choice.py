@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 import inertica as ia
+from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.plain import assumed_friction
-from inertica.workflow.filter_choice import CUTOFFS, FilterSearch, recipe_for
+from inertica.workflow.filter_choice import CUTOFFS, choose_filter, recipe_for
 
 
 @cache
@@ -23,7 +24,8 @@ def simulated(robot: str, noise: str) -> Log:
 
 
 def chosen(log: Log, robot: str) -> tuple[Recipe, dict[str, float]]:
-    recipe, choice = FilterSearch(assumed_friction(ia.load(robot)), [log], Recipe(), lambda _: None).run()
+    assumed = assumed_friction(ia.load(robot))
+    recipe, choice = choose_filter(assumed, base_model(assumed.layout), [log], Recipe(), lambda _: None)
     assert choice.subject == "filter" and "predictions" in choice.sentence
     return recipe, dict(choice.scores)
 

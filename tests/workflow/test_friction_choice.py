@@ -18,7 +18,7 @@ from inertica.robot.friction import Coulomb, LoadDependent, Offset, Stribeck, Vi
 from inertica.robot.layout import Parameters
 from inertica.robot.terms import Term
 from inertica.workflow.filter_choice import candidate_cutoffs, recipe_for
-from inertica.workflow.friction_choice import FrictionSearch
+from inertica.workflow.friction_choice import FrictionSelection
 
 ROBOT = "rv2sq"
 
@@ -52,11 +52,11 @@ def simulated(law: str) -> Log:
     return log
 
 
-def search(law: str) -> FrictionSearch:
+def search(law: str) -> FrictionSelection:
     robot, log = replace(ia.load(ROBOT), friction_stated=False), simulated(law)
     edge = lowest_edge((log,))
     recipe = recipe_for(max(f for f in candidate_cutoffs(log.rate) if f <= edge), log.rate, Recipe(delay=-0.5 / 1000.0))
-    return FrictionSearch(robot, [prepare(log, recipe)], lambda _: None)
+    return FrictionSelection(robot, [prepare(log, recipe)], lambda _: None)
 
 
 @pytest.mark.parametrize(

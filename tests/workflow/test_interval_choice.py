@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.intervals import standard_intervals
-from inertica.estimators.observe import Stacked
 from inertica.robot.layout import Parameters
-from inertica.workflow.interval_choice import assessed, neighbour_fits, stated_uncertainty
+from inertica.workflow.choose import check, choose
+from inertica.workflow.fit import assess, fit
+from inertica.workflow.inputs import read
+from inertica.workflow.interval_choice import neighbour_fits, stated_uncertainty
 from inertica.workflow.self_application import Replica, Replicas, replicas
-from workflow.fitted import Fitted
+from inertica.workflow.settings import Settings
+from workflow.fitted import CUTOFF, Fitted
 
 Array = NDArray[np.float64]
 
@@ -91,7 +95,7 @@ def test_evidence_solved_again_is_the_estimate(name: str) -> None:
     fitted = Fitted(name=name)
     evidence, chi = fitted.estimate.evidence, fitted.estimate.chi
     assert evidence is not None and evidence.strategy is not None and chi is not None
-    again = evidence.strategy(Stacked(evidence.R, evidence.z, evidence.rest), fitted.problem)
+    again = evidence.strategy(Stacked(evidence.R, evidence.z, evidence.rest))
     assert np.all(np.abs(again.beta - fitted.estimate.beta) < 0.02 * fitted.estimate.std)
     beta, covariance = evidence.least_squares(fitted.estimate.beta)
     widened = replace(evidence, stated=4.0 * covariance)
@@ -101,16 +105,18 @@ def test_evidence_solved_again_is_the_estimate(name: str) -> None:
 
 
 def test_an_unknown_loop_widens_by_neighbouring_cutoffs(fitted: Fitted) -> None:
-    unknown = replace(fitted.description, loop=None)
-    words = (unknown, fitted.truth, fitted.estimate, [fitted.log], fitted.recipe, fitted.problem, fitted.method)
-    stated, found = assessed(*words)
-    quick, _ = assessed(*words, quick=True)
-    assert not found.runs and not stated.correction.any()
-    np.testing.assert_array_equal(stated.estimate.beta, fitted.estimate.beta)
-    near = neighbour_fits([fitted.log], fitted.recipe, fitted.problem, fitted.method)
-    change = np.max(np.abs(np.array(near) - fitted.estimate.beta), axis=0)
-    np.testing.assert_allclose(stated.estimate.std**2, quick.estimate.std**2 + change**2, rtol=1e-6)
-    assert "loop is not known" in stated.choice.sentence and "hold no bias" in quick.choice.sentence
+    unknown, said = replace(fitted.description, loop=None), list[str]()
+    fixed = Settings(method="wls", cutoff=CUTOFF, delay=0.0)
+    chosen = choose(check(read(unknown, [fitted.log], [], fixed, said.append), said.append), said.append)
+    hasty = replace(chosen, inputs=replace(chosen.inputs, settings=replace(fixed, quick=True)))
+    found, quick = (assess(fit(each, each.estimator, said.append), said.append) for each in (chosen, hasty))
+    assert not found.replicas.runs
+    np.testing.assert_array_equal(found.estimate.beta, found.found.beta)
+    near = neighbour_fits([fitted.log], chosen.recipe, found.problem, fitted.method)
+    change = np.max(np.abs(np.array(near) - found.estimate.beta), axis=0)
+    np.testing.assert_allclose(found.estimate.std**2, quick.estimate.std**2 + change**2, rtol=1e-6)
+    sentences = [each.notes.choices[-1].sentence for each in (found, quick)]
+    assert "loop is not known" in sentences[0] and "hold no bias" in sentences[1]
 
 
 def test_other_models_widen_what_they_share(fitted: Fitted) -> None:

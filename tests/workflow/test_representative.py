@@ -9,7 +9,6 @@ import pytest
 
 import inertica as ia
 from inertica.estimators.base import Problem
-from inertica.estimators.observe import System, shared_rows
 from inertica.estimators.registry import method
 from inertica.excitation import catalog_trajectory
 from inertica.experiment import Experiment, Sensors
@@ -91,13 +90,14 @@ def test_choices_are_those_of_the_part_and_the_fit_takes_all(small: None) -> Non
 def test_rows_are_shared_by_fits_with_other_masks() -> None:
     fitted = Fitted()
     problem = fitted.problem
-    without = replace(problem, motions=HoldOut.of(problem.motions).rest(problem.motions))
-    alone = [method("wls").estimate(p) for p in (problem, without)]
-    with shared_rows(problem):
-        first, second, other = System(problem), System(without), System(_elsewhere(fitted))
-        assert all(a.W[0] is b.W[0] for a, b in zip(first.rows(), second.rows(), strict=True))
-        assert next(other.rows()).W[0] is not next(first.rows()).W[0]
-        together = [method("wls").estimate(p) for p in (problem, without)]
+    rest = HoldOut.of(problem.motions).rest(problem.motions)
+    alone = [method("wls").estimate(p) for p in (replace(problem), replace(problem, motions=rest))]
+    together = [method("wls").estimate(problem)]
+    without = problem.masked(rest)
+    together.append(method("wls").estimate(without))
+    first, second, other = problem.observations, without.observations, _elsewhere(fitted).observations
+    assert all(a.W[0] is b.W[0] for a, b in zip(first.rows(), second.rows(), strict=True))
+    assert next(other.rows()).W[0] is not next(first.rows()).W[0]
     for a, b in zip(alone, together, strict=True):
         assert np.array_equal(a.beta, b.beta) and np.array_equal(a.covariance, b.covariance)
     assert not np.array_equal(alone[0].beta, alone[1].beta)

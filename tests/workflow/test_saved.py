@@ -52,6 +52,16 @@ def test_arrays_of_another_shape_or_robot_are_refused(tmp_path):
         Result.load(folder)
 
 
+def test_a_model_that_was_changed_beside_the_result_is_refused(tmp_path):
+    """Names of base parameters stay when a link grows longer; what they are sums of does not."""
+    folder = pair.identified().save(tmp_path / "r")
+    assert np.array_equal(Result.load(folder).estimate.base.T, pair.identified().estimate.base.T)
+    model = folder / "model.urdf"
+    model.write_text(model.read_text().replace('xyz="0.3 0 0"', 'xyz="0.31 0 0"'))
+    with pytest.raises(FileError, match="other sums than those of the model"):
+        Result.load(folder)
+
+
 def edited():
     """A description as a user leaves it in Python: a loop, a fixed parameter, terms, a mounting, none of which a file states."""
     plain = load(pair.folder() / "pair.urdf")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.checks.findings import Finding, Verdict, joint_list
-from inertica.checks.plainfit import Observed, PlainFit, solve_with
+from inertica.checks.plainfit import Observed, PlainFit, joint_rows, solve_with
 from inertica.identifiability.base import BaseModel
 from inertica.identifiability.labels import DETERMINED, RELATIVE_WIDTH, WEAK, known_well
 
@@ -150,8 +150,7 @@ def couplings(fit: PlainFit, logs: Sequence[Observed]) -> Finding:
     n = len(fit.residual)
     explained = np.zeros((n, n))
     for j in range(n):
-        W = np.vstack([o.joints[j].W[o.use] for o in logs])
-        y = np.concatenate([o.joints[j].y[o.use] for o in logs])
+        W, y = joint_rows(logs, j)
         if len(y) < ROWS_PER_COLUMN * W.shape[1]:
             continue
         for k in range(n):

@@ -31,11 +31,11 @@ class Lag:
     sd: float
 
     @property
-    def told(self) -> bool:
+    def found(self) -> bool:
         return bool(np.isfinite(self.value))
 
 
-UNTOLD = Lag(np.nan, np.nan)
+NOT_FOUND = Lag(np.nan, np.nan)
 
 
 def scan(t: Array, use: Mask, leader: Array, follower: Callable[[Array], Array], reach: float) -> Lag:
@@ -51,7 +51,7 @@ def scan(t: Array, use: Mask, leader: Array, follower: Callable[[Array], Array],
     rows = use & (t >= t[0] + reach) & (t <= t[-1] - reach)
     size = float(np.linalg.norm(leader[rows]))
     if np.count_nonzero(rows) < FEWEST or not size > 0.0:
-        return UNTOLD
+        return NOT_FOUND
     lags = np.linspace(-reach, reach, 2 * STEPS + 1)
     unit = leader[rows] / size
     Y = follower(t[rows][:, None] + lags)
@@ -61,7 +61,7 @@ def scan(t: Array, use: Mask, leader: Array, follower: Callable[[Array], Array],
     whole = float(np.sum(Y[:, STEPS] ** 2))
     best = _minimum(lags, total)
     if not np.isfinite(best) or not total[STEPS] > 1e-24 * whole:
-        return UNTOLD
+        return NOT_FOUND
     without = np.array([_minimum(lags, total - block) for block in blocks])
     return Lag(best, float(np.sqrt((BLOCKS - 1) / BLOCKS * np.sum((without - without.mean()) ** 2))))
 

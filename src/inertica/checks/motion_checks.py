@@ -57,10 +57,10 @@ def velocity(o: Observed) -> Finding | None:
     scale = np.sum(there * own[o.use], axis=0) / np.where(size > 0.0, size, 1.0)
     moving = np.ptp(m.q, axis=0) > HARDLY_MOVES
     off = [j for j in range(m.n) if moving[j] and abs(scale[j] - 1.0) > SCALE_OFF]
-    late = [j for j in range(m.n) if moving[j] and lags[j].told and abs(lags[j].value) > max(0.75 * m.dt, 3.0 * lags[j].sd)]
+    late = [j for j in range(m.n) if moving[j] and lags[j].found and abs(lags[j].value) > max(0.75 * m.dt, 3.0 * lags[j].sd)]
     numbers = {"scale": scale, "lag": [d.value for d in lags], "lag_sd": [d.sd for d in lags]}
     if not off and not late:
-        worst = max((abs(d.value) for d in lags if d.told), default=0.0)
+        worst = max((abs(d.value) for d in lags if d.found), default=0.0)
         text = (
             f"recorded velocity agrees with the position (scale within {100 * SCALE_OFF:.0f} %, lag up to {1e3 * worst:.2g} ms)"
         )

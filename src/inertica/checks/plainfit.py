@@ -11,19 +11,20 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
-from inertica.dynamics.engine import Engine
+from inertica.dynamics.tsqr import Factors, JointFactor, Stacked, absorbed
+from inertica.estimators.evidence import ScaledSvd
+from inertica.estimators.observe import Observations
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
 from inertica.preprocessing.bandwidth import bandwidth
 from inertica.preprocessing.decimate import EDGE
 from inertica.preprocessing.filters import Butterworth, Unfiltered, default_cutoff
 from inertica.preprocessing.motion import Motion
-from inertica.preprocessing.observe import decimated_mask, joint_rows
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.layout import Parameters
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -38,22 +39,28 @@ SETTLED, MOST_UNSETTLED = 7.0, 0.12
 
 
 @dataclass(frozen=True, eq=False)
-class JointRows:
-    """Decimated rows of one joint: (M, k) regressors of the base parameters it feels, and (M,) torque less what is known."""
-
-    columns: tuple[int, ...]
-    W: Array
-    y: Array
-
-
-@dataclass(frozen=True, eq=False)
 class Observed:
     """A log as the plain fit sees it."""
 
     log: Log
     motion: Motion
-    joints: tuple[JointRows, ...]
-    use: Mask
+    rows_of: Observations
+
+    @property
+    def use(self) -> Mask:
+        """(M,) rows that count."""
+        return ~self.motion.decimated_mask
+
+    @cached_property
+    def joints(self) -> tuple[tuple[Array, ...], Array]:
+        """Per joint (M, k) regressors of the base parameters that it feels, and (M, n) torques less what is known."""
+        (found,) = self.rows_of.by_motion()
+        return found
+
+    def in_use(self, j: int) -> tuple[Array, Array]:
+        """Rows of a joint that count, and their torque."""
+        W, y = self.joints
+        return W[j][self.use], y[self.use, j]
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:
@@ -85,19 +92,17 @@ def suggested_cutoff(log: Log, parameters: int) -> float:
     return float(min(wide, FINEST * motion.rate, default_cutoff(motion.rate)))
 
 
-def observed(engine: Engine, log: Log, base: BaseModel, prior: Parameters, cutoff: float) -> Observed:
+def observed(log: Log, base: BaseModel, prior: Parameters, cutoff: float) -> Observed:
     """Rows of a log under a low-pass of `cutoff` Hz."""
     rate = 1.0 / float(np.median(np.diff(log.t[~log.mask])))
     motion = prepare(log, Recipe(filter=Butterworth(min(2.0 * cutoff, default_cutoff(rate))), decimate=cutoff))
-    kept, fixed = [int(k) for k in base.kept], [int(k) for k in base.fixed]
-    place = {k: i for i, k in enumerate(kept)}
-    joints = []
-    for _, columns, W, y in joint_rows(engine, motion, [*kept, *fixed], prior.shapes):
-        own = [i for i, k in enumerate(columns) if k in place]
-        known = [i for i, k in enumerate(columns) if k not in place]
-        rest = y - W[:, known] @ prior.values[[columns[i] for i in known]]
-        joints.append(JointRows(tuple(place[columns[i]] for i in own), W[:, own], rest))
-    return Observed(log, motion, tuple(joints), ~decimated_mask(motion))
+    return Observed(log, motion, Observations(base, (motion,), prior))
+
+
+def joint_rows(logs: Sequence[Observed], j: int) -> tuple[Array, Array]:
+    """Rows of a joint that count, over all logs, and their torque."""
+    parts = [o.in_use(j) for o in logs]
+    return np.vstack([W for W, _ in parts]), np.concatenate([y for _, y in parts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,39 +133,28 @@ class PlainFit:
 def plain_fit(logs: Sequence[Observed], base: BaseModel) -> PlainFit:
     """Least squares on all logs, joints weighted by the residual that each has on its own."""
     n, b = logs[0].motion.n, base.rank
-    weights, blocks, parts = np.ones(n), [], np.zeros((n, b))
-    with threadpool_limits(1):
+    weights, factors, parts = np.ones(n), [], np.zeros((n, b))
+    with one_thread():
         for j in range(n):
-            W = np.vstack([o.joints[j].W[o.use] for o in logs])
-            y = np.concatenate([o.joints[j].y[o.use] for o in logs])
+            W, y = joint_rows(logs, j)
             own = y - _projected(W, y)
             freedom = max(len(y) - W.shape[1], 1)
             # floored: a torque without any error would take all the weight
             sigma = max(float(np.linalg.norm(own) / np.sqrt(freedom)), 1e-6 * float(np.sqrt(np.mean(y**2))), 1e-12)
             weights[j] = 1.0 / (sigma * np.sqrt(_memory(own)))
-            block = np.zeros((len(y), b + 1))
-            block[:, list(logs[0].joints[j].columns)] = W
-            block[:, -1] = y
-            parts[j] = np.linalg.norm(block[:, :-1], axis=0) / max(float(np.linalg.norm(y)), 1e-300)
-            blocks.append(np.asarray(np.linalg.qr(block, mode="r")))
-        R = np.asarray(np.linalg.qr(np.vstack([w * block for w, block in zip(weights, blocks, strict=True)]), mode="r"))
-        plain = np.asarray(np.linalg.qr(np.vstack(blocks), mode="r"))
-    z = np.zeros(b)
-    z[: min(len(R), b)] = R[:b, b]
-    beta, sd = _solved(_square(R, b), z)
+            columns = logs[0].rows_of.columns[j]
+            parts[j, columns] = np.linalg.norm(W, axis=0) / max(float(np.linalg.norm(y)), 1e-300)
+            factors.append(JointFactor.of(absorbed(np.column_stack([W, y])), columns))
+    found = Factors(tuple(factors), b, np.zeros(n))
+    weighted, plain = found.stacked(weights=weights), found.stacked()
+    beta, sd = _solved(weighted)
     finite = np.isfinite(sd)
     effect = np.where(finite, parts.max(axis=0) * (np.abs(beta) + 2.0 * np.where(finite, sd, 0.0)), np.inf)
-    errors = tuple(_errors(o, beta) for o in logs)
-    torque = [np.column_stack([rows.y for rows in o.joints]) for o in logs]
-    left = np.array([np.sum(e[o.use] ** 2, axis=0) for e, o in zip(errors, logs, strict=True)]).sum(axis=0)
-    whole = np.array([np.sum(y[o.use] ** 2, axis=0) for y, o in zip(torque, logs, strict=True)]).sum(axis=0)
+    errors = tuple(o.rows_of.records(beta)[0][0] for o in logs)
+    left, whole = np.array([f.misfit(beta) ** 2 for f in factors]), np.array([f.size**2 for f in factors])
     relative = np.sqrt(left / np.where(whole > 0.0, whole, 1.0))
     overall = float(np.sqrt(left.sum() / max(float(whole.sum()), 1e-300)))
-    return PlainFit(_square(R, b), _square(plain, b), beta, sd, effect, relative, overall, errors)
-
-
-def _errors(o: Observed, beta: Array) -> Array:
-    return np.column_stack([rows.y - rows.W @ beta[list(rows.columns)] for rows in o.joints])
+    return PlainFit(weighted.R, plain.R, beta, sd, effect, relative, overall, errors)
 
 
 def _projected(W: Array, y: Array) -> Array:
@@ -180,24 +174,11 @@ def _memory(r: Array) -> float:
     return float(1.0 + 2.0 * rho[1:end].sum())
 
 
-def _solved(R: Array, z: Array) -> tuple[Array, Array]:
+def _solved(system: Stacked) -> tuple[Array, Array]:
     """Solution and standard deviations for unit noise; directions that the rows do not hold at all are left at zero."""
-    size = np.linalg.norm(R, axis=0)
-    scale = np.where(size > 0.0, size, 1.0)
-    U, s, Vt = np.linalg.svd(R / scale)
-    good = s > 1e-10 * max(float(s[0]), 1e-300)
-    x = Vt.T[:, good] @ ((U.T[good] @ z) / s[good])
-    variance = np.sum((Vt.T[:, good] / s[good]) ** 2, axis=1)
-    lost = np.any(np.abs(Vt.T[:, ~good]) > 1e-6, axis=1) if not good.all() else np.zeros(len(s), bool)
-    sd = np.where(lost | (size == 0.0), np.inf, np.sqrt(variance) / scale)
-    return x / scale, sd
-
-
-def _square(R: Array, b: int) -> Array:
-    out = np.zeros((b, b))
-    rows = min(len(R), b)
-    out[:rows] = R[:rows, :b]
-    return out
+    svd = ScaledSvd.of(system.R, 1e-10)
+    lost = np.any(np.abs(svd.unresolved) > 1e-6, axis=1) | ~np.any(system.R, axis=0)
+    return svd.solve(system.z), np.where(lost, np.inf, np.linalg.norm(svd.half, axis=1))
 
 
 def solve_with(W: Array, y: Array, extra: Array) -> tuple[float, float]:

@@ -27,8 +27,8 @@ from inertica.checks.plainfit import Observed
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.equations import Equations
 from inertica.robot.description import Description
-from inertica.robot.friction import Coulomb, Offset, Viscous
 from inertica.robot.layout import Parameters
+from inertica.robot.plain import plain_friction
 
 Array = NDArray[np.float64]
 Observation = tuple[list[int], Array]
@@ -59,8 +59,7 @@ INERTIAL = ("inertia", "first_moment", "mass")
 def with_friction(description: Description) -> Description:
     """The robot with viscous and Coulomb friction and an offset wherever it has none, so that these explain what they can."""
     names = set(description.layout.names)
-    wanted = [t for j in range(description.robot.n) for t in (Viscous(j), Coulomb(j), Offset(j))]
-    lacking = [t for t in wanted if names.isdisjoint(p.name for p in t.parameters)]
+    lacking = [t for t in plain_friction(description.robot.n) if names.isdisjoint(p.name for p in t.parameters)]
     return description.with_terms((*description.layout.terms, *lacking)) if lacking else description
 
 

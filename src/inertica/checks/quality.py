@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from inertica.checks import determined, motion_checks, signal_checks
 from inertica.checks.findings import Finding, Quality
@@ -16,6 +15,7 @@ from inertica.errors import InputError
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.log import Log
 from inertica.robot.description import Description
+from inertica.threads import one_thread
 
 SHORTEST = 200
 """Usable samples below which motion and torque are not looked at."""
@@ -70,17 +70,16 @@ def look(description: Description, logs: Sequence[Log], *, together: bool = True
             raise InputError(f"{name} has {log.n} joints, {description.name} has {description.robot.n}")
         log.need("q"), log.need("tau")
     base = base or base_model(description.layout)
-    engine = Engine(description.layout)
     findings: list[Finding] = []
     seen: dict[str, Observed] = {}
-    with threadpool_limits(1):  # two BLAS threads make factorisations of this size many times slower
+    with one_thread():  # two BLAS threads make factorisations of this size many times slower
         for log, name in zip(logs, names, strict=True):
-            own, o = _alone(engine, base, description, log)
+            own, o = _alone(base, description, log)
             findings += [replace(f, log=name) for f in own]
             seen |= {name: o} if o is not None else {}
         if seen and together:
             findings += _together(tuple(seen.values()), base)
-    return Looked(names, tuple(findings), seen, engine)
+    return Looked(names, tuple(findings), seen, base.engine)
 
 
 def _names(logs: Sequence[Log]) -> tuple[str, ...]:
@@ -93,7 +92,7 @@ def _names(logs: Sequence[Log]) -> tuple[str, ...]:
     return tuple(f"{i + 1}: {log.origin}" for i, log in enumerate(logs))
 
 
-def _alone(engine: Engine, base: BaseModel, description: Description, log: Log) -> tuple[list[Finding], Observed | None]:
+def _alone(base: BaseModel, description: Description, log: Log) -> tuple[list[Finding], Observed | None]:
     """Findings about one log, and what the plain fit sees of it; None when it is not fit to be looked at."""
     usable = int(np.count_nonzero(~log.mask & np.isfinite(log.t)))
     if usable < SHORTEST:
@@ -105,7 +104,7 @@ def _alone(engine: Engine, base: BaseModel, description: Description, log: Log) 
     if dead.numbers["empty"]:
         return found, None
     cutoff = suggested_cutoff(log, base.rank)
-    o = observed(engine, log, base, description.prior, cutoff)
+    o = observed(log, base, description.prior, cutoff)
     rows = int(np.count_nonzero(o.use))
     if rows < FEWEST_ROWS:
         text = f"masks, gaps and standstill leave {rows} samples at the motion's bandwidth, too few to hold torque against motion"

@@ -8,17 +8,15 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress_line, table
-from inertica.cli.fitting import add_choices, add_inputs, add_reference, percent, read_inputs, settings
-from inertica.cli.identify import renamed
+from inertica.cli.fitting import add_choices, add_inputs, add_reference, percent, settings
 from inertica.errors import InputError, ModelWarning
 from inertica.estimators.registry import METHODS, method
 from inertica.report.numbers import number
 from inertica.report.tables import short_names
-from inertica.validation.residuals import Residual
 from inertica.workflow.compare import Comparison, Row, compare
 
 if TYPE_CHECKING:
@@ -51,17 +49,12 @@ def run(arguments: argparse.Namespace) -> Answer:
             method(name)
     chosen = settings(arguments)
     with progress_line() as say:
-        say("reading")
-        inputs = read_inputs(arguments)
-        validate = tuple(inputs.validation.values())
-        found = compare(inputs.description, inputs.logs, names, validate=validate, settings=chosen, progress=say)
-    typed = {str(log.origin): name for name, log in inputs.validation.items()}
-    rows = tuple(replace(row, residuals={typed.get(k, k): v for k, v in row.residuals.items()}) for row in found.rows)
-    view = View(Comparison(renamed(found.reference, typed), rows))
-    for row in rows:
+        found = compare(arguments.robot, arguments.logs, names, validate=arguments.validate, settings=chosen, progress=say)
+    view = View(found)
+    for row in found.rows:
         if row.failure:
             warnings.warn(ModelWarning(f"{row.method}: {row.failure}"), stacklevel=1)
-    return Answer(view.document(), view.text, 0 if any(row.failure is None for row in rows) else 1)
+    return Answer(view.document(), view.text, 0 if any(row.failure is None for row in found.rows) else 1)
 
 
 @dataclass(frozen=True)
@@ -117,14 +110,6 @@ def _numbers(row: Row) -> list[str]:
 def _entry(row: Row) -> dict[str, object]:
     if row.failure is not None:
         return {"method": row.method, "failure": row.failure}
-    residual: dict[str, Residual] = dict(row.residuals)
-    return {
-        "method": row.method,
-        "failure": None,
-        "residual": {name: r.document() for name, r in residual.items()},
-        "condition": row.condition,
-        "physically_consistent": row.physically_consistent,
-        "determined": row.determined,
-        "iterations": row.iterations,
-        "time": row.seconds,
-    }
+    shown = {name: getattr(row, name) for name in ("condition", "physically_consistent", "determined", "iterations")}
+    residual = {name: r.document() for name, r in row.residuals.items()}
+    return {"method": row.method, "failure": None, "residual": residual, **shown, "time": row.seconds}

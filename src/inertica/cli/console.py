@@ -31,15 +31,19 @@ class Answer:
         document: for `--json`; plain values, sequences, mappings, NumPy arrays.
         text: the same for people, called only when text is wanted.
         code: exit code.
+        written: whether a command has written its lines as they came, and nothing is left to write.
     """
 
     document: Mapping[str, object]
     text: Callable[[], Iterable[RenderableType]]
     code: int = 0
+    written: bool = False
 
 
 def write(answer: Answer, warnings_said: Sequence[str], as_json: bool) -> None:
     """Writes an answer to stdout."""
+    if answer.written:
+        return
     try:
         if as_json:
             document = {**answer.document, "warnings": list(warnings_said)}
@@ -72,12 +76,8 @@ def text_console() -> Console:
 @contextmanager
 def progress(doing: str) -> Iterator[None]:
     """Says on stderr what is being done, for work that may take more than a second; quiet when stderr is not a terminal."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True, markup=False, highlight=False).status(doing):
+    with progress_line() as say:
+        say(doing)
         yield
 
 

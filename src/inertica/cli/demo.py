@@ -77,7 +77,7 @@ class Tour:
 
     def take(self, preset: str | None, seed: int, say: Say) -> None:
         from inertica.checks.gate import checked
-        from inertica.excitation import catalog_trajectory
+        from inertica.excitation.own import own_trajectory
         from inertica.identifiability.base import base_model
         from inertica.workflow.compare import compare
         from inertica.workflow.settings import Settings
@@ -89,7 +89,7 @@ class Tour:
         experiment = Experiment.of(self.robot, noise=self.preset)
         with self._timed("simulate"):
             say("simulating an identification and a validation run")
-            kinds = [catalog_trajectory(self.robot.name, kind).trajectory for kind in ("identification", "validation")]
+            kinds = [own_trajectory(self.robot, kind, say) for kind in ("identification", "validation")]
             first, second = (experiment.run(t, seed=seed, first_run=k)[0] for k, t in enumerate(kinds))
             self.logs, self.control_rate = (first, second), experiment.loop.rate
         with self._timed("check"):
@@ -126,9 +126,8 @@ class Tour:
             names.append(str(folder / f"{name}.csv.gz"))
         result = self.found.reference
         result.save(folder / "result")
-        sets = dict(zip(result.residuals, [[self.logs[0]], [self.logs[1]]], strict=True))
         with self._timed("report"):
-            write_report(result, sets, folder / "report.html")
+            write_report(result, self.found.motions, folder / "report.html")
         return (*names, str(folder / "result"), str(folder / "report.html"))
 
     def tracking(self) -> Array:
@@ -175,11 +174,8 @@ class Tour:
         yield table("chosen by cross-validation", ("what", "why"), [[c.subject, c.sentence] for c in result.choices])
         rows = []
         for row in self.found.rows:
-            scores = [f"{100 * r.raw.all:.2f} / {100 * r.filtered.all:.2f}" for r in row.residuals.values()] or [
-                row.failure or "",
-                "",
-            ]
-            rows.append([row.method, *scores, f"{1e3 * row.seconds:.0f} ms"])
+            scores = [f"{100 * r.raw.all:.2f} / {100 * r.filtered.all:.2f}" for r in row.residuals.values()]
+            rows.append([row.method, *(scores or (row.failure or "", "")), f"{1e3 * row.seconds:.0f} ms"])
         columns = ("method", "identification", "validation", "fit")
         yield table("torque residual in percent, raw / filtered", columns, rows, right=columns[1:])
         if self.errors:

@@ -3,13 +3,16 @@
 The criterion is evaluated on the base regressor.  Positions, velocities, accelerations and, with the model file's own parameters,
 torques stay inside the limits less a margin; a result that violates one on a grid ten times finer is reported as a failure.
 With --given the motion is sought that adds most to logs that exist already.
+
+With --for payload the motion is a short one that reveals the ten parameters of a load best: of a robot that is known, or that will be
+recorded along the same motion without the load; with --robot-from, of a robot known as well as that result says.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,15 +29,18 @@ if TYPE_CHECKING:
     from inertica.excitation import Criterion, Design, Shaped
     from inertica.identifiability.base import BaseModel
     from inertica.robot.description import Description
+    from inertica.workflow.payload_design import Purpose
 
 EXAMPLES = """\
 inertica excite tx40 -o traj.yaml --seconds 20
 inertica excite card.yaml -o traj.yaml --samples traj.csv --rate 500 --floor 0.3
 inertica excite card.yaml -o next.yaml --given log1.csv.gz --given log2.csv.gz
+inertica excite tx40 -o load.yaml --for payload --period 12 --mass 2
+inertica excite card.yaml -o load.yaml --for payload --robot-from result/
 """
 
 FAMILIES = ("fourier", "blend", "spline", "points", "trapezoid")
-CRITERIA = ("condition", "scaled-condition", "survey", "determinant", "smallest")
+CRITERIA = ("condition", "scaled-condition", "survey", "determinant", "smallest", "frisch")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -44,9 +50,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ros2", metavar="YAML", help="also write a ROS 2 JointTrajectory")
     parser.add_argument("--rate", type=float, default=100.0, metavar="HZ", help="of the samples (default 100)")
     parser.add_argument("--family", default="fourier", help=f"{', '.join(FAMILIES)} (default fourier)")
-    parser.add_argument("--period", type=float, default=10.0, metavar="S", help="duration (default 10)")
+    parser.add_argument("--period", type=float, metavar="S", help="duration (default 10; 15 for a payload)")
     parser.add_argument("--harmonics", type=int, default=10, help="or via points for splines and trapezoids (default 10)")
-    parser.add_argument("--criterion", default="condition", help=f"{', '.join(CRITERIA)} (default condition)")
+    parser.add_argument("--criterion", help=f"{', '.join(CRITERIA)} (default condition; a payload has its own)")
     parser.add_argument("--grid", type=int, default=100, help="points at which the criterion is evaluated (default 100)")
     margin = (
         "distance to position, velocity and acceleration limits, SI (default 0.1, or a twentieth of the limit where that is less)"
@@ -55,35 +61,44 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--torque-margin", type=float, default=0.1, metavar="SHARE", help="share of the torque limits kept free")
     parser.add_argument("--floor", type=float, metavar="M", help="lowest height of the last link's origin")
     parser.add_argument("--given", action="append", default=[], metavar="LOG", help="logs whose knowledge is to be completed")
+    parser.add_argument("--for", dest="purpose", choices=("robot", "payload"), default="robot", help="what is to be revealed")
+    payload = parser.add_argument_group("payload", "for --for payload")
+    payload.add_argument("--robot-from", metavar="RESULT", help="what is known of the robot; known exactly when not given")
+    payload.add_argument("--mass", type=float, metavar="KG", help="of the load, at the flange, for the torque limits")
+    payload.add_argument("--flange", metavar="FRAME|=X,Y,Z[,R,P,Y]", help="frame of the load, as for inertica payload")
     parser.add_argument("--seconds", type=float, default=30.0, metavar="S", help="time for the search (default 30)")
     parser.add_argument("--seed", type=int, default=0, help="of the search (default 0)")
 
 
 def run(arguments: argparse.Namespace) -> Answer:
     from inertica.excitation import Search, design, robot_constraints, save_trajectory, write_ros2, write_samples
+    from inertica.excitation.own import usual_margin
     from inertica.identifiability.base import base_model
     from inertica.robot.load import load
 
     description = load(arguments.robot)
     base = base_model(description.layout)
     engine = base.engine
-    family, criterion = _family(arguments, description), _criterion(arguments.criterion)
-    margin = _margin(description) if arguments.margin is None else arguments.margin
+    family = _family(arguments, description)
+    purpose = _purpose(arguments, description, base)
+    criterion, noise = purpose.criterion, purpose.noise
+    margin = usual_margin(description) if arguments.margin is None else arguments.margin
     constraints = robot_constraints(
-        description, engine, margin=margin, torque_margin=arguments.torque_margin, floor=arguments.floor
+        purpose.carrying, engine, margin=margin, torque_margin=arguments.torque_margin, floor=arguments.floor
     )
     given = [_information(name, description, engine, base) for name in arguments.given]
     search = Search(seconds=arguments.seconds)
     with progress_line() as say:
         found = design(
             engine, base, family, criterion, constraints, grid=arguments.grid, given=given, rate=arguments.rate,
-            search=search, rng=arguments.seed, progress=lambda p: say(f"{p.stage}: {criterion.name} {p.best:.4g}"),
+            noise=noise, search=search, rng=arguments.seed, progress=lambda p: say(f"{p.stage}: {criterion.name} {p.best:.4g}"),
         )  # fmt: skip
     if not found.feasible:
         worst = found.violations[0] if found.violations else "no feasible motion was found"
         raise InerticaError(
             f"no trajectory inside the limits: {worst}; allow more --seconds, a longer --period or smaller margins"
         )
+    expected = purpose.expected(engine, base, found.trajectory, arguments.rate)
     about = {"criterion": found.criterion, "value": found.value, "condition": found.condition, "seed": arguments.seed}
     joints = description.robot.joint_names
     save_trajectory(found.trajectory, arguments.output, robot=description.name, joints=joints, about=about)
@@ -94,24 +109,17 @@ def run(arguments: argparse.Namespace) -> Answer:
     if arguments.ros2:
         write_ros2(found.trajectory, Path(arguments.ros2), joints, arguments.rate)
         files.append(arguments.ros2)
-    return Answer(_document(description, found, files), lambda: _text(description, found, files))
-
-
-def _margin(description: Description) -> tuple[float, float, float]:
-    limits = description.robot.limits
-    spans = (np.subtract(limits.upper, limits.lower).min(), min(limits.velocity), min(limits.acceleration))
-    q, dq, ddq = (min(0.1, 0.05 * float(s)) for s in spans)
-    return q, dq, ddq
+    document = _document(description, found, files) | ({"expected_std": expected} if expected else {})
+    return Answer(document, lambda: _text(description, found, files, expected))
 
 
 def _family(arguments: argparse.Namespace, description: Description) -> Shaped:
     from inertica.excitation import Fourier, FourierBlend, QuinticPoints, Spline, Trapezoid
+    from inertica.excitation.own import middle_pose
 
-    limits, home = description.robot.limits, np.array(description.home or np.zeros(description.robot.n))
-    low, high = np.array(limits.lower), np.array(limits.upper)
-    bounded = np.isfinite(high - low)
-    start = np.where(bounded, np.clip(home, low + 0.25 * (high - low), high - 0.25 * (high - low)), home)
-    period, count = arguments.period, arguments.harmonics
+    start = middle_pose(description)
+    usual = 15.0 if arguments.purpose == "payload" else 10.0
+    period, count = usual if arguments.period is None else arguments.period, arguments.harmonics
     if not (math.isfinite(period) and period > 0.0):
         raise InputError(f"the period should be a positive number of seconds, not {period:g}")
     makers: dict[str, Callable[[], Shaped]] = {
@@ -126,8 +134,25 @@ def _family(arguments: argparse.Namespace, description: Description) -> Shaped:
     return makers[arguments.family]()
 
 
-def _criterion(name: str) -> Criterion:
-    from inertica.excitation import Condition, Determinant, SmallestSingular, Survey
+def _purpose(arguments: argparse.Namespace, description: Description, base: BaseModel) -> Purpose:
+    """What the motion is for: all of the robot, or a load that it carries."""
+    from inertica.cli.payload import frame
+    from inertica.workflow.payload_design import Purpose
+
+    if arguments.purpose == "robot":
+        if stray := next((w for w in ("robot_from", "mass", "flange") if getattr(arguments, w) is not None), None):
+            raise InputError(f"--{stray.replace('_', '-')} is for motions that reveal a load; add --for payload")
+        return Purpose(_criterion(arguments, description.robot.n), description)
+    if arguments.criterion is not None or arguments.given:
+        raise InputError("--criterion and --given are for motions that reveal the robot; --for payload has its own criterion")
+    return Purpose.payload(description, base, arguments.robot_from, frame(arguments.flange), arguments.mass)
+
+
+def _criterion(arguments: argparse.Namespace, joints: int) -> Criterion:
+    from inertica.excitation import Condition, Determinant, FrischCost, SmallestSingular, Survey
+
+    def frisch() -> Criterion:
+        return FrischCost.drawn(np.random.default_rng(arguments.seed), arguments.grid, joints)
 
     makers: dict[str, Callable[[], Criterion]] = {
         "condition": Condition,
@@ -135,7 +160,9 @@ def _criterion(name: str) -> Criterion:
         "survey": Survey,
         "determinant": Determinant,
         "smallest": SmallestSingular,
+        "frisch": frisch,
     }
+    name = arguments.criterion or "condition"
     if name not in makers:
         raise InputError(f"unknown criterion '{name}'; {nearest(name, makers)}")
     return makers[name]()
@@ -169,7 +196,7 @@ def _document(description: Description, found: Design, files: list[str]) -> dict
     }
 
 
-def _text(description: Description, found: Design, files: list[str]) -> Iterator[RenderableType]:
+def _text(description: Description, found: Design, files: list[str], expected: Mapping[str, float]) -> Iterator[RenderableType]:
     yield f"{description.name}: {found.trajectory.describe()}"
     effort = f"{found.evaluations} evaluations in {found.seconds:.1f} s"
     yield f"{found.criterion} {found.value:.5g}, cond(W) {found.condition:.4g}, {effort}"
@@ -187,6 +214,9 @@ def _text(description: Description, found: Design, files: list[str]) -> Iterator
     ]
     columns = ("joint", "lowest", "highest", "velocity", "acceleration")
     yield table("what it uses of the limits", columns, rows, right=columns[1:])
+    if expected:
+        listed = ", ".join(f"{name} {number(value, 2)}" for name, value in expected.items())
+        yield f"expected standard deviations of the load, white noise as in the result: {listed}"
     yield f"wrote {', '.join(files)}"
 
 

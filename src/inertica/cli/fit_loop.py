@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING
 from inertica.cli.console import Answer, progress, table
 from inertica.errors import InputError, ModelWarning
 from inertica.report.numbers import number
+from inertica.robot.control import LAWS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from inertica.workflow.fit_loop import LoopFit
+
+FITTED = tuple(name for name, law in LAWS.items() if law.fitted)
 
 EXAMPLES = """\
 inertica fit-loop card.yaml run.csv.gz --rate 1000
@@ -33,7 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("logs", metavar="LOG", nargs="+", help="recorded motion with reference; FILE@t0:t1 takes a slice")
     parser.add_argument("--reference", metavar="TRAJ", action="append", default=[], help="what the controller followed")
     parser.add_argument("--rate", type=float, metavar="HZ", help="control rate; that of the log by default")
-    parser.add_argument("--law", choices=("pd", "cascade"), help="structure; whichever fits better by default")
+    parser.add_argument("--law", choices=FITTED, help="structure; whichever fits better by default")
     parser.add_argument("--cutoff", type=float, metavar="HZ", help="of the filter that all signals pass")
 
 

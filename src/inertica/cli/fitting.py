@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import argparse
 import math
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, get_args
 
 from inertica.cli.console import table
 from inertica.errors import InputError
 from inertica.estimators.options import READERS
 from inertica.excitation.files import load_trajectory
-from inertica.logs.log import Log
-from inertica.logs.read import read_log
+from inertica.preprocessing.filters import FILTERS
+from inertica.preprocessing.recipe import Regressor
 from inertica.report.tables import short_names
 from inertica.robot import friction
-from inertica.robot.description import Description
-from inertica.robot.load import load
 from inertica.validation.residuals import Residual
 from inertica.workflow.settings import Settings
 
@@ -38,7 +34,8 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
 def add_choices(parser: argparse.ArgumentParser) -> None:
     """What is chosen by cross-validation unless it is stated."""
     fixed = parser.add_argument_group("choices", "made by cross-validation on the logs unless they are stated here")
-    fixed.add_argument("--cutoff", metavar="HZ", type=_positive, help="of the filter of positions")
+    fixed.add_argument("--cutoff", metavar="HZ|none", type=_cutoff, help="of the filter of positions; none for no filter")
+    fixed.add_argument("--filter", metavar="NAME", help=f"of positions: {', '.join(FILTERS)}; forward delays the motion")
     fixed.add_argument("--decimate", metavar="HZ", type=_positive, help="bandwidth to decimate to; follows the cut-off")
     fixed.add_argument("--delay", metavar="S[,S..]", type=_numbers, help="of torque behind motion in s, one or one per joint")
     fixed.add_argument("--friction", metavar="A,B", help=f"laws on every joint: {', '.join(friction.LAWS)}, or none")
@@ -47,6 +44,10 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         "--gravity", metavar="auto|=X,Y,Z",
         help="free fall in the base frame in m/s^2 (--gravity=0,0,-9.81), or auto to find how the robot is mounted; the default "
         "unless the card states gravity or the model file does not stand upright",
+    )  # fmt: skip
+    fixed.add_argument(
+        "--regressor", choices=get_args(Regressor), default="torque",
+        help="what rows of linear fits say: torques, or without accelerations rates of momentum, or power; torque by default",
     )  # fmt: skip
     fixed.add_argument("--velocity", choices=("recorded", "differences"), help="where velocity comes from")
 
@@ -107,39 +108,14 @@ def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
     laws = None if arguments.friction in (None, "auto") else _laws(arguments.friction)
     references = tuple(load_trajectory(name) for name in getattr(arguments, "reference", ()))
     options = method_options(arguments)
-    fixed = (arguments.cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options)
+    chosen, cutoff = getattr(arguments, "filter", None), arguments.cutoff
+    if cutoff == "none" and chosen not in (None, "none"):
+        raise InputError(f"--cutoff none means no filter, but --filter {chosen} is stated")
+    chosen, cutoff = ("none", None) if cutoff == "none" else (chosen, cutoff)
+    fixed = (cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options)
     quick, force = (bool(getattr(arguments, name, False)) for name in ("quick", "force"))
-    return Settings(method, *fixed, quick=quick, force=force, gravity=_gravity(arguments.gravity))
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What the command line names, read.
-
-    Args:
-        description: the robot.
-        logs: to fit.
-        validation: name as typed -> log.
-        seconds: what reading took.
-    """
-
-    description: Description
-    logs: tuple[Log, ...]
-    validation: Mapping[str, Log]
-    seconds: float
-
-    @property
-    def data_sets(self) -> Mapping[str, Sequence[Log]]:
-        """Data set -> its logs, `identification` first."""
-        return {"identification": self.logs} | {name: (log,) for name, log in self.validation.items()}
-
-
-def read_inputs(arguments: argparse.Namespace) -> Inputs:
-    start = time.perf_counter()
-    description = load(arguments.robot)
-    logs = tuple(read_log(name, description) for name in arguments.logs)
-    validation = {name: read_log(name, description) for name in arguments.validate}
-    return Inputs(description, logs, validation, time.perf_counter() - start)
+    gravity, regressor = _gravity(arguments.gravity), arguments.regressor
+    return Settings(method, *fixed, quick=quick, force=force, gravity=gravity, regressor=regressor, filter=chosen)
 
 
 def residual_table(residuals: Mapping[str, Residual]) -> RenderableType:
@@ -156,6 +132,10 @@ def residual_table(residuals: Mapping[str, Residual]) -> RenderableType:
 
 def percent(value: float) -> str:
     return f"{100.0 * value:.2f}" if math.isfinite(value) else "-"
+
+
+def _cutoff(word: str) -> float | Literal["none"]:
+    return "none" if word == "none" else _positive(word)
 
 
 def _positive(word: str) -> float:

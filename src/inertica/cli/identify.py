@@ -11,19 +11,21 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress_line, table
-from inertica.cli.fitting import add_choices, add_inputs, add_loop, read_inputs, residual_table, settings
+from inertica.cli.fitting import add_choices, add_inputs, add_loop, residual_table, settings
 from inertica.errors import InputError, ModelWarning
 from inertica.estimators.registry import METHODS, PRIORS
-from inertica.identifiability.labels import INTERVAL, LABELS
-from inertica.report.numbers import number, span, tidy
+from inertica.identifiability.labels import LABELS
+from inertica.report.numbers import number
 from inertica.report.style import LABEL_COLOURS
-from inertica.workflow.identify import identify
+from inertica.report.tables import BASE, STANDARD, base_rows, standard_cells
+from inertica.workflow.identify import identification
+from inertica.workflow.inputs import read
 from inertica.workflow.result import Result
 from inertica.workflow.settings import check_method
 from inertica.workflow.verdict import BAD, DOUBTFUL, GOOD, verdict
@@ -71,18 +73,13 @@ def run(arguments: argparse.Namespace) -> Answer:
         check_output(arguments.output)
     files: tuple[str, ...] = ()
     with progress_line() as say:
-        say("reading")
-        inputs = read_inputs(arguments)
-        result = identify(
-            inputs.description, inputs.logs, validate=tuple(inputs.validation.values()), settings=chosen, progress=say
-        )
-        result = renamed(result, {str(log.origin): name for name, log in inputs.validation.items()})
-        result = replace(result, time={**result.time, "read": inputs.seconds})
+        judged = identification(read(arguments.robot, arguments.logs, arguments.validate, chosen, say), say)
+        result = judged.result
         if arguments.output is not None:
             from inertica.report.bundle import write_bundle
 
             say("writing the report")
-            bundle = write_bundle(result, inputs.data_sets, arguments.output)
+            bundle = write_bundle(result, judged.motions, arguments.output)
             result, files = bundle.result, tuple(str(bundle.folder / name) for name in bundle.files)
     view = View(result, files)
     if arguments.json:
@@ -96,15 +93,6 @@ def check_output(folder: Path) -> None:
         raise InputError(f"{folder} is a file; give the name of a folder to write into")
 
 
-def renamed(result: Result, names: Mapping[str, str]) -> Result:
-    """Data sets under the names the user typed."""
-
-    def named(mapping: Mapping[str, object]) -> dict[str, object]:
-        return {names.get(key, key): value for key, value in mapping.items()}
-
-    return replace(result, residuals=named(result.residuals), logs=named(result.logs))  # type: ignore[arg-type]
-
-
 @dataclass(frozen=True)
 class View:
     """A result as a document and as text."""
@@ -113,11 +101,7 @@ class View:
     files: Sequence[str] = ()
 
     def document(self) -> dict[str, object]:
-        judged = verdict(self.result)
-        return self.result.document() | {
-            "verdict": judged.document(),
-            "files": list(self.files),
-        }
+        return self.result.document() | {"verdict": verdict(self.result).document(), "files": list(self.files)}
 
     def warn(self) -> None:
         """The result's warnings on stderr, and so in the JSON document."""
@@ -138,43 +122,24 @@ class View:
             yield f"check of the log: {result.check['summary']}\n"
         yield table("choices", ("subject", "decision"), [[c.subject, c.sentence] for c in result.choices])
         yield residual_table(result.residuals)
-        yield from self._base()
-        yield from self._standard()
+        title = f"base parameters; condition number {number(result.estimate.condition, 3)}"
+        yield table(title, BASE, base_rows(result), right=BASE[1:4])
+        yield self._standard()
         yield f"{result.masses.sentence}\n"
         yield f"time: {', '.join(f'{stage} {seconds:.2f} s' for stage, seconds in result.time.items())}"
         if self.files:
             yield f"written: {', '.join(self.files)}"
         self.warn()
 
-    def _base(self) -> Iterator[RenderableType]:
-        e = self.result.estimate
-        rows = [
-            [name, number(value), number(INTERVAL * spread, 3), number(relative, 3), relation]
-            for name, value, spread, relative, relation in zip(
-                e.base.names, e.beta, e.std, e.relative_std, e.base.relations, strict=True
-            )
-        ]
-        columns = ("base", "value", "± 95 %", "std (%)", "relation")
-        title = f"base parameters; condition number {number(e.condition, 3)}"
-        yield table(title, columns, rows, right=columns[1:4])
-
-    def _standard(self) -> Iterator[RenderableType]:
+    def _standard(self) -> RenderableType:
         result = self.result
-        rows: list[list[RenderableType]] = []
-        listed = zip(
-            result.parameters.layout.parameters,
-            result.parameters.values,
-            result.intervals,
-            result.description.prior.values,
-            strict=True,
-        )
-        for p, value, ends, prior in listed:
-            shown = (number(tidy(value)), span(*ends), number(tidy(prior)))
-            rows.append([p.name, *shown, p.unit, marked(result.labels[p.name])])
+        rows: list[list[RenderableType]] = [
+            [*standard_cells(result, k), p.unit, marked(result.labels[p.name])]
+            for k, p in enumerate(result.parameters.layout.parameters)
+        ]
         words = list(result.labels.values())
         counts = ", ".join(f"{words.count(word)} {word}" for word in LABELS if word in words)
-        columns = ("name", "value", "95 % interval", "prior", "unit", "trust")
-        yield table(f"standard parameters: {counts}", columns, rows, right=columns[1:4])
+        return table(f"standard parameters: {counts}", STANDARD, rows, right=STANDARD[1:4])
 
 
 def marked(label: str) -> Text:

@@ -20,19 +20,27 @@ from inertica.cli.console import collected_warnings, complain, write
 from inertica.errors import InerticaError, InputError, nearest
 
 COMMANDS = {
+    "advise": "which method suits the situation, and why",
+    "campaign": "a Monte Carlo study, resumable, on all cores or a Dask cluster",
     "check": "quality of logs and what they can determine, before any fit",
     "check-model": "whether the links and drives of a model can be real",
     "compare": "several methods side by side on the same logs",
     "demo": "a closed-loop simulation of a built-in robot; no input needed",
+    "drive-gains": "torque per unit of current of every drive, from a load of known mass",
+    "doctor": "what this installation has, whether it computes rightly, and how fast",
     "excite": "an optimal exciting trajectory inside the robot's limits",
     "export": "a saved result written into a copy of its model file",
     "fit-loop": "law, gains, bandwidth and damping of the control loop from a log",
     "identify": "dynamic parameters of a robot from recorded motion",
+    "loads": "robot, several loads and drive gains in one fit of logs that say what they carry",
+    "payload": "mass, centre and inertia of a load, from records without and with it",
     "predict": "torques of a saved result on another log, with residuals",
+    "reduce": "base parameters that a motion determines, chosen by singular values, and their estimate",
     "repair": "the nearest physically consistent model, written into a copy of the file",
     "reproduce": "a published study beside its printed numbers",
     "robots": "the built-in robots",
     "simulate": "a closed-loop noisy experiment along a trajectory",
+    "watch": "parameters converging, and loads picked up or dropped, while samples come",
     "show": "geometry, limits, base parameters and identifiability of a robot",
 }
 

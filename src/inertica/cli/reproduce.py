@@ -17,7 +17,7 @@ from inertica.cli.console import Answer, progress_line, table
 from inertica.errors import InputError
 from inertica.report.numbers import number
 from inertica.reproduce.rows import Options, Row
-from inertica.reproduce.studies import STUDIES, check, reproduce
+from inertica.reproduce.studies import STUDIES, check, reproduce, usual_runs
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -31,25 +31,32 @@ inertica reproduce didim
 inertica reproduce didim --seeds 100 --json
 inertica reproduce jaco2 --figures figures/
 inertica reproduce consistent --record tx40.csv
+inertica reproduce frisch --quick --figures figures/
 """
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paper", metavar="PAPER", help=f"which study: {', '.join(STUDIES)}")
     parser.add_argument("--figures", metavar="DIR", type=Path, help="draw figures like the paper's into this folder")
-    parser.add_argument("--record", metavar="LOG", help="a log of the real robot, for studies that have one (consistent)")
-    parser.add_argument("--seeds", type=int, default=20, help="experiments for the error statistics (default 20)")
+    parser.add_argument("--record", metavar="LOG", help="a log of the real robot (consistent), the authors' points (frisch)")
+    parser.add_argument("--seeds", type=int, help="experiments for statistics (default 20; frisch 250, survey 52)")
+    parser.add_argument("--quick", action="store_true", help="a short form of the study, where there is one (frisch, survey)")
+    parser.add_argument(
+        "--keep", metavar="DIR", type=Path, help="rows of campaigns stay here, and a study goes on from them (survey)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the noise (default 0)")
 
 
 def run(arguments: argparse.Namespace) -> Answer:
     check(arguments.paper)
-    if arguments.seeds < 0 or arguments.seed < 0:
+    seeds = usual_runs(arguments.paper, arguments.quick) if arguments.seeds is None else arguments.seeds
+    if seeds < 0 or arguments.seed < 0:
         raise InputError("--seeds and --seed should not be negative")
     start = time.perf_counter()
     files: tuple[Path, ...] = ()
     with progress_line() as say:
-        found = reproduce(arguments.paper, Options(arguments.seeds, arguments.seed, arguments.record, say))
+        options = Options(seeds, arguments.seed, arguments.record, arguments.quick, say, arguments.keep)
+        found = reproduce(arguments.paper, options)
         if arguments.figures is not None and found.draw is not None:
             say("drawing")
             files = found.draw(arguments.figures)

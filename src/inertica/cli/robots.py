@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress, table
 from inertica.robot.description import Description
-from inertica.robot.load import catalog, load
+from inertica.robot.files import catalog
+from inertica.robot.load import load
 from inertica.robot.yamlfile import read_text
 
 if TYPE_CHECKING:

@@ -23,11 +23,12 @@ from inertica.errors import InputError, ModelWarning
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.identifiability.figure import STYLE, identifiability_map
 from inertica.report.numbers import number
-from inertica.robot import friction
+from inertica.robot import control, friction
 from inertica.robot.card import describe_tree
 from inertica.robot.description import Description
+from inertica.robot.files import catalog, kind_of
 from inertica.robot.inertia import NAMES
-from inertica.robot.load import catalog, kind_of, load
+from inertica.robot.load import load
 from inertica.robot.model import Joint, Matrix
 from inertica.robot.options import Options, apply_options, default_friction
 from inertica.robot.settings import LIMIT_KEYS
@@ -247,8 +248,10 @@ class View:
         loop, noise = self.robot.loop, self.robot.noise
         if loop:
             rate = f" at {number(loop['rate'])} Hz" if "rate" in loop else ""
-            gains = [[key, numbers(loop[key])] for key in ("kp", "kd", "ki", "kv") if any(loop.get(key) or [])]
-            yield table(f"control loop: {loop['law']}{rate}", ("gain", "joint side, SI, one per joint"), gains)
+            gains = [[key, numbers(loop[key])] for key in control.gain_keys(bounds=False) if any(loop.get(key) or [])]
+            law = control.LAWS.get(str(loop["law"]))
+            formula = "" if law is None else f", {law.formula}"
+            yield table(f"control loop: {loop['law']}{rate}{formula}", ("gain", "joint side, SI, one per joint"), gains)
         if noise:
             keys = [k for k in ("q", "dq", "ddq", "tau", "i") if any(k in preset for preset in noise.values())]
             rows = [[name, *(_spread(preset.get(k)) for k in keys)] for name, preset in noise.items()]
@@ -295,9 +298,8 @@ def _term_entry(robot: Description, term: Term) -> dict[str, object]:
 
 def _term_word(term: Term) -> str:
     """The word a card uses for a term."""
-    for word, kind in friction.LAWS.items():
-        if type(term) is kind:
-            return word
+    if isinstance(term, friction.FrictionLaw):
+        return friction.word(term)
     name = type(term).__name__.lower()
     return next((word for word in ("coupling", "formula") if word in name), name)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inertica.cli.console import Answer, progress, table
+from inertica.cli.console import Answer, progress, progress_line, table
 from inertica.errors import InputError, ModelWarning
 from inertica.report.numbers import number
 
@@ -39,10 +39,13 @@ inertica simulate tx40 -t traj.yaml -o run.npz --runs 10 --rate 1000 --delay 0.0
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("robot", metavar="ROBOT", help="catalog name, model file or card with a control loop")
-    parser.add_argument("-t", "--trajectory", metavar="FILE", help="trajectory YAML or CSV; a catalog robot's own by default")
+    parser.add_argument(
+        "-t", "--trajectory", metavar="FILE", help="YAML or CSV; by default the robot's own, or one designed quickly"
+    )
     parser.add_argument("-o", "--output", metavar="LOG", required=True, help="csv, csv.gz or npz; several runs get numbers")
     parser.add_argument("--noise", metavar="PRESET", help="one of the robot's noise presets; no noise by default")
     parser.add_argument("--radians", action="store_true", help="read the preset's position noise as radians, as printed")
+    parser.add_argument("--distribution", default="normal", help="of the noise: normal (default), uniform or laplace")
     parser.add_argument("--friction", metavar="LAW", help="of the simulated robot: none, viscous, coulomb, viscous_coulomb, ...")
     parser.add_argument("--integrator", default="rk4", help="euler, rk2 or rk4 (default)")
     parser.add_argument("--rate", type=float, metavar="HZ", help="sample rate of the log; what the robot states by default")
@@ -54,6 +57,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dropped", type=float, default=0.0, metavar="SHARE", help="share of missing samples")
     parser.add_argument("--outliers", type=float, default=0.0, metavar="SHARE", help="share of torque samples with a spike")
     parser.add_argument("--quantise", type=float, default=0.0, metavar="STEP", help="resolution of recorded positions")
+    parser.add_argument("--quantise-torque", type=float, default=0.0, metavar="STEP", help="resolution of recorded torques")
     parser.add_argument("--current", action="store_true", help="record currents instead of torques")
 
 
@@ -89,17 +93,20 @@ def run(arguments: argparse.Namespace) -> Answer:
 
 
 def _experiment(arguments: argparse.Namespace) -> tuple[Experiment, Trajectory]:
-    from inertica.excitation.files import catalog_trajectory, load_trajectory
+    from inertica.excitation.files import load_trajectory
+    from inertica.excitation.own import own_trajectory
     from inertica.experiment import Experiment, Sensors
     from inertica.robot.load import load
 
     description = load(arguments.robot)
-    own = catalog_trajectory(description.name).trajectory if not arguments.trajectory else None
-    trajectory = own or load_trajectory(arguments.trajectory)
-    plain = Experiment.of(description, friction=arguments.friction, noise=arguments.noise, radians=arguments.radians)
+    noise = {"noise": arguments.noise, "radians": arguments.radians, "distribution": arguments.distribution}
+    plain = Experiment.of(description, friction=arguments.friction, **noise)
+    with progress_line() as say:
+        trajectory = load_trajectory(arguments.trajectory) if arguments.trajectory else own_trajectory(description, say=say)
     sensors = Sensors(
         rate=arguments.rate or plain.sensors.rate,
         position_step=arguments.quantise,
+        torque_step=arguments.quantise_torque,
         current=arguments.current,
         delay=arguments.delay,
         jitter=arguments.jitter,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from inertica.dynamics.equations import Equations
 from inertica.dynamics.kernels import Input, Kernel, Loop, Normals, Reference, Symbols, traced
 from inertica.dynamics.laws import Law
-from inertica.dynamics.noise import TORQUE_CALL
+from inertica.dynamics.noise import DISTRIBUTIONS, NEXT_CALL, NORMAL, TORQUE_CALL
 from inertica.dynamics.trace import Symbol
 from inertica.errors import InputError, nearest
 
@@ -33,16 +33,20 @@ class ClosedLoop:
         integrator: one step per control period.
         noisy: measured positions and recorded torques carry noise.
         difference: the measured velocity is the backward difference of the measured position.
+        distribution: of the noise, see `noise.DISTRIBUTIONS`.
     """
 
     law: Law
     integrator: str
     noisy: bool
     difference: bool
+    distribution: str = NORMAL
 
     def __post_init__(self) -> None:
         if self.integrator not in INTEGRATORS:
             raise InputError(f"unknown integrator '{self.integrator}'; {nearest(self.integrator, INTEGRATORS)}")
+        if self.distribution not in DISTRIBUTIONS:
+            raise InputError(f"unknown distribution of noise '{self.distribution}'; {nearest(self.distribution, DISTRIBUTIONS)}")
 
     def described(self, equations: Equations, kept: tuple[int, ...]) -> Loop:
         """The loop of a robot whose parameters `kept` are given and whose others are zero."""
@@ -54,15 +58,30 @@ class ClosedLoop:
             ("q", "dq", "ddq", "tau") + (("q_measured", "tau_measured") if self.noisy else ()),
             self._start(n) if self.difference else None,
             _finish(equations) if memory else None,
-            _output(n) if self.noisy else None,
+            self._output(n) if self.noisy else None,
         )
 
     def _sensed(self, n: int) -> dict[str, Input]:
         """What a measurement of the position reads."""
-        return {"q": Input(n)} | ({"normal": Normals(n), "sd_q": Input(n)} if self.noisy else {})
+        return {"q": Input(n)} | ({**self._drawn(n, 0), "sd_q": Input(n)} if self.noisy else {})
 
     def _measured(self, x: Symbols) -> list[Symbol]:
-        return _noisy(x["q"], x["sd_q"], x["normal"]) if self.noisy else x["q"]
+        return self._noisy(x["q"], x["sd_q"], x) if self.noisy else x["q"]
+
+    def _drawn(self, n: int, first_call: int) -> dict[str, Input]:
+        """The normal numbers that one number of noise is made of."""
+        count = DISTRIBUTIONS[self.distribution].normals
+        return {f"normal {i}" if i else "normal": Normals(n, first_call + i * NEXT_CALL) for i in range(count)}
+
+    def _noisy(self, values: list[Symbol], deviation: list[Symbol], x: Symbols) -> list[Symbol]:
+        made = DISTRIBUTIONS[self.distribution]
+        drawn = [x[f"normal {i}" if i else "normal"] for i in range(made.normals)]
+        return [v + s * made.number(*z) for v, s, *z in zip(values, deviation, *drawn, strict=True)]
+
+    def _output(self, n: int) -> Kernel:
+        """Recorded torque = torque + noise."""
+        inputs: dict[str, int | Input] = {"tau": n, "sd_tau": n, **self._drawn(n, TORQUE_CALL)}
+        return traced("output", inputs, lambda x: {"tau_measured": self._noisy(x["tau"], x["sd_tau"], x)})
 
     def _start(self, n: int) -> Kernel:
         """A previous position such that the first measured velocity is the true one."""
@@ -147,13 +166,3 @@ def _finish(equations: Equations) -> Kernel:
     return traced(
         "finish", sizes, lambda x: {"friction": equations.advance_memory(x["q"], x["dq"], x["shapes"], x["friction"], x["dt"][0])}
     )
-
-
-def _output(n: int) -> Kernel:
-    """Recorded torque = torque + noise."""
-    inputs: dict[str, int | Input] = {"tau": n, "sd_tau": n, "normal": Normals(n, TORQUE_CALL)}
-    return traced("output", inputs, lambda x: {"tau_measured": _noisy(x["tau"], x["sd_tau"], x["normal"])})
-
-
-def _noisy(values: list[Symbol], deviation: list[Symbol], normal: list[Symbol]) -> list[Symbol]:
-    return [v + s * z for v, s, z in zip(values, deviation, normal, strict=True)]

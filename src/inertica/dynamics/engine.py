@@ -26,7 +26,7 @@ class Engine(Model):
     (a fraction of a second each) and kept on disk.
 
     Args:
-        layout, reduction, threads, target: as for `Model`.
+        layout, reduction, threads, target, device: as for `Model`.
     """
 
     def regressor(

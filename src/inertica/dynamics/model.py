@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from inertica.dynamics.equations import Equations
 from inertica.dynamics.kernels import Array, Target
-from inertica.dynamics.llvm.target import Native
+from inertica.dynamics.targets import Device, target_for
 from inertica.errors import InputError
 from inertica.robot.layout import Layout
 
@@ -46,17 +46,23 @@ class Model:
         layout: robot, terms and the order of parameters.
         reduction: base parameters for the simulation; optional, makes it faster.
         threads: blocks of samples or simulations worked on at the same time; all cores when not given.
-        target: what compiles and runs the kernels; this machine's processor by default.
+        target: what compiles and runs the kernels; that of the device by default.
+        device: `cpu`, `cuda`, or `auto`: the graphics card for batches of simulations that it computes faster.
     """
 
     def __init__(
-        self, layout: Layout, reduction: Reduction | None = None, threads: int | None = None, target: Target | None = None
+        self,
+        layout: Layout,
+        reduction: Reduction | None = None,
+        threads: int | None = None,
+        target: Target | None = None,
+        device: Device = "cpu",
     ) -> None:
         self.layout, self.reduction = layout, reduction
         self.equations = Equations(layout)
         self.equations.check_terms()
         self.threads = threads or os.cpu_count() or 1
-        self.target: Target = target or Native(self.threads)
+        self.target: Target = target or target_for(device, self.threads)
         self._made: dict[Hashable, Any] = {}
 
     @property

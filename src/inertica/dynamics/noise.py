@@ -13,12 +13,51 @@ TORQUE_CALL + i // 4 for its torque.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.scalars import Scalar, exp
+
 TORQUE_CALL = 1 << 16
 """Calls from here on are torque noise."""
+
+NEXT_CALL = 1 << 12
+"""Between the calls of one distribution's several normal numbers."""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How a number of mean zero and variance one comes from independent normal ones.
+
+    Args:
+        normals: how many it takes.
+        number: of them; on scalars of any type.
+    """
+
+    normals: int
+    number: Callable[..., Scalar]
+
+
+def _uniform(a: Scalar, b: Scalar) -> Scalar:
+    """exp(-(a^2 + b^2) / 2) is even between 0 and 1."""
+    return math.sqrt(12.0) * (exp(-0.5 * (a * a + b * b)) - 0.5)
+
+
+def _laplace(a: Scalar, b: Scalar, c: Scalar, d: Scalar) -> Scalar:
+    """The difference of two exponential numbers."""
+    return 0.5 * math.sqrt(0.5) * (a * a + b * b - c * c - d * d)
+
+
+NORMAL = "normal"
+DISTRIBUTIONS: dict[str, Distribution] = {
+    NORMAL: Distribution(1, lambda z: z),
+    "uniform": Distribution(2, _uniform),
+    "laplace": Distribution(4, _laplace),
+}
+"""By the names users type; uniform is what coarse quantisation looks like, laplace has heavy tails."""
 
 ROUNDS = 10
 MULTIPLIER = (0xD2511F53, 0xCD9E8D57)

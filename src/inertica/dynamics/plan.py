@@ -7,11 +7,11 @@ operations stays short.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from inertica.dynamics.trace import Graph, Symbol, operands
+from inertica.dynamics.trace import Graph, Key, Symbol, operands
 
 Value = int | float
 """The result of an instruction (its number) or a constant."""
@@ -138,3 +138,33 @@ class Plan:
         if not term.positive:
             value = -value if isinstance(value, float) else self._put("neg", value)
         return value, term.depth + (term.product is not None)
+
+
+class Writer(Protocol):
+    """Text in which instructions are written: besides this a function of the name of every operation, from names to a name."""
+
+    def constant(self, value: float) -> str: ...
+
+
+def evaluate(writer: Writer, graph: Graph, symbols: Sequence[Symbol], read: Callable[[Key], str]) -> list[str]:
+    """Append the instructions that compute symbols; returns the names of their values.
+
+    Args:
+        writer: where to write.
+        graph: the trace.
+        symbols: what to compute.
+        read: name of an input by its key; may write the instructions that load it.
+    """
+    plan = Plan(graph, symbols)
+    names: dict[int, str] = {}
+
+    def operand(value: Value) -> str:
+        return writer.constant(value) if isinstance(value, float) else names[value]
+
+    for step in plan.instructions:
+        if step.operation == "load":
+            names[step.result] = read(step.arguments[0])  # type: ignore[arg-type]
+        else:
+            arguments = [operand(a) for a in step.arguments]  # type: ignore[arg-type]
+            names[step.result] = getattr(writer, step.operation)(*arguments)
+    return [operand(value) for value in plan.outputs]

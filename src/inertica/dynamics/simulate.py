@@ -13,9 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.dynamics.closed_loop import INTEGRATORS, ClosedLoop
 from inertica.dynamics.kernels import Array, Runs
-from inertica.dynamics.laws import PD, Law
+from inertica.dynamics.laws import Law
 from inertica.dynamics.model import Model
+from inertica.dynamics.noise import NORMAL
 from inertica.errors import InputError
+from inertica.robot.control import PD
 
 __all__ = ["INTEGRATORS", "Noise", "Simulation", "simulate"]
 
@@ -28,11 +30,13 @@ class Noise:
         q: standard deviation of measured positions, a number or one per joint.
         tau: of recorded torques.
         seed: with the run's number and the step it determines every sample.
+        distribution: normal, uniform or laplace, of the same standard deviations.
     """
 
     q: ArrayLike = 0.0
     tau: ArrayLike = 0.0
     seed: int = 0
+    distribution: str = NORMAL
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ def simulate(
     """
     law = law or PD()
     difference = noise is not None if difference_velocity is None else difference_velocity
-    loop = ClosedLoop(law, integrator, noise is not None, difference)
+    loop = ClosedLoop(law, integrator, noise is not None, difference, NORMAL if noise is None else noise.distribution)
     if shapes is None and hasattr(chi, "shapes"):
         shapes = chi.shapes
     given = checked_runs(

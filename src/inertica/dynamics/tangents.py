@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inertica.dynamics.closed_loop import ClosedLoop
-from inertica.dynamics.laws import PD, Law
+from inertica.dynamics.laws import Law
 from inertica.dynamics.model import Model
 from inertica.dynamics.simulate import Simulation, checked_runs
 from inertica.errors import InputError
+from inertica.robot.control import PD
 
 _MOVING = ("q", "dq", "ddq", "tau", "q_before", "q_measured", "chi", "q0", "dq0", "sum_q", "sum_dq", "friction")
 

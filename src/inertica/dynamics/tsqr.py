@@ -10,17 +10,60 @@ keeps the new R only.  Columns that joint j cannot feel take no part.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
 from inertica.dynamics.kernels import Array, Symbols, nonzero, traced
 from inertica.dynamics.model import Model
 from inertica.dynamics.trace import Symbol
 from inertica.errors import InputError
+from inertica.threads import one_thread
+
+
+def absorbed(R: Array, *rows: Array) -> Array:
+    """(k, k) R factor of [R; rows]: what rows (m, k) make of the one that earlier rows have left."""
+    k = R.shape[1]
+    with one_thread():
+        found = np.linalg.qr(np.vstack([R, *rows]), mode="r")
+    out = np.zeros((k, k))
+    out[: len(found)] = found
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Stacked:
+    """Least squares of all rows seen: R beta = z, R (b, b) upper triangular, with `rest` the residual norm that no beta explains."""
+
+    R: Array
+    z: Array
+    rest: float
+
+    @classmethod
+    def of(cls, triangle: Array) -> Stacked:
+        """From the R factor of [W y]."""
+        return cls(triangle[:-1, :-1], triangle[:-1, -1], abs(float(triangle[-1, -1])))
+
+    @classmethod
+    def empty(cls, size: int) -> Stacked:
+        """Before any row has come."""
+        return cls.of(np.zeros((size + 1, size + 1)))
+
+    @property
+    def triangle(self) -> Array:
+        return _triangle(self.R, self.z, self.rest)
+
+    def absorb(self, rows: Array) -> Stacked:
+        """With further rows [W y] (m, b + 1)."""
+        return Stacked.of(absorbed(self.triangle, rows))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Stacked]) -> Stacked:
+        """Factors of several parts of the rows as those of all."""
+        whole = cls.of(absorbed(np.zeros((0, len(parts[0].z) + 1)), *(np.column_stack([s.R, s.z]) for s in parts)))
+        return cls(whole.R, whole.z, float(np.sqrt(whole.rest**2 + sum(s.rest**2 for s in parts))))
 
 
 @dataclass(frozen=True)
@@ -39,43 +82,82 @@ class JointFactor:
     z: Array
     rest: float
 
+    @classmethod
+    def of(cls, triangle: Array, columns: Iterable[int]) -> JointFactor:
+        """From the R factor of [W_j y_j]."""
+        found = Stacked.of(triangle)
+        return cls(tuple(int(c) for c in columns), found.R, found.z, found.rest)
+
+    @property
+    def triangle(self) -> Array:
+        return _triangle(self.R, self.z, self.rest)
+
+    @property
+    def size(self) -> float:
+        """Norm of the torque."""
+        return float(np.hypot(np.linalg.norm(self.z), self.rest))
+
+    def misfit(self, beta: Array) -> float:
+        """Norm of the residuals y_j - W_j beta."""
+        return float(np.hypot(np.linalg.norm(self.z - self.R @ beta[list(self.columns)]), self.rest))
+
+    def gram(self, size: int) -> Array:
+        """(size, size) W_j'W_j."""
+        out = np.zeros((size, size))
+        out[np.ix_(self.columns, self.columns)] = self.R.T @ self.R
+        return out
+
 
 @dataclass(frozen=True)
 class Factors:
-    """R factors of all joints of a motion.
+    """R factors of all joints.
 
     Args:
         joints: one factor per joint.
-        size: number of parameters of the layout.
-        samples: number of samples that took part.
+        size: number of parameters that their columns count.
+        counts: (n,) rows that took part, per joint.
     """
 
     joints: tuple[JointFactor, ...]
     size: int
-    samples: int
+    counts: Array
 
-    def stacked(self, columns: Sequence[int] | None = None, weights: ArrayLike | None = None) -> tuple[Array, Array, float]:
-        """R, z and residual norm of all joints together.
+    def stacked(self, columns: Sequence[int] | None = None, weights: ArrayLike | None = None) -> Stacked:
+        """All joints together.
 
         Args:
             columns: parameters in the order wanted; all by default.
             weights: per joint, for instance 1 / sigma_j.
         """
         chosen = list(range(self.size) if columns is None else columns)
-        place = {c: i for i, c in enumerate(chosen)}
+        place, k = {c: i for i, c in enumerate(chosen)}, len(chosen)
         w = np.ones(len(self.joints)) if weights is None else np.asarray(weights, float)
         blocks, rest = [], 0.0
         for factor, weight in zip(self.joints, w, strict=True):
             keep = [i for i, c in enumerate(factor.columns) if c in place]
-            block = np.zeros((len(factor.columns), len(chosen) + 1))
+            block = np.zeros((len(factor.columns), k + 1))
             block[:, [place[factor.columns[i]] for i in keep]] = factor.R[:, keep]
             block[:, -1] = factor.z
             blocks.append(weight * block)
             rest += (weight * factor.rest) ** 2
-        with threadpool_limits(1):
-            R = np.asarray(np.linalg.qr(np.vstack([*blocks, np.zeros((len(chosen) + 1, len(chosen) + 1))]), mode="r"))
-        k = len(chosen)
-        return R[:k, :k], R[:k, k], float(np.hypot(np.sqrt(rest), R[k, k]))
+        found = Stacked.of(absorbed(np.zeros((k + 1, k + 1)), *blocks))
+        return Stacked(found.R, found.z, float(np.hypot(np.sqrt(rest), found.rest)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Factors]) -> Factors:
+        """Factors of several parts of the rows as those of all."""
+        if len(parts) == 1:
+            return parts[0]
+        listed = zip(*(part.joints for part in parts), strict=True)
+        joints = (JointFactor.of(absorbed(*(f.triangle for f in same)), same[0].columns) for same in listed)
+        return cls(tuple(joints), parts[0].size, np.sum([part.counts for part in parts], axis=0))
+
+
+def _triangle(R: Array, z: Array, rest: float) -> Array:
+    k = len(z)
+    out = np.zeros((k + 1, k + 1))
+    out[:k, :k], out[:k, k], out[k, k] = R, z, rest
+    return out
 
 
 class Factoriser:
@@ -116,11 +198,6 @@ class Factoriser:
         triangles = self._triangles({**motion, "shapes": self.model.shape_values(shapes)}, scale)
         if not all(np.isfinite(R).all() for R in triangles):
             raise InputError("motion or torque has values that are not finite; mask those samples first")
-        samples = N if scale is None else int(np.count_nonzero(np.any(scale != 0.0, axis=1)))
-        joints = tuple(_factor(R, columns) for R, columns in zip(triangles, self._columns, strict=True))
-        return Factors(joints, self.model.layout.size, samples)
-
-
-def _factor(R: Array, columns: tuple[int, ...]) -> JointFactor:
-    k = len(columns)
-    return JointFactor(columns, R[:k, :k].copy(), R[:k, k].copy(), abs(float(R[k, k])))
+        counts = np.full(n, float(N)) if scale is None else np.count_nonzero(scale, axis=0).astype(float)
+        joints = tuple(JointFactor.of(R.copy(), columns) for R, columns in zip(triangles, self._columns, strict=True))
+        return Factors(joints, self.model.layout.size, counts)

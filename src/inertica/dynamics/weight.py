@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.equations import Equations
-from inertica.dynamics.kernels import Array, SampleFunction, Symbols
+from inertica.dynamics.kernels import Array, SampleFunction, Symbols, Target
 from inertica.robot.layout import Layout
 from inertica.scalars import Scalar
 
@@ -30,11 +30,11 @@ class Weight(Engine):
 
     Args:
         layout: whose parameters the columns are; its terms do not feel gravity.
-        threads: blocks of samples worked on at the same time; all cores when not given.
+        threads, target: as for `Model`.
     """
 
-    def __init__(self, layout: Layout, threads: int | None = None) -> None:
-        super().__init__(Layout(layout.robot, payloads=layout.payloads), threads=threads)
+    def __init__(self, layout: Layout, threads: int | None = None, target: Target | None = None) -> None:
+        super().__init__(Layout(layout.robot, payloads=layout.payloads), threads=threads, target=target)
         self.of = layout
 
     @property

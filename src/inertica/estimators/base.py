@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
+from inertica.estimators.evidence import Evidence
+from inertica.estimators.observe import Observations, fixed_values
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.identifiability.base import BaseModel
 from inertica.physical.constraints import Constraint
 from inertica.preprocessing.motion import Motion
 from inertica.robot.layout import Parameters
-
-if TYPE_CHECKING:
-    from inertica.estimators.evidence import Evidence
 
 Array = NDArray[np.float64]
 
@@ -51,6 +50,8 @@ class Capability(Enum):
     TAKES_PRIOR = "can be drawn towards the prior by `+PRIOR` behind its name"
     TAKES_TRUST = "weighs prior values by the trust that a card states in them (`trust`)"
     PULLED = "lets the prior move values that the data determine"
+    WANTS_RAW = "takes motion as measured, without a filter"
+    STARTS = "starts from values that may change what it finds (`start`)"
     SELECTS = "chooses which parameters to fit"
     ABSOLUTE = "has settings in SI units, so that torques in another unit give another estimate"
     COVARIANCE = "states the covariance of what it finds"
@@ -113,14 +114,26 @@ class Problem:
         return self.base.engine
 
     @cached_property
+    def observations(self) -> Observations:
+        """Rows and R factors of the motions, built once for all who ask."""
+        return Observations(self.base, self.motions, self.prior)
+
+    def with_loop(self, loop: ControlLoop | None) -> Problem:
+        """The same in another control loop; rows are shared."""
+        other = replace(self, loop=loop)
+        other.__dict__["observations"] = self.observations
+        return other
+
+    def masked(self, motions: Sequence[Motion]) -> Problem:
+        """The same with other masks on its motions; their rows are shared."""
+        other = replace(self, motions=tuple(motions))
+        other.__dict__["observations"] = self.observations.masked(motions)
+        return other
+
+    @property
     def fixed_values(self) -> Array:
         """chi with the values of fixed parameters, zero elsewhere."""
-        values = np.zeros(self.base.layout.size)
-        if len(self.base.fixed):
-            if self.prior is None:
-                raise InputError("fixed parameters take their values from the prior, and no prior was given")
-            values[self.base.fixed] = self.prior.values[self.base.fixed]
-        return values
+        return fixed_values(self.base, self.prior)
 
     @property
     def prior_beta(self) -> Array:
@@ -149,6 +162,96 @@ class Problem:
         for need in sorted(method.needs, key=lambda x: x.name):
             if not self.has(need):
                 raise InputError(f"method '{method.name}' needs {need.value}, which this problem does not have")
+        forms = {m.recipe.regressor for m in self.motions} - {"torque"}
+        if forms and Capability.LINEAR not in method.capabilities:
+            raise InputError(
+                f"method '{method.name}' works on torques; rows of {', '.join(forms)} are for weighted least squares (ols, wls, "
+                "irls, rls, rwls and their pc- forms)"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnostics:
+    """What the rows of a fit say of it.
+
+    Args:
+        sigma: (n,) standard deviation of the residual torque per joint.
+        condition: of the observation matrix with unit-norm columns.
+        unresolved: (b, k) orthonormal directions of beta (scaled columns) that the data do not determine; there beta is the prior's.
+        plain_covariance: (b, b) by the textbook formula for white residuals.
+    """
+
+    sigma: Array
+    condition: float
+    unresolved: Array
+    plain_covariance: Array
+
+
+@dataclass(frozen=True, eq=False)
+class LoopFindings:
+    """What was found about the control loop beside the parameters; tables are name of a gain -> (n,).
+
+    Args:
+        gains: of the simulated loop, where they are not the stated ones.
+        gains_relative_std: of those that were estimated.
+        gains_kept: those that this log does not tell, as words; None when no gain was estimated.
+        drive: (n,) estimated drive gains over the stated ones.
+        loop_scale: factors on the gains with which the loop follows the log best, `loop_scale_std` their standard deviations.
+        torque_ratio: (n,) measured over simulated torque.
+        unexplained_tracking: (n,) share of the tracking error that no gains explain.
+    """
+
+    gains: Mapping[str, Array] = field(default_factory=dict)
+    gains_relative_std: Mapping[str, Array] = field(default_factory=dict)
+    gains_kept: str | None = None
+    drive: Array | None = None
+    loop_scale: Mapping[str, Array] = field(default_factory=dict)
+    loop_scale_std: Mapping[str, Array] = field(default_factory=dict)
+    torque_ratio: Array | None = None
+    unexplained_tracking: Array | None = None
+
+    def document(self) -> dict[str, object]:
+        """What there is, as plain data."""
+        out: dict[str, object] = {}
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if isinstance(value, Mapping):
+                value = {name: tuple(float(x) for x in values) for name, values in value.items()} or None
+            elif isinstance(value, np.ndarray):
+                value = tuple(float(x) for x in value)
+            out |= {} if value is None else {one.name: value}
+        return out
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> LoopFindings | None:
+        """From what `document` wrote, among other things; None when nothing of it is there."""
+        found: dict[str, Any] = {}
+        for name in (one.name for one in fields(cls) if one.name in document):
+            value = document[name]
+            table = isinstance(value, Mapping)
+            found[name] = (
+                {k: _numbers(x) for k, x in value.items()} if table else value if isinstance(value, str) else _numbers(value)
+            )
+        return cls(**found) if found else None
+
+
+def _numbers(values: Sequence[float | None]) -> Array:
+    return np.array([np.inf if x is None else x for x in values], float)
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Base parameters over time, of methods that follow the samples.
+
+    Args:
+        t: (K,) instants in s, on the clock of the motions one after the other.
+        beta: (K, b) estimates.
+        std: (K, b) their standard deviations.
+    """
+
+    t: Array
+    beta: Array
+    std: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,48 +262,72 @@ class Estimate:
         method: its name.
         base: what beta means.
         beta: (b,) base parameters.
-        covariance: (b, b) of beta; serial correlation of the residuals accounted for where the method says so.
-        plain_covariance: (b, b) by the textbook formula for white residuals.
-        sigma: (n,) standard deviation of the residual torque per joint.
-        condition: of the observation matrix with unit-norm columns.
-        unresolved: (b, k) orthonormal directions of beta (scaled columns) that the data do not determine; there beta is the prior's.
+        covariance: (b, b) of beta; serial correlation of the residuals accounted for where the method says so.  None when nothing is
+            known of its errors.
+        diagnostics: of methods that fit rows.
         chi: (P,) standard parameters, when the method yields them.
+        chi_covariance: (P, P) of chi, prior and data together, when the method yields it.
+        evidence: what the data alone said in the last linear solve, for intervals that account for constraints and priors.
+        loop: what was found about the control loop.
         iterations: of the method's outer loop.
         simulations: closed-loop simulations it took.
         seconds: wall time.
         history: name -> value per iteration.
+        trace: the estimate over time, of recursive methods.
         stop_reason: why it ended.
-        settings: options that shaped the numbers, for the record.
+        settings: options that shaped the numbers, for the record; nothing reads them.
         warnings: one sentence each.
-        chi_covariance: (P, P) of chi, prior and data together, when the method yields it.
-        evidence: what the data alone said in the last linear solve, for intervals that account for constraints and priors.
     """
 
     method: str
     base: BaseModel
     beta: Array
-    covariance: Array
-    plain_covariance: Array
-    sigma: Array
-    condition: float
-    unresolved: Array
+    covariance: Array | None = None
+    diagnostics: Diagnostics | None = None
     chi: Array | None = None
+    chi_covariance: Array | None = None
+    evidence: Evidence | None = None
+    loop: LoopFindings | None = None
     iterations: int = 1
     simulations: int = 0
     seconds: float = 0.0
     history: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    trace: History | None = None
     stop_reason: str = "direct solution"
     settings: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    chi_covariance: Array | None = None
-    evidence: Evidence | None = None
+
+    @property
+    def needed_covariance(self) -> Array:
+        """The covariance, or a sentence that says that the method states none."""
+        if self.covariance is None:
+            raise InputError(f"method '{self.method}' does not say how well it knows what it finds; use another one here")
+        return self.covariance
 
     @property
     def std(self) -> Array:
         """(b,) standard deviations; infinite where the data say nothing."""
+        if self.covariance is None:
+            return np.full(len(self.beta), np.inf)
         std = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-        touched = np.abs(self.unresolved).max(axis=1, initial=0.0) > 1e-6
+        if self.diagnostics is None:
+            return std
+        touched = np.abs(self.diagnostics.unresolved).max(axis=1, initial=0.0) > 1e-6
         return np.where(touched, np.inf, std)
+
+    @property
+    def condition(self) -> float:
+        """Of the observation matrix with unit-norm columns; NaN for methods that fit no rows."""
+        return np.nan if self.diagnostics is None else self.diagnostics.condition
+
+    @property
+    def sigma(self) -> Array:
+        """(n,) standard deviation of the residual torque per joint; empty for methods that fit no rows."""
+        return np.zeros(0) if self.diagnostics is None else self.diagnostics.sigma
+
+    def record(self) -> dict[str, object]:
+        """What shaped the numbers and what was found about the loop, as plain data."""
+        return {**self.settings, **({} if self.loop is None else self.loop.document())}
 
     @property
     def relative_std(self) -> Array:

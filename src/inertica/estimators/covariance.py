@@ -18,14 +18,15 @@ counted in independent samples.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
-from inertica.estimators.observe import Rows, System
+from inertica.estimators.evidence import Scores
+from inertica.estimators.observe import Observations
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -38,30 +39,7 @@ QUIET = 5
 """Autocorrelations in a row that must be lost in noise before a correlation counts as over."""
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """Covariance S of the scores sum W'r, estimated twice.
-
-    Args:
-        stationary: (b, b) from the autocovariance of the residuals.
-        robust: (b, b) from the products of the scores themselves.
-    """
-
-    stationary: Array
-    robust: Array
-
-    def through(self, spread: Array) -> Array:
-        """(b, b) covariance of beta = spread times score."""
-        with one_thread():
-            return _larger(spread @ self.stationary @ spread.T, spread @ self.robust @ spread.T)
-
-    def mapped(self, K: Array) -> Scores:
-        """Of K times the scores."""
-        with one_thread():
-            return Scores(K @ self.stationary @ K.T, K @ self.robust @ K.T)
-
-
-def hac(system: System, beta: Array, spread: Array, joint_weights: Array) -> Array:
+def hac(system: Observations, beta: Array, spread: Array, joint_weights: Array) -> Array:
     """(b, b) covariance of beta with serially correlated residuals.
 
     Args:
@@ -73,7 +51,7 @@ def hac(system: System, beta: Array, spread: Array, joint_weights: Array) -> Arr
     return scores_of(system, beta, joint_weights).through(spread)
 
 
-def scores_of(system: System, beta: Array, joint_weights: Array, parameters: int | None = None) -> Scores:
+def scores_of(system: Observations, beta: Array, joint_weights: Array, parameters: int | None = None) -> Scores:
     """The filling of `hac`, which does not depend on how the system was solved.
 
     Args:
@@ -83,14 +61,16 @@ def scores_of(system: System, beta: Array, joint_weights: Array, parameters: int
     b = len(beta)
     fitted = b if parameters is None else parameters
     with one_thread():
-        records = _residuals(system, beta, joint_weights)
+        records = [(r * joint_weights * use, use) for r, use in system.records(beta)]
+        if system.weights is not None:
+            records = [(r * w**2, use) for (r, use), w in zip(records, system.weights, strict=True)]
         colour = [colours(r, use, fitted) for r, use in records]
         times = [_times(r) for r, _ in records]
         lags = [lags_for(len(r), own) for (r, _), own in zip(records, times, strict=True)]
         freedom = [_freedom(own, use, fitted) for (_, use), own in zip(records, times, strict=True)]
         stationary, robust = np.zeros((b, b)), np.zeros((b, b))
-        for rows, first in _with_start(system):
-            r, use = (x[first : first + len(rows.y)] for x in records[rows.motion])
+        for rows in system.rows():
+            r, use = (x[rows.where] for x in records[rows.motion])
             scores = np.zeros((len(r), b))
             for j, (W, columns) in enumerate(zip(rows.W, system.columns, strict=True)):
                 scaled = W * (joint_weights[j] * use[:, j])[:, None]
@@ -135,7 +115,7 @@ def combination_covariance(blocks: Iterable[tuple[list[Array], Array, NDArray[np
             own = _freedom(times, use, parameters) * long_run(scores, lags_for(len(residual), times))
             even = np.sum([c.between(v) for c, v in zip(colours(residual, use, parameters), V, strict=True)], axis=0)
             stationary, robust = (stationary + even, robust + own) if robust.size else (even, own)
-        return _larger(stationary, robust)
+        return Scores(stationary, robust).larger
 
 
 def long_run(scores: Array, lags: int) -> Array:
@@ -211,34 +191,9 @@ def _left(samples: float, lost: float) -> float:
     return samples / max(samples - lost, 0.25 * samples, 1e-300)
 
 
-def _larger(C: Array, robust: Array) -> Array:
-    """C, its standard deviations raised to those of `robust` where these are larger; correlations are kept."""
-    own, other = np.diag(C), np.diag(robust)
-    factor = np.sqrt(np.maximum(1.0, np.divide(other, own, out=np.ones(len(own)), where=own > 0.0)))
-    return np.asarray(factor[:, None] * C * factor)
-
-
-def _residuals(system: System, beta: Array, joint_weights: Array) -> list[tuple[Array, NDArray[np.bool_]]]:
-    """Per motion the scaled residuals (m, n), zero where masked, and which rows take part."""
-    gathered: dict[int, list[tuple[Array, NDArray[np.bool_]]]] = {}
-    first: dict[int, int] = {}
-    for rows, residual in system.residuals(beta):
-        start = first.get(rows.motion, 0)
-        first[rows.motion] = start + len(residual)
-        weighted = residual * joint_weights * rows.use
-        if system.weights is not None:
-            weighted = weighted * system.weights[rows.motion][start : start + len(residual)] ** 2
-        gathered.setdefault(rows.motion, []).append((weighted, rows.use))
-    return [(np.concatenate([r for r, _ in parts]), np.concatenate([u for _, u in parts])) for parts in gathered.values()]
-
-
-def _with_start(system: System) -> Iterator[tuple[Rows, int]]:
-    """Blocks of rows, each with the number of its first row within its motion."""
-    first: dict[int, int] = {}
-    for rows in system.rows():
-        start = first.get(rows.motion, 0)
-        first[rows.motion] = start + len(rows.y)
-        yield rows, start
+def residual_times(system: Observations, beta: Array) -> Array:
+    """(n,) correlation time of every joint's residuals in samples, mean over the motions."""
+    return np.asarray(np.mean([_times(r * use) for r, use in system.records(beta)], axis=0))
 
 
 def lags_for(N: int, times: Array) -> int:

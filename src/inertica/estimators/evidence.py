@@ -1,22 +1,146 @@
-"""`Evidence`: what the data alone say of the base parameters, kept so that constraints and priors can be put beside it."""
+"""What a linear solve leaves: `Solution`, and `Evidence`, what the data alone say, for constraints and priors to be put beside."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from inertica.estimators.covariance import Scores
-from inertica.estimators.solve import ScaledSvd
+from inertica.dynamics.tsqr import Stacked
+from inertica.physical.cone import Program
+from inertica.physical.priors import Prior
 from inertica.threads import one_thread
 
-if TYPE_CHECKING:
-    from inertica.estimators.consistent.strategy import Settled
-
 Array = NDArray[np.float64]
+
+RESOLVED = 1e-9
+"""Singular values of the unit-column observation matrix below this share of the largest count as zero: rounding, not data."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledSvd:
+    """R / scale = U diag(s) Vt with unit columns, and which directions are data rather than rounding.
+
+    Args:
+        scale: (b,) norms of the columns; 1 for those that are zero.
+        known: (b,) directions whose singular value counts.
+    """
+
+    U: Array
+    s: Array
+    Vt: Array
+    scale: Array
+    known: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, R: Array, resolved: float = RESOLVED) -> ScaledSvd:
+        scale = np.linalg.norm(R, axis=0)
+        scale[scale == 0.0] = 1.0
+        with one_thread():
+            U, s, Vt = np.linalg.svd(R / scale)
+        return cls(U, s, Vt, scale, s > resolved * s[0] if s[0] > 0.0 else np.zeros(len(s), bool))
+
+    @property
+    def half(self) -> Array:
+        """(b, k) with (R'R)^-1 = half half' on the directions that are known."""
+        return np.asarray(self.Vt[self.known].T / self.s[self.known] / self.scale[:, None])
+
+    def solve(self, z: Array) -> Array:
+        """(b,) least squares of R x = z, zero along directions that are not known."""
+        return np.asarray(self.Vt[self.known].T @ ((self.U.T @ z)[self.known] / self.s[self.known]) / self.scale)
+
+    @property
+    def condition(self) -> float:
+        """Over the directions that are known."""
+        return float(self.s[self.known][0] / self.s[self.known][-1]) if self.known.any() else np.inf
+
+    @property
+    def unresolved(self) -> Array:
+        """(b, k) directions, in scaled columns, that the data say nothing about."""
+        return np.asarray(self.Vt[~self.known].T)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Covariance S of the scores sum W'r, estimated twice.
+
+    Args:
+        stationary: (b, b) from the autocovariance of the residuals.
+        robust: (b, b) from the products of the scores themselves.
+    """
+
+    stationary: Array
+    robust: Array
+
+    def through(self, spread: Array) -> Array:
+        """(b, b) covariance of beta = spread times score."""
+        return self.mapped(spread).larger
+
+    @property
+    def larger(self) -> Array:
+        """The first, its standard deviations raised to those of the second where these are larger; correlations are kept."""
+        own, other = np.diag(self.stationary), np.diag(self.robust)
+        factor = np.sqrt(np.maximum(1.0, np.divide(other, own, out=np.ones(len(own)), where=own > 0.0)))
+        return np.asarray(factor[:, None] * self.stationary * factor)
+
+    def mapped(self, K: Array) -> Scores:
+        """Of K times the scores."""
+        with one_thread():
+            return Scores(K @ self.stationary @ K.T, K @ self.robust @ K.T)
+
+
+class Strategy(Protocol):
+    """Constraints and a prior at work on the data of one problem."""
+
+    @property
+    def program(self) -> Program:
+        """The constraints."""
+
+    @property
+    def believed(self) -> Prior:
+        """The prior that intervals may rely on."""
+
+    @property
+    def mild(self) -> bool:
+        """Whether the prior's strength is one that data hardly notice."""
+
+    def __call__(self, system: Stacked) -> Solution: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Outcome of a linear solve.
+
+    Args:
+        beta: (b,).
+        spread: (b, b) with covariance of beta = spread when the rows have unit variance: (R'R)^-1 on the resolved directions.
+        condition: of R with unit-norm columns, over the resolved directions.
+        unresolved: (b, k) directions (in scaled columns) the data say nothing about.
+        chi: (P,) when the strategy yields standard parameters.
+        warnings: one sentence each.
+        bread: (b, b) change of beta per change of R'z; the same as `spread` unless something besides the data acts on beta.
+        settings: choices of the strategy that shaped the numbers, for the record.
+        strategy: the consistent strategy that made it, with the strength it used; None when nothing but data acted on beta.
+    """
+
+    beta: Array
+    spread: Array
+    condition: float
+    unresolved: Array
+    chi: Array | None = None
+    warnings: tuple[str, ...] = ()
+    bread: Array | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+    strategy: Strategy | None = None
+
+    @property
+    def sensitivity(self) -> Array:
+        """`bread`, or `spread` where they are the same."""
+        return self.spread if self.bread is None else self.bread
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +158,7 @@ class Evidence:
     R: Array
     z: Array
     scores: Scores | None = None
-    strategy: Settled | None = None
+    strategy: Strategy | None = None
     rest: float = 0.0
     stated: Array | None = None
 

@@ -47,7 +47,7 @@ def consistent_intervals(evidence: Evidence, problem: Problem, chi: Array, level
     R, z = evidence.whitened()
     program, fit = solve.program, Fit(R, z, problem.base.T, 1.0)
     penalty = solve.believed.penalty(program.reference, fit)
-    if not solve.given.mild or not isinstance(penalty, Quadratic):
+    if not solve.mild or not isinstance(penalty, Quadratic):
         return profile_intervals(program, fit, penalty, chi, level=level)
     # a mild prior has moved the estimate, but is not believed: the intervals are those of the fit without it, and hold the estimate
     found = profile_intervals(program, fit, penalty, program.solve(fit, penalty).chi, level=level)
@@ -61,7 +61,9 @@ def noise_intervals(estimate: Estimate, prior: Parameters) -> Array:
     chi, spread = standard_parameters(estimate, prior), estimate.chi_covariance
     own = np.full(len(chi), True)
     if spread is None:
-        spread = standard_covariance(estimate.base, estimate.covariance, prior)
+        b = len(estimate.beta)
+        known = np.zeros((b, b)) if estimate.covariance is None else estimate.covariance
+        spread = standard_covariance(estimate.base, known, prior)
         own = np.array([label in OWN for label in trust_labels(estimate.base, estimate.beta, estimate.std).values()])
     reach = np.where(own, INTERVAL * np.sqrt(np.maximum(np.diag(spread), 0.0)), np.inf)
     return np.column_stack([chi - reach, chi + reach])

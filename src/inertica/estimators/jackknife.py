@@ -18,7 +18,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.observe import System
+from inertica.estimators.observe import Observations
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -26,8 +26,13 @@ Array = NDArray[np.float64]
 SINGULAR = 1e-9
 """Eigenvalues of a scaled normal matrix below this share of the largest count as zero."""
 
+LEAST = 0.05
+"""Share of what is known of a direction that other blocks contribute at least; below that a block is the only one that knows."""
 
-def block_deviations(system: System, beta: Array, joint_weights: Array, counts: tuple[int, ...] = (12, 5)) -> tuple[Array, ...]:
+
+def block_deviations(
+    system: Observations, beta: Array, joint_weights: Array, counts: tuple[int, ...] = (12, 5)
+) -> tuple[Array, ...]:
     """(b,) standard deviations of beta by leaving out blocks of consecutive rows, for several numbers of blocks.
 
     Args:
@@ -35,6 +40,21 @@ def block_deviations(system: System, beta: Array, joint_weights: Array, counts: 
         beta: least-squares solution of the weighted rows.
         joint_weights: (n,) 1 / sigma_j as used in the fit.
         counts: of blocks; those of the record when several motions follow each other.
+    """
+    changes = block_changes(system, beta, joint_weights, counts)
+    return tuple(np.sqrt((len(d) - 1) / len(d) * np.sum(d**2, axis=0)) for d in changes)
+
+
+def block_changes(
+    system: Observations, beta: Array, joint_weights: Array, counts: tuple[int, ...], *, reduced: bool = False
+) -> tuple[Array, ...]:
+    """(G, b) by how much beta changes when a block is left out, less the mean over the blocks, for several numbers G of blocks.
+
+    Args:
+        system, beta, joint_weights, counts: as in `block_deviations`.
+        reduced: changes whose squares are unbiased for residuals that are noise (bias-reduced linearization of Bell and McCaffrey),
+            A^-1/2 (1 - M)^-1/2 A^-1/2 s_g with M = A^-1/2 A_g A^-1/2; leaving a block out has (1 - M)^-1 there, which is too much
+            where few blocks decide on a parameter.
     """
     parts = lcm(*counts)
     with one_thread():
@@ -45,28 +65,40 @@ def block_deviations(system: System, beta: Array, joint_weights: Array, counts: 
             s = score.reshape(count, parts // count, -1).sum(axis=1)
             s -= s.mean(axis=0)  # scores at a constrained solution do not add up to zero
             whole = A.sum(axis=0)
-            d = np.array([_solved(whole - own, right) for own, right in zip(A, s, strict=True)])
-            d -= d.mean(axis=0)
-            out.append(np.sqrt((count - 1) / count * np.sum(d**2, axis=0)))
+            half = _half_inverse(whole) if reduced else None
+            d = np.array(
+                [
+                    _solved(whole - own, right) if half is None else _reduced(half, own, right)
+                    for own, right in zip(A, s, strict=True)
+                ]
+            )
+            out.append(d - d.mean(axis=0))
     return tuple(out)
 
 
-def _parts(system: System, beta: Array, joint_weights: Array, parts: int) -> tuple[Array, Array]:
+def _half_inverse(A: Array) -> Array:
+    """(b, k) K with K K' = A^-1 on the directions that A resolves."""
+    scale = np.sqrt(np.maximum(np.diag(A), 1e-300))
+    value, V = np.linalg.eigh(A / np.outer(scale, scale))
+    known = value > SINGULAR * value[-1]
+    return np.asarray(V[:, known] / np.sqrt(value[known]) / scale[:, None])
+
+
+def _reduced(half: Array, own: Array, right: Array) -> Array:
+    """The bias-reduced change by one block."""
+    share, V = np.linalg.eigh(half.T @ own @ half)
+    left = np.maximum(1.0 - share, LEAST)
+    return np.asarray(half @ (V @ ((V.T @ (half.T @ right)) / np.sqrt(left))))
+
+
+def _parts(system: Observations, beta: Array, joint_weights: Array, parts: int) -> tuple[Array, Array]:
     """Normal matrices (parts, b, b) and scores (parts, b) of equal parts of all rows in the order of time."""
     b = len(beta)
-    sizes: dict[int, int] = {}
-    for rows in system.rows():
-        sizes[rows.motion] = sizes.get(rows.motion, 0) + len(rows.y)
-    offset = dict(zip(sizes, np.cumsum([0, *sizes.values()])[:-1], strict=True))
-    total, done = sum(sizes.values()), dict.fromkeys(sizes, 0)
+    offset = np.cumsum([0, *system.lengths])
     normal, score = np.zeros((parts, b, b)), np.zeros((parts, b))
     for rows, residual in system.residuals(beta):
-        first = done[rows.motion]
-        done[rows.motion] += len(residual)
-        weight = rows.use * joint_weights
-        if system.weights is not None:
-            weight = weight * system.weights[rows.motion][first : first + len(residual)]
-        part = (offset[rows.motion] + first + np.arange(len(residual))) * parts // total
+        weight = system.weight(rows) * joint_weights
+        part = (offset[rows.motion] + rows.first + np.arange(len(residual))) * parts // offset[-1]
         edges = np.concatenate([[0], np.flatnonzero(np.diff(part)) + 1, [len(part)]])
         for j, (W, columns) in enumerate(zip(rows.W, system.columns, strict=True)):
             X, r = W * weight[:, j, None], residual[:, j] * weight[:, j]

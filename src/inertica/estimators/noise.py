@@ -31,7 +31,7 @@ def noise_levels(motion: Motion) -> NoiseLevels:
     if motion.variances is not None and np.isfinite(motion.variances.q).all():
         q, tau, source = np.sqrt(motion.variances.q_of_mean), np.sqrt(motion.variances.tau_of_mean), "repeated periods"
     else:
-        q, tau = recorded_position_noise(motion), position_noise(motion.tau_raw)
+        q, tau = recorded_position_noise(motion), motion.torque_noise
         source = "fourth differences" if isinstance(motion.recipe.filter, Unfiltered) else "filter residual"
     gains, torque_gain = _gains(motion)
     return NoiseLevels(gains[0] * q, gains[1] * q, gains[2] * q, torque_gain * tau, source)

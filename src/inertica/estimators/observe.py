@@ -1,36 +1,41 @@
-"""The linear system of a problem: tau = W beta, joint by joint, as rows that pass by and as the R factors they leave.
+"""`Observations`: the linear system tau = W beta of some motions, joint by joint, as rows that pass by and as R factors they leave.
 
 Rows are built in blocks of samples, decimated where the motion says so, and never stacked for all joints.  Short records (and
-decimated ones are short) keep their rows for methods that look at them again; long ones build them anew each time.  Masks do not
-change rows, so that inside `shared_rows` all fits of the same motions use the same ones.
+decimated ones are short) keep their rows for whoever looks at them again; long ones build them anew each time.  Masks do not change
+rows, so that observations with other masks share them.  Where nothing is decimated, R factors come straight from the compiled kernels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from inertica.dynamics.tsqr import JointFactor
+from inertica.dynamics.tsqr import Factors, JointFactor, Stacked, absorbed
 from inertica.errors import InputError
-from inertica.estimators.base import Problem
+from inertica.estimators.forms import row_form
+from inertica.identifiability.base import BaseModel
 from inertica.preprocessing.motion import Motion
-from inertica.preprocessing.observe import decimated_mask
 from inertica.preprocessing.reversals import near_reversal
+from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 BLOCK = 8192
 """Samples whose rows are built at a time when a record is not decimated."""
 
 KEEP_BYTES = 200_000_000
-"""Rows of a problem up to this size stay in memory."""
+"""Rows up to this size stay in memory."""
+
+ROUNDING = 1e-13
+"""Columns of a joint below this share of its largest are zero by structure, left over from cancellation."""
 
 
 @dataclass(frozen=True)
@@ -38,200 +43,302 @@ class Rows:
     """Rows of one block: for every joint its own columns and torque.
 
     Args:
-        motion: which of the problem's motions.
-        W: per joint (m, k_j), columns as in `System.columns[j]`.
+        motion: which of the motions.
+        W: per joint (m, k_j), columns as in `Observations.columns[j]`.
         y: (m, n) torque less what fixed parameters explain.
         use: (m, n) False for masked samples, for a joint that rests (the sign of its velocity means nothing then), and near its
             reversals when the recipe says so.
+        first: number of the first row within its motion.
     """
 
     motion: int
     W: tuple[Array, ...]
     y: Array
-    use: NDArray[np.bool_]
+    use: Mask
+    first: int = 0
+
+    @property
+    def where(self) -> slice:
+        """Which rows of the motion these are."""
+        return slice(self.first, self.first + len(self.y))
 
 
-@dataclass(frozen=True, eq=False)
-class Stacked:
-    """All joints together: least squares is R beta = z, with `rest` the residual norm."""
-
-    R: Array
-    z: Array
-    rest: float
-
-
-@dataclass(eq=False)
-class _Shared:
-    """A problem and its rows, as soon as some fit has built them."""
-
-    problem: Problem
-    rows: list[Rows] | None = None
+def fixed_values(base: BaseModel, prior: Parameters | None) -> Array:
+    """chi with the values of fixed parameters, zero elsewhere."""
+    values = np.zeros(base.layout.size)
+    if len(base.fixed):
+        if prior is None:
+            raise InputError("fixed parameters take their values from the prior, and no prior was given")
+        values[base.fixed] = prior.values[base.fixed]
+    return values
 
 
-_shared: ContextVar[_Shared | None] = ContextVar("rows that fits share", default=None)
-
-
-@contextmanager
-def shared_rows(problem: Problem) -> Iterator[None]:
-    """While this lasts, rows of a problem are built once for all fits of its motions, whatever their masks."""
-    token = _shared.set(_Shared(problem))
-    try:
-        yield
-    finally:
-        _shared.reset(token)
-
-
-class System:
-    """Observations of a problem.
+class Observations:
+    """What was measured, as rows and R factors; `Problem.observations` has those of a problem.
 
     Args:
-        problem: what was measured.
-        row_weights: per motion an (m, n) array of factors on the (decimated) rows; 1 when not given.
+        base: whose parameters the columns are.
+        motions: one or several.
+        prior: shapes of friction laws, and the values of fixed parameters.
     """
 
-    def __init__(self, problem: Problem, row_weights: Sequence[Array] | None = None, _rows: list[Rows] | None = None) -> None:
-        if not problem.motions:
+    def __init__(self, base: BaseModel, motions: Sequence[Motion], prior: Parameters | None = None) -> None:
+        if not motions:
             raise InputError("there is no motion to fit")
-        self.problem, self.base, self.weights = problem, problem.base, row_weights
-        self.n = self.base.layout.robot.n
-        place = {int(k): i for i, k in enumerate(self.base.kept)}
-        entries = [(joint, k, e) for e, (joint, k) in enumerate(problem.engine.entries)]
-        self.entries = [[e for joint, k, e in entries if joint == j and k in place] for j in range(self.n)]
-        self.columns = [
-            np.array([place[k] for joint, k, _ in entries if joint == j and k in place], np.intp) for j in range(self.n)
-        ]
-        fixed = {int(k) for k in self.base.fixed}
-        self._known = [(joint, k, e) for joint, k, e in entries if k in fixed]
-        self._kept_rows = _rows
+        self.base, self.motions, self.prior, self.engine = base, tuple(motions), prior, base.engine
+        self.weights: Sequence[Array] | None = None
+        self.form = row_form(base.engine, self.motions)
+        place = {int(k): i for i, k in enumerate(base.kept)}
+        listed = [(joint, k, e) for e, (joint, k) in enumerate(self.form.entries)]
+        joints = range(self.form.count)
+        self.entries = [[e for joint, k, e in listed if joint == j and k in place] for j in joints]
+        self.columns = [np.array([place[k] for joint, k, _ in listed if joint == j and k in place], np.intp) for j in joints]
+        fixed = {int(k) for k in base.fixed}
+        self.known = [(joint, k, e) for joint, k, e in listed if k in fixed]
+        self._rows: list[Rows] | None = None
+        self._straight = all(m.decimator.ratio == 1 and m.recipe.regressor == "torque" for m in self.motions)
 
-    def reweighted(self, row_weights: Sequence[Array]) -> System:
-        """The same rows with other weights."""
-        return System(self.problem, row_weights, self._kept_rows)
+    @property
+    def n(self) -> int:
+        """Joints, or channels of rows that were made otherwise."""
+        return len(self.columns)
+
+    @property
+    def shapes(self) -> Array | None:
+        return None if self.prior is None else self.prior.shapes
+
+    def _like(self, **changes: object) -> Observations:
+        other = copy(self)
+        for found in ("factored", "sigmas"):
+            other.__dict__.pop(found, None)
+        other.__dict__.update(changes)
+        return other
+
+    def reweighted(self, weights: Sequence[Array]) -> Observations:
+        """The same rows times further factors: per motion an (m, n) array."""
+        return self._like(weights=weights)
+
+    def masked(self, motions: Sequence[Motion]) -> Observations:
+        """The same rows with the masks of these motions, which differ from the present ones in nothing else."""
+        if self._rows is None:
+            return self._like(motions=tuple(motions))
+        use = [self._use(motion) for motion in motions]
+        kept = [replace(rows, use=use[rows.motion][rows.where]) for rows in self._rows]
+        return self._like(motions=tuple(motions), _rows=kept)
+
+    def with_rows(self, rows: Sequence[Rows], columns: Sequence[NDArray[np.intp]] | None = None) -> Observations:
+        """Rows that were worked out otherwise, on the columns of these or on others."""
+        return self._like(_rows=list(rows), _straight=False, weights=None, columns=list(columns or self.columns))
 
     def rows(self) -> Iterator[Rows]:
         """Blocks of rows, unweighted, in the order of time."""
-        if self._kept_rows is None and self._size() <= KEEP_BYTES:
-            self._kept_rows = self._built()
-        yield from self.build() if self._kept_rows is None else self._kept_rows
-
-    def counts(self) -> Array:
-        """(n,) rows that take part, per joint."""
-        return self._passed[1]
-
-    @property
-    def factors(self) -> tuple[JointFactor, ...]:
-        """R factor of every joint; columns are positions in beta."""
-        return self._passed[0]
-
-    def stacked(self, joint_weights: ArrayLike | None = None) -> Stacked:
-        """R, z and residual norm of all joints, each weighted by its factor (1 / sigma_j)."""
-        b = self.base.rank
-        w = np.ones(self.n) if joint_weights is None else np.asarray(joint_weights, float)
-        blocks, rest = [np.zeros((b + 1, b + 1))], 0.0
-        for factor, weight in zip(self.factors, w, strict=True):
-            block = np.zeros((len(factor.columns), b + 1))
-            block[:, list(factor.columns)] = factor.R
-            block[:, -1] = factor.z
-            blocks.append(weight * block)
-            rest += (weight * factor.rest) ** 2
-        with one_thread():
-            R = np.asarray(np.linalg.qr(np.vstack(blocks), mode="r"))
-        return Stacked(R[:b, :b], R[:b, b], float(np.hypot(np.sqrt(rest), R[b, b])))
+        if self._rows is None and self._kept:
+            self._rows = list(self.build())
+        yield from self.build() if self._rows is None else self._rows
 
     def residuals(self, beta: Array) -> Iterator[tuple[Rows, Array]]:
         """Every block with its (m, n) residual y - W beta, unweighted."""
         for rows in self.rows():
             yield rows, rows.y - np.column_stack([W @ beta[c] for W, c in zip(rows.W, self.columns, strict=True)])
 
-    def _size(self) -> int:
-        samples = sum(-(-len(m.t) // m.decimator.ratio) for m in self.problem.motions)
-        return 8 * samples * (sum(len(c) for c in self.columns) + self.n)
+    def records(self, beta: Array) -> list[tuple[Array, Mask]]:
+        """Per motion the residuals (m, n), unweighted, and which of them take part."""
+        parts: list[list[tuple[Array, Mask]]] = [[] for _ in self.motions]
+        for rows, residual in self.residuals(beta):
+            parts[rows.motion].append((residual, rows.use))
+        return [(np.concatenate([r for r, _ in part]), np.concatenate([u for _, u in part])) for part in parts]
 
-    def _built(self) -> list[Rows]:
-        """All rows; those that are shared with the masks of this system."""
-        shared = _shared.get()
-        if shared is None or type(self) is not System or not self._same_rows(shared.problem):
-            return list(self.build())
-        if shared.rows is None:
-            shared.rows = list(self.build())
-            return shared.rows
-        use = [self._use(motion) for motion in self.problem.motions]
-        done, out = [0] * len(use), []
-        for rows in shared.rows:
-            first = done[rows.motion]
-            done[rows.motion] += len(rows.use)
-            out.append(replace(rows, use=use[rows.motion][first : done[rows.motion]]))
+    def by_motion(self) -> list[tuple[tuple[Array, ...], Array]]:
+        """Per motion the rows of every joint, masked or not, in one piece, and their torques."""
+        parts: list[list[Rows]] = [[] for _ in self.motions]
+        for rows in self.rows():
+            parts[rows.motion].append(rows)
+        joined = [tuple(np.concatenate(W) for W in zip(*(rows.W for rows in own), strict=True)) for own in parts]
+        return [(W, np.concatenate([rows.y for rows in own])) for W, own in zip(joined, parts, strict=True)]
+
+    def weight(self, rows: Rows) -> Array:
+        """(m, n) factors on rows: those given, zero where they take no part."""
+        return rows.use.astype(float) if self.weights is None else rows.use * self.weights[rows.motion][rows.where]
+
+    @property
+    def lengths(self) -> list[int]:
+        """Rows of every motion."""
+        return [len(m.decimator.kept(len(m))) for m in self.motions]
+
+    @cached_property
+    def factored(self) -> Factors:
+        """R factors of all rows; columns are positions in beta."""
+        return Factors.joined([part for (part,) in self.stretches([(0, m) for m in self.lengths])])
+
+    @property
+    def factors(self) -> tuple[JointFactor, ...]:
+        """R factor of every joint."""
+        return self.factored.joints
+
+    @property
+    def counts(self) -> Array:
+        """(n,) rows that take part, per joint."""
+        return self.factored.counts
+
+    def stacked(self, joint_weights: ArrayLike | None = None) -> Stacked:
+        """R, z and residual norm of all joints, each weighted by its factor (1 / sigma_j)."""
+        return self.factored.stacked(weights=joint_weights)
+
+    def blocks(self, count: int) -> list[Factors]:
+        """Every motion cut into `count` blocks of consecutive rows; the factors of each block, over all motions.
+
+        A block is the same share of every motion: of repetitions of one, none may tell what another one left out.
+        """
+        found = self.stretches([[i * m // count for i in range(count + 1)] for m in self.lengths])
+        return [Factors.joined(same) for same in zip(*found, strict=True)]
+
+    def stretches(self, edges: Sequence[Sequence[int]]) -> list[list[Factors]]:
+        """Factors of stretches of consecutive rows, motion by motion.
+
+        Args:
+            edges: per motion where stretches begin, and where the last one ends.
+        """
+        if self._straight:
+            return [
+                self._straight_factors(k, motion, own) for k, (motion, own) in enumerate(zip(self.motions, edges, strict=True))
+            ]
+        R = [[[np.zeros((0, len(c) + 1)) for c in self.columns] for _ in own[1:]] for own in edges]
+        counts = [np.zeros((len(own) - 1, self.n)) for own in edges]
+        for rows in self.rows():
+            weight = self.weight(rows)
+            for s, (begin, end) in enumerate(pairwise(edges[rows.motion])):
+                inside = np.zeros(len(weight), bool)
+                inside[max(begin - rows.first, 0) : max(end - rows.first, 0)] = True
+                if not inside.any():
+                    continue
+                for j, W in enumerate(rows.W):
+                    taking = inside & (weight[:, j] != 0.0)
+                    new = np.column_stack([W[taking], rows.y[taking, j]]) * weight[taking, j, None]
+                    R[rows.motion][s][j] = absorbed(R[rows.motion][s][j], new)
+                    counts[rows.motion][s, j] += np.count_nonzero(taking)
+        return [[self._factors(*one) for one in zip(*own, strict=True)] for own in zip(R, counts, strict=True)]
+
+    def _factors(self, triangles: Sequence[Array], counts: Array) -> Factors:
+        joints = tuple(JointFactor.of(R if len(R) else absorbed(R), c) for R, c in zip(triangles, self.columns, strict=True))
+        return Factors(joints, self.base.rank, counts)
+
+    def _straight_factors(self, number: int, motion: Motion, edges: Sequence[int]) -> list[Factors]:
+        """By the compiled kernels, rows never built."""
+        tau, kept, weight = motion.tau, tuple(int(k) for k in self.base.kept), self._use(motion).astype(float)
+        place, out = {k: i for i, k in enumerate(kept)}, []
+        if self.known:
+            values = fixed_values(self.base, self.prior)
+            tau = tau - self.engine.inverse_dynamics(motion.q, motion.dq, motion.ddq, values, self.shapes)
+        if self.weights is not None:
+            weight *= self.weights[number]
+        for begin, end in pairwise(edges):
+            q, dq, ddq, y = (x[begin:end] for x in (motion.q, motion.dq, motion.ddq, tau))
+            found = self.engine.factors(q, dq, ddq, y, kept, self.shapes, weight[begin:end])
+            joints = tuple(replace(f, columns=tuple(place[c] for c in f.columns)) for f in found.joints)
+            out.append(Factors(joints, self.base.rank, found.counts))
         return out
 
-    def _same_rows(self, other: Problem) -> bool:
-        """Whether another problem has the same rows but for their masks."""
-        own = self.problem
-        alike = own.base is other.base and own.prior is other.prior and len(own.motions) == len(other.motions)
-        return alike and all(
-            a.q is b.q and a.dq is b.dq and a.ddq is b.ddq and a.tau is b.tau and a.decimator == b.decimator
-            for a, b in zip(own.motions, other.motions, strict=True)
-        )
+    @cached_property
+    def sigmas(self) -> Array:
+        """(n,) residual standard deviation of every joint fitted alone; joints that fit exactly get a floor instead of zero."""
+        return own_sigmas(self.factors, self.counts)
 
-    def _use(self, motion: Motion) -> NDArray[np.bool_]:
+    def residual_sigmas(self, beta: Array) -> Array:
+        """(n,) root mean square residual per joint, degrees of freedom shared over the joints."""
+        freedom = np.maximum(self.counts - len(beta) / self.n, 1.0)
+        return np.array([f.misfit(beta) for f in self.factors]) / np.sqrt(freedom)
+
+    def relative_residual(self, beta: Array) -> float:
+        """|y - W beta| / |y| over all joints."""
+        return float(np.linalg.norm([f.misfit(beta) for f in self.factors]) / np.linalg.norm([f.size for f in self.factors]))
+
+    def checked(self) -> Observations:
+        """Itself; refuses data of which masks leave nothing."""
+        if np.any(self.counts < 2):
+            raise InputError("no samples are left to fit after masking; the log is all standstill, or masked as unusable")
+        return self
+
+    @property
+    def _kept(self) -> bool:
+        """Whether rows stay in memory once they are built."""
+        return 8 * sum(self.lengths) * self._width <= KEEP_BYTES
+
+    def _use(self, motion: Motion) -> Mask:
         """(m, n) which rows of a motion take part."""
         others = [row for term in self.base.layout.terms for row in term.reversals]
-        idle = motion.resting | near_reversal(motion, others)
+        idle = self.form.idle(motion.resting | near_reversal(motion, others))
         if motion.decimator.ratio == 1:
             return ~(motion.mask[:, None] | idle)
-        return ~(decimated_mask(motion)[:, None] | idle[motion.decimator.kept(len(motion))])
+        return ~(motion.decimated_mask[:, None] | idle[motion.decimator.kept(len(motion))])
 
     def build(self) -> Iterator[Rows]:
-        """The same, always built anew and not kept."""
-        for number, motion in enumerate(self.problem.motions):
-            use = self._use(motion)
-            if motion.decimator.ratio == 1:
-                for first in range(0, len(motion.t), BLOCK):
-                    where = slice(first, first + BLOCK)
-                    yield Rows(number, *self.block(motion, where), use[where])
-            else:
-                decimate, done = motion.decimator.decimate, 0
-                for where, remaining in motion.decimator.pieces(len(motion)):
-                    W, y = self.block(motion, where)
-                    own = use[done : done + len(remaining)]
-                    done += len(remaining)
-                    yield Rows(number, tuple(decimate(w, remaining) for w in W), decimate(y, remaining), own)
+        """The rows, always built anew and not kept."""
+        for number, motion in enumerate(self.motions):
+            use, done = self._use(motion), 0
+            pieces = ((len(motion.t[where]), self._chunks(motion, where), remaining) for where, remaining in _pieces(motion))
+            for found in motion.decimator.decimated(self._width, pieces):
+                W, y = self._apart(found)
+                yield Rows(number, W, y, use[done : done + len(y)], done)
+                done += len(y)
 
     def block(self, motion: Motion, where: slice) -> tuple[tuple[Array, ...], Array]:
         """Rows of every joint and torque at the full rate, of some samples of a motion."""
-        engine, tau = self.problem.engine, np.array(motion.tau[where])
-        shapes = None if self.problem.prior is None else self.problem.prior.shapes
-        W = [np.empty((len(tau), len(e))) for e in self.entries]
-        values = self.problem.fixed_values
-        for part, entries in engine.regressor_chunks(motion.q[where], motion.dq[where], motion.ddq[where], shapes):
-            for j, chosen in enumerate(self.entries):
-                W[j][part] = entries[chosen].T
-            for joint, k, e in self._known:
-                tau[part, joint] -= values[k] * entries[e]
-        return tuple(W), tau
+        found = np.empty((len(motion.t[where]), self._width))
+        for part, values in self._chunks(motion, where):
+            found[part] = values.T
+        return self._apart(found)
 
-    @cached_property
-    def _passed(self) -> tuple[tuple[JointFactor, ...], Array]:
-        """One pass over all rows: R factors and row counts."""
-        R = [np.zeros((0, len(c) + 1)) for c in self.columns]
-        counts = np.zeros(self.n)
-        used: dict[int, int] = {}
-        with one_thread():
-            for rows in self.rows():
-                first = used.get(rows.motion, 0)
-                used[rows.motion] = first + len(rows.use)
-                for j, W in enumerate(rows.W):
-                    weight = rows.use[:, j].astype(float)
-                    if self.weights is not None:
-                        weight = weight * self.weights[rows.motion][first : first + len(weight), j]
-                    taking = weight != 0.0
-                    counts[j] += np.count_nonzero(taking)
-                    new = np.column_stack([W[taking], rows.y[taking, j]]) * weight[taking, None]
-                    R[j] = np.asarray(np.linalg.qr(np.vstack([R[j], new]), mode="r"))
-        return tuple(_factor(r, c) for r, c in zip(R, self.columns, strict=True)), counts
+    @property
+    def _width(self) -> int:
+        """Columns of all joints, and their torques."""
+        return sum(len(c) for c in self.columns) + self.n
+
+    def _apart(self, found: Array) -> tuple[tuple[Array, ...], Array]:
+        """Rows of every joint and torques, which lie side by side."""
+        *W, y = (np.ascontiguousarray(x) for x in np.split(found, np.cumsum([len(c) for c in self.columns]), axis=1))
+        return tuple(W), y
+
+    def _chunks(self, motion: Motion, where: slice) -> Iterator[tuple[slice, Array]]:
+        """Rows of all joints and their torques (k, m) at the full rate, chunk by chunk, while entries are in the cache."""
+        tau, values = self.form.measured(motion, where), fixed_values(self.base, self.prior)
+        chosen = np.concatenate(self.entries).astype(np.intp)
+        for part, entries in self.regressor(motion, where):
+            torque = np.array(tau[part].T)
+            for joint, k, e in self.known:
+                torque[joint] -= values[k] * entries[e]
+            yield part, np.concatenate([entries[chosen], torque])
+
+    def regressor(self, motion: Motion, where: slice) -> Iterator[tuple[slice, Array]]:
+        """Entries of the regressor (E, m) of some samples of a motion, chunk by chunk."""
+        return self.form.chunks(motion, where, self.shapes)
 
 
-def _factor(R: Array, columns: NDArray[np.intp]) -> JointFactor:
-    k = len(columns)
-    full = np.zeros((k + 1, k + 1))
-    full[: len(R)] = R
-    return JointFactor(tuple(int(c) for c in columns), full[:k, :k], full[:k, k], abs(float(full[k, k])))
+def _pieces(motion: Motion) -> Iterator[tuple[slice, NDArray[np.intp]]]:
+    """Stretches of a motion whose rows are built at a time, and which samples of each remain."""
+    if motion.decimator.ratio > 1:
+        yield from motion.decimator.pieces(len(motion))
+    else:
+        for first in range(0, len(motion), BLOCK):
+            last = min(first + BLOCK, len(motion))
+            yield slice(first, last), np.arange(last - first)
+
+
+def own_sigmas(factors: Sequence[JointFactor], counts: Array) -> Array:
+    """`Observations.sigmas` from R factors of the joints and the numbers of their rows."""
+    out = np.empty(len(factors))
+    for j, (factor, count) in enumerate(zip(factors, counts, strict=True)):
+        residual, rank = _own_residual(factor)
+        out[j] = residual / np.sqrt(max(count - rank, 1.0))
+    size = np.array([f.size for f in factors]) / np.sqrt(np.maximum(counts, 1.0))
+    return np.maximum(out, 1e-9 * max(float(size.max()), 1e-300))
+
+
+def _own_residual(factor: JointFactor) -> tuple[float, int]:
+    """Residual norm of a joint fitted alone, and the rank of its columns; some are dependent within one joint."""
+    scale = np.linalg.norm(factor.R, axis=0)
+    scale[scale <= ROUNDING * scale.max(initial=0.0)] = np.inf  # a column of rounding errors would fit noise
+    with one_thread():
+        U, s, _ = np.linalg.svd(factor.R / scale)
+    rank = int(np.count_nonzero(s > 1e-9 * s[0])) if len(s) and s[0] > 0.0 else 0
+    outside = (U.T @ factor.z)[rank:]
+    return float(np.hypot(np.linalg.norm(outside), factor.rest)), rank

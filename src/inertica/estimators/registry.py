@@ -13,6 +13,7 @@ from inertica.estimators.closed_loop.iv import Iv
 from inertica.estimators.closed_loop.output_error import Clie, Cloe, Oloe
 from inertica.estimators.consistent.bounded import BoundedNearest, Cad, ConsistentInside, FeasibleBounded, Uls
 from inertica.estimators.consistent.strategy import PRIORS, Consistent
+from inertica.estimators.frisch.method import Frisch
 from inertica.estimators.linear.bayes import Bayes, Ridge
 from inertica.estimators.linear.essential import Essential
 from inertica.estimators.linear.irls import Irls
@@ -20,7 +21,10 @@ from inertica.estimators.linear.least_squares import Ols, Wls
 from inertica.estimators.linear.ml import Ml
 from inertica.estimators.linear.svd import Svd, SvdEssential
 from inertica.estimators.linear.tls import Gtls, Tls
+from inertica.estimators.neural.adann import AdaNN
+from inertica.estimators.neural.htrnn import Htrnn
 from inertica.estimators.recursive.joint import KINDS, ComputedTorqueFilter, JointFilter
+from inertica.estimators.recursive.online import Rls, Rwls
 from inertica.estimators.recursive.others import DualEkf, IdimEkf
 from inertica.estimators.recursive.particles import ComputedTorqueParticles, ParticleFilter
 from inertica.physical.priors import BaseRidge
@@ -42,11 +46,18 @@ _MAKERS: tuple[Callable[[], Estimator], ...] = (
     Essential,
     Svd,
     SvdEssential,
+    AdaNN,
+    Htrnn,
+    Rls,
+    Rwls,
+    lambda: Rls(solve=Consistent()),
+    Frisch,
     lambda: Ols(solve=Consistent()),
     lambda: Wls(solve=Consistent()),
     lambda: Irls(solve=Consistent()),
     lambda: Wls(solve=Consistent(prior=BaseRidge())),
     *(partial(_towards, Wls, prior) for prior in PRIORS),
+    lambda: Frisch(bounds="box", solve=Consistent()),
     Cad,
     Uls,
     BoundedNearest,

@@ -2,95 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.base import Capability, Problem
-from inertica.estimators.observe import Stacked
-from inertica.threads import one_thread
-
-if TYPE_CHECKING:
-    from inertica.estimators.consistent.strategy import Settled
+from inertica.dynamics.tsqr import Stacked
+from inertica.estimators.base import Capability, Diagnostics, Estimate, Problem
+from inertica.estimators.evidence import RESOLVED, Evidence, ScaledSvd, Solution
 
 Array = NDArray[np.float64]
-
-RESOLVED = 1e-9
-"""Singular values of the unit-column observation matrix below this share of the largest count as zero: rounding, not data."""
-
-
-@dataclass(frozen=True, eq=False)
-class ScaledSvd:
-    """R / scale = U diag(s) Vt with unit columns, and which directions are data rather than rounding.
-
-    Args:
-        scale: (b,) norms of the columns; 1 for those that are zero.
-        known: (b,) directions whose singular value counts.
-    """
-
-    U: Array
-    s: Array
-    Vt: Array
-    scale: Array
-    known: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, R: Array, resolved: float = RESOLVED) -> ScaledSvd:
-        scale = np.linalg.norm(R, axis=0)
-        scale[scale == 0.0] = 1.0
-        with one_thread():
-            U, s, Vt = np.linalg.svd(R / scale)
-        return cls(U, s, Vt, scale, s > resolved * s[0] if s[0] > 0.0 else np.zeros(len(s), bool))
-
-    @property
-    def half(self) -> Array:
-        """(b, k) with (R'R)^-1 = half half' on the directions that are known."""
-        return np.asarray(self.Vt[self.known].T / self.s[self.known] / self.scale[:, None])
-
-    @property
-    def condition(self) -> float:
-        """Over the directions that are known."""
-        return float(self.s[self.known][0] / self.s[self.known][-1]) if self.known.any() else np.inf
-
-    @property
-    def unresolved(self) -> Array:
-        """(b, k) directions, in scaled columns, that the data say nothing about."""
-        return np.asarray(self.Vt[~self.known].T)
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """Outcome of a linear solve.
-
-    Args:
-        beta: (b,).
-        spread: (b, b) with covariance of beta = spread when the rows have unit variance: (R'R)^-1 on the resolved directions.
-        condition: of R with unit-norm columns, over the resolved directions.
-        unresolved: (b, k) directions (in scaled columns) the data say nothing about.
-        chi: (P,) when the strategy yields standard parameters.
-        warnings: one sentence each.
-        bread: (b, b) change of beta per change of R'z; the same as `spread` unless something besides the data acts on beta.
-        settings: choices of the strategy that shaped the numbers, for the record.
-        strategy: the consistent strategy that made it, with the strength it used; None when nothing but data acted on beta.
-    """
-
-    beta: Array
-    spread: Array
-    condition: float
-    unresolved: Array
-    chi: Array | None = None
-    warnings: tuple[str, ...] = ()
-    bread: Array | None = None
-    settings: Mapping[str, object] = field(default_factory=dict)
-    strategy: Settled | None = None
-
-    @property
-    def sensitivity(self) -> Array:
-        """`bread`, or `spread` where they are the same."""
-        return self.spread if self.bread is None else self.bread
 
 
 class LinearSolve(Protocol):
@@ -105,9 +30,9 @@ class LinearSolve(Protocol):
         """Name of a kind of method that uses it: wls -> pc-wls."""
         return kind
 
-    def prepared(self, problem: Problem) -> Callable[[Stacked, Problem], Solution]:
+    def prepared(self, problem: Problem) -> Callable[[Stacked], Solution]:
         """Itself with what it needs to know of a problem, for methods that solve several times."""
-        return self
+        return partial(self.__call__, problem=problem)
 
     def __call__(self, system: Stacked, problem: Problem) -> Solution: ...
 
@@ -139,17 +64,13 @@ class Unconstrained(LinearSolve):
 
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
         svd = ScaledSvd.of(system.R, self.resolved)
-        known, s = svd.known, svd.s
-        before = np.zeros(len(s)) if problem.prior is None else problem.prior_beta
-        step = svd.Vt[known].T @ ((svd.U.T @ (system.z - system.R @ before))[known] / s[known])
+        before, half = _before(problem), svd.half
         warnings: tuple[str, ...] = ()
-        if not known.all():
-            count = int(np.count_nonzero(~known))
-            warnings = (
-                f"{count} of {len(s)} combinations of parameters are not determined by these data; there the prior's values hold",
-            )
-        half = svd.half
-        return Solution(before + step / svd.scale, half @ half.T, svd.condition, svd.unresolved, None, warnings)
+        if count := int(np.count_nonzero(~svd.known)):
+            said = f"{count} of {len(before)} combinations of parameters are not determined by these data"
+            warnings = (f"{said}; there the prior's values hold",)
+        beta = before + svd.solve(system.z - system.R @ before)
+        return Solution(beta, half @ half.T, svd.condition, svd.unresolved, None, warnings)
 
 
 @dataclass(frozen=True)
@@ -172,10 +93,49 @@ class Ridge(LinearSolve):
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
         svd = ScaledSvd.of(system.R)
         U, s, Vt, scale = svd.U, svd.s, svd.Vt, svd.scale
-        before = np.zeros(len(scale)) if problem.prior is None else problem.prior_beta
+        before = _before(problem)
         damped = s / (s**2 + self.strength)
         step = Vt.T @ (damped * (U.T @ (system.z - system.R @ before)))
         half = Vt.T * damped / scale[:, None]
         bread = (Vt.T / (s**2 + self.strength)) @ Vt / np.outer(scale, scale)
         condition = float(s[0] / s[-1]) if s[-1] > 0.0 else np.inf
         return Solution(before + step / scale, half @ half.T, condition, np.zeros((len(scale), 0)), bread=bread)
+
+
+def _before(problem: Problem) -> Array:
+    """(b,) what holds where data are silent."""
+    return np.zeros(problem.base.rank) if problem.prior is None else problem.prior_beta
+
+
+def estimated(
+    method: str,
+    problem: Problem,
+    solution: Solution,
+    covariance: Array | None,
+    sigma: Array,
+    start: float,
+    *,
+    plain: Array | None = None,
+    evidence: Evidence | None = None,
+    settings: Mapping[str, object] | None = None,
+) -> Estimate:
+    """The estimate that a linear solve comes to.
+
+    Args:
+        method: its name.
+        problem: what was solved.
+        solution: how.
+        covariance: (b, b) of beta.
+        sigma: (n,) standard deviation of the residual torque per joint.
+        start: `time.perf_counter()` when the method began.
+        plain: (b, b) covariance for white residuals; the solution's spread when not given.
+        evidence: what the data alone say.
+        settings: for the record, besides those of the solve.
+    """
+    plain = solution.spread if plain is None else plain
+    return Estimate(
+        method, problem.base, solution.beta, covariance,
+        Diagnostics(sigma, solution.condition, solution.unresolved, plain), solution.chi,
+        evidence=evidence, seconds=time.perf_counter() - start,
+        settings={**(settings or {}), **solution.settings}, warnings=solution.warnings,
+    )  # fmt: skip

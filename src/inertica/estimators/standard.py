@@ -14,7 +14,10 @@ Array = NDArray[np.float64]
 _ROUNDING = 1e-12
 """Changes below this part of a parameter's size are none: what no data touch stays at the prior to the last digit."""
 
-_TYPICAL = {"inertia": 0.02, "first_moment": 0.1, "mass": 1.0, "armature": 0.05}
+_CHANGES = {"inertia": 0.02, "first_moment": 0.1, "mass": 1.0, "armature": 0.05}
+"""By how much a parameter of which the prior says nothing may be expected to differ from it, SI; others by `_OTHER_CHANGE`."""
+
+_OTHER_CHANGE = 0.1
 
 
 def nearest_prior(base: BaseModel, beta: ArrayLike, prior: Parameters) -> Array:
@@ -38,8 +41,7 @@ def parameter_scales(prior: Parameters) -> Array:
     """(P,) by how much each parameter may be expected to differ from its prior: its size, or what is typical of its kind."""
     out = np.abs(prior.values)
     for k, parameter in enumerate(prior.layout.parameters):
-        typical = _TYPICAL.get(parameter.kind, 0.1)
-        out[k] = max(out[k], 0.1 * typical)
+        out[k] = max(out[k], 0.1 * _CHANGES.get(parameter.kind, _OTHER_CHANGE))
         if parameter.fixed:
             out[k] = 0.0
     return out

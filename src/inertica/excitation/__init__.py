@@ -2,9 +2,9 @@
 
 from inertica.excitation.collision import Collisions, Obstacle
 from inertica.excitation.constraints import (
-    Constraint,
     HalfSpaces,
     JointLimits,
+    MotionConstraint,
     TorqueLimits,
     above,
     robot_constraints,
@@ -23,6 +23,7 @@ from inertica.excitation.files import (
 from inertica.excitation.fourier import Fourier, FourierBlend
 from inertica.excitation.given import design_several, information, information_of
 from inertica.excitation.multisine import Multisine
+from inertica.excitation.payload import LoadDeterminant
 from inertica.excitation.sampled import INTERPOLATIONS, Sampled
 from inertica.excitation.search import Progress, Search
 from inertica.excitation.splines import QuinticPoints, Spline
@@ -34,7 +35,6 @@ __all__ = [
     "INTERPOLATIONS",
     "Collisions",
     "Condition",
-    "Constraint",
     "Criterion",
     "Design",
     "Determinant",
@@ -43,6 +43,8 @@ __all__ = [
     "FrischCost",
     "HalfSpaces",
     "JointLimits",
+    "LoadDeterminant",
+    "MotionConstraint",
     "Multisine",
     "Obstacle",
     "Progress",

@@ -63,7 +63,7 @@ class Collisions:
         distances = np.array([self._world.closest(q)[0] for q in motion.q])
         return (self.clearance - distances)[:, None] / self.unit
 
-    def pull(self, motion: Samples, weights: Array) -> Samples:
+    def gradient(self, motion: Samples, weights: Array) -> Samples:
         out = Samples(*(np.zeros_like(x) for x in motion))
         for m in np.flatnonzero(weights.any(axis=1)):
             out.q[m] = -weights[m, 0] / self.unit * self._world.gradient(motion.q[m])

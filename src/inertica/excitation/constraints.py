@@ -25,7 +25,7 @@ INSIDE = 1e-9
 """Relative excess that counts as rounding."""
 
 
-class Constraint(Protocol):
+class MotionConstraint(Protocol):
     """A condition on states."""
 
     @property
@@ -35,7 +35,7 @@ class Constraint(Protocol):
     def excess(self, motion: Samples) -> Array:
         """(M, k) at M states; positive means violated."""
 
-    def pull(self, motion: Samples, weights: Array) -> Samples:
+    def gradient(self, motion: Samples, weights: Array) -> Samples:
         """Gradient of sum(weights * excess), weights (M, k), with respect to q, dq, ddq."""
 
 
@@ -86,7 +86,7 @@ class JointLimits:
         parts = [np.maximum(x - u, l - x) / s for x, l, u, s in zip(motion, lower, upper, self.scale, strict=True)]
         return np.hstack(parts)
 
-    def pull(self, motion: Samples, weights: Array) -> Samples:
+    def gradient(self, motion: Samples, weights: Array) -> Samples:
         lower, upper = self.bounds
         closed = np.isfinite(lower) & np.isfinite(upper)
         open_side = np.where(np.isfinite(upper), -np.inf, np.inf)  # the only limit is the one that counts
@@ -123,7 +123,7 @@ class TorqueLimits:
     def excess(self, motion: Samples) -> Array:
         return np.abs(self.engine.inverse_dynamics(*motion, self.chi)) / self._allowed - 1.0
 
-    def pull(self, motion: Samples, weights: Array) -> Samples:
+    def gradient(self, motion: Samples, weights: Array) -> Samples:
         out = Samples(*(np.zeros_like(x) for x in motion))
         at = np.flatnonzero(weights.any(axis=1))
         if at.size:
@@ -170,7 +170,7 @@ class HalfSpaces:
         p = frames(self.robot, motion.q).point(self.frame, self.point)
         return (np.array(self.levels) - p @ np.array(self.normals).T) / self.unit
 
-    def pull(self, motion: Samples, weights: Array) -> Samples:
+    def gradient(self, motion: Samples, weights: Array) -> Samples:
         out = Samples(*(np.zeros_like(x) for x in motion))
         at = np.flatnonzero(weights.any(axis=1))
         if at.size:
@@ -207,10 +207,10 @@ def within_box(
 def robot_constraints(
     description: Description, engine: Engine, *, margin: float | tuple[float, float, float] = 0.1, torque_margin: float = 0.1,
     floor: float | None = None,
-) -> list[Constraint]:  # fmt: skip
+) -> list[MotionConstraint]:  # fmt: skip
     """The constraints a description implies: joint limits, torques where limits are finite, and a floor when given."""
     robot = description.robot
-    out: list[Constraint] = [JointLimits(robot, robot.limits, margin)]
+    out: list[MotionConstraint] = [JointLimits(robot, robot.limits, margin)]
     if any(math.isfinite(t) for t in robot.limits.torque):
         out.append(TorqueLimits(engine, np.asarray(description.prior, float), robot.limits.torque, torque_margin))
     if floor is not None:

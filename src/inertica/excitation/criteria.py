@@ -85,7 +85,7 @@ class _Spectral(ABC):
         G = A @ ((V * (slope / s)) @ V.T)  # U diag(slope) V', with U = A V / s
         if self.scaled:
             G = (G - A * np.sum(A * G, axis=0)) / norms
-        return value, observe.pull(motion, _rows_of(G, motion))
+        return value, observe.gradient(motion, rows_of(G, motion))
 
 
 @dataclass(frozen=True)
@@ -239,8 +239,8 @@ class FrischCost:
         W = observe.matrix(motion).copy()
         D = (observe.matrix(noisy) - W).reshape(-1, b)
         psi, H = _smooth_psi(D, p)
-        there = observe.pull(noisy, _rows_of(H, motion))
-        here = observe.pull(motion, _rows_of(G[: len(H)] - H, motion))
+        there = observe.gradient(noisy, rows_of(H, motion))
+        here = observe.gradient(motion, rows_of(G[: len(H)] - H, motion))
         return value + psi, Samples(*(a + c for a, c in zip(here, there, strict=True)))
 
 
@@ -266,7 +266,7 @@ def _smooth_psi(D: Array, p: float) -> tuple[float, Array]:
     return value, D @ (d_Psi + d_Psi.T) / len(D)
 
 
-def _rows_of(G: Array, motion: Samples) -> Array:
+def rows_of(G: Array, motion: Samples) -> Array:
     """The part of a gradient that belongs to the rows of the motion, (m, n, columns)."""
     m, n = motion.q.shape
     return G[: m * n].reshape(m, n, -1)

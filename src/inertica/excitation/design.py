@@ -9,18 +9,18 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
-from inertica.excitation.constraints import INSIDE, Constraint
+from inertica.excitation.basis import Basis
+from inertica.excitation.constraints import INSIDE, MotionConstraint
 from inertica.excitation.criteria import Condition, Criterion, SmallestSingular
 from inertica.excitation.observation import Observation, stacked_factors
 from inertica.excitation.search import Progress, Search, Task, descend, explore
-from inertica.excitation.shape import Shape
 from inertica.excitation.softened import softened
 from inertica.excitation.trajectory import Array, Samples, Shaped, Trajectory
 from inertica.identifiability.base import BaseModel
+from inertica.threads import one_thread
 
 FINER = 10
 """The result is checked on a grid this many times finer than the one it is designed on."""
@@ -77,7 +77,7 @@ def design(
     base: BaseModel,
     family: Shaped,
     criterion: Criterion | None = None,
-    constraints: Sequence[Constraint] = (),
+    constraints: Sequence[MotionConstraint] = (),
     *,
     grid: int | ArrayLike = 100,
     check: ArrayLike | None = None,
@@ -111,12 +111,12 @@ def design(
     fine = _finer(times, FINER, family) if check is None else np.asarray(check, float)
     dense = _finer(times, DENSER, family) if check is None else fine
     effort = Search() if search is None else search
-    soft = Engine(softened(engine.layout, effort.softness), threads=engine.threads)
+    soft = Engine(softened(engine.layout, effort.softness), threads=engine.threads, target=engine.target)
     observe, smooth = (
         observation(e, base, wanted.full, given, _weight(rate, family.period, len(times)), noise) for e in (engine, soft)
     )
-    with threadpool_limits(1):  # two BLAS threads make factorisations of this size many times slower
-        on_grid, on_dense, on_fine = (Shape.of(family, t) for t in (times, dense, fine))
+    with one_thread():  # two BLAS threads make factorisations of this size many times slower
+        on_grid, on_dense, on_fine = (Basis.of(family, t) for t in (times, dense, fine))
         task = Task(on_grid, on_dense, on_fine, observe, smooth, wanted, constraints, effort, check is None, progress)
         _solve(task, family, np.random.default_rng(rng))
         return _result(task, family, base, engine)
@@ -134,7 +134,7 @@ def observation(
     return Observation(engine, tuple(int(c) for c in columns), weights, scale, stacked_factors(given, len(columns)))
 
 
-def violations(trajectory: Trajectory, constraints: Sequence[Constraint], times: ArrayLike) -> tuple[Violation, ...]:
+def violations(trajectory: Trajectory, constraints: Sequence[MotionConstraint], times: ArrayLike) -> tuple[Violation, ...]:
     """Constraints that a trajectory does not keep at given times, worst first."""
     t = np.asarray(times, float)
     motion = trajectory(t)
@@ -152,7 +152,7 @@ def evaluate(trajectory: Trajectory, engine: Engine, base: BaseModel, criterion:
     """The criterion of any trajectory on a grid."""
     wanted = _with_rank(criterion, base)
     motion = trajectory(_grid(trajectory, grid))
-    with threadpool_limits(1):
+    with one_thread():
         return float(wanted.values(observation(engine, base, wanted.full), motion, 1)[0])
 
 

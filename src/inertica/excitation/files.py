@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,7 @@ FAMILIES: Mapping[str, type[Any]] = {
 EMBEDDED = 100_000
 """Numbers of a sampled motion up to which its YAML holds them; longer ones go to a CSV beside it."""
 
+_CATALOG = Path(__file__).parent / "catalog"
 _COMMON = ("family", "robot", "joints", "about")
 
 
@@ -108,12 +108,15 @@ def read_trajectory(path: str | Path, interpolation: str | None = None) -> Traje
 
 def catalog_trajectory(robot: str, kind: str = "identification") -> TrajectoryFile:
     """The motion shipped for a catalog robot: `identification` or `validation`."""
-    folder = resources.files("inertica.excitation") / "catalog"
-    path = Path(str(folder / f"{robot}_{kind}.yaml"))
-    if not path.is_file():
-        names = sorted(p.name.removesuffix(".yaml") for p in folder.iterdir() if p.name.endswith(".yaml"))
+    if not has_trajectory(robot, kind):
+        names = sorted(p.stem for p in _CATALOG.glob("*.yaml"))
         raise InputError(f"there is no {kind} trajectory for '{robot}'; shipped are {', '.join(names)}")
-    return read_trajectory(path)
+    return read_trajectory(_CATALOG / f"{robot}_{kind}.yaml")
+
+
+def has_trajectory(robot: str, kind: str) -> bool:
+    """Whether a motion is shipped for a robot."""
+    return (_CATALOG / f"{robot}_{kind}.yaml").is_file()
 
 
 def write_ros2(trajectory: Trajectory, path: str | Path, joints: Sequence[str], rate: float) -> None:

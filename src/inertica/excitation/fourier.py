@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inertica.errors import InputError
-from inertica.excitation.trajectory import Array, Samples, Shaped, duration, matrix, null_space, quintic_step, row
+from inertica.excitation.trajectory import Array, Samples, Series, check_pair, matrix, null_space, quintic_step, row
 
 if TYPE_CHECKING:
     from scipy.interpolate import BPoly
@@ -28,7 +28,7 @@ def harmonics(t: Array, period: float, count: int) -> Samples:
 
 
 @dataclass(frozen=True, eq=False)
-class Fourier(Shaped):
+class Fourier(Series):
     """q(t) = q0 + sum_k [A_k/(w k) sin(w k t) - B_k/(w k) cos(w k t)], w = 2 pi/period, from rest to rest.
 
     Sum B_k/k = 0, sum A_k = 0 and sum k B_k = 0 make it start and end at q0 without velocity and acceleration; q0 is then also the
@@ -48,16 +48,7 @@ class Fourier(Shaped):
     free_start: bool = False
 
     def __post_init__(self) -> None:
-        start = row(self.start, "start")
-        checked = {
-            "duration": duration(self.duration),
-            "start": start,
-            "A": matrix(self.A, "A", len(start)),
-            "B": matrix(self.B, "B", len(start)),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-        _check_pair(self.A, self.B)
+        self._check("start", "A", "B")
         if len(self.A) < 3:
             raise InputError(f"{len(self.A)} harmonics cannot start and end at rest; take at least 3")
         missed = np.abs(_conditions(self.duration, len(self.A)) @ self.parameters).max()
@@ -68,7 +59,7 @@ class Fourier(Shaped):
     def at_rest(cls, duration: float, start: ArrayLike, A: ArrayLike, B: ArrayLike, free_start: bool = False) -> Fourier:
         """Coefficients projected onto those that start and end at rest."""
         first, a, b = row(start, "start"), matrix(A, "A"), matrix(B, "B")
-        _check_pair(a, b)
+        check_pair(("A", a), ("B", b))
         Z = null_space(_conditions(duration, len(a))[:, 1:])
         moved = Z @ (Z.T @ np.vstack([a, b]))
         return cls(duration, first, moved[: len(a)], moved[len(a) :], free_start)
@@ -78,14 +69,6 @@ class Fourier(Shaped):
         """No motion yet: where a design begins."""
         zero = np.zeros((harmonics, len(row(start, "start"))))
         return cls(duration, row(start, "start"), zero, zero, free_start)
-
-    @property
-    def period(self) -> float:
-        return self.duration
-
-    @property
-    def periodic(self) -> bool:
-        return True
 
     @property
     def harmonics(self) -> int:
@@ -121,7 +104,7 @@ class Fourier(Shaped):
 
 
 @dataclass(frozen=True, eq=False)
-class FourierBlend(Shaped):
+class FourierBlend(Series):
     """A free Fourier series plus the quintic polynomial that takes its ends to rest.
 
     q(t) = p(t) + sum_k [A_k/(w k) sin(w k t) - B_k/(w k) cos(w k t)] with p of degree 5 such that q(0) = start, q(period) = end and
@@ -140,27 +123,14 @@ class FourierBlend(Shaped):
     B: Array
 
     def __post_init__(self) -> None:
-        start = row(self.start, "start")
-        checked = {
-            "duration": duration(self.duration),
-            "start": start,
-            "end": matrix(self.end, "end", len(start))[0],
-            "A": matrix(self.A, "A", len(start)),
-            "B": matrix(self.B, "B", len(start)),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-        _check_pair(self.A, self.B)
+        self._check("start", "A", "B")
+        object.__setattr__(self, "end", matrix(self.end, "end", len(self.start))[0])
 
     @classmethod
     def still(cls, duration: float, start: ArrayLike, harmonics: int, end: ArrayLike | None = None) -> FourierBlend:
         first = row(start, "start")
         zero = np.zeros((harmonics, len(first)))
         return cls(duration, first, first if end is None else row(end, "end"), zero, zero)
-
-    @property
-    def period(self) -> float:
-        return self.duration
 
     @property
     def periodic(self) -> bool:
@@ -205,11 +175,6 @@ class FourierBlend(Shaped):
 
     def describe(self) -> str:
         return f"Fourier series with quintic blend, {self.harmonics} harmonics, {self.duration:g} s, {self.n} joints"
-
-
-def _check_pair(A: Array, B: Array) -> None:
-    if A.shape != B.shape:
-        raise InputError(f"A and B should have the same shape, got {A.shape} and {B.shape}")
 
 
 def _conditions(period: float, count: int) -> Array:

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from inertica.dynamics.engine import Engine
-from inertica.excitation.constraints import Constraint
+from inertica.excitation.constraints import MotionConstraint
 from inertica.excitation.criteria import Criterion
 from inertica.excitation.design import Design, design
 from inertica.excitation.trajectory import Array, Shaped, Trajectory
@@ -23,8 +23,7 @@ def information(
     """(b, b) R factor of a motion (N, n): what `design(given=[R])` takes; R'R is the information in its samples."""
     known = np.zeros_like(np.asarray(q, float))
     weights = None if noise is None else 1.0 / np.asarray(noise, float)
-    R, _, _ = engine.factors(q, dq, ddq, known, columns=[int(k) for k in base.kept]).stacked(list(base.kept), weights)
-    return R
+    return engine.factors(q, dq, ddq, known, columns=[int(k) for k in base.kept]).stacked(list(base.kept), weights).R
 
 
 def information_of(
@@ -37,7 +36,7 @@ def information_of(
 
 def design_several(
     count: int, engine: Engine, base: BaseModel, family: Shaped, criterion: Criterion | None = None,
-    constraints: Sequence[Constraint] = (), *, rate: float = 100.0, given: Sequence[Array] = (),
+    constraints: Sequence[MotionConstraint] = (), *, rate: float = 100.0, given: Sequence[Array] = (),
     noise: Sequence[float] | None = None, rng: Generator | int = 0, **options: Any,
 ) -> list[Design]:  # fmt: skip
     """Motions one after the other, each adding most to all before it; the criterion's value is that of all together.

@@ -10,13 +10,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
-from inertica.errors import InputError
 from inertica.excitation.fourier import harmonics
-from inertica.excitation.trajectory import Array, Samples, Shaped, duration, matrix, row
+from inertica.excitation.trajectory import Array, Samples, Series, matrix, row
 
 
 @dataclass(frozen=True, eq=False)
-class Multisine(Shaped):
+class Multisine(Series):
     """q(t) = mean + sum_k [sine_k sin(w k t) + cosine_k cos(w k t)], w = 2 pi/period: periodic, in motion at all times.
 
     For experiments that run over several periods.  A controller reaches it by a ramp, see `Fourier` for one that starts at rest.
@@ -33,17 +32,7 @@ class Multisine(Shaped):
     cosine: Array
 
     def __post_init__(self) -> None:
-        mean = row(self.mean, "mean")
-        checked = {
-            "duration": duration(self.duration),
-            "mean": mean,
-            "sine": matrix(self.sine, "sine", len(mean)),
-            "cosine": matrix(self.cosine, "cosine", len(mean)),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-        if self.sine.shape != self.cosine.shape:
-            raise InputError(f"sine and cosine should have the same shape, got {self.sine.shape} and {self.cosine.shape}")
+        self._check("mean", "sine", "cosine")
 
     @classmethod
     def random(cls, duration: float, mean: ArrayLike, amplitude: ArrayLike, rng: Generator) -> Multisine:
@@ -61,14 +50,6 @@ class Multisine(Shaped):
     def phase(self) -> Array:
         """(H, n), of amplitude * sin(w k t + phase)."""
         return np.arctan2(self.cosine, self.sine)
-
-    @property
-    def period(self) -> float:
-        return self.duration
-
-    @property
-    def periodic(self) -> bool:
-        return True
 
     @property
     def rests_at_ends(self) -> bool:

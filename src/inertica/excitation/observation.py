@@ -77,7 +77,7 @@ class Observation:
             grams += self.given.T @ self.given
         return grams
 
-    def pull(self, motion: Samples, G: Array) -> Samples:
+    def gradient(self, motion: Samples, G: Array) -> Samples:
         """Gradients with respect to q, dq, ddq (M, n) of a criterion whose gradient with respect to W is G (M, n, columns)."""
         M, n, _ = G.shape
         chi = np.zeros((M, n, self.engine.layout.size))

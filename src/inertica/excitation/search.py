@@ -21,10 +21,10 @@ import numpy as np
 from numpy.random import Generator
 
 from inertica.errors import InputError
-from inertica.excitation.constraints import INSIDE, Constraint, JointLimits
+from inertica.excitation.basis import Basis
+from inertica.excitation.constraints import INSIDE, JointLimits, MotionConstraint
 from inertica.excitation.criteria import Criterion
 from inertica.excitation.observation import Observation
-from inertica.excitation.shape import Shape
 from inertica.excitation.trajectory import Array, Samples
 
 FULL_COVARIANCE = 60
@@ -97,13 +97,13 @@ class Task:
         report: called now and then.
     """
 
-    grid: Shape
-    dense: Shape
-    fine: Shape
+    grid: Basis
+    dense: Basis
+    fine: Basis
     observe: Observation
     soft: Observation
     criterion: Criterion
-    constraints: Sequence[Constraint]
+    constraints: Sequence[MotionConstraint]
     search: Search
     between: bool = True
     report: Callable[[Progress], None] | None = None
@@ -264,7 +264,7 @@ def descend(task: Task, start: Array) -> Array:
 
 
 def _round(
-    task: Task, u: Array, held: Sequence[Constraint], multipliers: Sequence[Array], p: float, mu: float,
+    task: Task, u: Array, held: Sequence[MotionConstraint], multipliers: Sequence[Array], p: float, mu: float,
     bounds: list[tuple[float, float]] | None,
 ) -> Array:  # fmt: skip
     """L-BFGS-B on the augmented Lagrangian with fixed multipliers; returns the best point seen."""
@@ -272,16 +272,16 @@ def _round(
 
     def lagrangian(u: Array) -> tuple[float, Array]:
         x = u * task.scale
-        value, pull = task.criterion.smooth(task.soft, task.grid.motion(x), p)
+        value, rates = task.criterion.smooth(task.soft, task.grid.motion(x), p)
         task.evaluations += 1 + 3 * task.grid.n
         slope = 1.0 if task.criterion.logarithmic else 1.0 / value
         total = value if task.criterion.logarithmic else math.log(value)
-        gradient = slope * task.grid.pull(pull)
+        gradient = slope * task.grid.gradient(rates)
         motion = task.dense.motion(x) if held else Samples(*(np.zeros((0, task.grid.n)),) * 3)
         for c, m in zip(held, multipliers, strict=True):
             active = np.maximum(0.0, m + mu * c.excess(motion))
             total += float(np.sum(active**2 - m**2)) / (2.0 * mu)
-            gradient += task.dense.pull(c.pull(motion, active))
+            gradient += task.dense.gradient(c.gradient(motion, active))
         return total, gradient * task.scale
 
     def watch(_: Array) -> None:

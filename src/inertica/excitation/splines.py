@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inertica.errors import InputError
-from inertica.excitation.trajectory import Array, Samples, Shaped, ThroughPoints, knots, matrix, quintic_step
+from inertica.excitation.trajectory import Array, AtTimes, Samples, ThroughPoints, knots, matrix, quintic_step
 
 if TYPE_CHECKING:
     from scipy.interpolate import BPoly, BSpline
@@ -28,20 +28,12 @@ class Spline(ThroughPoints):
         degree: 3 (acceleration continuous) or 5 (its second derivative too).
     """
 
-    times: Array
-    points: Array
     degree: int = 5
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "points", matrix(self.points, "points"))
-        object.__setattr__(self, "times", knots(self.times, len(self.points)))
+        super().__post_init__()
         if self.degree not in (3, 5):
             raise InputError(f"the degree of a spline should be 3 or 5, not {self.degree}")
-
-    @classmethod
-    def still(cls, duration: float, start: ArrayLike, points: int, degree: int = 5) -> Spline:
-        """All points at one pose, evenly spaced."""
-        return cls(np.linspace(0.0, duration, points), np.tile(np.asarray(start, float), (points, 1)), degree)
 
     @property
     def corners(self) -> Array:
@@ -62,16 +54,13 @@ class Spline(ThroughPoints):
     def basis(self, t: Array) -> Samples:
         return Samples(*(s(t) for s in self._splines))
 
-    def with_parameters(self, parameters: Array) -> Self:
-        return replace(self, points=parameters)
-
     def describe(self) -> str:
         kind = {3: "cubic", 5: "quintic"}[self.degree]
         return f"{kind} spline through {len(self.times)} points, {self.period:g} s, {self.n} joints"
 
 
 @dataclass(frozen=True, eq=False)
-class QuinticPoints(Shaped):
+class QuinticPoints(AtTimes):
     """Polynomials of degree 5 through points with position, velocity and acceleration (Frisch paper, section 3.2).
 
     Args:
@@ -104,14 +93,6 @@ class QuinticPoints(Shaped):
         t = np.asarray(times, float)
         q = np.tile(np.asarray(start, float), (len(t), 1))
         return cls(t, q, 0.0 * q, 0.0 * q, rest)
-
-    @property
-    def period(self) -> float:
-        return float(self.times[-1])
-
-    @property
-    def periodic(self) -> bool:
-        return False
 
     @property
     def rests_at_ends(self) -> bool:

@@ -11,6 +11,7 @@ columns of `free`, an orthonormal basis of the directions that leave them satisf
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol, Self, runtime_checkable
 
@@ -137,11 +138,32 @@ class Shaped(ABC):
         return Samples(q, dq, ddq)
 
 
-class ThroughPoints(Shaped):
-    """A motion through points (M, n) at given times (M,), of which the first and the last are fixed."""
+class Series(Shaped):
+    """A motion of harmonics of one period about poses."""
+
+    duration: float
+
+    @property
+    def period(self) -> float:
+        return self.duration
+
+    @property
+    def periodic(self) -> bool:
+        return True
+
+    def _check(self, pose: str, *tables: str) -> None:
+        """Period, pose (n,) and tables (rows, n) as read-only arrays; the last two tables are of one shape."""
+        object.__setattr__(self, "duration", duration(self.duration))
+        object.__setattr__(self, pose, row(getattr(self, pose), pose))
+        for name in tables:
+            object.__setattr__(self, name, matrix(getattr(self, name), name, len(getattr(self, pose))))
+        check_pair(*((name, getattr(self, name)) for name in tables[-2:]))
+
+
+class AtTimes(Shaped):
+    """A motion that is not periodic, given at times of which the last is its end."""
 
     times: Array
-    points: Array
 
     @property
     def period(self) -> float:
@@ -150,6 +172,26 @@ class ThroughPoints(Shaped):
     @property
     def periodic(self) -> bool:
         return False
+
+
+@dataclass(frozen=True, eq=False)
+class ThroughPoints(AtTimes):
+    """A motion through points (M, n) at given times (M,), of which the first and the last are fixed."""
+
+    times: Array
+    points: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", matrix(self.points, "points"))
+        object.__setattr__(self, "times", knots(self.times, len(self.points)))
+
+    @classmethod
+    def still(cls, duration: float, start: ArrayLike, points: int, *options: float) -> Self:
+        """All points at one pose, evenly spaced."""
+        return cls(np.linspace(0.0, duration, points), np.tile(np.asarray(start, float), (points, 1)), *options)
+
+    def with_parameters(self, parameters: Array) -> Self:
+        return replace(self, points=parameters)
 
     @property
     def parameters(self) -> Array:
@@ -195,6 +237,13 @@ def row(values: ArrayLike, what: str) -> Array:
         raise InputError(f"{what} should be one finite number per joint")
     out.setflags(write=False)
     return out
+
+
+def check_pair(first: tuple[str, Array], second: tuple[str, Array]) -> None:
+    """Two tables of one shape."""
+    (a, A), (b, B) = first, second
+    if A.shape != B.shape:
+        raise InputError(f"{a} and {b} should have the same shape, got {A.shape} and {B.shape}")
 
 
 def duration(value: float, what: str = "the period") -> float:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from inertica.errors import InputError
-from inertica.excitation.trajectory import Array, Samples, ThroughPoints, knots, matrix
+from inertica.excitation.trajectory import Array, Samples, ThroughPoints
 
 if TYPE_CHECKING:
     from scipy.interpolate import PPoly
@@ -27,21 +26,13 @@ class Trapezoid(ThroughPoints):
         cruise: share of a segment at constant speed.
     """
 
-    times: Array
-    points: Array
     ramp: float = 0.1
     cruise: float = 0.2
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "points", matrix(self.points, "points"))
-        object.__setattr__(self, "times", knots(self.times, len(self.points)))
+        super().__post_init__()
         if not (0.0 < self.ramp <= 0.25 and self.cruise >= 0.0 and 4.0 * self.ramp + self.cruise <= 1.0 + 1e-12):
             raise InputError("ramp should be in (0, 0.25] and cruise in [0, 1 - 4 ramp]")
-
-    @classmethod
-    def still(cls, duration: float, start: ArrayLike, points: int, ramp: float = 0.1, cruise: float = 0.2) -> Trapezoid:
-        """All points at one pose, evenly spaced."""
-        return cls(np.linspace(0.0, duration, points), np.tile(np.asarray(start, float), (points, 1)), ramp, cruise)
 
     @cached_property
     def _profile(self) -> tuple[PPoly, PPoly, PPoly]:
@@ -76,9 +67,6 @@ class Trapezoid(ThroughPoints):
             phi[rows, segment] = start - value
             phi[rows, segment + 1] = value
         return Samples(*out)
-
-    def with_parameters(self, parameters: Array) -> Self:
-        return replace(self, points=parameters)
 
     def describe(self) -> str:
         return f"trapezoidal acceleration through {len(self.times)} points, {self.period:g} s, {self.n} joints"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
+from inertica.dynamics.noise import NORMAL
 from inertica.dynamics.simulate import INTEGRATORS, Noise, Simulation
 from inertica.errors import InerticaError, InputError, nearest
 from inertica.excitation.trajectory import Trajectory
@@ -19,7 +20,7 @@ from inertica.experiment.sensors import Sensors, played, quantised, with_outlier
 from inertica.experiment.track import Track
 from inertica.experiment.truth import true_parameters
 from inertica.identifiability.base import base_model
-from inertica.identifiability.compiled import engine as base_engine
+from inertica.identifiability.base import engine as base_engine
 from inertica.logs.log import Log, Origin
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
@@ -67,6 +68,7 @@ class Experiment:
         friction: str | None = None,
         noise: str | None = None,
         radians: bool = False,
+        distribution: str = NORMAL,
         sensors: Sensors | None = None,
         integrator: str = "rk4",
         threads: int | None = None,
@@ -78,6 +80,7 @@ class Experiment:
             friction: of the simulated robot, see `truth.FRICTIONS`; its own when not given.
             noise: name of one of its noise presets; no noise when not given.
             radians: read the preset's position noise as radians, as the survey's Table 1 prints it.
+            distribution: of the noise: normal, uniform or laplace, with the preset's standard deviations.
             sensors: further imperfections; by default only the sample rate the description states.
             integrator: euler, rk2 or rk4.
             threads: runs computed at the same time.
@@ -86,7 +89,9 @@ class Experiment:
         rate = stated.get("rate") if isinstance(stated, dict) else None
         loop = ControlLoop.of(description)
         own = Sensors(rate=float(rate) if rate and float(rate) <= loop.rate else None)
-        preset = None if noise is None else noise_preset(description, noise, radians=radians)
+        if noise is None and distribution != NORMAL:
+            raise InputError(f"a distribution of noise ({distribution}) needs a noise preset")
+        preset = None if noise is None else replace(noise_preset(description, noise, radians=radians), distribution=distribution)
         return cls(description, loop, true_parameters(description, friction), preset, sensors or own, integrator, threads)
 
     @cached_property

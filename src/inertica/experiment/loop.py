@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from inertica.dynamics.engine import Engine
-from inertica.dynamics.laws import PD, PID, Cascade, FeedForward, Law, Saturated
+from inertica.dynamics.laws import FeedForward, Law, Saturated
 from inertica.errors import InputError, nearest
+from inertica.robot.control import LAWS, stated_law
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.model import Limits
 
 Array = NDArray[np.float64]
-
-_LAWS: dict[str, Callable[[], Law]] = {"pd": PD, "pid": PID, "cascade": Cascade}
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class ControlLoop:
     """How a robot is controlled.
 
     Args:
-        law: `pd` (survey, eq. 16), `pid` with anti-windup, or `cascade` (DIDIM paper, eq. 53).
+        law: a name of `robot.control.LAWS`: `pd` (survey, eq. 16), `pid` with anti-windup, `cascade` (DIDIM paper, eq. 53).
         rate: control steps per second.
         gains: name -> one value per joint, joint side: kp, kd; ki, windup for pid; kp, kv for cascade.
         saturation: largest torque per joint; None for none.
@@ -46,11 +45,11 @@ class ControlLoop:
     limits: Limits | None = None
 
     def __post_init__(self) -> None:
-        if self.law not in _LAWS:
-            raise InputError(f"unknown control law '{self.law}'; {nearest(self.law, _LAWS)}")
+        if self.law not in LAWS:
+            raise InputError(f"unknown control law '{self.law}'; {nearest(self.law, LAWS)}")
         if not (np.isfinite(self.rate) and self.rate > 0.0):
             raise InputError(f"the control rate should be positive, not {self.rate:g} Hz")
-        needed = _LAWS[self.law]().gains
+        needed = LAWS[self.law].gains
         missing = [name for name in needed if name not in self.gains]
         if missing:
             raise InputError(f"the control law '{self.law}' needs the gain '{missing[0]}'; it takes {', '.join(needed)}")
@@ -62,20 +61,13 @@ class ControlLoop:
         if stated is None:
             example = "loop: {law: pd, kp: [...], kd: [...], rate: 1000}"
             raise InputError(f"{description.name} states no control loop; add one to its card, such as {example}")
-        law = str(stated["law"]).lower()
+        law, gains = stated_law(stated, description.robot.n)
         if "rate" not in stated:
             raise InputError(f"the loop of {description.name} states no rate; add one, in Hz")
-        per_joint = {name: np.array(stated[name], float) for name in ("kp", "kd", "ki", "kv") if name in stated}
-        if law == "pd" and np.any(per_joint.get("ki", 0.0)):
-            law = "pid"
-        if law == "pid":
-            per_joint.setdefault("ki", np.zeros(description.robot.n))
-            per_joint["windup"] = np.array(stated.get("anti_windup", [np.inf] * description.robot.n), float)
-        needed = _LAWS[law]().gains if law in _LAWS else ()
         return cls(
             law,
             float(stated["rate"]),
-            {name: per_joint[name] for name in needed if name in per_joint},
+            gains,
             np.array(stated["saturation"], float) if "saturation" in stated else None,
             np.array(stated["ktau"], float) if "ktau" in stated else _motor_side_gain(stated),
             bool(stated.get("feedforward", False)),
@@ -90,7 +82,7 @@ class ControlLoop:
     @property
     def compiled_law(self) -> Law:
         """The law as it is traced into the simulation."""
-        law = _LAWS[self.law]()
+        law: Law = LAWS[self.law]()
         if self.feedforward:
             law = FeedForward(law)
         return law if self.saturation is None else Saturated(law)

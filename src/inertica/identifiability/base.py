@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
-from threadpoolctl import threadpool_limits
 
 from inertica.dynamics.equations import plain_regressor
 from inertica.errors import InputError
@@ -29,9 +28,11 @@ from inertica.identifiability.states import States, random_states
 from inertica.robot import inertia
 from inertica.robot.layout import Layout
 from inertica.robot.model import Joint
+from inertica.threads import one_thread
 
 if TYPE_CHECKING:
     from inertica.dynamics.engine import Engine
+    from inertica.dynamics.kernels import Target
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -112,8 +113,6 @@ class BaseModel:
     @cached_property
     def engine(self) -> Engine:
         """Compiled dynamics of the layout; simulations work on the base parameters."""
-        from inertica.identifiability.compiled import engine
-
         return engine(self)
 
     @cached_property
@@ -124,7 +123,7 @@ class BaseModel:
         def regroup(layout: Layout) -> Array:
             return regrouping(triangle(layout, states), self.kept, self.eliminated)
 
-        with threadpool_limits(1):
+        with one_thread():
             return relations.relations(self.layout, self.kept, self.eliminated, self.K, regroup)
 
     @cached_property
@@ -171,6 +170,21 @@ class BaseModel:
         label = {"none": self.no_effect, "fixed": self.fixed, "alone": self.kept[~self.K.any(axis=1)]}
         out.update({self.layout.names[k]: name for name, where in label.items() for k in where})
         return out
+
+
+def engine(base: BaseModel, threads: int | None = None, target: Target | None = None) -> Engine:
+    """Compiled dynamics of a layout, whose simulations work on base parameters: fewer inputs, the same motion.
+
+    Args:
+        base: the layout with its base parameters; from random states, so that it holds for every motion.
+        threads, target: as for `Model`.
+    """
+    from inertica.dynamics.engine import Engine, Reduction
+
+    kept = (*base.kept, *base.fixed)
+    matrix = np.vstack([base.T, np.eye(base.layout.size)[list(base.fixed)]])
+    order = np.argsort(kept)
+    return Engine(base.layout, Reduction(tuple(int(kept[i]) for i in order), matrix[order]), threads, target)
 
 
 def base_model(layout: Layout, *, states: States | None = None, seed: int = 0) -> BaseModel:
@@ -366,7 +380,7 @@ def without_dust(K: Array) -> Array:
 
 def _decided(layout: Layout, states: States) -> BaseModel:
     """The base model that the regressor at these states implies, with the preference order of columns."""
-    with threadpool_limits(1):  # matrices this small are slower on several threads
+    with one_thread():  # matrices this small are slower on several threads
         R = triangle(layout, states)
         columns = effective_columns(layout, R)
         position = {int(k): i for i, k in enumerate(columns.index)}

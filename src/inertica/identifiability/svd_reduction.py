@@ -13,12 +13,12 @@ criterion depends on the null space alone, not on how strongly the states excite
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr
-from threadpoolctl import threadpool_limits
 
 from inertica.identifiability.base import (
     BaseModel,
@@ -31,6 +31,7 @@ from inertica.identifiability.base import (
 )
 from inertica.identifiability.states import States, random_states
 from inertica.robot.layout import Layout
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -44,10 +45,34 @@ ZERO_ROW = 1e-8
 _SAME = 1e-9  # criteria this close (relative) count as equal
 
 
-def svd_base_model(
+@dataclass(frozen=True, eq=False)
+class SvdReduction:
+    """What the search for the best regrouping found.
+
+    Args:
+        base: the base model.
+        alone: parameters that are identifiable alone (p_a of the paper).
+        combined: those identifiable only in combination (p_l).
+        permutations: ways to choose which of them are eliminated.
+        value: criterion of the chosen one; 0 when there is nothing to choose.
+    """
+
+    base: BaseModel
+    alone: int
+    combined: int
+    permutations: int
+    value: float
+
+    @property
+    def exhaustive(self) -> bool:
+        """Whether every permutation was tried."""
+        return self.permutations <= MOST_SUBSETS
+
+
+def reduced_by_svd(
     layout: Layout, *, states: States | None = None, seed: int = 0, alpha1: float = 1.0, alpha2: float = 1.0
-) -> BaseModel:
-    """A base model whose eliminated parameters make the regrouping best conditioned.
+) -> SvdReduction:
+    """A base model whose eliminated parameters make the regrouping best conditioned, and how it was found.
 
     Args:
         layout: robot and terms.
@@ -56,7 +81,7 @@ def svd_base_model(
         alpha1, alpha2: weights of cond(V22) and 1 / |det V22|.
     """
     drawn = random_states(layout, seed=seed) if states is None else states
-    with threadpool_limits(1):
+    with one_thread():
         columns = effective_columns(layout, triangle(layout, drawn))
         combined = np.flatnonzero(np.linalg.norm(columns.null, axis=1) > ZERO_ROW)
         V2 = null_space(columns, combined)
@@ -65,7 +90,16 @@ def svd_base_model(
         eliminated = np.sort(columns.index[combined[rows]])
         kept = np.setdiff1d(columns.index, eliminated)
         K = _coefficients(columns, combined, V2, kept, eliminated)
-    return assembled(layout, columns, kept, eliminated, K, drawn, columns.rank.warnings)
+        value = float(criterion(V2[rows], alpha1, alpha2)) if rows.size else 0.0
+    base = assembled(layout, columns, kept, eliminated, K, drawn, columns.rank.warnings)
+    return SvdReduction(base, len(columns.index) - len(combined), len(combined), math.comb(len(combined), len(rows)), value)
+
+
+def svd_base_model(
+    layout: Layout, *, states: States | None = None, seed: int = 0, alpha1: float = 1.0, alpha2: float = 1.0
+) -> BaseModel:
+    """The base model of `reduced_by_svd`."""
+    return reduced_by_svd(layout, states=states, seed=seed, alpha1=alpha1, alpha2=alpha2).base
 
 
 def _least_wanted_first(layout: Layout, parameters: Indices) -> Indices:

@@ -182,6 +182,11 @@ class Log:
     def need(self, symbol: str) -> Array:
         """A signal that must be there."""
         if symbol not in self.signals:
+            if symbol == "tau" and "i" in self.signals:
+                raise InputError(
+                    f"{self.origin} has currents (i) and no torque; state what they are worth in the card: torque: {{from: current, "
+                    "gain: [N m per A of each joint]}; `inertica drive-gains` finds the gains with a load of known mass"
+                )
             raise InputError(
                 f"{self.origin} has no {SIGNALS[symbol].kind} ({symbol}), only {', '.join(self.signals)}; "
                 f'if it is there under another name, say so in the card: columns: {{{symbol}: "NAME_{{}}"}}'

@@ -35,7 +35,7 @@ _DIAGONAL = _LOW[0] == _LOW[1]
 
 
 @dataclass(frozen=True, eq=False)
-class Chart:
+class LogCholesky:
     """Cholesky coordinates theta (P,) of a robot's parameters.
 
     Args:
@@ -159,7 +159,7 @@ def cholesky_solve(program: Program, fit: Fit, penalty: Quadratic, start: Array 
     Raises:
         InputError: a constraint that the chart does not keep is broken.
     """
-    search = _Search(program, Metric.of(program, fit, penalty), Chart(program.reference, log=False))
+    search = _CholeskyFit(program, Metric.of(program, fit, penalty), LogCholesky(program.reference, log=False))
     with one_thread():
         chi, iterations, arrived = search.run(metric_point(program.reference).values if start is None else start)
     broken = [b.name for b in program.blocks if slack(b, chi) < -1e-9]
@@ -175,10 +175,10 @@ def cholesky_solve(program: Program, fit: Fit, penalty: Quadratic, start: Array 
     return Outcome(chi, objective, squares, fit.squares(best), program.active(chi), iterations, way, "cholesky", gap)
 
 
-class _Search:
+class _CholeskyFit:
     """Minimises |M (x - x_u)|^2, x the scaled free part of chi(theta)."""
 
-    def __init__(self, program: Program, metric: Metric, chart: Chart) -> None:
+    def __init__(self, program: Program, metric: Metric, chart: LogCholesky) -> None:
         self.program, self.chart, self.metric, self.M = program, chart, metric, metric.M
 
     def run(self, start: Array) -> tuple[Array, int, bool]:

@@ -25,7 +25,7 @@ from inertica.physical.conesets import Accuracy, ConeSet, Plane, in_order
 from inertica.physical.conflict import HELD, InfeasibleError, conflict_error, smallest_conflict
 from inertica.physical.constraints import PHYSICAL, Block, Constraint, assembled, cone_slack
 from inertica.physical.fit import Fit
-from inertica.physical.interior import strictly_inside
+from inertica.physical.interior import near, strictly_inside
 from inertica.physical.priors import Quadratic
 from inertica.physical.scales import Reference
 from inertica.threads import one_thread
@@ -163,7 +163,7 @@ class Program:
         count = sum(len(b.f) for b in self.ordered if b.cone == "zero")
         plane = Plane.of(self._cone_rows[:count], self._cone_right[:count])
         if plane.miss > HELD:
-            raise conflict_error(self, smallest_conflict(self))
+            raise conflict_error(self.reference, self.conflict)
         return plane
 
     @cached_property
@@ -173,7 +173,7 @@ class Program:
         Statements that leave no room (a bound of zero on what must not be negative) are loosened by `HELD`.
         """
         others = [b for b in self.ordered if b.cone != "zero"]
-        whole = ConeSet.of_blocks(others, self)
+        whole = ConeSet.of_blocks(others, self.reference)
         cones = whole.on(self.plane.origin, self.plane.N)
         if not others:
             return cones, np.zeros(self.plane.N.shape[1])
@@ -182,8 +182,12 @@ class Program:
             x, depth = strictly_inside(wide)
             if depth > 0.0:
                 return wide, x
-        conflict = smallest_conflict(self)
-        raise conflict_error(self, conflict or self.ordered)
+        raise conflict_error(self.reference, self.conflict or self.ordered)
+
+    @property
+    def conflict(self) -> list[Block]:
+        """The smallest group of constraints without a common point; empty when there is one."""
+        return smallest_conflict(self.reference, self.ordered)
 
     @property
     def cones(self) -> ConeSet:
@@ -209,6 +213,15 @@ class Program:
             out[start : start + len(part)] = 1.0 / np.maximum(value, 1.0)
             start += len(part)
         return out
+
+    def deepest(self, x: Array) -> Array:
+        """A point well inside near x; see `interior.near`.
+
+        Raises:
+            InfeasibleError: nothing is strictly inside.
+        """
+        found, depth = near(self.cones, self.plane.N.T @ (x - self.plane.origin))
+        return np.asarray(self.plane.origin + self.plane.N @ (found if depth > 0.0 else self.inside))
 
     def chi(self, x: ArrayLike) -> Array:
         """All parameters from scaled free ones."""

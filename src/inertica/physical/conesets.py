@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import clarabel
 import numpy as np
@@ -18,9 +17,7 @@ from numpy.typing import NDArray
 
 from inertica.physical.constraints import Block, Cone
 from inertica.physical.pseudo import side, smat, svec
-
-if TYPE_CHECKING:
-    from inertica.physical.cone import Program
+from inertica.physical.scales import Reference
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -54,11 +51,11 @@ class ConeSet:
     sizes: tuple[int, ...]
 
     @classmethod
-    def of_blocks(cls, blocks: Sequence[Block], program: Program) -> ConeSet:
-        """Blocks, in their order, in the scaled free variables of a program."""
-        known = np.where(program.reference.free, 0.0, program.reference.values)
-        k = len(program.scale)
-        F = np.vstack([b.F[:, program.free] for b in blocks] or [np.zeros((0, k))]) * program.scale
+    def of_blocks(cls, blocks: Sequence[Block], reference: Reference) -> ConeSet:
+        """Blocks, in their order, in scaled free variables."""
+        known = np.where(reference.free, 0.0, reference.values)
+        free = np.flatnonzero(reference.free)
+        F = np.vstack([b.F[:, free] for b in blocks] or [np.zeros((0, len(free)))]) * reference.scale[free]
         f = np.concatenate([b.value(known) for b in blocks] or [np.zeros(0)])
         return cls(F, f, tuple(b.cone for b in blocks), tuple(len(b.f) for b in blocks))
 

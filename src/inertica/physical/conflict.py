@@ -7,7 +7,6 @@ which every member is needed for the contradiction.  Links and drives that have 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +15,7 @@ from inertica.errors import InputError
 from inertica.physical.conesets import ConeSet, Plane
 from inertica.physical.constraints import Block
 from inertica.physical.interior import strictly_inside
-
-if TYPE_CHECKING:
-    from inertica.physical.cone import Program
+from inertica.physical.scales import Reference
 
 Array = NDArray[np.float64]
 
@@ -30,10 +27,9 @@ class InfeasibleError(InputError):
     """Constraints that contradict each other, a smallest group of them named."""
 
 
-def conflict_error(program: Program, conflict: Sequence[Block]) -> InfeasibleError:
+def conflict_error(reference: Reference, conflict: Sequence[Block]) -> InfeasibleError:
     """The error that names a group, and the fixed values that take part in it."""
     names = [block.name for block in conflict]
-    reference = program.reference
     taking_part = np.any([np.any(block.F != 0.0, axis=0) for block in conflict], axis=0) & reference.fixed
     fixed = [f"{n} = {v:g}" for n, v, t in zip(reference.layout.names, reference.values, taking_part, strict=True) if t]
     given = f", with the fixed values {', '.join(fixed)}" if fixed else ""
@@ -45,17 +41,17 @@ def conflict_error(program: Program, conflict: Sequence[Block]) -> InfeasibleErr
     )
 
 
-def smallest_conflict(program: Program) -> list[Block]:
-    """Blocks that have no common point, none of which can be left out; empty when the set is feasible."""
-    left = list(program.ordered)
-    if feasible(program, left):
+def smallest_conflict(reference: Reference, blocks: Sequence[Block]) -> list[Block]:
+    """Those of the blocks that have no common point, none of which can be left out; empty when the set is feasible."""
+    left = list(blocks)
+    if feasible(reference, left):
         return []
     size = max(1, len(left) // 4)
     while size:
         for start in range(0, len(left), size):
             gone = {id(b) for b in left[start : start + size]}
             rest = [b for b in left if id(b) not in gone]
-            if len(rest) < len(left) and not feasible(program, rest):
+            if len(rest) < len(left) and not feasible(reference, rest):
                 left = rest
                 break
         else:
@@ -63,13 +59,13 @@ def smallest_conflict(program: Program) -> list[Block]:
     return left
 
 
-def feasible(program: Program, blocks: Sequence[Block]) -> bool:
+def feasible(reference: Reference, blocks: Sequence[Block]) -> bool:
     """Whether blocks (in the order of the cone data) have a common point, or miss one by no more than `HELD`."""
     if not blocks:
         return True
-    equations = ConeSet.of_blocks([b for b in blocks if b.cone == "zero"], program)
+    equations = ConeSet.of_blocks([b for b in blocks if b.cone == "zero"], reference)
     plane = Plane.of(equations.F, equations.f)
     if plane.miss > HELD:
         return False
-    cones = ConeSet.of_blocks([b for b in blocks if b.cone != "zero"], program)
+    cones = ConeSet.of_blocks([b for b in blocks if b.cone != "zero"], reference)
     return not cones.kinds or strictly_inside(cones.on(plane.origin, plane.N).loosened(HELD))[1] > 0.0

@@ -19,7 +19,6 @@ from inertica.physical.cone import Metric, Program
 from inertica.physical.conesets import Accuracy, cones_of, settings_of
 from inertica.physical.conflict import HELD
 from inertica.physical.constraints import Block, Cone, cone_slack
-from inertica.physical.interior import deepest
 from inertica.physical.pseudo import smat
 
 Array = NDArray[np.float64]
@@ -102,7 +101,7 @@ class Cuts:
 
     def _middle(self, here: Array) -> Array:
         """A point well inside the constraints, as far as the ball allows."""
-        deep = deepest(self.program, here)
+        deep = self.program.deepest(here)
         start, step = self.metric.M @ (here - self.metric.x), self.metric.M @ (deep - here)
         a, b, c = step @ step, start @ step, start @ start - 0.9 * self.radius**2
         longest = float((np.sqrt(np.maximum(b * b - a * c, 0.0)) - b) / a) if a > 0.0 else 0.0

@@ -5,8 +5,6 @@ Whether a point is inside is measured, whatever a solver says of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import clarabel
 import numpy as np
 import scipy.sparse as sp
@@ -15,9 +13,6 @@ from numpy.typing import NDArray
 from inertica.physical.certified import descent, newton_step
 from inertica.physical.conesets import Accuracy, Barrier, ConeSet, settings_of
 
-if TYPE_CHECKING:
-    from inertica.physical.cone import Program
-
 Array = NDArray[np.float64]
 
 _NEAR = 1e-3
@@ -25,19 +20,6 @@ _NEAR = 1e-3
 
 _DEEP = 0.1
 """Depth that is enough, in reference sizes."""
-
-
-def deepest(program: Program, x: Array) -> Array:
-    """max depth - near |x - x_0|^2 with every slack at least the depth, depth at most `_DEEP`; strictly inside.
-
-    Raises:
-        InfeasibleError: nothing is strictly inside.
-    """
-    plane, cones = program.plane, program.cones
-    found, depth = near(cones, plane.N.T @ (x - plane.origin))
-    if depth <= 0.0:
-        found = program.inside
-    return np.asarray(plane.origin + plane.N @ found)
 
 
 def strictly_inside(cones: ConeSet) -> tuple[Array, float]:
@@ -57,7 +39,7 @@ def strictly_inside(cones: ConeSet) -> tuple[Array, float]:
 
 
 def near(cones: ConeSet, x: Array) -> tuple[Array, float]:
-    """The deep point near x that Clarabel finds, and its depth as measured."""
+    """max depth - near |x - x_0|^2, every slack at least the depth, depth at most `_DEEP`: the point, and its depth as measured."""
     k = len(x)
     limit = np.zeros((1, k + 1))
     limit[0, k] = 1.0

@@ -22,7 +22,6 @@ from inertica.physical.conesets import Barrier, ConeSet
 from inertica.physical.conflict import HELD
 from inertica.physical.constraints import RealBody, Signs, slack
 from inertica.physical.fit import Fit
-from inertica.physical.interior import deepest
 from inertica.physical.path import followed
 from inertica.physical.priors import ConePenalty, Euclidean, Penalty
 from inertica.threads import one_thread
@@ -83,7 +82,7 @@ class _Newton:
         x, gap = self.chart.x(y), self._gap(y, None)
         inside = start
         if any(slack(b, self.program.chi(x)) <= 0.0 for b in self.program.blocks if b.cone != "zero"):
-            cones = ConeSet.of_blocks([b for b in self.program.ordered if b.cone != "zero"], self.program)
+            cones = ConeSet.of_blocks([b for b in self.program.ordered if b.cone != "zero"], self.program.reference)
             barrier = Barrier(cones)
             inside = start if np.isfinite(barrier.value(start)) else self._inside(start)
             if not np.isfinite(barrier.value(inside)):  # statements that leave no room are loosened by a hair
@@ -198,11 +197,11 @@ class _Newton:
 
     def _inside(self, x: Array) -> Array:
         """A point inside the constraints near x, and where the prior has a value."""
-        found = deepest(self.program, x)
+        found = self.program.deepest(x)
         if np.isfinite(self.penalty.value(self.program.chi(found))):
             return found
         bodies = Program(self.program.reference, (*self.program.constraints, RealBody(), Signs()))  # not among the constraints
-        return deepest(bodies, x)
+        return bodies.deepest(x)
 
     def _free_squares(self) -> float:
         """Squares of the data at their own minimum."""

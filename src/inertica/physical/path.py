@@ -83,7 +83,7 @@ class _Path:
         self.A = fit.A[:, program.free] * program.scale
         known = np.where(program.reference.free, 0.0, program.reference.values)
         self.z = fit.z - fit.A @ known
-        self.cones = ConeSet.of_blocks([b for b in program.ordered if b.cone != "zero"], program)
+        self.cones = ConeSet.of_blocks([b for b in program.ordered if b.cone != "zero"], program.reference)
         self.barrier = Barrier(self.cones)
         self.N = program.plane.N
         self.light = penalty.factor * float(np.min(penalty.weight, initial=1.0))

@@ -51,10 +51,10 @@ class LevelEnds:
 def level_ends(program: Program, fit: Fit, penalty: ConePenalty, chi: Array, height: float) -> LevelEnds:
     """Ends of the set f <= f(chi) + height, chi the minimum of f; constraints of the program are not looked at."""
     with one_thread():
-        return _Search(program, fit, penalty, chi, height).run()
+        return _ProfileNewton(program, fit, penalty, chi, height).run()
 
 
-class _Search:
+class _ProfileNewton:
     """Newton steps of all ends side by side, in coordinates y in which the set is a ball of radius sqrt(height) to second order."""
 
     def __init__(self, program: Program, fit: Fit, penalty: ConePenalty, chi: Array, height: float) -> None:

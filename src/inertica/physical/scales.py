@@ -23,8 +23,10 @@ TYPICAL_MASS, TYPICAL_LENGTH = 1.0, 0.1
 LENGTHS = (0.02, 1.0)
 """m; reference lengths are kept within these."""
 
-_TYPICAL = {"armature": 0.01, "viscous": 0.1, "coulomb": 0.5, "offset": 0.5}
-_TYPICAL_OTHER = 0.1
+_SIZES = {"armature": 0.01, "viscous": 0.1, "coulomb": 0.5, "offset": 0.5}
+"""What drives and friction are typically, SI; a change that may be expected of them is another matter (`estimators.standard`)."""
+
+_OTHER_SIZE = 0.1
 _SMALLEST = 0.1
 """Of what is typical, as the least scale: priors of zero must not forbid everything else."""
 
@@ -93,7 +95,7 @@ class Reference:
         """(P,) size of every parameter."""
         out = np.empty(self.layout.size)
         for k, p in enumerate(self.layout.parameters):
-            out[k] = max(abs(self.values[k]), _SMALLEST * _TYPICAL.get(p.kind, _TYPICAL_OTHER))
+            out[k] = max(abs(self.values[k]), _SMALLEST * _SIZES.get(p.kind, _OTHER_SIZE))
         for (_, where), size in zip(self.layout.bodies, self.sizes, strict=True):
             out[where] = size.scale
         return out

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.physical.constraints import (
-    PHYSICAL,
     Bounds,
     Constraint,
     Equal,
@@ -81,11 +80,6 @@ def stated(description: Description) -> Stated:
         out += _link(link, words, shapes, notes)
     out += _relations(description, notes)
     return Stated(tuple(out), tuple(notes))
-
-
-def stated_constraints(description: Description) -> tuple[Constraint, ...]:
-    """Everything that holds for a robot: bodies that can exist, signs, shares, and what its card states."""
-    return combined(PHYSICAL, stated(description).constraints)
 
 
 def combined(own: Sequence[Constraint], given: Sequence[Constraint]) -> tuple[Constraint, ...]:

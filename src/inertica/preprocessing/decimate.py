@@ -7,7 +7,7 @@ parameters, so tau = W beta holds after the operation as it did before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -16,13 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.preprocessing.lowpass import LowPass, chebyshev, filtered, zero_phase
+from inertica.preprocessing.lowpass import Columns, LowPass, chebyshev, filtered
 
 Array = NDArray[np.float64]
 
 ORDER, RIPPLE, EDGE = 8, 0.05, 0.8
 INACCURATE = 1e-6
 """dB by which the gain at the cut-off may miss the ripple, MATLAB's criterion for a design that has lost its digits."""
+
+Piece = tuple[int, Iterable[tuple[slice, Array]], NDArray[np.intp]]
 
 PIECE = 1 << 16
 """Samples of a long record whose columns are built and decimated at a time, or as many as the filter remembers."""
@@ -97,7 +99,7 @@ class Decimator:
         if self.ratio == 1:
             return np.asarray(columns, float)
         values = np.asarray(columns, float)
-        return filtered(*self._checked(values), values)
+        return filtered(self.design, self._pad(len(values)), _finite(values))
 
     def pieces(self, samples: int) -> Iterator[tuple[slice, NDArray[np.intp]]]:
         """Stretches of a long record to decimate one after the other: which samples, and which of those remain.
@@ -125,22 +127,37 @@ class Decimator:
         values = np.asarray(columns, float)
         if values.ndim != 2:
             raise InputError(f"columns to decimate have the shape (N, k), not {values.shape}")
-        if self.ratio == 1:
-            return values if remaining is None else values[remaining]
         rows = self.kept(len(values)) if remaining is None else remaining
-        out = np.empty((len(rows), values.shape[1]))
-        for where, part in zero_phase(*self._checked(values), values):
-            out[:, where] = part[rows]
-        return out
+        return next(self.decimated(values.shape[1], [(len(values), [(slice(0, len(values)), values.T)], rows)]))
 
-    def _checked(self, values: Array) -> tuple[LowPass, int]:
-        design = self.design
-        pad = 3 * design.order  # MATLAB's filtfilt continues the record that far by point reflection
-        if len(values) <= pad:
-            raise InputError(f"decimation needs more than {pad} samples; this record has {len(values)}")
-        if not np.isfinite(values).all():
-            raise InputError("columns to decimate have values that are not finite, which would spread over all samples")
-        return design, pad
+    def decimated(self, count: int, pieces: Iterable[Piece]) -> Iterator[Array]:
+        """(N, k) -> (M, k), piece by piece, of columns that come chunk by chunk, and are never there as such.
+
+        Args:
+            count: k.
+            pieces: samples N, chunks (which samples, and the columns (k, m) there), and samples that remain.
+        """
+        columns: Columns | None = None
+        for samples, chunks, remaining in pieces:
+            if self.ratio == 1:
+                out = np.empty((samples, count))
+                for where, values in chunks:
+                    out[where] = values.T
+                yield out[remaining] if len(remaining) < samples else out
+                continue
+            if columns is None or columns.samples < samples:  # touching fresh memory takes as long as filtering
+                columns = Columns(samples, count, self._pad(samples))
+            own = columns.shortened(samples)
+            for where, values in chunks:
+                own.put(where, values)
+            yield _finite(own.filtered(self.design, remaining))
+
+    def _pad(self, samples: int) -> int:
+        """Samples by which MATLAB's filtfilt continues a record by point reflection."""
+        pad = 3 * self.design.order
+        if samples <= pad:
+            raise InputError(f"decimation needs more than {pad} samples; this record has {samples}")
+        return pad
 
     def mask(self, mask: NDArray[np.bool_], spoiled: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
         """(M,) masks of the decimated samples: their own, and those of wrong samples within two kept ones on either side.
@@ -166,9 +183,17 @@ class Decimator:
 
 def widened(mask: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
     """The mask with `reach` more samples on either side of every masked one."""
-    count = np.concatenate([[0], np.cumsum(mask)])
-    k = np.arange(len(mask))
-    return np.asarray(count[np.minimum(k + reach + 1, len(mask))] > count[np.maximum(k - reach, 0)])
+    count, N = np.concatenate([[0], np.cumsum(mask)]), len(mask)
+    until = np.full(N, count[-1])  # masked ones up to the last sample within reach
+    until[: max(N - reach, 0)] = count[reach + 1 :]
+    until[reach:] -= count[: max(N - reach, 0)]
+    return np.asarray(until > 0)
+
+
+def _finite(values: Array) -> Array:
+    if not np.isfinite(values).all():
+        raise InputError("columns to decimate have values that are not finite, which would spread over all samples")
+    return values
 
 
 def _gain_error(order: int, ripple: float, edge: float) -> float:

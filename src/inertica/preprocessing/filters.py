@@ -8,13 +8,14 @@ Fourier series.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.errors import InputError
+from inertica.errors import InputError, nearest
 from inertica.preprocessing.lowpass import butterworth, filtered
 
 Array = NDArray[np.float64]
@@ -41,7 +42,11 @@ def differentiated(y: Array, dt: float) -> Array:
     """Central differences (y[k+1] - y[k-1]) / (2 dt) along the first axis, one-sided at the two ends."""
     if len(y) < 2:
         raise InputError("a record of one sample has no derivative")
-    return np.asarray(np.gradient(y, dt, axis=0))
+    out = np.empty(y.shape)  # as np.gradient, which passes over long records several times
+    np.subtract(y[2:], y[:-2], out=out[1:-1])
+    out[1:-1] /= 2.0 * dt
+    out[0], out[-1] = (y[1] - y[0]) / dt, (y[-1] - y[-2]) / dt
+    return out
 
 
 def default_cutoff(rate: float) -> float:
@@ -303,6 +308,38 @@ class SmoothingSpline(Filter):
     def sentence(self, dt: float) -> str:
         how = "by cross-validation" if self.cutoff is None else f"to halve {self.cutoff:.4g} Hz"
         return f"position, velocity and acceleration are those of a cubic smoothing spline, its penalty chosen {how}"
+
+
+def _forward(cutoff: float | None, rate: float) -> Filter:
+    passes = default_cutoff(rate) if cutoff is None else cutoff
+    return Equiripple(passes, round(EDGES * passes, 9))
+
+
+EDGES = 2.2
+"""Stop band over pass band of a forward-only filter: 50 to 110 Hz in the survey's toolbox."""
+
+FILTERS: dict[str, Callable[[float | None, float], Filter]] = {
+    "none": lambda cutoff, rate: Unfiltered(),
+    "butterworth": lambda cutoff, rate: Butterworth(cutoff),
+    "forward": _forward,
+    "fourier": lambda cutoff, rate: Fourier(cutoff),
+}
+"""By the names users type: made from a cut-off in Hz, or None, and the sampling rate."""
+
+
+def named_filter(name: str, cutoff: float | None, rate: float) -> Filter:
+    """A filter by its name; one that takes no cut-off refuses it.
+
+    Args:
+        name: none, butterworth (forward and backward), forward (equiripple, delays the motion) or fourier (whole periods).
+        cutoff: in Hz; the papers' 50, less for slow records, when None.
+        rate: of the record.
+    """
+    if name not in FILTERS:
+        raise InputError(f"unknown filter '{name}'; {nearest(name, FILTERS)}")
+    if name == "none" and cutoff is not None:
+        raise InputError(f"no filter has no cut-off, but {cutoff:g} Hz is stated; leave one of them out")
+    return FILTERS[name](cutoff, rate)
 
 
 def noise_gains(chosen: Filter, dt: float) -> tuple[float, float, float]:

@@ -6,7 +6,7 @@ robot, and eight columns at a time run several times faster.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,31 +75,51 @@ def chebyshev(order: int, ripple: float, edge: float) -> LowPass:
 
 
 def filtered(design: LowPass, pad: int, values: Array) -> Array:
-    """(N, k) run forward and backward, see `zero_phase`."""
-    out = np.empty(values.shape)
-    for where, part in zero_phase(design, pad, values):
-        out[:, where] = part
-    return out
-
-
-def zero_phase(design: LowPass, pad: int, values: Array) -> Iterator[tuple[slice, Array]]:
-    """Columns of (N, k) run forward and backward, group by group: which columns, and their (N, c) filtered values.
+    """(N, k) run forward and backward.
 
     Both ends are continued by point reflection over `pad` samples, and the filter starts as if the first value had always been there.
     """
-    sos, N = design.sections, len(values)
-    settled = _settled(sos)[:, :, None]
-    rows = np.zeros((N + 2 * pad, COLUMNS))
-    for first in range(0, values.shape[1], COLUMNS):
-        where = slice(first, min(first + COLUMNS, values.shape[1]))
-        part, used = values[:, where], where.stop - first
-        rows[:, used:] = 0.0
-        rows[:pad, :used] = 2.0 * part[0] - part[1 : pad + 1][::-1]
-        rows[pad : pad + N, :used] = part
-        rows[pad + N :, :used] = 2.0 * part[-1] - part[::-1][1 : pad + 1]
-        run_sections(sos, rows, settled * rows[0])
-        run_sections(sos, rows, settled * rows[-1], backward=True)
-        yield where, rows[pad : pad + N, :used]
+    columns = Columns(len(values), values.shape[1], pad)
+    columns.put(slice(0, len(values)), values.T)
+    return columns.filtered(design)
+
+
+class Columns:
+    """Columns of a record as the filter runs over them, in groups side by side, for those who write them chunk by chunk.
+
+    Args:
+        samples, count: of the record, and of its columns.
+        pad: samples by which it is continued at both ends.
+    """
+
+    def __init__(self, samples: int, count: int, pad: int) -> None:
+        self.samples, self.count, self.pad = samples, count, pad
+        self.groups = np.zeros((-(-count // COLUMNS), samples + 2 * pad, COLUMNS))
+
+    def shortened(self, samples: int) -> Columns:
+        """The same memory for a record of fewer samples."""
+        other = copy(self)
+        other.samples, other.groups = samples, self.groups[:, : samples + 2 * self.pad]
+        return other
+
+    def put(self, where: slice, values: Array) -> None:
+        """Values (count, m) of some samples."""
+        for g, rows in enumerate(self.groups):
+            own = values[g * COLUMNS : (g + 1) * COLUMNS]
+            rows[self.pad + where.start : self.pad + where.start + own.shape[1], : len(own)] = own.T
+
+    def filtered(self, design: LowPass, remaining: NDArray[np.intp] | slice = slice(None)) -> Array:
+        """(M, count) filtered values at the samples that remain; what was put there is lost."""
+        sos, pad = design.sections, self.pad
+        settled, out = _settled(sos)[:, :, None], np.empty((len(np.arange(self.samples)[remaining]), self.count))
+        for g, rows in enumerate(self.groups):
+            inside, where = rows[pad : pad + self.samples], slice(g * COLUMNS, (g + 1) * COLUMNS)
+            rows[:pad] = 2.0 * inside[0] - inside[1 : pad + 1][::-1]
+            rows[pad + self.samples :] = 2.0 * inside[-1] - inside[::-1][1 : pad + 1]
+            run_sections(sos, rows, settled * rows[0])
+            run_sections(sos, rows, settled * rows[-1], backward=True)
+            out[:, where] = inside[remaining, : out[:, where].shape[1]]
+        return out
 
 
 def _angles(order: int) -> Array:

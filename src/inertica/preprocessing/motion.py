@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.errors import InputError
 from inertica.logs.log import Log
+from inertica.logs.noise import position_noise
 from inertica.preprocessing.decimate import Decimator
 from inertica.preprocessing.periods import Variances
 from inertica.preprocessing.recipe import Recipe
@@ -39,7 +40,7 @@ class Motion:
         done: the same in words: subject -> sentence.
         masks: reason -> (N,) True for samples that fits should not use.
         resting: (N, n) joints too slow for the sign of their velocity to mean anything.
-        decimator: for torque and regressor columns, see `inertica.preprocessing.observe`.
+        decimator: for torque and regressor columns, see `inertica.estimators.observe`.
         log: where it came from.
         variances: noise found by comparing periods, when periods were averaged.
     """
@@ -96,6 +97,23 @@ class Motion:
         """(N,) True for samples whose values are wrong: filters that follow must not be trusted next to them."""
         return self._any([reason for reason in self.masks if reason not in UNSPOILED])
 
+    @cached_property
+    def torque_noise(self) -> Array:
+        """(n,) standard deviation of white noise on the recorded torque, from fourth differences."""
+        return position_noise(self.tau_raw)
+
+    @property
+    def decimated_mask(self) -> Mask:
+        """(M,) samples that fits should not use, on the decimated clock."""
+        return self.decimator.mask(self.mask, self.spoiled)
+
+    @property
+    def raw(self) -> Motion:
+        """Every sample at the full rate with its raw torque, masked or not: what predictions are held against."""
+        still = np.zeros(self.resting.shape, bool)
+        recipe, decimator = replace(self.recipe, reversal=None), Decimator(1, self.decimator.keep)
+        return replace(self, tau=self.tau_raw, masks={}, resting=still, decimator=decimator, recipe=recipe)
+
     def _any(self, reasons: Mapping[str, Mask] | list[str]) -> Mask:
         out = np.zeros(len(self), bool)
         for reason in reasons:
@@ -131,21 +149,23 @@ class Motion:
         own = self.recipe.average  # one period stands for all of them
         x, y = (np.append(self.t, self.t[-1] + self.dt), np.vstack([values, values[:1]])) if own else (self.t, values)
         span = x[-1] - x[0]
-        for j in range(self.n):
-            at = t[finite] - delays[j]
+        for delay in np.unique(delays):
+            alike = np.flatnonzero(delays == delay)
+            at = t[finite] - delay
             at = x[0] + np.mod(at - x[0], span) if own else np.clip(at, x[0], x[-1])
             nearest = np.clip(np.rint((at - x[0]) / self.dt).astype(int), 0, len(x) - 1)
             on = np.abs(at - x[nearest]) < 1e-6 * self.dt
-            column = y[nearest, j]
-            if not on.all():
-                column = np.where(on, column, interpolant(x, y[:, j], self.recipe.interpolation)(at))
-            out[finite, j] = column
+            for j in alike:
+                column = y[nearest, j]
+                if not on.all():
+                    column = np.where(on, column, interpolant(x, y[:, j], self.recipe.interpolation)(at))
+                out[finite, j] = column
         return out
 
     def decimated(self) -> Motion:
         """The motion itself low-passed and thinned out, for methods that do not see regressor columns (Kalman filters, say).
 
-        Least squares should decimate columns instead: `inertica.preprocessing.observe.joint_rows`.
+        Least squares should decimate columns instead, as `inertica.estimators.observe` does.
         """
         if self.decimator.ratio == 1:
             return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from inertica.errors import InputError
 from inertica.preprocessing.filters import Butterworth, Filter
 from inertica.preprocessing.resample import Interpolation
+
+Regressor = Literal["torque", "momentum", "power"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Recipe:
         ratio: decimation ratio, when it is wanted as such.
         keep: which end of the record decimation keeps: `last` as MATLAB, `first` as SciPy.
         reversal: s before and after a change of sign of a joint's velocity within which linear fits leave out that joint's rows.
+        regressor: what a row of a linear fit says: the `torque` of a joint, or without accelerations the rate of its `momentum`, or
+            the `power` of all joints.
         prediction: filter of the positions that torques are predicted from, where another one than that of the fit predicts better.
     """
 
@@ -56,10 +60,13 @@ class Recipe:
     keep: Literal["last", "first"] = "last"
     reversal: float | None = None
     prediction: Filter | None = None
+    regressor: Regressor = "torque"
 
     def __post_init__(self) -> None:
         if self.velocity not in ("differences", "recorded"):
             raise InputError(f"velocity comes from 'differences' or is the 'recorded' one, not '{self.velocity}'")
+        if self.regressor not in get_args(Regressor):
+            raise InputError(f"rows of a fit are {', '.join(get_args(Regressor))}, not '{self.regressor}'")
         if self.decimate is not None and self.ratio is not None:
             raise InputError("state either the decimation frequency or the ratio, not both")
         if self.border is not None and self.border < 0:

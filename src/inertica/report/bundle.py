@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from inertica.errors import InerticaError
-from inertica.logs.log import Log
 from inertica.report.report import write_report
 from inertica.workflow.export import SUFFIX, export_model, write_parameters
 from inertica.workflow.folder import whole_folder
+from inertica.workflow.judge import Motions
 from inertica.workflow.result import REFERENCE, RESULT, Result
 
 MODEL, TABLE, REPORT = "identified", "parameters.csv", "report.html"
@@ -32,14 +31,14 @@ class Bundle:
     files: tuple[str, ...]
 
 
-def write_bundle(result: Result, logs: Mapping[str, Sequence[Log]], folder: str | Path) -> Bundle:
+def write_bundle(result: Result, motions: Motions, folder: str | Path) -> Bundle:
     """Write `result.json` with its arrays and robot card, the identified model, `parameters.csv` and `report.html`.
 
     A model that cannot be written, or that would not read back as it should, is left out, and a warning of the result says why.
 
     Args:
         result: what `identify` found.
-        logs: data set -> its logs, `identification` first.
+        motions: see `write_report`.
         folder: made when it is not there; files of an earlier result are replaced.
     """
     start = time.perf_counter()
@@ -52,7 +51,7 @@ def write_bundle(result: Result, logs: Mapping[str, Sequence[Log]], folder: str 
         result = replace(result, warnings=(*result.warnings, *notes))
         result.save(temporary)
         write_parameters(result, temporary / TABLE)
-        write_report(result, logs, temporary / REPORT)
+        write_report(result, motions, temporary / REPORT)
         names = sorted((path.name for path in temporary.iterdir()), key=lambda name: (name != RESULT, name))
     result = replace(result, time={**result.time, "write": time.perf_counter() - start})
     return Bundle(result, Path(folder), tuple(names))

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.excitation.trajectory import Trajectory
-from inertica.logs.log import Log
 from inertica.preprocessing.motion import Motion
+from inertica.robot.friction import friction_terms
 from inertica.robot.layout import Parameters
-from inertica.robot.options import friction_terms
+from inertica.workflow.judge import Motions
 from inertica.workflow.prediction import predicted_torque
 from inertica.workflow.replay import is_simulated
 from inertica.workflow.result import Result
 
 Array = NDArray[np.float64]
-
-IDENTIFICATION = "identification"
-"""The data set that was fitted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,19 +53,13 @@ class Record:
         return self.motion.dt * self.motion.decimator.ratio
 
 
-def records(result: Result, logs: Mapping[str, Sequence[Log]]) -> list[Record]:
+def records(result: Result, motions: Motions) -> list[Record]:
     """Every log of every data set."""
-    listed = [(name, log) for name, several in logs.items() for log in several]
-    return [record(result, name, log, _reference(result, name, log, k)) for k, (name, log) in enumerate(listed)]
+    return [record(result, name, motion) for name, several in motions.items() for motion in several]
 
 
-def _reference(result: Result, name: str, log: Log, k: int) -> Trajectory | None:
-    """What the k-th log followed; reference columns of a validation log come before a trajectory stated for all."""
-    return result.reference(k) if name == IDENTIFICATION or "qr" not in log.signals else None
-
-
-def record(result: Result, name: str, log: Log, reference: Trajectory | None = None) -> Record:
-    motion, engine = result.motion(log, reference), result.estimate.base.engine
+def record(result: Result, name: str, motion: Motion) -> Record:
+    engine = result.estimate.base.engine
     predicted = predicted_torque(result.parameters, motion, engine)
     friction = predicted_torque(friction_only(result.parameters), motion, engine)
     n, d = motion.n, motion.decimator
@@ -80,7 +69,7 @@ def record(result: Result, name: str, log: Log, reference: Trajectory | None = N
     slow_friction = d.decimate(friction)[use]
     error = (smooth[:, :n] - smooth[:, n:])[rows][use]
     return Record(
-        name, str(log.origin), motion, predicted, smooth[:, :n], smooth[:, n:],
+        name, str(motion.log.origin), motion, predicted, smooth[:, :n], smooth[:, n:],
         motion.q[rows][use], motion.dq[rows][use], error, slow_friction,
     )  # fmt: skip
 

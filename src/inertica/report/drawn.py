@@ -65,13 +65,9 @@ def _residuals(result: Result, fitted: Sequence[Record], q: Array, error: Array)
     joints = result.description.robot.joints
     lags = max(1, min(60, len(error) // 5))
     white = Whiteness.of(error, lags)
+    spread = error.std(axis=0)
     rows = [
-        [
-            f"{j + 1} {joint.name}",
-            number(float(error[:, j].std()), 3),
-            html.percent(white.outside[j]),
-            f"{white.normal_p[j]:.2g}",
-        ]
+        [f"{j + 1} {joint.name}", number(float(spread[j]), 3), html.percent(white.outside[j]), f"{white.normal_p[j]:.2g}"]
         for j, joint in enumerate(joints)
     ]
     columns = ("joint", "standard deviation", "lags outside the band", "p of normality")
@@ -131,12 +127,8 @@ def _against_position(joints: Sequence[Joint], q: Array, error: Array) -> Sequen
     take = thinned(len(q), MOST_POINTS)
     out = []
     for j, joint in enumerate(joints):
-        panel = Panel(
-            [Series(q[take, j], error[take, j], "points", "points"), Series(*_means(q[:, j], error[:, j]), "law")],
-            f"residual ({joint.effort_unit})",
-            110.0,
-            zero=True,
-        )
+        series = [Series(q[take, j], error[take, j], "points", "points"), Series(*_means(q[:, j], error[:, j]), "law")]
+        panel = Panel(series, f"residual ({joint.effort_unit})", 110.0, zero=True)
         out.append(figure([panel], f"position ({joint.unit})", f"joint {j + 1}, {joint.name}"))
     return out
 

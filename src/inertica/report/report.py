@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from inertica import __version__
-from inertica.logs.log import Log
 from inertica.report import html
-from inertica.report.data import IDENTIFICATION, Record, records
+from inertica.report.data import Record, records
 from inertica.report.drawn import choice_figures, fit_sections, torque_figures
 from inertica.report.numbers import number
 from inertica.report.tables import (
@@ -22,6 +21,8 @@ from inertica.report.tables import (
     trust_map,
 )
 from inertica.workflow.folder import whole_file
+from inertica.workflow.inputs import IDENTIFICATION
+from inertica.workflow.judge import Motions
 from inertica.workflow.result import Result
 from inertica.workflow.verdict import verdict
 
@@ -36,23 +37,23 @@ ON_SIMULATED_MOTION = (
 )
 
 
-def write_report(result: Result, logs: Mapping[str, Sequence[Log]], target: str | Path) -> Path:
+def write_report(result: Result, motions: Motions, target: str | Path) -> Path:
     """Write the report as one HTML file that needs nothing else.
 
     Args:
         result: what `identify` found.
-        logs: data set -> its logs, `identification` first.
+        motions: what its predictions were made from; `Result.motions` makes them of the logs of a result that was read.
         target: the file.
     """
-    content = report(result, logs)
+    content = report(result, motions)
     with whole_file(target) as temporary:
         temporary.write_text(content, encoding="utf-8")
     return Path(target)
 
 
-def report(result: Result, logs: Mapping[str, Sequence[Log]]) -> str:
+def report(result: Result, motions: Motions) -> str:
     """The report as text."""
-    drawn = records(result, logs)
+    drawn = records(result, motions)
     fitted = [r for r in drawn if r.name == IDENTIFICATION]
     parts = [
         _head(result),

@@ -18,6 +18,10 @@ from inertica.workflow.result import Result
 
 PACKAGES = ("numpy", "scipy", "numba")
 
+STANDARD = ("name", "value", "95 % interval", "prior", "unit", "trust")
+BASE = ("name", "value", "± 95 %", "std (%)", "relation")
+"""Columns of the tables of standard and of base parameters."""
+
 
 def residual_table(result: Result) -> str:
     """|tau - tau_hat| / |tau| per data set and joint."""
@@ -26,7 +30,7 @@ def residual_table(result: Result) -> str:
     for name, r in zip(short_names(list(result.residuals)), result.residuals.values(), strict=True):
         for kind, relative in (("raw", r.raw), ("filtered", r.filtered)):
             rows.append([name, kind, html.percent(relative.all), *(html.percent(x) for x in relative.per_joint)])
-        rows.append([name, "mean per sample", html.percent(r.d_tau), *("" for _ in joints)])
+        rows.append([name, "mean per sample", html.percent(r.per_sample), *("" for _ in joints)])
     columns = ("data set", "of", "all joints", *(f"joint {j}" for j in joints))
     caption = (
         "Residuals |measured - predicted| / |measured|; raw: every finite sample as recorded; filtered: both low-passed; "
@@ -49,20 +53,10 @@ def lack_of_fit_table(result: Result) -> str:
         if not test["tested"]:
             rows.append([MISFITS[test["family"]], "", "", "", "", f"not tested: {test['why']}"])
             continue
-        joint = "" if test["joint"] is None else test["joint"]
-        said = (
-            "found" if test["flagged"] else ("explained by what was found" if test["p"] < document["level"] else "nothing found")
-        )
-        rows.append(
-            [
-                MISFITS[test["family"]],
-                joint,
-                number(test["z"], 3),
-                number(test["p"], 2),
-                test["size"] if test["flagged"] else "",
-                said,
-            ]
-        )
+        joint, size = "" if test["joint"] is None else test["joint"], test["size"] if test["flagged"] else ""
+        said = "explained by what was found" if test["p"] < document["level"] else "nothing found"
+        said = "found" if test["flagged"] else said
+        rows.append([MISFITS[test["family"]], joint, number(test["z"], 3), number(test["p"], 2), size, said])
     columns = ("residual against", "joint", "deviation", "p", "size", "verdict")
     caption = (
         "Lack of fit: the largest deviation of each kind, in standard deviations from fits of the same experiment simulated with the "
@@ -92,9 +86,7 @@ def standard_tables(result: Result) -> list[str]:
     for k, p in enumerate(layout.parameters):
         title = f"link {p.joint + 1}: {joints[p.joint].link}" if p.joint is not None else "several joints"
         groups.setdefault(title, []).append(_standard_row(result, k))
-    columns = ("name", "value", "95 % interval", "prior", "unit", "trust")
-    right = ("value", "95 % interval", "prior")
-    tables = [html.table(title, columns, rows, right) for title, rows in groups.items()]
+    tables = [html.table(title, STANDARD, rows, right=STANDARD[1:4]) for title, rows in groups.items()]
     key = html.listed(
         html.Raw(f"{html.label(word)} {html.text(LABEL_WORDS[word])}") for word in LABELS if word in result.labels.values()
     )
@@ -103,22 +95,26 @@ def standard_tables(result: Result) -> list[str]:
 
 def _standard_row(result: Result, k: int) -> list[object]:
     p = result.parameters.layout.parameters[k]
+    return [*standard_cells(result, k), html.unit(p.unit), html.label(result.labels[p.name])]
+
+
+def standard_cells(result: Result, k: int) -> list[str]:
+    """The first columns of `STANDARD` for the k-th standard parameter."""
     value, prior = (number(tidy(x[k])) for x in (result.parameters.values, result.description.prior.values))
-    return [p.name, value, span(*result.intervals[k]), prior, html.unit(p.unit), html.label(result.labels[p.name])]
+    return [result.parameters.layout.names[k], value, span(*result.intervals[k]), prior]
 
 
 def base_table(result: Result) -> str:
     """Base parameters with what they consist of."""
-    e = result.estimate
-    rows = [
-        [name, number(value), number(INTERVAL * spread), number(relative, 3), relation]
-        for name, value, spread, relative, relation in zip(
-            e.base.names, e.beta, e.std, e.relative_std, e.base.relations, strict=True
-        )
-    ]
-    columns = ("name", "value", "± 95 %", "std (%)", "relation")
     caption = "Base parameters: the combinations that torque depends on; standard deviations account for correlated residuals"
-    return html.table(caption, columns, rows, right=columns[1:4])
+    return html.table(caption, BASE, base_rows(result), right=BASE[1:4])
+
+
+def base_rows(result: Result) -> list[list[str]]:
+    """The columns of `BASE` for every base parameter."""
+    e = result.estimate
+    listed = zip(e.base.names, e.beta, e.std, e.relative_std, e.base.relations, strict=True)
+    return [[name, number(v), number(INTERVAL * s, 3), number(part, 3), relation] for name, v, s, part, relation in listed]
 
 
 def trust_map(result: Result) -> str:

@@ -34,7 +34,6 @@ from inertica.reproduce.consistent_setup import (
     Solved,
     in_state,
     needed,
-    relative,
     tolerance,
 )
 from inertica.reproduce.consistent_sheets import sheets
@@ -216,7 +215,7 @@ def _printed_on_record(one: Solved) -> Iterator[Row]:
         ours = one.residual(setup.printed[column].values)
         remark = ": read as standard parameters" if column == "b" else ""
         yield Row(f"record: relative residual of the printed column {column}", None, ours, REPORTED + remark)
-    ours = relative(one.fit, setup.printed["b"].values[setup.base.kept])
+    ours = one.fit.relative_residual(setup.printed["b"].values[setup.base.kept])
     e = one.residual(setup.printed["e"].values)
     remark = f"column e has {e:.4f}, so column b lists base parameters"
     quantity = "record: relative residual of the printed column b, read as base parameters"

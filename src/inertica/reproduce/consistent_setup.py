@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.simulate import Noise
+from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.estimators.linear.essential import Essential
-from inertica.estimators.linear.least_squares import Wls, joint_sigmas
+from inertica.estimators.linear.least_squares import Wls
 from inertica.estimators.linear.svd import Svd, SvdEssential
-from inertica.estimators.observe import Stacked, System
+from inertica.estimators.observe import Observations
 from inertica.estimators.registry import method
 from inertica.excitation.trapezoid import Trapezoid
 from inertica.experiment import ControlLoop, Experiment, Sensors
@@ -232,18 +233,22 @@ class Solved:
     std: Mapping[str, Array]
 
     @cached_property
-    def fit(self) -> System:
+    def problem(self) -> Problem:
+        return self.setup.problem(self.data.fit)
+
+    @property
+    def fit(self) -> Observations:
         """Rows of the motion that was fitted."""
-        return System(self.setup.problem(self.data.fit))
+        return self.problem.observations
 
     @cached_property
-    def check(self) -> System:
+    def check(self) -> Observations:
         """Rows of the other motion."""
-        return System(self.setup.problem(self.data.check))
+        return self.setup.problem(self.data.check).observations
 
     @cached_property
     def _weighted(self) -> Stacked:
-        return self.fit.stacked(1.0 / joint_sigmas(self.fit))
+        return self.fit.stacked(1.0 / self.fit.sigmas)
 
     def price(self, chi: Array) -> float:
         """Relative rise of the weighted residual above that of weighted least squares, the criterion that all solutions minimise."""
@@ -253,11 +258,11 @@ class Solved:
 
     def residual(self, chi: Array) -> float:
         """|y - W chi| / |y| of the filtered torque that was fitted."""
-        return relative(self.fit, self.setup.base.beta(chi))
+        return self.fit.relative_residual(self.setup.base.beta(chi))
 
     def validation(self, chi: Array) -> float:
         """The same on the other motion."""
-        return relative(self.check, self.setup.base.beta(chi))
+        return self.check.relative_residual(self.setup.base.beta(chi))
 
     def raw(self, chi: Array) -> float:
         """The same for every sample of the unfiltered torque of the other motion."""
@@ -266,7 +271,7 @@ class Solved:
 
     def with_prior(self) -> Array:
         """Consistent least squares that also stays near the reference."""
-        found = method(WITH_PRIOR).estimate(self.fit.problem)
+        found = method(WITH_PRIOR).estimate(self.problem)
         assert found.chi is not None
         return found.chi
 
@@ -275,7 +280,7 @@ class Solved:
         """Solution e for every end of the selection."""
         out = {}
         for ratio in RATIOS:
-            chi = essential(ratio).estimate(self.fit.problem).chi
+            chi = essential(ratio).estimate(self.problem).chi
             assert chi is not None
             moved = chi != self.setup.reference.values
             names = (name for name, there in zip(self.setup.base.layout.names, moved, strict=True) if there)
@@ -294,15 +299,6 @@ class Essentials:
 def essential(ratio: float) -> SvdEssential:
     """The paper's rule to the letter: standard deviations of white residuals, nothing kept for being known well."""
     return SvdEssential(Essential(ratio=ratio, keep=0.0, hac=False))
-
-
-def relative(system: System, beta: Array) -> float:
-    """|y - W beta| / |y|."""
-    left = whole = 0.0
-    for rows, r in system.residuals(beta):
-        left += float(np.sum(r[rows.use] ** 2))
-        whole += float(np.sum(rows.y[rows.use] ** 2))
-    return float(np.sqrt(left / whole))
 
 
 def tolerance(links: Mapping[int, LinkCheck]) -> float:

@@ -17,7 +17,8 @@ from inertica.estimators.closed_loop.didim import Didim
 from inertica.estimators.closed_loop.start import FilteredOls, Regular
 from inertica.estimators.linear.least_squares import Wls
 from inertica.logs.log import Log
-from inertica.reproduce.didim_setup import Setup
+from inertica.reproduce.didim_figures import write_figures
+from inertica.reproduce.didim_setup import Outcome, Setup
 from inertica.reproduce.rows import REPORTED, Options, Reproduction, Row, judged
 from inertica.robot.description import Description
 from inertica.robot.load import load
@@ -42,30 +43,9 @@ def reproduce(options: Options) -> Reproduction:
     outcome = study.run()
 
     def draw(folder: Path) -> tuple[Path, ...]:
-        from inertica.reproduce.didim_figures import write_figures
-
-        return write_figures(study, outcome, folder)
+        return write_figures(study.setup, outcome, folder)
 
     return Reproduction(outcome.rows, outcome.about, draw=draw)
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """Everything that was found.
-
-    Args:
-        rows: comparisons.
-        estimates: case -> estimate.
-        paths: case -> quantity -> value per iteration, for the figures.
-        validation: t, measured and estimated torque of case A.
-        about: how the simulated experiment was set up, one sentence each.
-    """
-
-    rows: tuple[Row, ...]
-    estimates: Mapping[str, Estimate]
-    paths: Mapping[str, Mapping[str, Array]]
-    validation: tuple[Array, Array, Array]
-    about: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -245,7 +225,7 @@ class Study:
             fast, _, _ = self.setup.problems(self.setup.log(self.seed + 1 + k))
             e = Didim(start=Regular(), retune=True, tuned_for=tuned).estimate(fast)
             error = e.beta - self.setup.true_beta
-            nees.append(float(error @ np.linalg.solve(e.covariance, error)))
+            nees.append(float(error @ np.linalg.solve(e.needed_covariance, error)))
             steps.append(e.iterations)
         inside, within = float(np.mean(np.array(nees) < quantile)), float(np.mean(np.abs(np.array(steps) - 3) <= 1))
         return [

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.reproduce.didim import Outcome, Study
+from inertica.reproduce.didim_setup import Outcome, Setup
 from inertica.reproduce.drawing import Drawing, write_drawings
 
 Array = NDArray[np.float64]
@@ -19,14 +19,14 @@ SHOWN = 30.0
 """Seconds of the validation that are drawn."""
 
 
-def write_figures(study: Study, outcome: Outcome, folder: Path) -> tuple[Path, ...]:
+def write_figures(setup: Setup, outcome: Outcome, folder: Path) -> tuple[Path, ...]:
     """Writes six PNG files and returns their names."""
     size = (6.5, 4.0)
     drawings: list[Drawing] = [
         ("figure_10_validation", size, lambda f: _validation(f, outcome)),
         ("figure_11_motion_errors", size, lambda f: _motion(f, outcome, "B")),
         ("figure_12_torque_error", size, lambda f: _torque(f, outcome, "B")),
-        ("figure_13_parameters", size, lambda f: _parameters(f, study, outcome)),
+        ("figure_13_parameters", size, lambda f: _parameters(f, setup, outcome)),
         ("figure_14_motion_errors_half_bandwidth", size, lambda f: _motion(f, outcome, "E half")),
         ("figure_15_torque_error_half_bandwidth", size, lambda f: _torque(f, outcome, "E half")),
     ]
@@ -69,14 +69,12 @@ def _torque(figure: Any, outcome: Outcome, case: str) -> None:
     axes.legend()
 
 
-def _parameters(figure: Any, study: Study, outcome: Outcome) -> None:
+def _parameters(figure: Any, setup: Setup, outcome: Outcome) -> None:
     estimate = outcome.estimates["B"]
-    path = np.array(
-        [study.setup.printed(np.array(row)) for row in np.array([estimate.history[n] for n in estimate.base.names]).T]
-    )
+    path = np.array([setup.printed(np.array(row)) for row in np.array([estimate.history[n] for n in estimate.base.names]).T])
     for k, axes in enumerate(figure.subplots(2, 4, sharex=True).ravel()):
         axes.plot(np.arange(len(path)), path[:, k], marker="o", color=BLUE)
-        axes.axhline(study.setup.truth[k], color=GREEN, ls="--", lw=0.8)
-        axes.set_title(study.setup.names[k], fontsize="small")
+        axes.axhline(setup.truth[k], color=GREEN, ls="--", lw=0.8)
+        axes.set_title(setup.names[k], fontsize="small")
     for axes in figure.axes[-4:]:
         axes.set_xlabel("iteration", fontsize="small")

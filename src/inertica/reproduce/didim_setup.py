@@ -8,6 +8,7 @@ about the printed residual.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 from inertica.dynamics.simulate import Noise
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
-from inertica.estimators.observe import System
 from inertica.excitation.multisine import Multisine
 from inertica.experiment import ControlLoop, Experiment, Sensors
 from inertica.identifiability.base import base_model
@@ -25,6 +25,7 @@ from inertica.preprocessing.filters import Butterworth, Unfiltered
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
+from inertica.reproduce.rows import Row
 from inertica.robot.description import Description
 
 Array = NDArray[np.float64]
@@ -38,6 +39,25 @@ SLOW = 400
 """Samples at 200 Hz per sample at 0.5 Hz."""
 
 CUTOFF, RATIO = 20.0, 20
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Everything that was found.
+
+    Args:
+        rows: comparisons.
+        estimates: case -> estimate.
+        paths: case -> quantity -> value per iteration, for the figures.
+        validation: t, measured and estimated torque of case A.
+        about: how the simulated experiment was set up, one sentence each.
+    """
+
+    rows: tuple[Row, ...]
+    estimates: Mapping[str, Estimate]
+    paths: Mapping[str, Mapping[str, Array]]
+    validation: tuple[Array, Array, Array]
+    about: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +127,7 @@ class Setup:
             replays, _ = simulator(estimate.beta, simulator.retuned(estimate.beta, self.inertia))
             motions = tuple(r.motion(m) for m, r in zip(simulator.problem.motions, replays, strict=True))
             seen = replace(problem, motions=motions)
-        left = whole = 0.0
-        for rows, r in System(seen).residuals(estimate.beta):
-            left += float(np.sum(r[rows.use] ** 2))
-            whole += float(np.sum(rows.y[rows.use] ** 2))
-        return float(np.sqrt(left / whole))
+        return seen.observations.relative_residual(estimate.beta)
 
     def inertia_error(self, beta: Array) -> float:
         return float(abs(self.printed(beta)[0] / self.truth[0] - 1.0))

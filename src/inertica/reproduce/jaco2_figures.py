@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from inertica.reproduce.drawing import Drawing, write_drawings
-from inertica.reproduce.jaco2 import METHODS, RECORDS, SHOWN, SHOWN_IDENTIFIED, Study
+from inertica.reproduce.jaco2_setup import METHODS, RECORDS, SHOWN, SHOWN_IDENTIFIED, Case, Scores, Setup
 
 COLOURS = {"cad": "#a8a8a8", "uls": "#0072B2", "cls-1": "#E69F00", "cls-2": "#CC79A7", "cls-3": "#009E73"}
 MARKS = {"cad": "s", "uls": "o", "cls-1": "v", "cls-2": "^", "cls-3": "D"}
@@ -19,18 +19,18 @@ SHOWN_SECONDS = 20.0
 """Of the record: one period."""
 
 
-def write_figures(study: Study, folder: Path) -> tuple[Path, ...]:
+def write_figures(setup: Setup, case: Case, printed: Scores, folder: Path) -> tuple[Path, ...]:
     """Writes six PNG files and returns their names."""
     drawings: list[Drawing] = [
-        (f"figure_{4 + k}_{method.replace('-', '_')}", (6.5, 6.0), lambda f, m=method: _errors(f, study, m))  # type: ignore[misc]
+        (f"figure_{4 + k}_{method.replace('-', '_')}", (6.5, 6.0), lambda f, m=method: _errors(f, setup, case, m))  # type: ignore[misc]
         for k, method in enumerate(METHODS)
     ]
-    return write_drawings(folder, [*drawings, ("validation_errors", (7.5, 4.2), lambda f: _validations(f, study))])
+    return write_drawings(folder, [*drawings, ("validation_errors", (7.5, 4.2), lambda f: _validations(f, case, printed))])
 
 
-def _errors(figure: Any, study: Study, method: str) -> None:
+def _errors(figure: Any, setup: Setup, case: Case, method: str) -> None:
     """Measured less estimated torque of every joint, all methods' figures on the same scales."""
-    case, motion = study.plain, study.setup.motions[SHOWN - 1]
+    motion = setup.motions[SHOWN - 1]
     part = ~motion.mask & (motion.t < motion.t[0] + SHOWN_SECONDS)
     state = motion.q[part], motion.dq[part], motion.ddq[part]
     misses = {m: motion.tau[part] - case.base.engine.inverse_dynamics(*state, case.chi(SHOWN_IDENTIFIED, m)) for m in METHODS}
@@ -45,11 +45,11 @@ def _errors(figure: Any, study: Study, method: str) -> None:
     figure.suptitle(f"{method}: torque error on record {SHOWN}, identified on record {SHOWN_IDENTIFIED}", fontsize="medium")
 
 
-def _validations(figure: Any, study: Study) -> None:
+def _validations(figure: Any, case: Case, printed: Scores) -> None:
     """s_r of all methods: ours above the printed ones, one column per validation."""
     pairs = [(i, k) for i in RECORDS for k in RECORDS if k != i]
     for axes, scores, title in zip(
-        figure.subplots(2, 1, sharex=True), (study.plain.scores, study.printed), ("simulated", "printed"), strict=True
+        figure.subplots(2, 1, sharex=True), (case.scores, printed), ("simulated", "printed"), strict=True
     ):
         for m in METHODS:
             values = [100.0 * scores[i, k, m][1] for i, k in pairs]

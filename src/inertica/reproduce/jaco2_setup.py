@@ -20,7 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.simulate import Noise
+from inertica.estimators.base import Estimate
 from inertica.estimators.consistent.bounded import link_ellipsoids
+from inertica.estimators.standard import nearest_prior
 from inertica.excitation.constraints import robot_constraints
 from inertica.excitation.design import Design, design
 from inertica.excitation.files import catalog_trajectory
@@ -49,6 +51,14 @@ from inertica.threads import one_thread
 Array = NDArray[np.float64]
 
 ROBOT = "jaco2"
+METHODS = ("cad", "uls", "cls-1", "cls-2", "cls-3")
+RECORDS = range(1, 6)
+SHOWN_IDENTIFIED, SHOWN = 4, 3
+"""The paper's Table 4 and Figures 4 to 8: identified on record 4, validated on record 3."""
+
+Scores = Mapping[tuple[int, int, str], tuple[float, float]]
+"""(identified on, record, method) -> s in N m and s_r."""
+
 TOOL = 0.2638
 """m from the last joint to the tool along its axis, d7 of the paper's Table 1: the last link reaches that far."""
 
@@ -168,3 +178,30 @@ def designed(number: int, description: Description | None = None) -> Design:
     family = Fourier.still(PERIOD, robot.home, HARMONICS, free_start=True)
     search = Search(evaluations=0, rounds=10, iterations=60, target=CONDITION)
     return design(base.engine, base, family, constraints=robot_constraints(robot, base.engine), search=search, rng=number)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """All fits and errors with one model.
+
+    Args:
+        name: of the model.
+        base, prior: the model and what is known before.
+        estimates: (identified on, method) -> estimate.
+        scores: errors of all on all records.
+    """
+
+    name: str
+    base: BaseModel
+    prior: Parameters
+    estimates: Mapping[tuple[int, str], Estimate]
+    scores: Scores
+
+    def chi(self, identified: int, method: str) -> Array:
+        """Standard parameters; for uls those nearest to CAD among all that have its base parameters."""
+        e = self.estimates[identified, method]
+        return nearest_prior(self.base, e.beta, self.prior) if e.chi is None else e.chi
+
+    def mean(self, method: str) -> float:
+        """Mean s_r on validation records."""
+        return float(np.mean([self.scores[i, k, method][1] for i in RECORDS for k in RECORDS if k != i]))

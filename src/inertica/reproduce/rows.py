@@ -63,14 +63,18 @@ class Options:
     Args:
         seeds: experiments over which statistics are taken.
         seed: of the first one.
-        record: a recorded log of the real robot, for studies that have one.
+        record: a recorded log of the real robot, or the authors' data, for studies that have one.
+        quick: a short form, for studies that have one.
         say: where progress goes.
+        keep: folder for the rows of campaigns; a study that was ended goes on there.
     """
 
     seeds: int = 20
     seed: int = 0
     record: str | None = None
+    quick: bool = False
     say: Callable[[str], None] = field(default=lambda _: None, repr=False)
+    keep: Path | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,10 +11,26 @@ STUDIES = {
     "didim": "section VI of the DIDIM paper: good and regular start, 0.5 Hz sampling, no filtering, slower loops",
     "consistent": "the TX-40 of the consistent-parameters paper: both SVD solutions and their Cholesky test, simulated and real",
     "jaco2": "the comparison of five methods on the Jaco2 arm: cross-validation on five records, which constraints hold",
+    "frisch": "the planar arm of the Frisch paper: Tables 2 to 4 as they arose and with the right model, what the box really holds",
+    "survey": "the Monte Carlo study of the survey: its conclusions, claim by claim, against campaigns with its settings",
 }
 
-RECORDED = ("consistent",)
-"""Studies that take a record of the real robot."""
+RECORDED = ("consistent", "frisch")
+"""Studies that take a record of the real robot, or the authors' data."""
+
+QUICK = ("frisch", "survey")
+"""Studies that have a short form."""
+
+RUNS = {"frisch": 250, "survey": 52}
+"""Experiments for statistics where it is not 20."""
+
+QUICK_RUNS = {"survey": 2}
+"""The same for short forms."""
+
+
+def usual_runs(name: str, quick: bool = False) -> int:
+    """Experiments of a study when nothing is said."""
+    return QUICK_RUNS.get(name, 20) if quick else RUNS.get(name, 20)
 
 
 def check(name: str) -> None:
@@ -26,7 +42,10 @@ def check(name: str) -> None:
 def reproduce(name: str, options: Options | None = None) -> Reproduction:
     """Run a study."""
     check(name)
-    if options is not None and options.record is not None and name not in RECORDED:
-        raise InputError(f"the study '{name}' takes no record of a real robot; {', '.join(RECORDED)} does")
-    study: Reproduction = import_module(f"inertica.reproduce.{name}").reproduce(options or Options())
+    asked = options or Options(seeds=usual_runs(name))
+    if asked.record is not None and name not in RECORDED:
+        raise InputError(f"the study '{name}' takes no record; {', '.join(RECORDED)} do")
+    if asked.quick and name not in QUICK:
+        raise InputError(f"the study '{name}' has no short form; {', '.join(QUICK)} have, others take fewer --seeds")
+    study: Reproduction = import_module(f"inertica.reproduce.{name}").reproduce(asked)
     return study

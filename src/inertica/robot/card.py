@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from inertica.robot.description import Description, Source
+from inertica.robot.dh import read_dh
+from inertica.robot.files import catalog, catalog_path, kind_of
 from inertica.robot.layout import Parameters
 from inertica.robot.model import Robot
 from inertica.robot.options import OPTION_KEYS, apply_options, fixed_values, plain_layout, read_options
@@ -85,8 +87,6 @@ def describe_tree(
 
 def _model(root: Item, keys: Mapping[str, Item]) -> Description:
     """The model a card points to: a file beside it, or a catalog robot."""
-    from inertica.robot.load import catalog, catalog_path, kind_of, load
-
     name = keys["model"].text()
     path = root.path.parent / name
     if not path.exists() and name in catalog():
@@ -102,7 +102,7 @@ def _model(root: Item, keys: Mapping[str, Item]) -> Description:
         for key in ("root", "tip"):
             if key in keys:
                 raise keys[key].fail(f"the key '{key}' is for URDF and MJCF models; a DH table is one chain")
-        return load(path)
+        return read_dh(path).with_loads()
     chain = {key: keys[key].text() for key in ("root", "tip") if key in keys}
     joints = read_names(keys["joints"]) if "joints" in keys else None
     gravity = read_gravity(keys["gravity"]) if "gravity" in keys else None

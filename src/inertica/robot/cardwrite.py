@@ -11,9 +11,9 @@ import numpy as np
 from inertica.errors import InputError
 from inertica.robot.drives import Armature, Coupling, ToolboxCoupling
 from inertica.robot.formula import FormulaTerm
+from inertica.robot.friction import friction_terms
 from inertica.robot.layout import Layout
 from inertica.robot.model import IDENTITY, ORIGIN, Limits, Matrix
-from inertica.robot.options import friction_terms
 from inertica.robot.terms import Counterbalance, RigidBody, Spring, Term, UserTerm
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from inertica.robot.friction import LoadDependent
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.model import Robot
 from inertica.robot.terms import Term
@@ -104,7 +104,19 @@ class Description:
         if not any(carried):
             return self
         terms = tuple(
-            replace(t, moments=carried) if isinstance(t, LoadDependent) and t.moments in ((), own) else t
+            replace(t, moments=carried) if t.load in ((), own) else t  # type: ignore[type-var]
             for t in self.layout.terms
         )
         return self if terms == self.layout.terms else self.with_terms(terms)
+
+    def friction_value(self, symbol: str, joint: int) -> float:
+        """The stated value of a drive or friction parameter of a 0-based joint; zero where there is none."""
+        full = f"{symbol}{joint + 1}"
+        if full in self.layout.names:
+            return self.prior[full]
+        return self.friction_constant("viscous_coulomb", symbol, joint, 0.0)
+
+    def friction_constant(self, law: str, name: str, joint: int, otherwise: float) -> float:
+        """A value of a stated friction set, for simulation."""
+        stated = self.friction_sets.get(law, {})
+        return float(np.broadcast_to(stated[name], self.robot.n)[joint]) if name in stated else otherwise

@@ -14,8 +14,8 @@ import yaml
 from inertica.errors import FileError, InputError, ModelWarning, nearest
 from inertica.robot.dh import describe, symbols_of
 from inertica.robot.drives import Armature
+from inertica.robot.friction import friction_terms, friction_text, with_shapes
 from inertica.robot.layout import Layout, Parameters
-from inertica.robot.options import friction_terms, friction_text, with_shapes
 from inertica.robot.terms import Term
 from inertica.robot.yamlfile import Item, parse_yaml, read_text
 

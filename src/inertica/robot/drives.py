@@ -7,29 +7,21 @@ from dataclasses import dataclass
 
 from inertica.errors import InputError
 from inertica.robot.friction import direction
-from inertica.robot.terms import Column, Parameter, State, Term
+from inertica.robot.terms import Column, OnJoint, Parameter, State, Term
 from inertica.scalars import Scalar
 
 
 @dataclass(frozen=True)
-class Armature(Term):
+class Armature(OnJoint):
     """tau = Ia ddq: inertia of rotor and gear, seen from the joint.
 
     `shared_with` is the toolbox form of a coupled drive: the motor of joint j drives joint k as well, with the same inertia,
     tau_k += Ia_j ddq_j and tau_j += Ia_j ddq_k.
     """
 
-    at: int
     shared_with: int | None = None
     rank = 0
-
-    @property
-    def joint(self) -> int:
-        return self.at
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (Parameter(f"Ia{self.at + 1}", "armature", "kg m^2", self.at, lower=0.0),)
+    symbols = (("Ia", "armature", "kg m^2", 0.0),)
 
     def columns(self, x: State) -> list[Column]:
         if self.shared_with is None:

@@ -1,105 +1,213 @@
-"""Friction laws: terms on one joint, functions of its velocity."""
+"""Friction laws: terms on one joint, functions of its velocity.
+
+A law says of itself what others ask: its parameters with their signs, its constants, what it shares with other laws, what a simulated
+robot is given for it, and how the automatic choice may use it.  A new one is a class and its name in `LAWS`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from itertools import combinations
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from inertica.errors import InputError, nearest
-from inertica.robot.terms import Column, Parameter, Shape, State, Term
+from inertica.robot.description import Description
+from inertica.robot.layout import Parameters
+from inertica.robot.terms import Column, OnJoint, ShapeParameter, State, Term
 from inertica.scalars import Scalar, absolute, exp, maximum, minimum, power, sign, tanh
 
+DRY, CONSTANT = "dry friction", "an offset"
+
+ASYMMETRY = 0.15
+"""Direction-dependent friction of a robot that states none: this share more forwards, less backwards."""
+
+BRISTLE_STIFFNESS = 2e4
+"""N m/rad (N/m on sliding joints); the scale of real gears, where a source gives only placeholders."""
+
+LOAD_SHARE = 0.05
+"""Load-dependent friction of a robot that states none: this share of the gravity torque."""
+
 
 @dataclass(frozen=True)
-class _OnJoint(Term):
-    at: int
+class Candidate:
+    """How the automatic choice may add a law to the friction of a joint.
+
+    Args:
+        name: for people.
+        column: which of the law's columns is added.
+        speeds: slowest and fastest value of the law's first constant, a speed, in parts of the joint's 95th percentile speed; None for
+            a law without one.
+        significant: standard deviations by which it must differ from zero, serial correlation accounted for.
+        felt: whether other parameters would feel it if it were missing.
+        slow: whether it acts below its speed only, so that there must be rows as slow as that.
+        includes: a law that it replaces.
+        alone: the law that takes its place on a joint without dry friction.
+    """
+
+    name: str
+    column: int = 0
+    speeds: tuple[float, float] | None = None
+    significant: float = 3.3
+    felt: bool = False
+    slow: bool = False
+    includes: str = ""
+    alone: str = ""
 
     @property
-    def joint(self) -> int:
-        return self.at
-
-    def _parameter(self, symbol: str, kind: str, unit: str, lower: float = float("-inf")) -> Parameter:
-        return Parameter(f"{symbol}{self.at + 1}", kind, unit, self.at, lower)
-
-    def _shape(self, symbol: str, unit: str, value: float) -> Shape:
-        return Shape(f"{symbol}{self.at + 1}", unit, value)
-
-    def _shape_value(self, x: State, symbol: str) -> Scalar:
-        return x.shapes[f"{symbol}{self.at + 1}"]
+    def slowest(self) -> float:
+        """Of a law of slow motion, below which what filters leave of sticking looks like it; zero for others."""
+        return self.speeds[0] if self.slow and self.speeds else 0.0
 
 
 @dataclass(frozen=True)
-class Viscous(_OnJoint):
+class FrictionLaw(OnJoint):
+    """Base of friction laws.
+
+    Attributes:
+        constants: (option of the class, symbol, unit) of every constant that enters nonlinearly.
+        may_vanish: constants that may be zero.
+        kinds: what it states that another law might state, too: dry friction, an offset.
+        plain_symbols: those of parameters that URDF and MJCF know, as long as the sign is sharp.
+        brakes: False for what is no friction but is stated beside it; it may have either sign.
+        beside: laws that a simulated robot has along with it; None for a law that `simulate --friction` does not offer.
+        candidate: how the automatic choice may use it; None if it may not.
+    """
+
+    constants: ClassVar[tuple[tuple[str, str, str], ...]] = ()
+    may_vanish: ClassVar[tuple[str, ...]] = ()
+    kinds: ClassVar[tuple[str, ...]] = ()
+    plain_symbols: ClassVar[tuple[str, ...]] = ()
+    brakes: ClassVar[bool] = True
+    beside: ClassVar[tuple[str, ...] | None] = None
+    candidate: ClassVar[Candidate | None] = None
+
+    @classmethod
+    def typical(cls, joint: int, robot: Description) -> tuple[Self, dict[str, float]]:
+        """The law of a simulated robot with the values of its symbols, from what the robot's card states."""
+        return cls(joint), {symbol: robot.friction_value(symbol, joint) for symbol, *_ in cls.symbols}
+
+    @classmethod
+    def at_speed(cls, joint: int, speed: float) -> Self:
+        """The law with its first constant, a speed, if it has one."""
+        return cls(joint, **{option: speed for option, *_ in cls.constants[:1]})
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """What no other law of the same joint may state, too."""
+        return self.kinds
+
+    @property
+    def plain(self) -> tuple[str, ...]:
+        """Names of parameters that are viscous or Coulomb friction as URDF and MJCF mean them."""
+        return () if getattr(self, "width", 0.0) else tuple(f"{symbol}{self.at + 1}" for symbol in self.plain_symbols)
+
+    @property
+    def shapes(self) -> tuple[ShapeParameter, ...]:
+        return tuple(ShapeParameter(self._numbered(o), unit, getattr(self, o)) for o, _, unit in self.constants)
+
+    def with_shapes(self, values: Mapping[str, float]) -> Self:
+        """The same with other constants, by the names of its shapes."""
+        changes: dict[str, Any] = {option: float(values[self._numbered(option)]) for option, *_ in self.constants}
+        return replace(self, **changes)
+
+    def constant(self, x: State, option: str) -> Scalar:
+        return x.shapes[self._numbered(option)]
+
+    def _numbered(self, option: str) -> str:
+        return next(f"{symbol}{self.at + 1}" for name, symbol, _ in self.constants if name == option)
+
+    @property
+    def text(self) -> str:
+        """As a card states it: its name, with the options that are not the usual ones."""
+        name, usual = word(self), type(self)(self.at)
+        options = [f.name for f in fields(self) if getattr(self, f.name) != getattr(usual, f.name)]
+        stated = ", ".join(f"{option}: {_number_text(getattr(self, option))}" for option in options)
+        return f"{{{name}: {{{stated}}}}}" if stated else name
+
+
+@dataclass(frozen=True)
+class Viscous(FrictionLaw):
     """tau = Fv dq"""
 
     rank = 1
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (self._parameter("Fv", "viscous", "N m s/rad", 0.0),)
+    plain_symbols = ("Fv",)
+    symbols = (("Fv", "viscous", "N m s/rad", 0.0),)
+    beside = ()
+    candidate = Candidate("viscous")
 
     def columns(self, x: State) -> list[Column]:
         return [{self.at: x.dq[self.at]}]
 
 
 @dataclass(frozen=True)
-class Coulomb(_OnJoint):
+class Coulomb(FrictionLaw):
     """tau = Fc sign(dq), or Fc tanh(dq / width) when a width is given."""
 
     width: float = 0.0
     rank = 2
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (self._parameter("Fc", "coulomb", "N m", 0.0),)
+    kinds = (DRY,)
+    plain_symbols = ("Fc",)
+    symbols = (("Fc", "coulomb", "N m", 0.0),)
+    beside = ()
+    candidate = Candidate("Coulomb")
 
     def columns(self, x: State) -> list[Column]:
         return [{self.at: direction(x.dq[self.at], self.width)}]
 
 
 @dataclass(frozen=True)
-class SmoothCoulomb(_OnJoint):
-    """tau = Fc tanh(dq / vc): Coulomb friction whose width around standstill is a shape, for separable least squares to find."""
+class SmoothCoulomb(FrictionLaw):
+    """tau = Fc tanh(dq / vc): Coulomb friction whose width around standstill is a shape."""
 
     vc: float = 0.02
     rank = 2
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (self._parameter("Fc", "coulomb", "N m", 0.0),)
-
-    @property
-    def shapes(self) -> tuple[Shape, ...]:
-        return (self._shape("vc", "rad/s", self.vc),)
+    kinds = (DRY,)
+    symbols = Coulomb.symbols
+    constants = (("vc", "vc", "rad/s"),)
+    beside = ("viscous",)
 
     def columns(self, x: State) -> list[Column]:
-        return [{self.at: tanh(x.dq[self.at] / self._shape_value(x, "vc"))}]
+        return [{self.at: tanh(x.dq[self.at] / self.constant(x, "vc"))}]
 
 
 @dataclass(frozen=True)
-class Offset(_OnJoint):
+class Offset(FrictionLaw):
     """tau = off: a constant torque, for instance the offset of a current sensor or the mean of unequal Coulomb friction."""
 
     rank = 3
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (self._parameter("off", "offset", "N m"),)
+    kinds = (CONSTANT,)
+    symbols = (("off", "offset", "N m", float("-inf")),)
+    brakes = False
+    candidate = Candidate("offset", felt=True)
 
     def columns(self, x: State) -> list[Column]:
         return [{self.at: 1.0}]
 
 
 @dataclass(frozen=True)
-class DirectionalCoulomb(_OnJoint):
-    """tau = Fcp for positive, -Fcn for negative velocity: Coulomb friction that depends on the direction of motion."""
+class DirectionalCoulomb(FrictionLaw):
+    """tau = Fcp for positive, -Fcn for negative velocity: Coulomb friction that depends on the direction of motion.
+
+    With a sharp sign it is the sum of one that does not and an offset.
+    """
 
     width: float = 0.0
     rank = 2
+    kinds = (DRY, CONSTANT)
+    symbols = (("Fcp", "coulomb", "N m", 0.0), ("Fcn", "coulomb", "N m", 0.0))
+    beside = ("viscous",)
+
+    @classmethod
+    def typical(cls, joint: int, robot: Description) -> tuple[Self, dict[str, float]]:
+        fc = robot.friction_value("Fc", joint)
+        return cls(joint), {"Fcp": fc * (1 + ASYMMETRY), "Fcn": fc * (1 - ASYMMETRY)}
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return tuple(self._parameter(symbol, "coulomb", "N m", 0.0) for symbol in ("Fcp", "Fcn"))
+    def states(self) -> tuple[str, ...]:
+        return self.kinds[:1] if self.width else self.kinds
 
     def columns(self, x: State) -> list[Column]:
         s = direction(x.dq[self.at], self.width)
@@ -107,29 +215,38 @@ class DirectionalCoulomb(_OnJoint):
 
 
 @dataclass(frozen=True)
-class Stribeck(_OnJoint):
+class Stribeck(FrictionLaw):
     """tau = (Fc + dFs exp(-|dq / vs|^es)) sign(dq), dFs the excess of static over Coulomb friction.
 
-    dFs may have either sign; Fc >= 0 and Fc + dFs >= 0 make the sum brake at every speed.
+    dFs may have either sign; Fc >= 0 and Fc + dFs >= 0 make the sum brake at every speed.  The automatic choice seeks vs between
+    three hundredths of a joint's usual speed, below which what sticking at reversals leaves after filtering looks the same, and
+    two fifths; friction that falls over the whole range of speeds is not Stribeck's.
     """
 
     vs: float = 0.05
     es: float = 2.0
     width: float = 0.0
     rank = 2
+    kinds = (DRY,)
+    plain_symbols = ("Fc",)
+    symbols = (*Coulomb.symbols, ("dFs", "stribeck", "N m", float("-inf")))
+    constants = (("vs", "vs", "rad/s"), ("es", "es", "1"))
+    beside = ("viscous",)
+    candidate = Candidate("Stribeck", 1, (0.03, 0.4), felt=True, slow=True, includes="coulomb")
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (self._parameter("Fc", "coulomb", "N m", 0.0), self._parameter("dFs", "stribeck", "N m"))
-
-    @property
-    def shapes(self) -> tuple[Shape, ...]:
-        return (self._shape("vs", "rad/s", self.vs), self._shape("es", "1", self.es))
+    @classmethod
+    def typical(cls, joint: int, robot: Description) -> tuple[Self, dict[str, float]]:
+        fc = robot.friction_value("Fc", joint)
+        fs = robot.friction_constant("stribeck", "Fs", joint, 1.3 * fc)
+        law = cls(
+            joint, robot.friction_constant("stribeck", "Vs", joint, 0.05), robot.friction_constant("stribeck", "Es", joint, 2.0)
+        )
+        return law, {"Fc": fc, "dFs": fs - fc}
 
     def columns(self, x: State) -> list[Column]:
         dq = x.dq[self.at]
         s = direction(dq, self.width)
-        return [{self.at: s}, {self.at: s * stribeck_decay(dq, self._shape_value(x, "vs"), self._shape_value(x, "es"))}]
+        return [{self.at: s}, {self.at: s * stribeck_decay(dq, self.constant(x, "vs"), self.constant(x, "es"))}]
 
     @property
     def inequalities(self) -> tuple[Mapping[str, float], ...]:
@@ -137,26 +254,24 @@ class Stribeck(_OnJoint):
 
 
 @dataclass(frozen=True)
-class Saturating(_OnJoint):
-    """tau = Fw tanh(dq / vw): friction that grows with speed and levels off, as in greased gears."""
+class Saturating(FrictionLaw):
+    """tau = Fw tanh(dq / vw): friction that grows with speed and levels off, as in greased gears.
+
+    Together with Coulomb friction it can take almost any form, so the automatic choice asks more of it than of others.
+    """
 
     vw: float = 0.3
     rank = 4
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (self._parameter("Fw", "saturating", "N m", 0.0),)
-
-    @property
-    def shapes(self) -> tuple[Shape, ...]:
-        return (self._shape("vw", "rad/s", self.vw),)
+    symbols = (("Fw", "saturating", "N m", 0.0),)
+    constants = (("vw", "vw", "rad/s"),)
+    candidate = Candidate("saturating", 0, (0.06, 1.0), significant=4.5, alone="smooth")
 
     def columns(self, x: State) -> list[Column]:
-        return [{self.at: tanh(x.dq[self.at] / self._shape_value(x, "vw"))}]
+        return [{self.at: tanh(x.dq[self.at] / self.constant(x, "vw"))}]
 
 
 @dataclass(frozen=True)
-class LuGre(_OnJoint):
+class LuGre(FrictionLaw):
     """Bristle friction with memory, for simulation.
 
         dz/dt = dq - |dq| z / phi,   phi = (Fc + (Fs - Fc) exp(-|dq / vs|^es)) / sigma0
@@ -175,22 +290,25 @@ class LuGre(_OnJoint):
     es: float = 2.0
     rank = 2
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return ()
+    constants = (
+        ("sigma0", "sigma0_", "N m/rad"),
+        ("sigma1", "sigma1_", "N m s/rad"),
+        ("sigma2", "sigma2_", "N m s/rad"),
+        ("fc", "lgFc", "N m"),
+        ("fs", "lgFs", "N m"),
+        ("vs", "lgvs", "rad/s"),
+        ("es", "lges", "1"),
+    )
+    may_vanish = ("sigma1", "sigma2", "fs")
+    beside = ()
 
-    @property
-    def shapes(self) -> tuple[Shape, ...]:
-        values = (
-            ("sigma0_", "N m/rad", self.sigma0),
-            ("sigma1_", "N m s/rad", self.sigma1),
-            ("sigma2_", "N m s/rad", self.sigma2),
-            ("lgFc", "N m", self.fc),
-            ("lgFs", "N m", self.fs),
-            ("lgvs", "rad/s", self.vs),
-            ("lges", "1", self.es),
-        )
-        return tuple(self._shape(symbol, unit, value) for symbol, unit, value in values)
+    @classmethod
+    def typical(cls, joint: int, robot: Description) -> tuple[Self, dict[str, float]]:
+        """Stiff bristles, damped so that they do not ring with the drive's inertia."""
+        fc = max(robot.friction_value("Fc", joint), 1e-3)
+        sigma1 = float(np.sqrt(BRISTLE_STIFFNESS * max(robot.friction_value("Ia", joint), 1e-3)))
+        vs, es = (robot.friction_constant("stribeck", name, joint, usual) for name, usual in (("Vs", 0.05), ("Es", 2.0)))
+        return cls(joint, BRISTLE_STIFFNESS, sigma1, robot.friction_value("Fv", joint), fc, 1.3 * fc, vs, es), {}
 
     @property
     def memory(self) -> tuple[str, ...]:
@@ -199,7 +317,7 @@ class LuGre(_OnJoint):
     def torque(self, x: State) -> Column:
         dq, (z,) = x.dq[self.at], x.memory
         rate = dq - absolute(dq) * z / self._steady_deflection(x)
-        sigma = [self._shape_value(x, f"sigma{k}_") for k in range(3)]
+        sigma = [self.constant(x, f"sigma{k}") for k in range(3)]
         return {self.at: sigma[0] * z + sigma[1] * rate + sigma[2] * dq}
 
     def advance(self, x: State, dt: Scalar) -> list[Scalar]:
@@ -209,13 +327,13 @@ class LuGre(_OnJoint):
         return [end + (z - end) * exp(0.0 - absolute(dq) * dt / phi)]
 
     def _steady_deflection(self, x: State) -> Scalar:
-        fc, fs = self._shape_value(x, "lgFc"), self._shape_value(x, "lgFs")
-        decay = stribeck_decay(x.dq[self.at], self._shape_value(x, "lgvs"), self._shape_value(x, "lges"))
-        return (fc + (fs - fc) * decay) / self._shape_value(x, "sigma0_")
+        fc, fs = self.constant(x, "fc"), self.constant(x, "fs")
+        decay = stribeck_decay(x.dq[self.at], self.constant(x, "vs"), self.constant(x, "es"))
+        return (fc + (fs - fc) * decay) / self.constant(x, "sigma0")
 
 
 @dataclass(frozen=True)
-class LoadDependent(_OnJoint):
+class LoadDependent(FrictionLaw):
     """tau = mu |load| sign(dq), load the torque of gravity on the links: gears rub harder under load.
 
     The load is that of stated links, so that mu is a linear parameter like others; a first fit says what they weigh.
@@ -229,10 +347,13 @@ class LoadDependent(_OnJoint):
     moments: tuple[float, ...] = ()
     width: float = 0.0
     rank = 5
+    symbols = (("mu", "load", "1", 0.0),)
+    beside = ("viscous", "coulomb")
+    candidate = Candidate("load-dependent", felt=True)
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return (self._parameter("mu", "load", "1", 0.0),)
+    @classmethod
+    def typical(cls, joint: int, robot: Description) -> tuple[Self, dict[str, float]]:
+        return cls(joint, robot.prior.moments()), {"mu": LOAD_SHARE}
 
     @property
     def load(self) -> tuple[float, ...]:
@@ -242,7 +363,7 @@ class LoadDependent(_OnJoint):
         return [{self.at: absolute(x.load[self.at]) * direction(x.dq[self.at], self.width)}]
 
 
-LAWS: dict[str, type[_OnJoint]] = {
+LAWS: dict[str, type[FrictionLaw]] = {
     "viscous": Viscous,
     "coulomb": Coulomb,
     "smooth": SmoothCoulomb,
@@ -256,7 +377,7 @@ LAWS: dict[str, type[_OnJoint]] = {
 """Friction laws by the names robot cards use."""
 
 
-def law(name: str, joint: int, **options: float | tuple[float, ...]) -> Term:
+def law(name: str, joint: int, **options: float | tuple[float, ...]) -> FrictionLaw:
     """A friction law by name on a 0-based joint."""
     if name not in LAWS:
         raise InputError(f"unknown friction law '{name}'; {nearest(name, LAWS)}")
@@ -268,23 +389,43 @@ def law(name: str, joint: int, **options: float | tuple[float, ...]) -> Term:
     return kind(joint, **options)
 
 
-def check_laws(terms: Sequence[Term]) -> None:
-    """Refuses laws that say the same of one joint twice, so that no data can tell them apart.
+def word(law: FrictionLaw) -> str:
+    """The name of a law in cards."""
+    return next(name for name, kind in LAWS.items() if type(law) is kind)
 
-    Coulomb friction that depends on direction is the sum of one that does not and an offset.
-    """
-    for term in terms:
-        if not isinstance(term, DirectionalCoulomb):
-            continue
-        for other in terms:
-            dry = isinstance(other, (Coulomb, SmoothCoulomb, Stribeck))
-            if other.joint == term.joint and (dry or (isinstance(other, Offset) and not term.width)):
-                name = next(word for word, kind in LAWS.items() if type(other) is kind)
-                what = "an offset" if name == "offset" else "dry friction"
-                raise InputError(
-                    f"joint {term.at + 1} has the friction laws 'directional' and '{name}', which both state {what}: "
-                    "no motion can tell them apart; leave one of them out"
-                )
+
+def friction_terms(terms: Sequence[Term]) -> tuple[FrictionLaw, ...]:
+    """The friction laws among terms."""
+    return tuple(t for t in terms if isinstance(t, FrictionLaw))
+
+
+def with_shapes(parameters: Parameters) -> tuple[FrictionLaw, ...]:
+    """The friction laws of a layout with the shape values of `parameters` as their constants."""
+    values = dict(zip((s.name for s in parameters.layout.shapes), parameters.shapes, strict=True))
+    return tuple(t.with_shapes(values) for t in friction_terms(parameters.layout.terms))
+
+
+def friction_text(laws: Sequence[FrictionLaw]) -> str:
+    """Friction laws as the one-line YAML value of the key `friction`."""
+    joints: dict[int, list[str]] = {}
+    for each in laws:
+        joints.setdefault(each.at, []).append(each.text)
+    listed = ", ".join(f"{j + 1}: [{', '.join(texts)}]" for j, texts in sorted(joints.items()))
+    return f"{{{listed}}}" if laws else "none"
+
+
+def check_laws(laws: Sequence[FrictionLaw]) -> None:
+    """Refuses laws that say the same of one joint twice, so that no data can tell them apart."""
+    for one, other in combinations(laws, 2):
+        for what in set(one.states) & set(other.states) if one.at == other.at else ():
+            raise InputError(
+                f"joint {one.at + 1} has the friction laws '{word(one)}' and '{word(other)}', which both state {what}: "
+                "no motion can tell them apart; leave one of them out"
+            )
+
+
+def _number_text(value: float | tuple[float, ...]) -> str:
+    return f"[{', '.join(repr(float(v)) for v in value)}]" if isinstance(value, tuple) else repr(float(value))
 
 
 def direction(dq: Scalar, width: float) -> Scalar:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from inertica.errors import InputError, nearest
 from inertica.robot import inertia
 from inertica.robot.model import Robot
-from inertica.robot.terms import Parameter, RigidBody, Shape, Term
+from inertica.robot.terms import Parameter, RigidBody, ShapeParameter, Term
 
 Array = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class Layout:
         return tuple(p.name for block in self.blocks for p in block.parameters)
 
     @cached_property
-    def shapes(self) -> tuple[Shape, ...]:
+    def shapes(self) -> tuple[ShapeParameter, ...]:
         return tuple(s for block in self.blocks if isinstance(block, Term) for s in block.shapes)
 
     @cached_property

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,21 +18,10 @@ from inertica.robot.layout import Parameters
 from inertica.robot.mjcf_geoms import geom_inertia
 from inertica.robot.mjcf_settings import ORIENTATIONS, Attributes, Settings, read_settings, turn
 from inertica.robot.model import IDENTITY, ORIGIN, Matrix, Vector, vector
-from inertica.robot.tree import FREEZE, Constraint, Tree, TreeJoint, checked, compose, reduce, snapped_rotation, unit_axis
-from inertica.robot.writeback import (
-    MARK,
-    Change,
-    JointValue,
-    check_arrived,
-    check_same_robot,
-    joint_changes,
-    label_texts,
-    left_out,
-    link_changes,
-    numbers,
-)
-from inertica.robot.xmledit import Edits, replace_file
-from inertica.robot.xmlfile import Document, Element, children, describe, line_of, parse_xml, read_xml, text
+from inertica.robot.tree import FREEZE, LoopClosure, Tree, TreeJoint, checked, compose, snapped_rotation, unit_axis
+from inertica.robot.writeback import Change, Selection, changed, numbers, write_back
+from inertica.robot.xmledit import Edits
+from inertica.robot.xmlfile import Document, Element, children, describe, line_of, read_xml, text
 
 Array = NDArray[np.float64]
 Pose = tuple[Matrix, Vector]
@@ -50,47 +40,9 @@ def read_mjcf(path: str | Path) -> Tree:
     return _Reader(read_xml(path)).tree()
 
 
-def write_mjcf(
-    source: str | Path,
-    target: str | Path,
-    parameters: Parameters,
-    *,
-    root: str | None = None,
-    tip: str | None = None,
-    joints: Sequence[str] | None = None,
-    labels: Mapping[str, str] | None = None,
-) -> tuple[str, ...]:
-    """Write parameter values into a copy of an MJCF file; what did not change stays as it is, byte for byte.
-
-    Args:
-        source: the MJCF file the robot was read from.
-        target: the file to write; may be the source.
-        parameters: values for the robot that `reduce` gives under the same root, tip and joints.
-        labels: parameter name -> trust label, written as a comment into each body.
-
-    Returns:
-        Notes on what the format cannot hold.
-    """
-    reader = _Reader(read_xml(source))
-    tree = reader.tree()
-    reduced = reduce(tree, root, tip, joints)
-    check_same_robot(tree, reduced, parameters)
-    edits = Edits(reader.document)
-    for change in link_changes(tree, reduced, parameters):
-        _set_inertial(reader, edits, change)
-    for value in joint_changes(reduced, parameters, SYMBOLS):
-        _set_joint(reader, edits, value)
-    for j, words in label_texts(parameters, labels or {}).items():
-        link = reduced.robot.joints[j].link
-        if link in reader.bodies:
-            edits.comment(reader.bodies[link], MARK, words)
-    content = edits.apply()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)  # said once above
-        again = reduce(_Reader(parse_xml(Path(target), content)).tree(), root, tip, joints)
-    check_arrived(again, parameters, SYMBOLS)
-    replace_file(Path(target), content)
-    return left_out(parameters, tuple(SYMBOLS), "MJCF")
+def write_mjcf(source: str | Path, target: str | Path, parameters: Parameters, **selection: Unpack[Selection]) -> tuple[str, ...]:
+    """Write parameter values into a copy of an MJCF file; see `write_back`."""
+    return write_back(_Reader, SYMBOLS, source, target, parameters, **selection)
 
 
 @dataclass(frozen=True)
@@ -115,6 +67,42 @@ class _Reader:
     inertial_items: dict[str, _Item] = field(default_factory=dict)
     joint_items: dict[str, _Item] = field(default_factory=dict)
     sites: dict[str, str] = field(default_factory=dict)
+
+    def set_inertial(self, edits: Edits, change: Change) -> None:
+        """Mass, centre and full inertia of a body; orientations go, since fullinertia forbids them."""
+        link = change.link
+        if link not in self.bodies:
+            body, joint = link.split("__", 1)
+            raise InputError(
+                f"link '{link}' only stands between joint '{joint}' and the next in body '{body}'; MJCF cannot give it inertia"
+            )
+        item = self.inertial_items.get(link)
+        if self.settings.inertiafromgeom == "true":
+            problem = "the file takes all inertia from geoms (compiler inertiafromgeom='true'); set that to 'auto' first"
+            raise InputError(f"{self.document.path}: {problem}")
+        R, p = (np.eye(3), np.zeros(3)) if item is None else (np.array(item.pose[0]), np.array(item.pose[1]))
+        body_ = inertia.to_com(inertia.change_frame(change.ten, R.T, -R.T @ p))
+        full = body_.inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+        values = {"pos": numbers(body_.com), "mass": repr(body_.mass), "fullinertia": numbers(full)}
+        if item is None:
+            edits.add(self.bodies[link], "inertial", values, first=True)
+            return
+        for name in (*ORIENTATIONS, "diaginertia"):
+            edits.remove(item.element, name)
+        for name, value in values.items():
+            if changed(item.element.get(name), value):
+                edits.set(item.element, name, value)
+
+    def set_joint(self, edits: Edits, joint: str, values: Mapping[str, float]) -> None:
+        item = self.joint_items[joint]
+        for what, value in values.items():
+            name = ATTRIBUTE[what]
+            # damping may be a polynomial; only its linear coefficient is ours
+            higher = self.settings.attributes(item.element, item.childclass).get(name, "").split()[1:]
+            edits.set(item.element, name, " ".join([repr(value), *higher]))
+
+    def link_element(self, link: str) -> Element | None:
+        return self.bodies.get(link)
 
     def tree(self) -> Tree:
         self.settings: Settings = read_settings(self.document)
@@ -282,7 +270,7 @@ class _Reader:
             inertia.from_com(mass, settings.numbers(element, attributes, "pos", 3, ORIGIN), central), *item.pose
         )
 
-    def _constraints(self) -> Iterator[Constraint]:
+    def _constraints(self) -> Iterator[LoopClosure]:
         """Equality constraints that tie bodies or joints together."""
         of_joint = {joint.name: (joint.parent, joint.child) for joint in self.joints}
         for element in (e for section in children(self.document.root, "equality") for e in children(section)):
@@ -293,11 +281,11 @@ class _Reader:
                 problem = (
                     f"the equality <{element.tag}> closes a loop between '{ends[0]}' and '{ends[1]}', which is not supported"
                 )
-                yield Constraint(problem, (ends[0], ends[1]), line_of(element))
+                yield LoopClosure(problem, (ends[0], ends[1]), line_of(element))
             for name in (element.get("joint1"), element.get("joint2")) if element.tag == "joint" else ():
                 if name in of_joint:
                     problem = f"an equality couples joint '{name}' to another, which is not supported"
-                    yield Constraint(problem, of_joint[name], line_of(element))
+                    yield LoopClosure(problem, of_joint[name], line_of(element))
 
 
 def _placed(joint: TreeJoint, pose: Pose, anchor: Array, ref: float) -> TreeJoint:
@@ -310,37 +298,3 @@ def _placed(joint: TreeJoint, pose: Pose, anchor: Array, ref: float) -> TreeJoin
     offset = np.where(np.abs(offset) < 1e-12, 0.0, offset)
     R, p = compose(*pose, turn(a, -ref), offset)
     return replace(joint, rotation=R, position=p, arm=vector(0.0 - offset))
-
-
-def _set_inertial(reader: _Reader, edits: Edits, change: Change) -> None:
-    """Mass, centre and full inertia of a body; orientations go, since fullinertia forbids them."""
-    link = change.link
-    if link not in reader.bodies:
-        body, joint = link.split("__", 1)
-        raise InputError(
-            f"link '{link}' only stands between joint '{joint}' and the next in body '{body}'; MJCF cannot give it inertia"
-        )
-    item = reader.inertial_items.get(link)
-    if reader.settings.inertiafromgeom == "true":
-        problem = "the file takes all inertia from geoms (compiler inertiafromgeom='true'); set that to 'auto' first"
-        raise InputError(f"{reader.document.path}: {problem}")
-    R, p = (np.eye(3), np.zeros(3)) if item is None else (np.array(item.pose[0]), np.array(item.pose[1]))
-    body_ = inertia.to_com(inertia.change_frame(change.ten, R.T, -R.T @ p))
-    full = body_.inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
-    values = {"pos": numbers(body_.com), "mass": repr(body_.mass), "fullinertia": numbers(full)}
-    if item is None:
-        edits.add(reader.bodies[link], "inertial", values, first=True)
-        return
-    for name in (*ORIENTATIONS, "diaginertia"):
-        edits.remove(item.element, name)
-    for name, value in values.items():
-        old = item.element.get(name)
-        if old is None or [float(w) for w in old.split()] != [float(w) for w in value.split()]:
-            edits.set(item.element, name, value)
-
-
-def _set_joint(reader: _Reader, edits: Edits, value: JointValue) -> None:
-    item, name = reader.joint_items[value.joint], ATTRIBUTE[value.what]
-    # damping may be a polynomial; only its linear coefficient is ours
-    higher = reader.settings.attributes(item.element, item.childclass).get(name, "").split()[1:]
-    edits.set(item.element, name, " ".join([repr(value.value), *higher]))

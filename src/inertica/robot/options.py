@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from inertica.errors import InputError
 from inertica.robot import friction
 from inertica.robot.drives import Armature, Coupling, ToolboxCoupling
 from inertica.robot.formula import Formula, FormulaTerm
-from inertica.robot.layout import Layout, Parameters
+from inertica.robot.layout import Layout
 from inertica.robot.model import Robot, matrix, rotation_x, rotation_y, rotation_z
 from inertica.robot.terms import Counterbalance, RigidBody, Spring, Term
 from inertica.robot.yamlfile import Item
@@ -31,7 +31,7 @@ class Options:
         fixed: names of known parameters, with their value where one is given.
     """
 
-    friction: tuple[Term, ...] | None = None
+    friction: tuple[friction.FrictionLaw, ...] | None = None
     friction_stated: bool | None = None
     armature: tuple[Armature, ...] | None = None
     coupling: tuple[Term, ...] | None = None
@@ -62,17 +62,17 @@ def plain_layout(robot: Robot) -> Layout:
     return Layout(robot, (*terms, *default_friction(robot.n)))
 
 
-def default_friction(n: int) -> tuple[Term, ...]:
+def default_friction(n: int) -> tuple[friction.FrictionLaw, ...]:
     return tuple(friction.law(name, j) for j in range(n) for name in DEFAULT_FRICTION)
 
 
 def apply_options(options: Options, base: Layout, fixed_at: Item | None = None) -> Layout:
     """A layout with what the options state, and the terms of `base` where they state nothing."""
     friction.check_laws(options.friction or ())
-    laws = options.friction if options.friction is not None else friction_terms(base.terms)
+    laws = options.friction if options.friction is not None else friction.friction_terms(base.terms)
     armature = options.armature if options.armature is not None else _of_type(base.terms, Armature)
     coupling = options.coupling if options.coupling is not None else _of_type(base.terms, Coupling, ToolboxCoupling)
-    known = {*laws, *friction_terms(base.terms), *_of_type(base.terms, Armature, Coupling, ToolboxCoupling)}
+    known = {*laws, *friction.friction_terms(base.terms), *_of_type(base.terms, Armature, Coupling, ToolboxCoupling)}
     others = tuple(t for t in base.terms if t not in known)
     shared = {c.motor: c.other for c in coupling if isinstance(c, ToolboxCoupling)}
     drives = tuple(Armature(a.at, shared.get(a.at)) for a in armature if isinstance(a, Armature))
@@ -89,46 +89,6 @@ def apply_options(options: Options, base: Layout, fixed_at: Item | None = None) 
 
 def fixed_values(options: Options) -> dict[str, float]:
     return {name: value for name, value in options.fixed if value is not None}
-
-
-def friction_terms(terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    return _of_type(terms, *friction.LAWS.values())
-
-
-def with_shapes(parameters: Parameters) -> tuple[Term, ...]:
-    """The friction terms of a layout with the shape values of `parameters` as their options."""
-    values = dict(zip((s.name for s in parameters.layout.shapes), parameters.shapes, strict=True))
-    out = []
-    for term in friction_terms(parameters.layout.terms):
-        options = [f.name for f in fields(term) if f.name not in ("at", "width")]  # type: ignore[arg-type]
-        changes = {option: float(values[s.name]) for option, s in zip(options, term.shapes, strict=False)}
-        out.append(replace(term, **changes))  # type: ignore[type-var]
-    return tuple(out)
-
-
-def friction_text(terms: tuple[Term, ...]) -> str:
-    """Friction terms as the one-line YAML value of the key `friction`."""
-    if not terms:
-        return "none"
-    joints: dict[int, list[str]] = {}
-    for term in terms:
-        assert term.joint is not None
-        joints.setdefault(term.joint, []).append(_law_text(term))
-    return "{" + ", ".join(f"{j + 1}: [{', '.join(laws)}]" for j, laws in sorted(joints.items())) + "}"
-
-
-def _law_text(term: Term) -> str:
-    name = next(word for word, kind in friction.LAWS.items() if type(term) is kind)
-    default = type(term)(term.joint)  # type: ignore[call-arg]
-    names = [f.name for f in fields(term) if f.name != "at"]  # type: ignore[arg-type]
-    stated = {n: getattr(term, n) for n in names if getattr(term, n) != getattr(default, n)}
-    if not stated:
-        return name
-    return f"{{{name}: {{" + ", ".join(f"{n}: {_number_text(v)}" for n, v in stated.items()) + "}}"
-
-
-def _number_text(value: float | tuple[float, ...]) -> str:
-    return f"[{', '.join(repr(float(v)) for v in value)}]" if isinstance(value, tuple) else repr(float(value))
 
 
 def joint_of(item: Item, robot: Robot) -> int:
@@ -151,7 +111,7 @@ def _of_type(terms: tuple[Term, ...], *kinds: type) -> tuple[Term, ...]:
     return tuple(t for t in terms if isinstance(t, kinds))
 
 
-def _read_friction(item: Item, robot: Robot) -> tuple[tuple[Term, ...], bool]:
+def _read_friction(item: Item, robot: Robot) -> tuple[tuple[friction.FrictionLaw, ...], bool]:
     if item.is_mapping and not set(item.mapping()) & set(friction.LAWS):
         laws = item.mapping()
         terms = [t for word, entry in laws.items() for t in _laws_of_joint(entry, _joint(entry, word, robot), robot)]
@@ -164,7 +124,7 @@ def _read_friction(item: Item, robot: Robot) -> tuple[tuple[Term, ...], bool]:
     return tuple(t for j in range(robot.n) for t in _laws_of_joint(item, j, robot)), True
 
 
-def _laws_of_joint(item: Item, joint: int, robot: Robot) -> list[Term]:
+def _laws_of_joint(item: Item, joint: int, robot: Robot) -> list[friction.FrictionLaw]:
     """Friction laws of one joint, from a list of names and `{name: options}`."""
     if item.is_scalar:
         word = item.text((*friction.LAWS, "none"))
@@ -173,7 +133,7 @@ def _laws_of_joint(item: Item, joint: int, robot: Robot) -> list[Term]:
     return [_law(entry, joint, robot) for entry in entries]
 
 
-def _law(item: Item, joint: int, robot: Robot) -> Term:
+def _law(item: Item, joint: int, robot: Robot) -> friction.FrictionLaw:
     if not item.is_mapping:
         return friction.law(item.text(friction.LAWS), joint)
     entries = item.mapping(friction.LAWS)
@@ -183,9 +143,11 @@ def _law(item: Item, joint: int, robot: Robot) -> Term:
     given = {} if options.is_null else dict(options.mapping())
     moments = {k: tuple(x.number() for x in given.pop(k).items()) for k in ("moments",) if k in given}
     values = {k: v.per_joint(robot.n)[joint] for k, v in given.items()}
+    kind = friction.LAWS[name]
+    positive = {option for option, *_ in kind.constants} - set(kind.may_vanish)
     with options.located():
         for option, value in values.items():
-            if option in ("vs", "vw", "es", "sigma0", "fc") and value <= 0.0:
+            if option in positive and value <= 0.0:
                 raise InputError(f"{options.key}.{option} should be greater than zero, not {value:g}")
             if value < 0.0:
                 raise InputError(f"{options.key}.{option} should not be negative")

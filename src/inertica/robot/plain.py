@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from inertica.robot.description import Description
-from inertica.robot.friction import Coulomb, Offset, Viscous
-from inertica.robot.options import friction_terms
+from inertica.robot.friction import Coulomb, Offset, Viscous, friction_terms
 from inertica.robot.terms import Term
 
 
@@ -17,6 +18,10 @@ def assumed_friction(description: Description) -> Description:
     """The robot with plain friction on every joint unless a law is stated: what filter and delay are chosen with."""
     if description.friction_stated:
         return description
+    return with_laws(description, plain_friction(description.robot.n))
+
+
+def with_laws(description: Description, laws: Iterable[Term]) -> Description:
+    """The robot with these friction laws in place of its own."""
     dropped = set(friction_terms(description.layout.terms))
-    others = tuple(t for t in description.layout.terms if t not in dropped)
-    return description.with_terms((*others, *plain_friction(description.robot.n)))
+    return description.with_terms((*(t for t in description.layout.terms if t not in dropped), *laws))

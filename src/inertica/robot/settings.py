@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from inertica.robot.control import gain_keys
 from inertica.robot.layout import Layout
 from inertica.robot.model import Limits, Robot
 from inertica.robot.yamlfile import Item
 
-LOOP_PER_JOINT = ("kp", "kd", "ki", "kv", "wn", "zeta", "ktau", "ktau_sign", "gear_ratio", "inertia", "saturation", "anti_windup")
-LOOP_KEYS = ("law", "rate", *LOOP_PER_JOINT, "delay", "velocity", "filter", "feedforward", "motor_side", "note", "origin")
+LOOP_KEYS = ("law", "rate", "delay", "velocity", "filter", "feedforward", "motor_side", "note", "origin")
 NOISE_PER_JOINT = ("q", "dq", "ddq", "tau", "i", "q_deg")
 LIMIT_KEYS = ("lower", "upper", "velocity", "acceleration", "torque")
 TRUST_KEYS = ("all", "masses", "first_moments", "inertias", "armature", "friction")
@@ -58,19 +58,25 @@ def read_gravity(item: Item) -> tuple[float, float, float] | None:
     return given
 
 
+def loop_per_joint() -> tuple[str, ...]:
+    """Keys of the section `loop` with one number per joint."""
+    return (*gain_keys(), "wn", "zeta", "ktau", "ktau_sign", "gear_ratio", "inertia", "saturation")
+
+
 def read_loop(item: Item, n: int) -> dict[str, Any] | None:
     """The control law with its gains: one number per joint each, SI, joint side; `none` takes that of the model away."""
     if item.is_scalar and item.text() == "none":
         return None
-    keys = item.mapping(LOOP_KEYS, required=("law",))
+    per_joint = loop_per_joint()
+    keys = item.mapping((*LOOP_KEYS, *per_joint), required=("law",))
     loop = {key: entry.plain() for key, entry in keys.items()}
     loop["law"] = keys["law"].text()
-    for key in set(LOOP_PER_JOINT) & set(keys):
+    for key in set(per_joint) & set(keys):
         loop[key] = list(keys[key].per_joint(n))
     if "rate" in keys:
         loop["rate"] = keys["rate"].positive()
     if "motor_side" in keys:
-        side = keys["motor_side"].mapping((*LOOP_PER_JOINT, "note"))
+        side = keys["motor_side"].mapping((*per_joint, "note"))
         loop["motor_side"] = {k: v.text() if k == "note" else list(v.per_joint(n)) for k, v in side.items()}
     return loop
 
@@ -103,7 +109,10 @@ def read_torque(item: Item, n: int) -> dict[str, Any]:
         if 0.0 in out["gain"]:
             raise keys["gain"].fail(f"{keys['gain'].key} holds a zero, which would hide that joint's torque")
     elif out["from"] == "current":
-        raise item.fail("torque from current needs a gain per joint, in N m per unit of current")
+        raise item.fail(
+            "torque from current needs a gain per joint, in N m per unit of current; "
+            "`inertica drive-gains` finds them with a load of known mass (leave `torque` out of the card for that)"
+        )
     return out
 
 

@@ -32,7 +32,7 @@ PACKAGE = "package://"
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class Solid:
     """A solid in a robot link's frame.
 
     Args:
@@ -74,7 +74,7 @@ class LinkShapes:
         bare: links of the file that belong to it and have mass but no shape.
     """
 
-    shapes: tuple[Shape, ...]
+    shapes: tuple[Solid, ...]
     bare: tuple[str, ...] = ()
 
 
@@ -122,7 +122,7 @@ def round_points(count: int) -> Array:
     return np.asarray(points / -ConvexHull(points).equations[:, 3].max())
 
 
-def _shapes(document: Document, link: Element, place: Placed) -> tuple[Shape, ...]:
+def _shapes(document: Document, link: Element, place: Placed) -> tuple[Solid, ...]:
     """Of one link of the file, placed in the robot link it belongs to."""
     for tag in ("collision", "visual"):
         found = tuple(_shape(document, element, place) for element in children(link, tag))
@@ -131,7 +131,7 @@ def _shapes(document: Document, link: Element, place: Placed) -> tuple[Shape, ..
     return ()
 
 
-def _shape(document: Document, element: Element, place: Placed) -> Shape:
+def _shape(document: Document, element: Element, place: Placed) -> Solid:
     origin, geometry = child(element, "origin"), child(element, "geometry")
     solid = None if geometry is None else next(children(geometry), None)
     if solid is None:
@@ -151,17 +151,17 @@ def _shape(document: Document, element: Element, place: Placed) -> Shape:
         case "sphere":
             return _primitive(document, solid, "sphere", [number(document, solid, "radius")], pose)
         case "mesh":
-            return Shape("mesh", (), *pose, mesh=_mesh(document, solid))
+            return Solid("mesh", (), *pose, mesh=_mesh(document, solid))
     raise document.error(solid, f"the shape {describe(solid)} is not known; boxes, cylinders, spheres and meshes are")
 
 
 def _primitive(
     document: Document, element: Element, kind: str, size: Sequence[float] | Array, pose: tuple[Array, Array]
-) -> Shape:
+) -> Solid:
     values = tuple(float(x) for x in size)
     if min(values) <= 0.0:
         raise document.error(element, f"the sizes of {describe(element)} should be greater than zero")
-    return Shape(kind, values, *pose)
+    return Solid(kind, values, *pose)
 
 
 def _mesh(document: Document, element: Element) -> Array:

@@ -2,8 +2,8 @@
 
 A term names its parameters and gives the regressor columns they multiply, as functions of the motion on scalars of any type.
 The same lines serve the fit, the compiled kernels, their derivatives and the simulation.  Parameters that enter nonlinearly
-(a Stribeck velocity) are `shapes`: for fixed shapes a term is linear like the others, which is what separable least squares
-uses.  A term with `memory` (LuGre) has an inner state; it can be simulated but has no regressor.
+(a Stribeck velocity) are `shapes`: for fixed shapes a term is linear like the others, which is what the choice of friction
+laws uses.  A term with `memory` (LuGre) has an inner state; it can be simulated but has no regressor.
 
 Friction laws are in `friction.py`, drives in `drives.py`, formulas of users in `formula.py`.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from inertica.robot.model import IDENTITY, ORIGIN, Matrix, Vector
 from inertica.scalars import Scalar, cos, sin
@@ -43,7 +44,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Shape:
+class ShapeParameter:
     """A parameter that enters nonlinearly, with the value it starts from."""
 
     name: str
@@ -82,7 +83,7 @@ class Term(ABC):
     def parameters(self) -> tuple[Parameter, ...]: ...
 
     @property
-    def shapes(self) -> tuple[Shape, ...]:
+    def shapes(self) -> tuple[ShapeParameter, ...]:
         return ()
 
     @property
@@ -122,11 +123,15 @@ class Term(ABC):
 
 
 @dataclass(frozen=True)
-class Spring(Term):
-    """tau = Ks (q - rest): a torsional spring, or a linear one on a prismatic joint."""
+class OnJoint(Term):
+    """A term of one joint, whose parameters are symbols with the joint's number.
+
+    Attributes:
+        symbols: (symbol, kind, unit, lower bound) of every parameter, in the order of the columns.
+    """
 
     at: int
-    rest: float = 0.0
+    symbols: ClassVar[tuple[tuple[str, str, str, float], ...]] = ()
 
     @property
     def joint(self) -> int:
@@ -134,25 +139,25 @@ class Spring(Term):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        return (Parameter(f"Ks{self.at + 1}", "stiffness", "N m/rad", self.at, lower=0.0),)
+        return tuple(Parameter(f"{name}{self.at + 1}", kind, unit, self.at, lower) for name, kind, unit, lower in self.symbols)
+
+
+@dataclass(frozen=True)
+class Spring(OnJoint):
+    """tau = Ks (q - rest): a torsional spring, or a linear one on a prismatic joint."""
+
+    rest: float = 0.0
+    symbols = (("Ks", "stiffness", "N m/rad", 0.0),)
 
     def columns(self, x: State) -> list[Column]:
         return [{self.at: x.q[self.at] - self.rest}]
 
 
 @dataclass(frozen=True)
-class Counterbalance(Term):
+class Counterbalance(OnJoint):
     """tau = Kbs sin(q) + Kbc cos(q): a spring or a weight that balances gravity on a revolute joint."""
 
-    at: int
-
-    @property
-    def joint(self) -> int:
-        return self.at
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return tuple(Parameter(f"Kb{c}{self.at + 1}", "balance", "N m", self.at) for c in "sc")
+    symbols = tuple((f"Kb{c}", "balance", "N m", float("-inf")) for c in "sc")
 
     def columns(self, x: State) -> list[Column]:
         return [{self.at: sin(x.q[self.at])}, {self.at: cos(x.q[self.at])}]

@@ -82,7 +82,7 @@ class TreeJoint:
 
 
 @dataclass(frozen=True)
-class Constraint:
+class LoopClosure:
     """Something that ties two links together besides the tree's joints; harmless only when both end up in one body."""
 
     problem: str
@@ -114,7 +114,7 @@ class Tree:
     joints: tuple[TreeJoint, ...]
     inertials: Mapping[str, Array] = field(default_factory=dict)
     gravity: Vector = EARTH
-    constraints: tuple[Constraint, ...] = ()
+    constraints: tuple[LoopClosure, ...] = ()
     massless: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
@@ -367,11 +367,13 @@ def _gravity_at(tree: Tree, root: str) -> Vector:
 
 def _total(tree: Tree, places: Sequence[Placed]) -> Array:
     """Ten parameters of a body: those of its links, seen from its frame."""
-    tens = [tree.ten(p.link) if p.rotation == IDENTITY and p.position == ORIGIN else moved(tree.ten(p.link), p) for p in places]
+    tens = [
+        tree.ten(p.link) if p.rotation == IDENTITY and p.position == ORIGIN else in_frame(tree.ten(p.link), p) for p in places
+    ]
     return np.sum(tens, axis=0)
 
 
-def moved(ten: ArrayLike, place: Placed) -> Array:
+def in_frame(ten: ArrayLike, place: Placed) -> Array:
     """The ten parameters of a link, seen from the body it is placed in."""
     return inertia.change_frame(ten, place.rotation, place.position)
 

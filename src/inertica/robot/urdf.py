@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +16,9 @@ from inertica.errors import FileError, ModelWarning
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
 from inertica.robot.model import RIGHT_ANGLE_TOLERANCE, matrix, rotation_x, rotation_y, rotation_z, squared_up, vector
-from inertica.robot.tree import FREEZE, Tree, TreeJoint, checked, reduce, unit_axis
-from inertica.robot.writeback import (
-    MARK,
-    Change,
-    check_arrived,
-    check_same_robot,
-    joint_changes,
-    label_texts,
-    left_out,
-    link_changes,
-    numbers,
-)
-from inertica.robot.xmledit import Edits, replace_file
+from inertica.robot.tree import FREEZE, Tree, TreeJoint, checked, unit_axis
+from inertica.robot.writeback import Change, Selection, changed, numbers, write_back
+from inertica.robot.xmledit import Edits
 from inertica.robot.xmlfile import (
     Document,
     Element,
@@ -37,7 +28,6 @@ from inertica.robot.xmlfile import (
     floats,
     line_of,
     number,
-    parse_xml,
     read_xml,
     text,
 )
@@ -60,50 +50,9 @@ def read_urdf(path: str | Path) -> Tree:
     return _Reader(read_xml(path)).tree()
 
 
-def write_urdf(
-    source: str | Path,
-    target: str | Path,
-    parameters: Parameters,
-    *,
-    root: str | None = None,
-    tip: str | None = None,
-    joints: Sequence[str] | None = None,
-    labels: Mapping[str, str] | None = None,
-) -> tuple[str, ...]:
-    """Write parameter values into a copy of a URDF; what did not change stays as it is, byte for byte.
-
-    Args:
-        source: the URDF the robot was read from.
-        target: the file to write; may be the source.
-        parameters: values for the robot that `reduce` gives under the same root, tip and joints.
-        labels: parameter name -> trust label, written as a comment into each link.
-
-    Returns:
-        Notes on what the format cannot hold.
-    """
-    document = read_xml(source)
-    tree = _Reader(document).tree()
-    reduced = reduce(tree, root, tip, joints)
-    check_same_robot(tree, reduced, parameters)
-    edits = Edits(document)
-    links = {text(document, link, "name"): link for link in children(document.root, "link")}
-    for change in link_changes(tree, reduced, parameters):
-        _set_inertial(document, edits, links[change.link], change)
-    elements = {text(document, joint, "name"): joint for joint in children(document.root, "joint")}
-    dynamics: dict[str, dict[str, str]] = {}
-    for value in joint_changes(reduced, parameters, SYMBOLS):
-        dynamics.setdefault(value.joint, {})[value.what] = repr(value.value)
-    for name, attributes in dynamics.items():
-        _set_child(edits, elements[name], "dynamics", attributes)
-    for j, words in label_texts(parameters, labels or {}).items():
-        edits.comment(links[reduced.robot.joints[j].link], MARK, words)
-    content = edits.apply()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)  # said once above
-        again = reduce(_Reader(parse_xml(Path(target), content)).tree(), root, tip, joints)
-    check_arrived(again, parameters, SYMBOLS)
-    replace_file(Path(target), content)
-    return left_out(parameters, tuple(SYMBOLS), "URDF")
+def write_urdf(source: str | Path, target: str | Path, parameters: Parameters, **selection: Unpack[Selection]) -> tuple[str, ...]:
+    """Write parameter values into a copy of a URDF; see `write_back`."""
+    return write_back(_Reader, SYMBOLS, source, target, parameters, **selection)
 
 
 @dataclass
@@ -114,6 +63,33 @@ class _Reader:
 
     def __post_init__(self) -> None:
         self.notes: list[str] = []
+
+    def set_inertial(self, edits: Edits, change: Change) -> None:
+        """Mass, centre of mass and central inertia of a link, in the orientation that its <inertial> already has."""
+        body = inertia.to_com(change.ten)
+        link = self._named("link")[change.link]
+        element = child(link, "inertial")
+        origin = child(element, "origin") if element is not None else None
+        rpy = floats(self.document, origin, "rpy", 3, (0.0, 0.0, 0.0)) if origin is not None else np.zeros(3)
+        R = rpy_matrix(rpy)
+        six = inertia.ten(R.T @ body.inertia @ R, np.zeros(3), 0.0)[:6]
+        entries = {name: repr(float(v)) for name, v in zip(PRODUCTS, six, strict=True)}
+        if element is None:
+            parts = [("mass", {"value": repr(body.mass)}), ("origin", {"xyz": numbers(body.com)}), ("inertia", entries)]
+            edits.add(link, "inertial", {}, parts, first=True)
+            return
+        _set_child(edits, element, "mass", {"value": repr(body.mass)})
+        _set_child(edits, element, "origin", {"xyz": numbers(body.com)})
+        _set_child(edits, element, "inertia", entries)
+
+    def set_joint(self, edits: Edits, joint: str, values: Mapping[str, float]) -> None:
+        _set_child(edits, self._named("joint")[joint], "dynamics", {what: repr(value) for what, value in values.items()})
+
+    def link_element(self, link: str) -> Element | None:
+        return self._named("link")[link]
+
+    def _named(self, tag: str) -> dict[str, Element]:
+        return {text(self.document, element, "name"): element for element in children(self.document.root, tag)}
 
     def tree(self) -> Tree:
         document, robot = self.document, self.document.root
@@ -274,24 +250,6 @@ def _limit_number(document: Document, limit: Element, attribute: str) -> float:
     return number(document, limit, attribute, 0.0)
 
 
-def _set_inertial(document: Document, edits: Edits, link: Element, change: Change) -> None:
-    """Mass, centre of mass and central inertia of a link, in the orientation that its <inertial> already has."""
-    body = inertia.to_com(change.ten)
-    element = child(link, "inertial")
-    origin = child(element, "origin") if element is not None else None
-    rpy = floats(document, origin, "rpy", 3, (0.0, 0.0, 0.0)) if origin is not None else np.zeros(3)
-    R = rpy_matrix(rpy)
-    six = inertia.ten(R.T @ body.inertia @ R, np.zeros(3), 0.0)[:6]
-    entries = {name: repr(float(v)) for name, v in zip(PRODUCTS, six, strict=True)}
-    if element is None:
-        parts = [("mass", {"value": repr(body.mass)}), ("origin", {"xyz": numbers(body.com)}), ("inertia", entries)]
-        edits.add(link, "inertial", {}, parts, first=True)
-        return
-    _set_child(edits, element, "mass", {"value": repr(body.mass)})
-    _set_child(edits, element, "origin", {"xyz": numbers(body.com)})
-    _set_child(edits, element, "inertia", entries)
-
-
 def _set_child(edits: Edits, parent: Element, tag: str, attributes: Mapping[str, str]) -> None:
     """Attributes of the first child of that tag; numbers that are equal stay as they are written."""
     element = child(parent, tag)
@@ -299,6 +257,5 @@ def _set_child(edits: Edits, parent: Element, tag: str, attributes: Mapping[str,
         edits.add(parent, tag, dict(attributes))
         return
     for name, value in attributes.items():
-        old = element.get(name)
-        if old is None or [float(word) for word in old.split()] != [float(word) for word in value.split()]:
+        if changed(element.get(name), value):
             edits.set(element, name, value)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +15,9 @@ from inertica.errors import InerticaError, InputError, ModelWarning
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
 from inertica.robot.shares import shared
-from inertica.robot.tree import Placed, Reduced, Tree, moved
+from inertica.robot.tree import Placed, Reduced, Tree, in_frame, reduce
+from inertica.robot.xmledit import Edits, replace_file
+from inertica.robot.xmlfile import Document, Element, parse_xml, read_xml
 
 Array = NDArray[np.float64]
 
@@ -29,13 +33,67 @@ class Change:
     ten: Array
 
 
-@dataclass(frozen=True)
-class JointValue:
-    """A new value of a joint's armature, damping or friction."""
+class Selection(TypedDict, total=False):
+    """The chain of a file that a robot was read as, and trust labels (parameter name -> label) for comments."""
 
-    joint: str
-    what: str
-    value: float
+    root: str | None
+    tip: str | None
+    joints: Sequence[str] | None
+    labels: Mapping[str, str] | None
+
+
+class Editable(Protocol):
+    """A document of one format: its tree, and how values get into it."""
+
+    def tree(self) -> Tree: ...
+
+    def link_element(self, link: str) -> Element | None:
+        """Where a link's comment goes."""
+
+    def set_inertial(self, edits: Edits, change: Change) -> None: ...
+
+    def set_joint(self, edits: Edits, joint: str, values: Mapping[str, float]) -> None:
+        """New armature, damping or friction of a joint."""
+
+
+def write_back(
+    read: Callable[[Document], Editable], symbols: Mapping[str, str], source: str | Path, target: str | Path,
+    parameters: Parameters, **selection: Unpack[Selection],
+) -> tuple[str, ...]:  # fmt: skip
+    """Write parameter values into a copy of an XML model; what did not change stays as it is, byte for byte.
+
+    Args:
+        read: the format.
+        symbols: Ia, Fv, Fc -> the field of `Reduced`, for those that the format has a place for.
+        source: the file the robot was read from.
+        target: the file to write; may be the source.
+        parameters: values for the robot that `reduce` gives under the same root, tip and joints.
+        selection: root, tip, joints; labels are written as a comment into each link.
+
+    Returns:
+        Notes on what the format cannot hold.
+    """
+    chain = (selection.get("root"), selection.get("tip"), selection.get("joints"))
+    document = read_xml(source)
+    file = read(document)
+    tree = file.tree()
+    reduced = reduce(tree, *chain)
+    check_same_robot(tree, reduced, parameters)
+    edits = Edits(document)
+    for change in link_changes(tree, reduced, parameters):
+        file.set_inertial(edits, change)
+    for joint, values in joint_changes(reduced, parameters, symbols).items():
+        file.set_joint(edits, joint, values)
+    for j, words in label_texts(parameters, selection.get("labels") or {}).items():
+        if (element := file.link_element(reduced.robot.joints[j].link)) is not None:
+            edits.comment(element, MARK, words)
+    content = edits.apply()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # said once above
+        again = reduce(read(parse_xml(Path(target), content)).tree(), *chain)
+    check_arrived(again, parameters, symbols)
+    replace_file(Path(target), content)
+    return left_out(parameters, tuple(symbols), tree.format)
 
 
 def check_same_robot(tree: Tree, reduced: Reduced, parameters: Parameters) -> None:
@@ -54,7 +112,7 @@ def link_changes(tree: Tree, reduced: Reduced, parameters: Parameters) -> list[C
         if _same(wanted, reduced.tens[j]):
             continue
         taker = _taker(tree, places)
-        own = [moved(tree.ten(p.link), p) for p in places]
+        own = [in_frame(tree.ten(p.link), p) for p in places]
         for i, (place, ten) in enumerate(zip(places, shared(wanted, own, taker), strict=True)):
             if i == taker or not np.array_equal(ten, own[i]):
                 seen = _seen_from(ten, place)
@@ -63,14 +121,14 @@ def link_changes(tree: Tree, reduced: Reduced, parameters: Parameters) -> list[C
     return out
 
 
-def joint_changes(reduced: Reduced, parameters: Parameters, symbols: Mapping[str, str]) -> list[JointValue]:
-    """Armature, damping and friction that differ from the file's; `symbols` maps Ia, Fv, Fc to the fields of `Reduced`."""
-    out = []
+def joint_changes(reduced: Reduced, parameters: Parameters, symbols: Mapping[str, str]) -> dict[str, dict[str, float]]:
+    """Joint -> armature, damping and friction that differ from the file's."""
+    out: dict[str, dict[str, float]] = {}
     for j, name in enumerate(reduced.robot.joint_names):
         for symbol, what in symbols.items():
             key = f"{symbol}{j + 1}"
             if key in parameters.layout.names and parameters[key] != getattr(reduced, what)[j]:
-                out.append(JointValue(name, what, parameters[key]))
+                out.setdefault(name, {})[what] = parameters[key]
     return out
 
 
@@ -105,6 +163,11 @@ def check_arrived(again: Reduced, parameters: Parameters, symbols: Mapping[str, 
                 raise InerticaError(f"joint '{name}' would not be read back with the {what} written to it; nothing was written")
 
 
+def changed(old: str | None, new: str) -> bool:
+    """Whether the numbers of an attribute differ; equal ones stay as they are written."""
+    return old is None or [float(word) for word in old.split()] != [float(word) for word in new.split()]
+
+
 def numbers(values: Sequence[float] | Array) -> str:
     """Numbers as text that reads back to the same floats."""
     return " ".join(repr(float(v)) for v in values)
@@ -130,7 +193,7 @@ def _check_writable(tree: Tree, link: str, ten: Array) -> None:
         raise InputError(f"{problem}; choose physically consistent parameters")
     if np.any(ten) and not inertia.physically_consistent(ten):
         message = f"{tree.path.name}: the new inertia of link '{link}' is not that of a real body; simulators may refuse it"
-        warnings.warn(ModelWarning(message), stacklevel=4)
+        warnings.warn(ModelWarning(message), stacklevel=5)
 
 
 def _same(a: Array, b: Array, tolerance: float = 1e-14) -> bool:

@@ -11,18 +11,17 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from threadpoolctl import threadpool_limits
 
-from inertica.dynamics.tsqr import JointFactor
+from inertica.dynamics.tsqr import Factors
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
-from inertica.estimators.observe import System
+from inertica.estimators.observe import Observations
 from inertica.preprocessing.motion import Motion
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -77,7 +76,7 @@ class Blocks:
         if shares.sum() < 2:
             shares[int(np.argmax(lengths))] = 2
         self._shares = shares
-        self.fit, self.counts = self._fit_factors()
+        self.fit = self._fit_factors()
         self.score = self._score_factors(problem.motions)
 
     def scored_on(self, motions: Sequence[Motion]) -> Blocks:
@@ -98,12 +97,11 @@ class Blocks:
         """
         use = np.ones(self.base.rank, bool) if active is None else active
         squares, sizes = [], []
-        with threadpool_limits(1):
+        with one_thread():
             for f in range(len(self)) if target is None else target:
                 beta = self._solve([b for b in range(len(self)) if b != f], use)
-                pairs = [_error(factor, beta) for factor in self.score[f]]
-                squares.append([e for e, _ in pairs])
-                sizes.append([s for _, s in pairs])
+                squares.append([factor.misfit(beta) ** 2 for factor in self.score[f].joints])
+                sizes.append([factor.size**2 for factor in self.score[f].joints])
         return Score(np.array(squares), np.array(sizes))
 
     @cached_property
@@ -111,13 +109,13 @@ class Blocks:
         """(n,) 1 / sigma_j from all blocks, every joint fitted alone."""
         out = np.empty(self.n)
         for j in range(self.n):
-            parts = [block[j] for block in self.fit]
+            parts, count = [block.joints[j] for block in self.fit], sum(block.counts[j] for block in self.fit)
             G = sum(p.R.T @ p.R for p in parts)
             g = sum(p.R.T @ p.z for p in parts)
             yy = sum(float(p.z @ p.z) + p.rest**2 for p in parts)
             x = np.linalg.lstsq(np.asarray(G), np.asarray(g), rcond=1e-13)[0]
             left = max(yy - float(np.asarray(g) @ x), 1e-12 * yy, 1e-300)
-            out[j] = np.sqrt(max(self.counts[:, j].sum() - len(x), 1.0) / left)
+            out[j] = np.sqrt(max(count - len(x), 1.0) / left)
         return out
 
     def _solve(self, blocks: Sequence[int], use: NDArray[np.bool_]) -> Array:
@@ -140,66 +138,25 @@ class Blocks:
         b, out = self.base.rank, []
         for block in self.fit:
             G, g = np.zeros((b, b)), np.zeros(b)
-            for factor, w in zip(block, self.weights, strict=True):
+            for factor, w in zip(block.joints, self.weights, strict=True):
                 c = list(factor.columns)
                 G[np.ix_(c, c)] += w**2 * factor.R.T @ factor.R
                 g[c] += w**2 * factor.R.T @ factor.z
             out.append((G, g))
         return out
 
-    def _fit_factors(self) -> tuple[list[list[JointFactor]], Array]:
-        system = System(self.problem)
-        length = [len(m.decimator.kept(len(m))) for m in self.problem.motions]
-        keys = [(m, k) for m, share in enumerate(self._shares) for k in range(share)]
-        R = {key: [np.zeros((0, len(c) + 1)) for c in system.columns] for key in keys}
-        counts = {key: np.zeros(self.n) for key in keys}
-        seen = [0] * len(length)
-        with threadpool_limits(1):
-            for rows in system.rows():
-                at = seen[rows.motion] + np.arange(len(rows.use))
-                seen[rows.motion] += len(rows.use)
-                block = at * self._shares[rows.motion] // max(length[rows.motion], 1)
-                for k in np.unique(block):
-                    key = rows.motion, int(k)
-                    for j, W in enumerate(rows.W):
-                        take = (block == k) & rows.use[:, j]
-                        counts[key][j] += np.count_nonzero(take)
-                        new = np.column_stack([W[take], rows.y[take, j]])
-                        R[key][j] = np.asarray(np.linalg.qr(np.vstack([R[key][j], new]), mode="r"))
-        out = [[_factor(r, tuple(int(i) for i in c)) for r, c in zip(R[key], system.columns, strict=True)] for key in keys]
-        total = np.array([counts[key] for key in keys])
-        if len(out) < 2 or np.any(total.sum(axis=0) < SMALLEST_FOLD):
+    def _fit_factors(self) -> list[Factors]:
+        system = self.problem.observations
+        cuts = [[-(-k * m // share) for k in range(share + 1)] for m, share in zip(system.lengths, self._shares, strict=True)]
+        out = [block for of_motion in system.stretches(cuts) for block in of_motion]
+        if len(out) < 2 or np.any(np.sum([block.counts for block in out], axis=0) < SMALLEST_FOLD):
             raise InputError(
                 "there are too few usable samples for cross-validation; use longer logs, or fix the choices yourself"
             )
-        return out, total
-
-    def _score_factors(self, motions: Sequence[Motion]) -> list[list[JointFactor]]:
-        """Of every sample and the raw torque, masked or not."""
-        engine, kept = self.problem.engine, [int(k) for k in self.base.kept]
-        place = {k: i for i, k in enumerate(kept)}
-        shapes = None if self.problem.prior is None else self.problem.prior.shapes
-        out = []
-        for motion, share in zip(motions, self._shares, strict=True):
-            tau = np.array(motion.tau_raw)
-            if len(self.base.fixed):
-                tau -= engine.inverse_dynamics(motion.q, motion.dq, motion.ddq, self.problem.fixed_values, shapes)
-            edges = np.linspace(0, len(motion), share + 1).astype(int)
-            for a, z in pairwise(edges):
-                q, dq, ddq = motion.q[a:z], motion.dq[a:z], motion.ddq[a:z]
-                found = engine.factors(q, dq, ddq, tau[a:z], columns=kept, shapes=shapes)
-                out.append([JointFactor(tuple(place[c] for c in f.columns), f.R, f.z, f.rest) for f in found.joints])
         return out
 
-
-def _factor(R: Array, columns: tuple[int, ...]) -> JointFactor:
-    k = len(columns)
-    full = np.zeros((k + 1, k + 1))
-    full[: len(R)] = R
-    return JointFactor(columns, full[:k, :k], full[:k, k], abs(float(full[k, k])))
-
-
-def _error(factor: JointFactor, beta: Array) -> tuple[float, float]:
-    """Squared error of a prediction, and squared size of the torque."""
-    misfit = factor.z - factor.R @ beta[list(factor.columns)]
-    return float(misfit @ misfit) + factor.rest**2, float(factor.z @ factor.z) + factor.rest**2
+    def _score_factors(self, motions: Sequence[Motion]) -> list[Factors]:
+        """Of every sample and the raw torque, masked or not."""
+        system = Observations(self.base, [m.raw for m in motions], self.problem.prior)
+        cuts = [np.linspace(0, m, share + 1).astype(int) for m, share in zip(system.lengths, self._shares, strict=True)]
+        return [block for of_motion in system.stretches([list(c) for c in cuts]) for block in of_motion]

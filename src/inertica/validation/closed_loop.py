@@ -16,6 +16,7 @@ from inertica.experiment.track import Track
 from inertica.logs.log import Log
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
+from inertica.validation.survey import mean_ratio
 
 Array = NDArray[np.float64]
 
@@ -23,9 +24,9 @@ Array = NDArray[np.float64]
 def position_error(
     description: Description, parameters: Parameters, log: Log, gains: Mapping[str, Array] | None = None
 ) -> float | None:
-    """Mean distance |q_k - q_sim,k| over the mean size |q_k|; None when the loop is not stated or the log has no reference.
+    """d_q (survey, eq. 69): mean over samples of |q_k - q_sim,k| / |q_k|; None without a loop or without a reference in the log.
 
-    The survey takes the mean of the ratios, which one sample near q = 0 decides.  The loop runs without noise along the log's own
+    Samples near q = 0 do not count, see `validation.survey`.  The loop runs without noise along the log's own
     reference, its velocity a difference of positions unless it is stated otherwise, as on the robot; an unstable simulation gives
     infinity.
 
@@ -48,5 +49,5 @@ def position_error(
     run = LoopRun(loop, Engine(parameters.layout), parameters.shapes).simulate(parameters.values, track, gains)
     if not run.stable.all():
         return float("inf")
-    size = float(np.linalg.norm(q, axis=1).mean())
-    return float(np.linalg.norm(q - track.sampled(run.q)[0], axis=1).mean()) / size if size > 0.0 else None
+    found = mean_ratio(q, track.sampled(run.q)[0])
+    return None if np.isnan(found) else found

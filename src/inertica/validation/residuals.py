@@ -22,12 +22,9 @@ class Relative:
     @classmethod
     def of(cls, tau: Array, predicted: Array) -> Relative:
         """From (N, n) torques; samples that are not finite on either side do not count."""
-        good = np.isfinite(tau) & np.isfinite(predicted)
-        error, size = np.where(good, tau - predicted, 0.0), np.where(good, tau, 0.0)
+        error, size = (_squares(x) for x in _compared(tau, predicted, np.isfinite(tau) & np.isfinite(predicted)))
         with np.errstate(divide="ignore", invalid="ignore"):
-            joints = np.linalg.norm(error, axis=0) / np.linalg.norm(size, axis=0)
-            whole = np.linalg.norm(error) / np.linalg.norm(size)
-        return cls(tuple(float(x) for x in joints), float(whole))
+            return cls(tuple(float(x) for x in np.sqrt(error / size)), float(np.sqrt(error.sum() / size.sum())))
 
     def document(self) -> dict[str, object]:
         return {"per_joint": list(self.per_joint), "all": self.all}
@@ -53,12 +50,13 @@ class Moving:
     def of(cls, tau: Array, predicted: Array, use: NDArray[np.bool_], noise: Array, blocks: int = 5) -> Moving:
         """From (N, n) low-passed torques, which values count, and (n,) noise."""
         use = use & np.isfinite(tau) & np.isfinite(predicted)
-        error, size = np.where(use, tau - predicted, 0.0), np.where(use, tau, 0.0)
+        both = _compared(tau, predicted, use)
         count = np.count_nonzero(use, axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            rms = [np.where(count > 0, np.sqrt(np.sum(x**2, axis=0) / count), np.nan) for x in (error, size)]
+            rms = [np.where(count > 0, np.sqrt(_squares(x) / count), np.nan) for x in both]
             rows = np.array_split(np.flatnonzero(use.any(axis=1)), blocks)
-            shares = [float(np.linalg.norm(error[r]) / np.linalg.norm(size[r])) for r in rows if len(r)]
+            error, size = (np.einsum("kj,kj->k", x, x) for x in both)
+            shares = [float(np.sqrt(error[r].sum() / size[r].sum())) for r in rows if len(r)]
         return cls(tuple(map(float, rms[0])), tuple(map(float, rms[1])), tuple(map(float, noise)), tuple(shares))
 
     @property
@@ -79,19 +77,21 @@ class Residual:
         raw: against the unfiltered measured torque, every finite sample.
         filtered: torque and prediction low-passed alike.
         s: sqrt(SSE) / N of the raw residual, N the number of values (Jaco2 paper).
-        d_tau: mean over samples of |tau_k - tau_hat_k| / |tau_k| (survey).
+        per_sample: mean over samples of |tau_k - tau_hat_k| / |tau_k|, the prediction on the measured motion.
         samples: number of samples.
-        d_q: mean of |q_k - q_sim,k| over mean of |q_k| with the loop simulated; None when the loop is not known.
+        d_q: mean of |q_k - q_sim,k| / |q_k| with the loop simulated (survey, eq. 69); None when the loop is not known.
         moving: the low-passed prediction while joints move, in absolute numbers; None when it was not looked at.
+        d_tau: as `per_sample`, the prediction on the desired motion (survey, eq. 70); None when the log has no reference.
     """
 
     raw: Relative
     filtered: Relative
     s: float
-    d_tau: float
+    per_sample: float
     samples: int
     d_q: float | None = None
     moving: Moving | None = None
+    d_tau: float | None = None
 
     @property
     def s_r(self) -> float:
@@ -100,24 +100,34 @@ class Residual:
 
     def document(self) -> dict[str, object]:
         raw, filtered = self.raw.document(), self.filtered.document()
-        figures: dict[str, object] = {"s": self.s, "s_r": self.s_r, "d_tau": self.d_tau, "d_q": self.d_q, "samples": self.samples}
+        figures: dict[str, object] = {"s": self.s, "s_r": self.s_r, "per_sample": self.per_sample, "samples": self.samples}
+        figures |= {"d_tau": self.d_tau, "d_q": self.d_q}
         figures["moving"] = None if self.moving is None else self.moving.document()
         return {"raw": raw, "filtered": filtered, **figures}
 
 
 def residual(tau: Array, predicted: Array, tau_filtered: Array, predicted_filtered: Array) -> Residual:
     """Figures of merit of one data set, all arrays (N, n)."""
-    error = np.where(np.isfinite(tau), tau - predicted, 0.0)
-    size = np.linalg.norm(np.where(np.isfinite(tau), tau, 0.0), axis=1)
+    missed, size = (np.sqrt(np.einsum("kj,kj->k", x, x)) for x in _compared(tau, predicted, np.isfinite(tau)))
     there = size > 0.0
-    d_tau = float(np.mean(np.linalg.norm(error, axis=1)[there] / size[there])) if there.any() else float("nan")
+    per_sample = float(np.mean(missed[there] / size[there])) if there.any() else float("nan")
     return Residual(
         Relative.of(tau, predicted),
         Relative.of(tau_filtered, predicted_filtered),
-        float(np.linalg.norm(error) / tau.size),
-        d_tau,
+        float(np.linalg.norm(missed) / tau.size),
+        per_sample,
         len(tau),
     )
+
+
+def _compared(tau: Array, predicted: Array, use: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Difference and torque, zero where they do not count."""
+    return (tau - predicted, tau) if use.all() else (np.where(use, tau - predicted, 0.0), np.where(use, tau, 0.0))
+
+
+def _squares(x: Array) -> Array:
+    """(n,) sums over the samples."""
+    return np.asarray(np.diag(x.T @ x))
 
 
 @dataclass(frozen=True)

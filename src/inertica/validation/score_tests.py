@@ -20,7 +20,7 @@ from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.covariance import colours
 from inertica.estimators.intervals import standard_parameters
 from inertica.estimators.linear.irls import bisquare_weights, robust_scales
-from inertica.estimators.observe import System
+from inertica.estimators.observe import Observations
 from inertica.threads import one_thread
 from inertica.validation.model_errors import Direction, model_errors
 
@@ -95,7 +95,7 @@ def scores(problem: Problem, estimate: Estimate) -> Scores:
 
 
 def _scores(problem: Problem, estimate: Estimate) -> Scores:
-    system, b = System(problem), len(estimate.beta)
+    system, b = problem.observations, len(estimate.beta)
     prior = problem.prior if problem.prior is not None else problem.base.layout.zeros()
     chi = standard_parameters(estimate, prior)
     records = list(_weighted(system, estimate))
@@ -126,17 +126,12 @@ class _Record:
     weight: Array
 
 
-def _weighted(system: System, estimate: Estimate) -> Iterator[_Record]:
+def _weighted(system: Observations, estimate: Estimate) -> Iterator[_Record]:
     """Rows with the weights of a robust fit: one over the joint's scale, less for residuals far outside it, zero where masked."""
-    blocks: dict[int, list[tuple[tuple[Array, ...], Array, NDArray[np.bool_]]]] = {}
-    for rows, r in system.residuals(estimate.beta):
-        blocks.setdefault(rows.motion, []).append((rows.W, r, rows.use))
-    residual = [np.concatenate([r for _, r, _ in part]) for part in blocks.values()]
-    use = [np.concatenate([u for *_, u in part]) for part in blocks.values()]
-    scale = robust_scales(residual, use, len(estimate.beta))
-    for part, r, there in zip(blocks.values(), residual, use, strict=True):
+    records, parts = system.records(estimate.beta), system.by_motion()
+    scale = robust_scales([r for r, _ in records], [use for _, use in records], len(estimate.beta))
+    for (joints, _), (r, there) in zip(parts, records, strict=True):
         weight = np.sqrt(bisquare_weights(r / scale)) * there / scale
-        joints = (np.concatenate(W) for W in zip(*(W for W, *_ in part), strict=True))
         yield _Record(tuple(W * w[:, None] for W, w in zip(joints, weight.T, strict=True)), r * weight, weight)
 
 
@@ -148,7 +143,7 @@ class _Part:
     x: tuple[Array, ...]
     crossed: Array
 
-    def freed(self, system: System, record: _Record, K: Array, parameters: int) -> Scores:
+    def freed(self, system: Observations, record: _Record, K: Array, parameters: int) -> Scores:
         p = len(self.directions)
         u, H, V, whole = np.zeros(p), np.zeros((p, p)), np.zeros((p, p)), np.zeros(p)
         colour = colours(record.residual, record.weight > 0.0, parameters)
@@ -161,7 +156,7 @@ class _Part:
         return Scores(self.directions, u, H, V, whole)
 
 
-def _of_motion(system: System, problem: Problem, k: int, record: _Record, chi: Array) -> _Part:
+def _of_motion(system: Observations, problem: Problem, k: int, record: _Record, chi: Array) -> _Part:
     found = model_errors(problem, problem.motions[k], chi)
     x = tuple(found.torque[:, j] * record.weight[:, j, None] for j in range(system.n))
     crossed = np.zeros((problem.base.rank, len(found.directions)))

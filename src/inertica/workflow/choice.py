@@ -1,9 +1,10 @@
-"""`Choice`: one automatic decision with its reason."""
+"""`Choice`: one decision with its reason; `Notes`: what the stages of a job leave for the user besides their values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 Say = Callable[[str], None]
 """Where progress goes."""
@@ -29,3 +30,33 @@ class Choice:
     sentence: str
     automatic: bool = True
     scores: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def given(cls, subject: str, value: str) -> Choice:
+        """What the user fixed."""
+        return cls(subject, value, f"{value}: given, not chosen", automatic=False)
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What was decided, what must be said of it, and how long it took; every stage hands on those before it with its own.
+
+    Args:
+        choices: in the order in which they were made.
+        warnings: one sentence each.
+        time: stage -> seconds.
+    """
+
+    choices: tuple[Choice, ...] = ()
+    warnings: tuple[str, ...] = ()
+    time: Mapping[str, float] = field(default_factory=dict)
+
+    def chose(self, *choices: Choice) -> Notes:
+        return replace(self, choices=(*self.choices, *choices))
+
+    def warned(self, sentences: Iterable[str]) -> Notes:
+        return replace(self, warnings=(*self.warnings, *sentences))
+
+    def took(self, stage: str, start: float) -> Notes:
+        """With the seconds of a stage since a reading of `time.perf_counter`."""
+        return replace(self, time={**self.time, stage: self.time.get(stage, 0.0) + time.perf_counter() - start})

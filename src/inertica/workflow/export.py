@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from inertica.workflow.folder import whole_file
 from inertica.workflow.held import FORMATS, Held, held, is_sidecar, sidecar_path, sidecar_text, words
 from inertica.workflow.plain_friction import PlainFriction, plain_friction
 from inertica.workflow.result import Result
+from inertica.workflow.saved import geometry
 
 Array = NDArray[np.float64]
 
@@ -213,19 +213,14 @@ def _difference(wanted: Parameters, again: Description, target: Path) -> float:
     got = again.prior.on(replace(wanted.layout, robot=robot))
     states = _states(robot)
     ours = np.asarray(Engine(wanted.layout).inverse_dynamics(*states, wanted.values, wanted.shapes))
-    theirs = np.asarray(_engine(got, wanted).inverse_dynamics(*states, got.values, got.shapes))
+    same = geometry(robot) == geometry(wanted.layout.robot)  # an equal one has its kernels compiled already
+    theirs = np.asarray(Engine(wanted.layout if same else got.layout).inverse_dynamics(*states, got.values, got.shapes))
     difference = float(np.abs(ours - theirs).max() / max(np.abs(ours).max(), 1e-300))
     if not difference <= AGREEMENT:
         raise InerticaError(
             f"{target.name} is not written: read again, its torques differ from the result's by {difference:.1e} of their size"
         )
     return difference
-
-
-def _engine(got: Parameters, wanted: Parameters) -> Engine:
-    """On the geometry of the file; an equal one has its kernels compiled already."""
-    same = _geometry(got.layout.robot) == _geometry(wanted.layout.robot)
-    return Engine(wanted.layout if same else got.layout)
 
 
 def _check_written(result: Result, again: Description, written: Path, target: Path, format: str) -> bool:
@@ -283,11 +278,6 @@ def _sidecar(
 def _has_no_place(description: Description, format: str) -> str:
     name = description.source.path.name if format == "dh" else FORMATS[format]
     return f"{name} has no place for"
-
-
-def _geometry(robot: Robot) -> Mapping[str, object]:
-    joints = [(j.parent, j.rotation, j.position, j.axis, j.prismatic, j.arm) for j in robot.joints]
-    return {"joints": joints, "gravity": robot.gravity}
 
 
 def _states(robot: Robot) -> tuple[Array, Array, Array]:

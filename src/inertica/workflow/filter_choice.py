@@ -7,18 +7,18 @@ filter predicts raw torque well whatever it does to the parameters; the fit must
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from inertica.estimators.base import Problem
-from inertica.identifiability.base import BaseModel, base_model
+from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
 from inertica.preprocessing.edge import ABOVE, lowest_edge, widest_band
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
-from inertica.validation.blocks import Blocks, Score
+from inertica.validation.blocks import Blocks
 from inertica.workflow.choice import Choice, Say
 
 Velocity = Literal["differences", "recorded"]
@@ -55,81 +55,68 @@ def recipe_for(bandwidth: float, rate: float, recipe: Recipe) -> Recipe:
     )  # fmt: skip
 
 
-@dataclass
-class FilterSearch:
+def choose_filter(
+    description: Description,
+    base: BaseModel,
+    logs: Sequence[Log],
+    recipe: Recipe,
+    say: Say,
+    velocities: Sequence[Velocity] | None = None,
+) -> tuple[Recipe, Choice]:
     """Bandwidth of the fit by the motion's noise; source of velocity and filter of predictions by cross-validation.
 
     Args:
         description: robot with the friction that is assumed for now.
+        base: its base parameters.
         logs: to fit.
-        recipe: everything that is not searched.
+        recipe: everything that is not chosen here.
         say: progress.
         velocities: sources of velocity to compare; those the logs offer by default.
-        base: of the description, when it is known already.
-        bandwidth: of the fit in Hz, when it is stated.
     """
+    recorded = all(log.dq is not None for log in logs)
+    sources: Sequence[Velocity] = velocities or (["recorded", "differences"] if recorded else ["differences"])
+    say("filter: where the motion drowns in noise")
+    rate = min(log.rate for log in logs)
+    cutoffs = candidate_cutoffs(rate)
+    edge = lowest_edge(tuple(logs))
+    least = BANDS * widest_band(tuple(logs))
+    wide = min((f for f in cutoffs if f >= least), default=cutoffs[-1])
+    fit = max([f for f in cutoffs if f <= edge] + [wide])
+    tried: dict[tuple[float, Velocity], float] = {}
+    for source in sources:
+        own = recipe_for(fit, rate, replace(recipe, velocity=source))
+        problem = Problem(base, tuple(prepare(log, own) for log in logs), description.prior)
+        scores = _descent(problem, own, logs, cutoffs, fit, say)
+        tried |= {(cutoff, source): score for cutoff, score in scores.items()}
+    cutoff, velocity = min(tried, key=lambda key: tried[key])
+    said = "its own record" if velocity == "recorded" else "differences"
+    value = f"fit up to {fit:g} Hz, predictions from positions below {cutoff:g} Hz, velocity from {said}"
+    why = f"{edge:.3g} Hz is where the spectrum of the position falls to {ABOVE:g} times its noise"
+    if fit > edge:
+        why += f", but the motion reaches up to {least / BANDS:.3g} Hz and its torque to harmonics of that"
+    sentence = (
+        f"{value}: {why}; rows within {1e3 * REVERSAL / fit:.2g} ms of a joint's reversals are left out; the filter of predictions "
+        f"leaves {100 * tried[cutoff, velocity]:.2f} % of the raw torque of data left out, the least of {len(tried)} settings"
+    )
+    chosen = replace(recipe_for(fit, rate, replace(recipe, velocity=velocity)), prediction=Butterworth(cutoff=cutoff))
+    return chosen, Choice("filter", value, sentence, True, {f"{c:g} Hz, {v}": s for (c, v), s in sorted(tried.items())})
 
-    description: Description
-    logs: Sequence[Log]
-    recipe: Recipe
-    say: Say
-    velocities: Sequence[Velocity] | None = None
-    base: BaseModel | None = None
-    bandwidth: float | None = None
 
-    def __post_init__(self) -> None:
-        self._base = self.base or base_model(self.description.layout)
-        self.rate = min(log.rate for log in self.logs)
-        self.cutoffs = candidate_cutoffs(self.rate)
-        self._fits: dict[Velocity, Blocks] = {}
-        self._tried: dict[tuple[float, Velocity], Score] = {}
+def _descent(
+    problem: Problem, recipe: Recipe, logs: Sequence[Log], cutoffs: Sequence[float], fit: float, say: Say
+) -> dict[float, float]:
+    """Cut-off of predictions -> score, downhill from the bandwidth of the fit: along the cut-offs the score falls, then rises."""
+    fits, scores = Blocks(problem), dict[float, float]()
 
-    def run(self) -> tuple[Recipe, Choice]:
-        recorded = all(log.dq is not None for log in self.logs)
-        sources = self.velocities or (["recorded", "differences"] if recorded else ["differences"])
-        self.say("filter: where the motion drowns in noise")
-        edge = lowest_edge(tuple(self.logs))
-        least = BANDS * widest_band(tuple(self.logs))
-        wide = min((f for f in self.cutoffs if f >= least), default=self.cutoffs[-1])
-        fit = self.bandwidth or max([f for f in self.cutoffs if f <= edge] + [wide])
-        found = [(self._descend(fit, velocity), velocity) for velocity in sources]
-        best = cutoff, velocity = min(found, key=lambda pair: self.score(fit, *pair))
-        scores = {f"{c:g} Hz, {v}": s.all for (c, v), s in sorted(self._tried.items())}
-        source = "its own record" if velocity == "recorded" else "differences"
-        value = f"fit up to {fit:g} Hz, predictions from positions below {cutoff:g} Hz, velocity from {source}"
-        why = f"{edge:.3g} Hz is where the spectrum of the position falls to {ABOVE:g} times its noise"
-        if fit > edge:
-            why += f", but the motion reaches up to {least / BANDS:.3g} Hz and its torque to harmonics of that"
-        why = f"{fit:g} Hz was stated" if self.bandwidth else why
-        sentence = (
-            f"{value}: {why}; rows within {1e3 * REVERSAL / fit:.2g} ms of a joint's reversals are left out; the filter of "
-            f"predictions leaves {100 * self.score(fit, *best):.2f} % of the raw torque of data left out, the least of {len(scores)} "
-            "settings"
-        )
-        chosen = replace(
-            recipe_for(fit, self.rate, replace(self.recipe, velocity=velocity)), prediction=Butterworth(cutoff=cutoff)
-        )
-        return chosen, Choice("filter", value, sentence, True, scores)
+    def score(k: int) -> float:
+        cutoff = cutoffs[k]
+        if cutoff not in scores:
+            say(f"filter: predicting with {cutoff:g} Hz, velocity from {recipe.velocity}")
+            narrow = replace(recipe, filter=Butterworth(cutoff=cutoff))
+            scores[cutoff] = fits.scored_on([prepare(log, narrow) for log in logs]).evaluate().all
+        return scores[cutoff]
 
-    def score(self, fit: float, cutoff: float, velocity: Velocity) -> float:
-        """Of predictions with a cut-off, after fits at their bandwidth."""
-        key = (cutoff, velocity)
-        if key not in self._tried:
-            self.say(f"filter: predicting with {cutoff:g} Hz, velocity from {velocity}")
-            wide = recipe_for(fit, self.rate, replace(self.recipe, velocity=velocity))
-            if velocity not in self._fits:
-                motions = tuple(prepare(log, wide) for log in self.logs)
-                self._fits[velocity] = Blocks(Problem(self._base, motions, self.description.prior))
-            narrow = replace(wide, filter=Butterworth(cutoff=cutoff))
-            self._tried[key] = self._fits[velocity].scored_on([prepare(log, narrow) for log in self.logs]).evaluate()
-        return self._tried[key].all
-
-    def _descend(self, fit: float, velocity: Velocity) -> float:
-        """The score falls, then rises along the cut-offs: walk downhill from that of the fit."""
-        i = min(range(len(self.cutoffs)), key=lambda k: abs(self.cutoffs[k] - fit))
-        while True:
-            neighbours = [k for k in (i - 1, i + 1) if 0 <= k < len(self.cutoffs)]
-            best = min([i, *neighbours], key=lambda k: self.score(fit, self.cutoffs[k], velocity))
-            if best == i:
-                return self.cutoffs[i]
-            i = best
+    i = min(range(len(cutoffs)), key=lambda k: abs(cutoffs[k] - fit))
+    while (best := min([k for k in (i, i - 1, i + 1) if 0 <= k < len(cutoffs)], key=score)) != i:
+        i = best
+    return scores

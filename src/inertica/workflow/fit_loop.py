@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
@@ -32,11 +31,12 @@ from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import interpolant
+from inertica.robot.control import LAWS
 from inertica.robot.description import Description
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
-LAWS = {"pd": ("kp", "kd"), "cascade": ("kp", "kv")}
 POOR = 0.2
 """Relative residual above which a joint's law is neither of the two."""
 
@@ -84,12 +84,12 @@ class LoopFit:
 
     @property
     def loop(self) -> ControlLoop:
-        gains = {name: np.array([j.gains[name] for j in self.joints]) for name in LAWS[self.law]}
+        gains = {name: np.array([j.gains[name] for j in self.joints]) for name in LAWS[self.law].gains}
         return ControlLoop(self.law, self.rate, gains)
 
     def card(self) -> dict[str, object]:
         """The `loop:` section of a robot card."""
-        gains = {name: [float(f"{j.gains[name]:.6g}") for j in self.joints] for name in LAWS[self.law]}
+        gains = {name: [float(f"{j.gains[name]:.6g}") for j in self.joints] for name in LAWS[self.law].gains}
         return {"law": self.law, "rate": self.rate, **gains}
 
 
@@ -112,13 +112,14 @@ def fit_loop(
         cutoff: of the filter that all signals pass; 50 Hz, less for slow logs, by default.
         references: trajectories, one for all logs or one each; the logs' columns when not given.
     """
-    if law is not None and law not in LAWS:
-        raise InputError(f"unknown law '{law}' to fit; valid are: {', '.join(LAWS)}")
+    known = [name for name, one in LAWS.items() if one.fitted]
+    if law is not None and law not in known:
+        raise InputError(f"unknown law '{law}' to fit; valid are: {', '.join(known)}")
     if len(references) not in (0, 1, len(logs)):
         raise InputError(f"{len(references)} reference trajectories for {len(logs)} logs; state one, or one each")
     own = [references[min(k, len(references) - 1)] if references else None for k in range(len(logs))]
     parts = [_Signals(description, log, cutoff, r) for log, r in zip(logs, own, strict=True)]
-    fits = {name: [_fitted(name, parts, j) for j in range(description.robot.n)] for name in ([law] if law else LAWS)}
+    fits = {name: [_fitted(name, parts, j) for j in range(description.robot.n)] for name in ([law] if law else known)}
     size = np.linalg.norm(np.concatenate([p.tau[p.use] for p in parts]), axis=0)
     residuals = {
         name: float(np.linalg.norm([f[2] * s for f, s in zip(found, size, strict=True)]) / np.linalg.norm(size))
@@ -162,7 +163,7 @@ class _Signals:
 
     def columns(self, law: str, j: int) -> Array:
         """(N, 4) position error, velocity (error), acceleration for the lag of the velocity, constant."""
-        rate = self.dqr[:, j] - self.dq[:, j] if law == "pd" else -self.dq[:, j]
+        rate = self.dqr[:, j] - self.dq[:, j] if "dq" in LAWS[law].references else -self.dq[:, j]
         return np.column_stack([self.e[:, j], rate, self.ddq[:, j], np.ones(len(rate))])[self.use]
 
 
@@ -182,7 +183,7 @@ def _fitted(law: str, parts: Sequence[_Signals], j: int) -> tuple[Array, Array, 
     X = np.concatenate([p.columns(law, j) for p in parts])
     y = np.concatenate([p.tau[p.use, j] for p in parts])
     Z = np.concatenate([np.column_stack([p.instruments[p.use, j], np.ones(int(p.use.sum()))]) for p in parts])
-    with threadpool_limits(1):
+    with one_thread():
         Q, _ = np.linalg.qr(Z / np.maximum(np.linalg.norm(Z, axis=0), 1e-300))
         P = Q.T @ X
         scale = np.maximum(np.linalg.norm(P, axis=0), 1e-300)
@@ -198,11 +199,8 @@ def _joint(law: str, name: str, values: Array, std: Array, residual: float, J: f
     stiffness, damping = float(values[0]), float(values[1])
     wn = float(np.sqrt(max(stiffness, 0.0) / J))
     zeta = damping / (2.0 * wn * J) if wn > 0.0 else float("nan")
-    if law == "pd":
-        return JointLoop(name, {"kp": stiffness, "kd": damping}, {"kp": float(std[0]), "kd": float(std[1])}, wn, zeta, residual)
-    kp = stiffness / damping if damping else float("nan")
-    spread = abs(kp) * float(np.hypot(std[0] / stiffness, std[1] / damping)) if stiffness and damping else float("inf")
-    return JointLoop(name, {"kp": kp, "kv": damping}, {"kp": spread, "kv": float(std[1])}, wn, zeta, residual)
+    gains = LAWS[law].gains_of((stiffness, float(std[0])), (damping, float(std[1])))
+    return JointLoop(name, {k: g[0] for k, g in gains.items()}, {k: g[1] for k, g in gains.items()}, wn, zeta, residual)
 
 
 def _inertia(description: Description, parts: Sequence[_Signals]) -> Array:

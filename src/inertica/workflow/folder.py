@@ -24,18 +24,22 @@ def whole_folder(target: str | Path, last: str, stale: Sequence[str] = ()) -> It
     folder = Path(target)
     if folder.exists() and not folder.is_dir():
         raise FileError(folder, "this is a file; give the name of a folder to write into")
-    try:
+    with _writing(folder, "folder"):
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    except OSError as error:
-        raise FileError(folder, f"the folder cannot be written ({error.strerror})") from None
+        try:
+            yield temporary
+            _move(temporary, folder, last, stale)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def _writing(path: Path, what: str) -> Iterator[None]:
     try:
-        yield temporary
-        _move(temporary, folder, last, stale)
+        yield
     except OSError as error:
-        raise FileError(folder, f"the folder cannot be written ({error.strerror})") from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        raise FileError(path, f"the {what} cannot be written ({error.strerror})") from None
 
 
 def _move(temporary: Path, folder: Path, last: str, stale: Sequence[str]) -> None:
@@ -56,17 +60,13 @@ def whole_file(target: str | Path) -> Iterator[Path]:
         raise FileError(path, "this is a folder; give the name of a file to write")
     if not path.parent.is_dir():
         raise FileError(path, f"the file cannot be written: there is no folder {path.parent}; create it first")
-    try:
+    with _writing(path, "file"):
         handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix="".join(path.suffixes[-2:]), dir=path.parent)
         os.close(handle)
-    except OSError as error:
-        raise FileError(path, f"the file cannot be written ({error.strerror})") from None
-    temporary = Path(name)
-    try:
-        yield temporary
-        os.chmod(temporary, path.stat().st_mode if path.exists() else 0o644)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise FileError(path, f"the file cannot be written ({error.strerror})") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+        temporary = Path(name)
+        try:
+            yield temporary
+            os.chmod(temporary, path.stat().st_mode if path.exists() else 0o644)
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)

@@ -1,42 +1,27 @@
-"""Which friction law on which joint: pieces that brake at every speed, added while they are significant and worth it.
-
-    F = Fv v + Fc s + dFs s exp(-(v / vs)^2) + Fw tanh(v / vw) + mu |load| s + off,      s = sign(v)
-
-Every piece but the offset brakes at every speed when its amplitude is not negative, so their sum does.  Coulomb friction that
-depends on the direction of motion is among them: for a joint that moves, Fcp and Fcn are Coulomb friction (Fcp + Fcn) / 2 and an
-offset (Fcp - Fcn) / 2.
-"""
+"""Which friction law on which joint: pieces that brake at every speed, added while they are significant and worth it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.base import Problem
-from inertica.estimators.linear.least_squares import joint_sigmas
-from inertica.estimators.observe import System
+from inertica.estimators.observe import Observations
 from inertica.estimators.standard import nearest_prior
 from inertica.estimators.structure.selection import Gain, Selection
 from inertica.identifiability.base import base_model
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.reversals import near_reversal
 from inertica.robot.description import Description
-from inertica.robot.friction import Coulomb, LoadDependent, Offset, Saturating, SmoothCoulomb, Stribeck, Viscous, stribeck_decay
+from inertica.robot.friction import LAWS, Candidate
 from inertica.robot.layout import Parameters
-from inertica.robot.options import friction_terms
-from inertica.robot.plain import plain_friction
-from inertica.robot.terms import Term
+from inertica.robot.plain import plain_friction, with_laws
 from inertica.workflow.choice import Choice, Say
+from inertica.workflow.friction_pieces import PLAIN, Piece, laws_of, others
 
 Array = NDArray[np.float64]
-
-SIGNIFICANT, SATURATES = 3.3, 4.5
-"""Standard deviations by which a piece must differ from zero, serial correlation accounted for; a saturating one by more, since
-together with Coulomb friction it can take almost any form.
-"""
 
 WORTHWHILE = 0.02
 """Share of a joint's squared error that a piece must explain."""
@@ -56,63 +41,20 @@ RELOADS = 3
 MOST = 3
 """Pieces that one joint may get besides viscous and Coulomb friction."""
 
-SLOWEST = {"Stribeck": 0.03, "saturating": 0.06}
-"""Slowest speed at which friction may change its kind, in parts of a joint's 95th percentile speed.
-
-What sticking at reversals leaves after filtering looks like friction that sets in at a hundredth of it.
-"""
-
-FASTEST = {"Stribeck": 0.4, "saturating": 1.0}
-"""And the fastest; friction that falls over the whole range of speeds is not Stribeck's."""
-
 SPEEDS = 9
-"""Candidates between the two; the best is refined afterwards."""
+"""Candidates between a law's slowest and fastest; the best is refined afterwards."""
 
 FINER = (0.83, 0.91, 1.1, 1.2)
 """Factors on the best of them that are tried, too."""
 
 SLOW_ROWS = 20
-"""Rows slower than a Stribeck velocity that there must be for it to be tried."""
-
-VISCOUS, COULOMB, OFFSET, STRIBECK, SATURATING, LOAD = "viscous", "Coulomb", "offset", "Stribeck", "saturating", "load-dependent"
-SHAPED = (STRIBECK, SATURATING)
-SYMBOLS = {VISCOUS: "Fv", COULOMB: "Fc", OFFSET: "off", STRIBECK: "dFs", SATURATING: "Fw", LOAD: "mu"}
+"""Rows slower than the speed of a law of slow motion that there must be for it to be tried."""
 
 ODDS, UNLIKELY = 30.0, 0.1
 """Odds against a piece before data are seen, and the weight below which a law that was not taken is forgotten."""
 
-RIVALS = (OFFSET, STRIBECK, LOAD)
-"""Pieces whose absence would be felt by the others; a saturating one takes over what Coulomb friction means."""
 
-
-@dataclass(frozen=True)
-class Piece:
-    """A part of the friction of one joint: its kind and, where it has one, its speed in rad/s or m/s."""
-
-    joint: int
-    kind: str
-    speed: float = 0.0
-
-    def column(self, rate: Array, load: Array) -> Array:
-        """On samples of the joint's velocity and of the gravity torque on it."""
-        sign = np.sign(rate)
-        match self.kind:
-            case "viscous":
-                return rate
-            case "Coulomb":
-                return sign
-            case "offset":
-                return np.ones(len(rate))
-            case "Stribeck":
-                return np.asarray(sign * stribeck_decay(rate, self.speed, 2.0))
-            case "saturating":
-                return np.asarray(np.tanh(rate / self.speed))
-            case "load-dependent":
-                return np.abs(load) * sign
-        raise ValueError(self.kind)
-
-
-class FrictionSearch:
+class FrictionSelection:
     """The friction of every joint, the simplest that the data do not contradict.
 
     Args:
@@ -124,39 +66,35 @@ class FrictionSearch:
     def __init__(self, description: Description, motions: Sequence[Motion], say: Say) -> None:
         self.description, self.motions, self.n = description, tuple(motions), description.robot.n
         say("friction: which law on which joint")
-        dropped = set(friction_terms(description.layout.terms))
-        self.others = tuple(t for t in description.layout.terms if t not in dropped)
-        self.base = base_model(description.with_terms(self.others).layout)
+        self.base = base_model(with_laws(description, ()).layout)
         self.prior = description.prior.on(self.base.layout)
-        system = System(Problem(self.base, self.motions, self.prior))
+        system = Observations(self.base, self.motions, self.prior)
         self.fastest = np.maximum(np.quantile(np.abs(np.concatenate([m.dq for m in motions])), 0.95, axis=0), 1e-9)
-        self.selection = Selection(system, joint_sigmas(_with_friction(description, self.others, self.motions)))
+        assumed = with_laws(description, plain_friction(self.n))  # whose residuals are the noise
+        noise = Observations(base_model(assumed.layout), self.motions, assumed.prior).sigmas
+        self.selection = Selection(system, noise)
         self.used = np.concatenate(self.selection.use)
         self.rate = np.abs(np.concatenate([m.dq[m.decimator.kept(len(m))] for m in self.motions]))
         self.pieces: list[Piece] = []
         self._far: Selection | None = None
         self.loads = [np.zeros(m.dq.shape) for m in self.motions]
         self.tested: dict[Piece, Gain] = {}
-        plain = [self._offer(Piece(j, kind)) for j in range(self.n) for kind in (VISCOUS, COULOMB, OFFSET)]
-        self.plain = [k for k in plain if self.pieces[k].kind != OFFSET]
-        self._offer_load(plain)
-        self._offer_shapes()
-        self.selection.settle_colour([k for k, p in enumerate(self.pieces) if p.kind not in SHAPED])
+        plain = [self._offer(Piece(j, kind)) for j in range(self.n) for kind in PLAIN]
+        self.plain = [k for k in plain if self.pieces[k].brakes]
+        self._offer_others(plain)
+        self.selection.settle_colour([k for k, p in enumerate(self.pieces) if p.how.speeds is None])
 
     def run(self) -> tuple[Description, Choice]:
         self.chosen = chosen = self._reloaded(self._settled(self._grown()))
-        terms = (*self.others, *(t for j in range(self.n) for t in self._terms(j, [self.pieces[k] for k in chosen])))
-        final = self.description.with_terms(terms)
+        pieces = [self.pieces[k] for k in chosen]
+        final = with_laws(self.description, (t for j in range(self.n) for t in laws_of(j, pieces, self.carried)))
         groups: dict[str, list[str]] = {}
         for j in range(self.n):
-            groups.setdefault(self._words(j, chosen), []).append(str(j + 1))
+            own = ", ".join(self._name(p) for p in pieces if p.joint == j) or "none"
+            groups.setdefault(own, []).append(str(j + 1))
         value = "; ".join(f"joint{'s' if len(js) > 1 else ''} {', '.join(js)}: {name}" for name, js in groups.items())
-        sentence = (
-            f"{value}; offset, Stribeck, load-dependent (and saturating) friction were tried on every joint and kept where they "
-            f"brake, differ from zero by {SIGNIFICANT:g} ({SATURATES:g}) standard deviations and explain {100 * WORTHWHILE:g} % of "
-            "the joint's error"
-            f"{self._refused(chosen)}"
-        )
+        tried = f"{_tried()} standard deviations and explain {100 * WORTHWHILE:g} % of the joint's error"
+        sentence = f"{value}; {tried}{self._refused(chosen)}"
         scores = {f"joint {p.joint + 1}: {self._name(p)}": gain.share for p, gain in self.tested.items()}
         return final, Choice("friction", value, sentence, True, scores)
 
@@ -171,11 +109,11 @@ class FrictionSearch:
         for piece, k in self._runners_up(chosen):
             z = self.selection.gain(chosen, k).z
             weight = 1.0 / (1.0 + ODDS * np.exp(-0.5 * z**2))
-            if piece.kind in RIVALS and weight > UNLIKELY and (z > 0.0 or piece.kind == OFFSET):
+            if piece.how.felt and weight > UNLIKELY and (z > 0.0 or not piece.brakes):
                 out.append(_difference(self._named_fit([*chosen, k]), before, float(np.sqrt(weight))))
-        for k in [k for k in chosen if self.pieces[k].kind in SHAPED]:
+        for k in [k for k in chosen if self.pieces[k].how.speeds]:
             rest = [c for c in chosen if c != k]
-            alike = [i for i, p in enumerate(self.pieces) if self._alike(p, self.pieces[k])]
+            alike = self._like(k)
             explained = {i: e for i, (a, e) in zip(alike, self.selection.quick(rest, alike), strict=True) if a > 0.0}
             unit = explained.get(k, 0.0) / max(self.selection.gain(rest, k).z ** 2, 1e-300)
             near = [i for i, e in explained.items() if i != k and explained[k] - e < unit]
@@ -184,31 +122,38 @@ class FrictionSearch:
 
     def _runners_up(self, chosen: Sequence[int]) -> list[tuple[Piece, int]]:
         """The best further piece of every kind and joint."""
-        candidates = [k for k, p in enumerate(self.pieces) if not any(self._alike(self.pieces[c], p) for c in chosen)]
-        best: dict[tuple[int, str], tuple[float, int]] = {}
+        candidates, best = self._further(chosen), dict[tuple[int, str], tuple[float, int]]()
         for k, (_, explained) in zip(candidates, self.selection.quick(chosen, candidates), strict=True):
-            key = self.pieces[k].joint, self.pieces[k].kind
-            if explained > best.get(key, (0.0, -1))[0]:
-                best[key] = explained, k
+            if explained > best.get(self.pieces[k].place, (0.0, -1))[0]:
+                best[self.pieces[k].place] = explained, k
         return [(self.pieces[k], k) for _, k in best.values()]
+
+    def _further(self, chosen: Sequence[int]) -> list[int]:
+        """Pieces of which no like one is among the chosen."""
+        taken = {self.pieces[k].place for k in chosen}
+        return [k for k, p in enumerate(self.pieces) if p.place not in taken]
+
+    def _like(self, k: int) -> list[int]:
+        """The same piece at all speeds that were offered."""
+        return [i for i, p in enumerate(self.pieces) if p.place == self.pieces[k].place]
 
     def _named_fit(self, chosen: Sequence[int]) -> dict[str, float]:
         """Base parameters and friction by their names in the fit with the chosen pieces."""
         amplitudes = zip(chosen, self.selection.amplitudes(chosen), strict=True)
         rigid = dict(zip(self.base.names, self.selection.rigid(chosen), strict=True))
-        return rigid | {f"{SYMBOLS[self.pieces[k].kind]}{self.pieces[k].joint + 1}": a for k, a in amplitudes}
+        return rigid | {self.pieces[k].parameter: a for k, a in amplitudes}
 
     def _grown(self) -> list[int]:
         """Forward from viscous and Coulomb friction, over all joints, the best first."""
-        chosen, count = list(self.plain), [0] * self.n
-        refused: set[int] = set()
+        chosen, refused = list(self.plain), set[int]()
         while True:
-            candidates = [k for k, p in enumerate(self.pieces) if k not in refused and self._open(p, chosen, count)]
+            added = [self.pieces[k].joint for k in chosen if k not in self.plain]
+            candidates = [k for k in self._further(chosen) if k not in refused and added.count(self.pieces[k].joint) < MOST]
             squares = self.selection.squares(chosen)
             quick = self.selection.quick(chosen, candidates)
             ranked = sorted(
                 ((e / max(squares[self.pieces[k].joint], 1e-300), k) for k, (a, e) in zip(candidates, quick, strict=True)
-                 if e > 0.0 and (a > 0.0 or self.pieces[k].kind == OFFSET)), reverse=True,
+                 if e > 0.0 and (a > 0.0 or not self.pieces[k].brakes)), reverse=True,
             )  # fmt: skip
             best = next((k for share, k in ranked if share > WORTHWHILE), None)
             if best is None:
@@ -216,16 +161,12 @@ class FrictionSearch:
             gain = self.selection.gain(chosen, best)
             self.tested[self.pieces[best]] = gain
             trial = [*chosen, best]
-            confirmed = self.pieces[best].kind not in SHAPED or self._confirmed(chosen, best)
-            enough = SATURATES if self.pieces[best].kind == SATURATING else SIGNIFICANT
-            if abs(gain.z) <= enough or not confirmed or self._drives(trial, self.pieces[best].joint):
-                refused |= {k for k in candidates if self._alike(self.pieces[k], self.pieces[best])}
+            confirmed = self.pieces[best].how.speeds is None or self._confirmed(chosen, best)
+            if abs(gain.z) <= self.pieces[best].how.significant or not confirmed or self._drives(trial, self.pieces[best].joint):
+                refused |= set(self._like(best))
                 continue
-            count[self.pieces[best].joint] += 1
-            chosen = trial
-            for k in [
-                k for k in reversed(trial) if self.pieces[k].kind in SHAPED and self.pieces[k].joint == self.pieces[best].joint
-            ]:
+            chosen, joint = trial, self.pieces[best].joint
+            for k in [k for k in reversed(trial) if self.pieces[k].how.speeds and self.pieces[k].joint == joint]:
                 chosen = [c if c != k else self._refined(chosen, k) for c in chosen]
 
     def _confirmed(self, chosen: Sequence[int], k: int) -> bool:
@@ -237,24 +178,15 @@ class FrictionSearch:
         gain = self._far.gain(chosen, k)
         return gain.amplitude > 0.0 and gain.z > CONFIRMED
 
-    def _open(self, piece: Piece, chosen: Sequence[int], count: Sequence[int]) -> bool:
-        return count[piece.joint] < MOST and not any(self._alike(self.pieces[k], piece) for k in chosen)
-
-    @staticmethod
-    def _alike(a: Piece, b: Piece) -> bool:
-        return a.kind == b.kind and a.joint == b.joint
-
     def _drives(self, chosen: Sequence[int], joint: int) -> bool:
         """Whether a piece of the joint that was added would push instead of brake; viscous and Coulomb are dropped later."""
         listed = zip(chosen, self.selection.amplitudes(chosen), strict=True)
-        added = (STRIBECK, SATURATING, LOAD)
-        return any(a < 0.0 and self.pieces[k].joint == joint and self.pieces[k].kind in added for k, a in listed)
+        return any(a < 0.0 and self.pieces[k].joint == joint and self.pieces[k].kind not in PLAIN for k, a in listed)
 
     def _refined(self, chosen: Sequence[int], k: int) -> int:
         """The number of the same piece at the speed that fits best and brakes."""
         rest = [c for c in chosen if c != k]
-        alike = [i for i, p in enumerate(self.pieces) if self._alike(p, self.pieces[k])]
-        best = self._best(rest, alike, k)
+        best = self._best(rest, self._like(k), k)
         speed = self.pieces[best].speed
         more = [self._offer(replace(self.pieces[k], speed=speed * factor)) for factor in FINER if self._inside(k, speed * factor)]
         return self._best(rest, [best, *more], best)
@@ -262,7 +194,8 @@ class FrictionSearch:
     def _inside(self, k: int, speed: float) -> bool:
         piece = self.pieces[k]
         part = speed / self.fastest[piece.joint]
-        return bool(SLOWEST[piece.kind] <= part <= FASTEST[piece.kind]) and self._supported(piece, speed)
+        slowest, fastest = piece.how.speeds or (0.0, np.inf)
+        return bool(slowest <= part <= fastest) and self._supported(piece, speed)
 
     def _best(self, rest: Sequence[int], among: Sequence[int], otherwise: int) -> int:
         listed = [(explained, k) for k, (a, explained) in zip(among, self.selection.quick(rest, among), strict=True) if a > 0.0]
@@ -271,11 +204,11 @@ class FrictionSearch:
     def _settled(self, chosen: list[int]) -> list[int]:
         """Without pieces that came out negative, then without viscous or Coulomb friction that means nothing."""
         while True:
-            signed = [k for k in chosen if self.pieces[k].kind != OFFSET]
+            signed = [k for k in chosen if self.pieces[k].brakes]
             amplitude = dict(zip(chosen, self.selection.amplitudes(chosen), strict=True))
             z = {k: self.selection.gain([c for c in chosen if c != k], k).z for k in signed if amplitude[k] < 0.0}
             if not z:
-                plain = [k for k in chosen if self.pieces[k].kind in (VISCOUS, COULOMB)]
+                plain = [k for k in chosen if self.pieces[k].kind in PLAIN and self.pieces[k].brakes]
                 z = {k: abs(self.selection.gain([c for c in chosen if c != k], k).z) for k in plain}
                 z = {k: value for k, value in z.items() if value < NEEDED}
             if not z:
@@ -300,12 +233,21 @@ class FrictionSearch:
             start += len(use)
         return out
 
-    def _offer_load(self, plain: Sequence[int]) -> None:
-        """Gravity of a first fit with viscous, Coulomb friction and offsets as the load of every joint."""
+    def _offer_others(self, plain: Sequence[int]) -> None:
+        """All other laws that may be added; as the load, gravity of a first fit with plain friction."""
         self._carry(plain)
         size = np.sqrt(np.mean(np.concatenate(self.loads) ** 2, axis=0))
-        for j in np.flatnonzero(size > 1e-6 * max(float(size.max()), 1e-12)):
-            self._offer(Piece(int(j), LOAD))
+        loaded = size > 1e-6 * max(float(size.max()), 1e-12)
+        for kind in [kind for kind, how in others().items() if how.speeds is None]:
+            for piece in (Piece(j, kind) for j in range(self.n)):
+                if loaded[piece.joint] or not piece.loaded:
+                    self._offer(piece)
+        for j in range(self.n):
+            for kind, how in others().items():
+                for part in np.geomspace(*how.speeds, SPEEDS) if how.speeds else ():
+                    piece = Piece(j, kind, float(part * self.fastest[j]))
+                    if self._supported(piece, piece.speed):
+                        self._offer(piece)
 
     def _carry(self, chosen: Sequence[int]) -> None:
         """The links of a fit, and the torque of gravity on them."""
@@ -314,69 +256,36 @@ class FrictionSearch:
         for _, where in self.base.layout.bodies:
             links[where] = chi[where]
         self.carried = Parameters(self.base.layout, links, self.prior.shapes)
-        still = [np.zeros_like(m.dq) for m in self.motions]
-        self.loads = [
-            np.asarray(self.base.engine.inverse_dynamics(m.q, z, z, self.carried))
-            for m, z in zip(self.motions, still, strict=True)
-        ]
+        at_rest = [(m.q, np.zeros_like(m.dq), np.zeros_like(m.dq)) for m in self.motions]
+        self.loads = [np.asarray(self.base.engine.inverse_dynamics(*state, self.carried)) for state in at_rest]
 
     def _reloaded(self, chosen: list[int]) -> list[int]:
         """The same pieces with the load of a fit that has them: without them, load-dependent friction counts as weight."""
-        for _ in range(RELOADS if any(self.pieces[k].kind == LOAD for k in chosen) else 0):
+        for _ in range(RELOADS if any(self.pieces[k].loaded for k in chosen) else 0):
             self._carry(chosen)
-            chosen = [self._offer(self.pieces[k]) if self.pieces[k].kind == LOAD else k for k in chosen]
+            chosen = [self._offer(self.pieces[k]) if self.pieces[k].loaded else k for k in chosen]
         return chosen
 
     def carried_by(self, joints: Sequence[int]) -> Parameters:
         """Links that load the joints whose friction is stated to depend on it, found together with that friction."""
-        loaded = [k for k, p in enumerate(self.pieces) if p.kind == LOAD and p.joint in joints]
-        offsets = [k for k, p in enumerate(self.pieces) if p.kind == OFFSET]
+        loaded = [k for k, p in enumerate(self.pieces) if p.loaded and p.joint in joints]
+        offsets = [k for k, p in enumerate(self.pieces) if not p.brakes]
         self._reloaded([*self.plain, *offsets, *loaded])
         return self.carried
-
-    def _offer_shapes(self) -> None:
-        for j in range(self.n):
-            for kind in SHAPED:
-                for part in np.geomspace(SLOWEST[kind], FASTEST[kind], SPEEDS):
-                    piece = Piece(j, kind, float(part * self.fastest[j]))
-                    if self._supported(piece, piece.speed):
-                        self._offer(piece)
 
     def _supported(self, piece: Piece, speed: float) -> bool:
         """Whether there is motion slow enough to see what is said of slow motion."""
         j = piece.joint
-        return piece.kind != STRIBECK or int(np.count_nonzero(self.rate[self.used[:, j], j] < speed)) >= SLOW_ROWS
-
-    def _terms(self, j: int, pieces: Sequence[Piece]) -> list[Term]:
-        """The laws that the pieces of a joint amount to."""
-        own = {p.kind: p for p in pieces if p.joint == j}
-        terms: list[Term] = [Viscous(j)] if VISCOUS in own else []
-        if STRIBECK in own:
-            terms.append(Stribeck(j, vs=own[STRIBECK].speed))
-        elif COULOMB in own:
-            terms.append(Coulomb(j))
-        if SATURATING in own:
-            smooth = STRIBECK not in own and COULOMB not in own
-            speed = own[SATURATING].speed
-            terms.append(SmoothCoulomb(j, vc=speed) if smooth else Saturating(j, vw=speed))
-        if OFFSET in own:
-            terms.append(Offset(j))
-        if LOAD in own:
-            terms.append(LoadDependent(j, self.carried.moments()))
-        return terms
-
-    def _words(self, j: int, chosen: Sequence[int]) -> str:
-        own = [self.pieces[k] for k in chosen if self.pieces[k].joint == j]
-        return ", ".join(self._name(p) for p in own) or "none"
+        return not piece.how.slow or int(np.count_nonzero(self.rate[self.used[:, j], j] < speed)) >= SLOW_ROWS
 
     def _name(self, piece: Piece) -> str:
         unit = "m/s" if self.description.robot.joints[piece.joint].prismatic else "rad/s"
-        return f"{piece.kind} ({piece.speed:.2g} {unit})" if piece.kind in SHAPED else piece.kind
+        return f"{piece.how.name} ({piece.speed:.2g} {unit})" if piece.how.speeds else piece.how.name
 
     def _refused(self, chosen: Sequence[int]) -> str:
         """The best piece that was tried and not taken, in words."""
-        taken = {(self.pieces[k].joint, self.pieces[k].kind) for k in chosen}
-        left = {p: g for p, g in self.tested.items() if (p.joint, p.kind) not in taken}
+        taken = {self.pieces[k].place for k in chosen}
+        left = {p: g for p, g in self.tested.items() if p.place not in taken}
         if not left:
             return ""
         best = max(left, key=lambda p: left[p].share)
@@ -384,12 +293,16 @@ class FrictionSearch:
         return f"; next best: {self._name(best)} on joint {best.joint + 1} ({100 * gain.share:.2g} %, {gain.z:.2g} deviations)"
 
 
+def _tried() -> str:
+    """Which laws were tried, and by how many standard deviations they had to differ from zero, those that must by more in brackets."""
+    listed = [law.candidate for kind, law in LAWS.items() if law.candidate is not None and kind not in PLAIN[:2]]
+    usual = [c.name for c in listed if c.significant == Candidate.significant]
+    more = [c for c in listed if c.significant != Candidate.significant]
+    names = f"{', '.join(usual)} (and {', '.join(c.name for c in more)})"
+    enough = f"{Candidate.significant:g} ({', '.join(f'{c.significant:g}' for c in more)})"
+    return f"{names} friction were tried on every joint and kept where they brake, differ from zero by {enough}"
+
+
 def _difference(fit: dict[str, float], before: dict[str, float], factor: float) -> dict[str, float]:
     """What a fit changes of parameters that both have."""
     return {name: factor * (fit[name] - value) for name, value in before.items() if name in fit}
-
-
-def _with_friction(description: Description, others: tuple[Term, ...], motions: tuple[Motion, ...]) -> System:
-    """The observations with plain friction on every joint, whose residuals are the noise."""
-    assumed = description.with_terms((*others, *plain_friction(description.robot.n)))
-    return System(Problem(base_model(assumed.layout), motions, assumed.prior))

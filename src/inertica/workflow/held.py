@@ -15,9 +15,9 @@ import yaml
 from inertica.robot.cardwrite import armature_flags, coupling_entries, is_writable, other_terms, payload_entry, term_entry
 from inertica.robot.description import Description
 from inertica.robot.drives import Armature
-from inertica.robot.friction import Coulomb, Stribeck, Viscous
+from inertica.robot.friction import Coulomb, FrictionLaw, Viscous, friction_terms, friction_text, with_shapes
 from inertica.robot.layout import Layout, Parameters
-from inertica.robot.options import friction_terms, friction_text, with_shapes
+from inertica.robot.load import load
 from inertica.robot.terms import Term
 
 FORMATS = {"urdf": "URDF", "mjcf": "MJCF", "dh": "DH YAML"}
@@ -77,9 +77,7 @@ def is_plain(term: Term, name: str) -> bool:
     """Whether a parameter of a term is armature, viscous or Coulomb friction as XML formats mean them."""
     if isinstance(term, Armature):
         return term.shared_with is None
-    if isinstance(term, Viscous):
-        return True
-    return isinstance(term, (Coulomb, Stribeck)) and not term.width and name.startswith("Fc")
+    return isinstance(term, FrictionLaw) and name in term.plain
 
 
 def words(format: str) -> str:
@@ -152,8 +150,6 @@ def _held_dh(parameters: Parameters, own: Description) -> Held:
 
 
 def _own_terms(description: Description) -> tuple[Term, ...]:
-    from inertica.robot.load import load
-
     return load(description.source.path).layout.terms
 
 

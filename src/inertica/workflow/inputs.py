@@ -1,18 +1,125 @@
-"""Logs that no fit can use are refused before anything is computed, each with the reason."""
+"""First stage: robot and logs are read; logs that no fit can use are refused before anything is computed, each with the reason."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
 from inertica.errors import InputError
+from inertica.excitation.trajectory import Trajectory
 from inertica.logs.log import Log
+from inertica.logs.read import read_log
+from inertica.robot.description import Description
+from inertica.robot.load import load
+from inertica.workflow.choice import Notes, Say
+from inertica.workflow.replay import own_reference
+from inertica.workflow.representative import Part, representative
+from inertica.workflow.settings import Settings, check_method
+
+LogLike = str | Path | Log
+T = TypeVar("T")
+
+IDENTIFICATION, HOLD_OUT = "identification", "hold-out"
+"""Data sets: what is fitted, and what a second fit leaves out where there is no validation log."""
 
 STILL = 1e-3
 """rad or m; a joint whose position stays within this does not move."""
 
 SIGNAL = {"q": "position", "tau": "torque"}
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What there is to identify, from what, and what the user fixed.
+
+    Args:
+        description: the robot as it was stated.
+        logs: all enter one fit.
+        validation: name -> log that is only predicted.
+        settings: what is fixed.
+    """
+
+    description: Description
+    logs: tuple[Log, ...]
+    validation: Mapping[str, Log]
+    settings: Settings
+    notes: Notes = field(default_factory=Notes)
+
+    @property
+    def torque_only(self) -> bool:
+        """Whether some log to fit has no position."""
+        return any("q" not in log.signals for log in self.logs)
+
+    @cached_property
+    def part(self) -> Part:
+        """What choices are made on."""
+        return representative(self.logs)
+
+    def reference(self, k: int) -> Trajectory | None:
+        """What the controller followed in the k-th log; see `own_reference`."""
+        return own_reference(self.settings.references, k)
+
+    def part_references(self) -> tuple[Trajectory, ...]:
+        """What it followed in the stretches that choices are made on; none when the logs say it."""
+        found = [self.reference(k) for k in self.part.numbers]
+        return tuple(r for r in found if r is not None)
+
+
+def read(
+    robot: str | Path | Description, logs: Sequence[LogLike], validate: Sequence[LogLike], settings: Settings, say: Say
+) -> Inputs:
+    """Robot and logs, read and found usable.
+
+    Args:
+        robot: catalog name, model file, card, or a description.
+        logs: files (with `@t0:t1` slices) or logs, to fit.
+        validate: the same, only predicted; named as they are given here.
+        settings: what the user fixes.
+        say: progress.
+    """
+    start = time.perf_counter()
+    check_method(settings)
+    if not logs:
+        raise InputError("identify needs at least one log")
+    say("reading")
+    description = robot if isinstance(robot, Description) else load(robot)
+    fitted = tuple(_read(x, description, settings) for x in logs)
+    names = [str(x.origin) if isinstance(x, Log) else str(x) for x in validate]
+    validation = numbered(names, [_read(x, description, settings) for x in validate])
+    check_references(len(settings.references), len(fitted), len(validation))
+    notes = Notes().warned(f"{log.origin}: {w}" for log in fitted for w in log.warnings)
+    inputs = Inputs(description, fitted, validation, settings, notes.took("read", start))
+    if not inputs.torque_only:
+        check_logs(fitted)
+    return inputs
+
+
+def _read(source: LogLike, description: Description, settings: Settings) -> Log:
+    log = source if isinstance(source, Log) else read_log(source, description)
+    if log.n != description.robot.n:
+        raise InputError(f"{log.origin} has {log.n} joints, {description.name} has {description.robot.n}")
+    for symbol in ("tau",) if settings.simulates and "q" not in log.signals else ("q", "tau"):
+        log.need(symbol)
+    return log
+
+
+def numbered(names: Sequence[str], things: Sequence[T]) -> dict[str, T]:
+    """Things by name; those that share one, as logs that never were files do, are numbered."""
+    out: dict[str, T] = {}
+    for k, (name, thing) in enumerate(zip(names, things, strict=True)):
+        number = names[: k + 1].count(name)
+        key = f"{name} {number}" if names.count(name) > 1 else name
+        while key in out or (key != name and key in names):
+            number += 1
+            key = f"{name} {number}"
+        out[key] = thing
+    return out
 
 
 def check_logs(logs: Sequence[Log]) -> None:

@@ -25,23 +25,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Estimate, Estimator, Problem
-from inertica.estimators.consistent.strategy import settled
 from inertica.estimators.jackknife import block_deviations
 from inertica.estimators.linear.least_squares import linear
-from inertica.estimators.observe import Stacked, System
 from inertica.estimators.solve import Unconstrained
-from inertica.excitation.trajectory import Trajectory
 from inertica.identifiability.labels import INTERVAL
 from inertica.logs.log import Log
 from inertica.physical.cone import SolveError
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
-from inertica.robot.description import Description
-from inertica.robot.layout import Parameters
 from inertica.workflow.choice import Choice
-from inertica.workflow.self_application import Replicas, replicas
+from inertica.workflow.self_application import Replicas
 
 Array = NDArray[np.float64]
 
@@ -76,67 +72,24 @@ class Uncertainty:
 
 
 @dataclass(frozen=True, eq=False)
-class _Said:
+class DataFit:
     """What the data alone say: base parameters with their covariance."""
 
     beta: Array
     covariance: Array
 
     @classmethod
-    def by(cls, estimate: Estimate) -> _Said:
+    def by(cls, estimate: Estimate) -> DataFit:
         """A consistent method puts constraints and prior beside the data; here they are left away."""
         evidence = estimate.evidence
         if evidence is None or evidence.strategy is None:
-            return cls(estimate.beta, estimate.covariance)
+            nothing = np.zeros((len(estimate.beta), len(estimate.beta)))
+            return cls(estimate.beta, nothing if estimate.covariance is None else estimate.covariance)
         return cls(*evidence.least_squares(estimate.beta))
 
     @property
     def std(self) -> Array:
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-
-
-def assessed(
-    description: Description,
-    parameters: Parameters,
-    estimate: Estimate,
-    logs: Sequence[Log],
-    recipe: Recipe,
-    problem: Problem,
-    estimator: Estimator,
-    *,
-    references: Sequence[Trajectory] = (),
-    quick: bool = False,
-    alternatives: Sequence[Array] = (),
-    part: Problem | None = None,
-) -> tuple[Uncertainty, Replicas]:
-    """The estimate with intervals that hold, and its replicas: self-application where the loop is known, neighbours elsewhere.
-
-    Args:
-        description: the robot with its loop.
-        parameters: the estimate as standard parameters.
-        estimate: what the method found.
-        logs, recipe: where the problem's motions come from, or those of its part.
-        problem, estimator: what was fitted, and how.
-        references: what the controller followed, when the logs do not say it.
-        quick: neither; intervals then hold noise and the disagreement of blocks only, and say so.
-        alternatives: see `stated_uncertainty`.
-        part: of the problem, when the logs are only stretches of those that were fitted; bias and neighbours are looked for there.
-    """
-    if quick:
-        stated = stated_uncertainty(estimate, problem, estimator, alternatives=alternatives)
-        return stated, Replicas(reason="a quick run was asked for")
-    kept = settled(estimator, part or problem, estimate if part is None else None)
-    found = replicas(description, parameters, logs, recipe, part or problem, kept, references)
-    measured = all("q" in log.signals for log in logs)
-    neighbours = neighbour_fits(logs, recipe, part or problem, estimator) if not found.runs and measured else []
-    if part is not None and neighbours:  # of a part, they differ from its own fit by the cut-off alone
-        own = _Said.by(estimator.estimate(part)).beta
-        neighbours = [_Said.by(estimate).beta + (other - own) for other in neighbours]
-    stated = stated_uncertainty(
-        estimate, problem, estimator,
-        replicated=found, neighbours=neighbours, alternatives=alternatives, in_part=part is not None,
-    )  # fmt: skip
-    return stated, found
 
 
 def stated_uncertainty(
@@ -161,7 +114,7 @@ def stated_uncertainty(
             one; NaN where the other model has no such parameter.
         in_part: replicas and neighbours are those of a part of the data; what its noise hides of a bias then counts as uncertain.
     """
-    said = _Said.by(estimate)
+    said = DataFit.by(estimate)
     noise = np.where(said.std > 0.0, said.std, np.inf)  # no torque depends on it, so that nothing can widen it
     variance = np.maximum(said.std, _by_blocks(estimate, problem, estimator, said)) ** 2
     correction = np.zeros(len(noise))
@@ -206,11 +159,11 @@ def neighbour_fits(logs: Sequence[Log], recipe: Recipe, problem: Problem, estima
     return out
 
 
-def _by_blocks(estimate: Estimate, problem: Problem, estimator: Estimator, said: _Said) -> Array:
+def _by_blocks(estimate: Estimate, problem: Problem, estimator: Estimator, said: DataFit) -> Array:
     """(b,) standard deviations by what blocks of the record disagree on; zero for methods that are no weighted least squares."""
     if not linear(estimator):
         return np.zeros(len(said.beta))
-    system, weights = estimator.weighted(System(problem), estimate)
+    system, weights = estimator.weighted(problem.observations, estimate)
     return block_deviations(system, said.beta, weights, (BLOCKS,))[0] * STUDENT / INTERVAL
 
 
@@ -219,7 +172,7 @@ def _bias(estimate: Estimate, noise: Array, replicated: Replicas, in_part: bool)
 
     Repetitions of a part scatter more than the whole fit, so that they may hide a bias which is not small against its noise.
     """
-    found = np.array([_Said.by(run.estimate).beta for run in replicated.runs])
+    found = np.array([DataFit.by(run.estimate).beta for run in replicated.runs])
     known = np.isfinite(estimate.std)
     m = found.mean(axis=0) - estimate.beta
     scatter = found.std(axis=0, ddof=1) / noise
@@ -238,7 +191,7 @@ def _largest_change(beta: Array, others: Sequence[Array]) -> Array:
     return np.asarray(np.max(np.where(np.isfinite(change), change, 0.0), axis=0))
 
 
-def _widened(estimate: Estimate, said: _Said, factor: Array) -> Estimate:
+def _widened(estimate: Estimate, said: DataFit, factor: Array) -> Estimate:
     """Covariance of what the data say, standard deviations multiplied, correlations kept; in the evidence, too."""
     covariance = factor[:, None] * said.covariance * factor
     evidence = estimate.evidence
@@ -259,7 +212,7 @@ def _corrected(estimate: Estimate, problem: Problem, correction: Array) -> tuple
         return replace(estimate, beta=estimate.beta + correction, evidence=moved), False
     moved = evidence.moved(correction)
     try:
-        found = evidence.strategy(Stacked(moved.R, moved.z, moved.rest), problem)
+        found = evidence.strategy(Stacked(moved.R, moved.z, moved.rest))
     except SolveError:
         return estimate, True
     return replace(estimate, beta=found.beta, chi=found.chi, warnings=found.warnings, evidence=moved), False
@@ -279,15 +232,11 @@ def _sentence(
     other = "; other models that fit nearly as well are in them" if len(alternatives) else ""
     where = " on the stretches that choices were made on" if in_part else ""
     if replicated is not None and replicated.runs:
-        done = "no bias beyond noise shows there"
-        if correction.any():
-            largest = float(np.max(np.abs(correction[known])))
-            done = f"the bias that shows there was taken out (at most {largest:.2g} standard deviations of a parameter)"
-        value = "noise, blocks, bias"
-        sentence = (
-            f"{value}: the experiment was simulated {len(replicated.runs)} times with the estimate and identified alike{where}; "
-            f"{done}"
-        )
+        largest = float(np.max(np.abs(correction[known]), initial=0.0))
+        done = f"the bias that shows there was taken out (at most {largest:.2g} standard deviations of a parameter)"
+        done = done if correction.any() else "no bias beyond noise shows there"
+        value, times = "noise, blocks, bias", len(replicated.runs)
+        sentence = f"{value}: the experiment was simulated {times} times with the estimate and identified alike{where}; {done}"
     else:
         why = "" if replicated is None else f"; no bias was corrected, since {replicated.reason}"
         value = "noise, blocks, neighbouring cut-offs" if len(neighbours) else "noise, blocks"

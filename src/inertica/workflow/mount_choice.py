@@ -8,11 +8,11 @@ masses, so a hanging robot is told from a standing one by its accelerations; whe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
@@ -23,10 +23,11 @@ from inertica.identifiability.labels import INTERVAL
 from inertica.preprocessing.motion import Motion
 from inertica.robot.description import Description
 from inertica.robot.friction import Offset
-from inertica.robot.model import Vector, vector
+from inertica.robot.model import vector
 from inertica.robot.plain import assumed_friction
 from inertica.threads import one_thread
-from inertica.workflow.choice import Choice, Say
+from inertica.workflow.choice import Say
+from inertica.workflow.mount import Mount, listed
 
 Array = NDArray[np.float64]
 
@@ -66,84 +67,7 @@ SAME = (
 )
 
 
-@dataclass(frozen=True)
-class Mount:
-    """How gravity acts on the base, and how that is known.
-
-    Args:
-        gravity: acceleration of free fall in the base frame that is used.
-        file: that of the model file.
-        sentence: why.
-        automatic: False when the user or the file states it.
-        tested: whether the data could say something.
-        accepted: whether the data changed it.
-        lean: degrees by which gravity is tilted towards two directions of the base (`towards`), relative to the nearest of the
-            model file's gravity, its opposite and the found direction; found or, when not accepted, not believed.
-        half_width: of its 95 % interval, degrees.
-        towards: unit vectors; x and y of the base for a vertical one.
-        p: probability of such a lean when there is none.
-        ambiguous: what these data cannot tell, one sentence; empty when nothing.
-        residuals: relative residual on data left out: model file's mount, and the one used.
-    """
-
-    gravity: Vector
-    file: Vector
-    sentence: str
-    automatic: bool = True
-    tested: bool = False
-    accepted: bool = False
-    lean: tuple[float, float] | None = None
-    half_width: tuple[float, float] | None = None
-    towards: tuple[Vector, Vector] | None = None
-    p: float | None = None
-    ambiguous: str = ""
-    residuals: tuple[float, float] | None = None
-
-    @classmethod
-    def given(cls, gravity: ArrayLike, file: ArrayLike, why: str) -> Mount:
-        """Not a matter of the data."""
-        return cls(vector(gravity), vector(file), f"gravity {listed(gravity)} m/s^2: {why}", automatic=False)
-
-    @property
-    def direction(self) -> Vector:
-        """Unit vector; zero without gravity."""
-        g = np.array(self.gravity)
-        return vector(g / max(float(np.linalg.norm(g)), 1e-300))
-
-    @property
-    def angle(self) -> float:
-        """Degrees between the gravity used and the model file's."""
-        return between(self.gravity, self.file) if any(self.gravity) and any(self.file) else 0.0
-
-    @property
-    def choice(self) -> Choice:
-        said = f"{self.sentence}; {self.ambiguous}" if self.ambiguous else self.sentence
-        return Choice("gravity", f"{listed(self.gravity)} m/s^2", said, self.automatic)
-
-    def document(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
-        ends = None
-        if self.lean is not None and self.half_width is not None:
-            ends = [[a - h, a + h] for a, h in zip(self.lean, self.half_width, strict=True)]
-        return {
-            "gravity": list(self.gravity),
-            "direction": list(self.direction),
-            "file": list(self.file),
-            "angle": self.angle,
-            "automatic": self.automatic,
-            "tested": self.tested,
-            "accepted": self.accepted,
-            "lean": None if self.lean is None else list(self.lean),
-            "interval": ends,
-            "towards": None if self.towards is None else [list(t) for t in self.towards],
-            "p": self.p,
-            "left_out": None if self.residuals is None else dict(zip(("file", "used"), self.residuals, strict=True)),
-            "ambiguous": self.ambiguous or None,
-            "why": self.sentence,
-        }
-
-
-class MountSearch:
+def choose_mount(description: Description, motions: Sequence[Motion], say: Say, base: BaseModel | None = None) -> Mount:
     """The direction of gravity in the base frame.
 
     Args:
@@ -152,51 +76,32 @@ class MountSearch:
         say: progress.
         base: base parameters of the description with the friction that is assumed, when they are known already.
     """
+    say("gravity: testing how the robot is mounted")
+    file = vector(description.robot.gravity)
 
-    def __init__(self, description: Description, motions: Sequence[Motion], say: Say, base: BaseModel | None = None) -> None:
-        self.description, self.motions, self.say, self.base = description, tuple(motions), say, base
-        self.file = np.array(description.robot.gravity)
+    def kept(why: str) -> Mount:
+        return Mount(file, file, f"as the model file has it: {why}")
 
-    def run(self) -> tuple[Description, Choice, Mount]:
-        self.say("gravity: testing how the robot is mounted")
-        mount = self.mount()
-        found = self.description.with_gravity(mount.gravity) if mount.accepted else self.description
-        return found, mount.choice, mount
-
-    def mount(self) -> Mount:
-        """The mount alone."""
-        with one_thread():  # factorisations are small
-            return self._mount()
-
-    def _mount(self) -> Mount:
-        if not self.file.any():
-            return self._kept("the model file has no gravity, so how the robot is mounted is not testable")
-        assumed, added = with_offsets(assumed_friction(self.description))
-        base = self.base if self.base is not None and self.base.layout == assumed.layout else base_model(assumed.layout)
+    if not any(file):
+        return kept("the model file has no gravity, so how the robot is mounted is not testable")
+    assumed, added = with_offsets(assumed_friction(description))
+    with one_thread():  # factorisations are small
+        base = base if base is not None and base.layout == assumed.layout else base_model(assumed.layout)
         try:
-            data = MountData(Problem(base, self.motions, assumed.prior), added)
+            data = MountData(Problem(base, tuple(motions), assumed.prior), added)
         except InputError as error:
-            return self._kept(f"not testable: {error}")
+            return kept(f"not testable: {error}")
         if not len(data.system.heavy):
-            return self._kept("not testable: no joint of this robot feels gravity in any direction")
-        return _Decision(self, data).mount()
-
-    def turning(self) -> bool:
-        """Whether the first axis is vertical and turns, so that a lean differs from an encoder offset of another joint."""
-        first = self.description.robot.joints[0]
-        axis = np.array(first.rotation) @ np.array(first.axis)
-        vertical = not first.prismatic and abs(axis @ self.file) > np.cos(np.radians(FAR)) * np.linalg.norm(self.file)
-        return bool(vertical and np.ptp(np.concatenate([m.q[~m.mask, 0] for m in self.motions])) > TURNS)
-
-    def _kept(self, why: str) -> Mount:
-        return Mount(vector(self.file), vector(self.file), f"as the model file has it: {why}")
+            return kept("not testable: no joint of this robot feels gravity in any direction")
+        return _Decision(description, motions, data, say).mount()
 
 
 class _Decision:
-    """One run of the search."""
+    """Which direction the data speak for."""
 
-    def __init__(self, search: MountSearch, data: MountData) -> None:
-        self.search, self.data, self.file = search, data, search.file
+    def __init__(self, description: Description, motions: Sequence[Motion], data: MountData, say: Say) -> None:
+        self.description, self.motions, self.data, self.say = description, motions, data, say
+        self.file = np.array(description.robot.gravity)
         self.size = float(np.linalg.norm(self.file))
         self.weights, self.tilt = self._at(self.file)
         self.doubt = ""
@@ -204,6 +109,13 @@ class _Decision:
     def mount(self) -> Mount:
         far = self._far()
         return far if far is not None else self._near()
+
+    def _turning(self) -> bool:
+        """Whether the first axis is vertical and turns, so that a lean differs from an encoder offset of another joint."""
+        first = self.description.robot.joints[0]
+        axis = np.array(first.rotation) @ np.array(first.axis)
+        vertical = not first.prismatic and abs(axis @ self.file) > np.cos(np.radians(FAR)) * self.size
+        return bool(vertical and np.ptp(np.concatenate([m.q[~m.mask, 0] for m in self.motions])) > TURNS)
 
     def _at(self, g: Array) -> tuple[Array, Tilt]:
         """Joint weights of the fit at a direction, and the squares with them."""
@@ -217,7 +129,7 @@ class _Decision:
         squares = np.array([self.tilt.solve(self.size * d).squares for d in axes])
         if squares.min() > WORTHWHILE * here:
             return None
-        self.search.say("gravity: searching its direction")
+        self.say("gravity: searching its direction")
         ends = [self.tilt.newton(self.size * axes[k]) for k in np.argsort(squares)[:STARTS]]
         best, _ = min(ends, key=lambda end: end[1])
         if self._aside(best) <= FAR:
@@ -308,23 +220,23 @@ class _Decision:
         """At one of the two directions, with a lean when it is believed."""
         hangs = bool(home @ self.file < 0.0)
         where = "the opposite way to the model file's: the robot hangs" if hangs else "as the model file has it"
-        plain = Mount(vector(home), vector(self.file), where, tested=test is not None, accepted=hangs)
-        if not self.search.turning():
-            which = min(2, self.search.description.robot.n)
+        upright = Mount(vector(home), vector(self.file), where, tested=test is not None, accepted=hangs)
+        if not self._turning():
+            which = min(2, self.description.robot.n)
             why = f"a lean cannot be told from an encoder offset of joint {which}, since the first axis does not turn vertically"
-            return replace(plain, sentence=f"{where}; {why}")
+            return replace(upright, sentence=f"{where}; {why}")
         if test is None:
-            return replace(plain, sentence=f"{where}; a lean is not testable with this motion")
-        plain = replace(plain, **_angles(test.angles, test))
+            return replace(upright, sentence=f"{where}; a lean is not testable with this motion")
+        upright = replace(upright, **_angles(test.angles, test))
         size, width = float(np.linalg.norm(test.angles)), INTERVAL * test.sd
         if test.p >= SIGNIFICANT:
             if test.sd > KNOWN:
-                return replace(plain, sentence=f"{where}; a lean of less than {width:.1f} deg would not show in these data")
+                return replace(upright, sentence=f"{where}; a lean of less than {width:.1f} deg would not show in these data")
             said = f"a lean of {size:.2f} deg (± {width:.2f}) is not significant (p = {test.p:.2g})"
-            return replace(plain, sentence=f"{where}: {said}; a turn about the vertical would not show")
-        return self._tried(plain, home, weights, tilt, test)
+            return replace(upright, sentence=f"{where}: {said}; a turn about the vertical would not show")
+        return self._tried(upright, home, weights, tilt, test)
 
-    def _tried(self, plain: Mount, home: Array, weights: Array, tilt: Tilt, test: LeanTest) -> Mount:
+    def _tried(self, upright: Mount, home: Array, weights: Array, tilt: Tilt, test: LeanTest) -> Mount:
         """A significant lean: converged, and judged on data left out."""
         leaning, _ = tilt.newton(home)
         size = between(leaning, home)
@@ -345,15 +257,15 @@ class _Decision:
             else "",
         ]
         residuals = (float(np.sqrt(without.error / without.size)), float(np.sqrt(with_it.error / with_it.size)))
-        found = replace(plain, residuals=residuals, **_angles(angles, again))
+        found = replace(upright, residuals=residuals, **_angles(angles, again))
         said = f"gravity tilted by {size:.2f} deg (± {INTERVAL * again.sd:.2f})"
         if any(doubts):
             because = ", ".join(d for d in doubts if d)
-            return replace(found, sentence=f"{plain.sentence}; {said} would fit better (p = {again.p:.1g}), but {because}")
+            return replace(found, sentence=f"{upright.sentence}; {said} would fit better (p = {again.p:.1g}), but {because}")
         towards = ", ".join(f"{a:.2f} deg towards {name}" for a, name in zip(angles, _names(along), strict=True))
         sentence = (
-            f"{plain.sentence if plain.accepted else 'the base leans'}: {said} from the model file's ({towards}; p = {again.p:.1g}); "
-            f"the residual on data left out falls from {100 * residuals[0]:.3g} to {100 * residuals[1]:.3g} %"
+            f"{upright.sentence if upright.accepted else 'the base leans'}: {said} from the model file's ({towards}; "
+            f"p = {again.p:.1g}); the residual on data left out falls from {100 * residuals[0]:.3g} to {100 * residuals[1]:.3g} %"
         )
         return replace(found, gravity=vector(leaning), accepted=True, sentence=sentence)
 
@@ -363,11 +275,6 @@ def with_offsets(description: Description) -> tuple[Description, frozenset[str]]
     missing = [Offset(j) for j in range(description.robot.n) if f"off{j + 1}" not in description.layout.names]
     added = frozenset(p.name for term in missing for p in term.parameters)
     return description.with_terms((*description.layout.terms, *missing)) if missing else description, added
-
-
-def listed(v: ArrayLike) -> str:
-    """A vector in round brackets."""
-    return "(" + ", ".join(f"{float(x) + 0.0:.4g}" if abs(x) >= 5e-4 else "0" for x in np.asarray(v, float)) + ")"
 
 
 def _percent(error: float, size: float) -> str:

@@ -11,9 +11,8 @@ from scipy.optimize import nnls
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.identifiability.states import random_states
-from inertica.robot.friction import Coulomb, Offset, Viscous
+from inertica.robot.friction import Coulomb, Viscous, friction_terms
 from inertica.robot.layout import Layout, Parameters
-from inertica.robot.options import friction_terms
 
 Array = NDArray[np.float64]
 
@@ -63,10 +62,10 @@ def plain_friction(parameters: Parameters, speeds: Array) -> PlainFriction:
     """
     layout = parameters.layout
     n = layout.robot.n
-    laws = tuple(t for t in friction_terms(layout.terms) if not isinstance(t, Offset))  # an offset does not depend on speed
+    laws = tuple(t for t in friction_terms(layout.terms) if t.brakes)  # an offset does not depend on speed
     if any(t.memory for t in laws):
         raise InputError("friction with memory (lugre) has no single torque for a speed; it cannot be approximated")
-    odd = tuple(j for j in range(n) if any(t.joint == j and not _plain(t) for t in laws))
+    odd = tuple(j for j in range(n) if any(t.joint == j and len(t.plain) < len(t.parameters) for t in laws))
     if not odd:
         return PlainFriction(parameters, (), speeds, np.zeros(n))
     bare = Layout(layout.robot, tuple(t for t in layout.terms if t not in laws), layout.payloads)
@@ -89,7 +88,3 @@ def plain_friction(parameters: Parameters, speeds: Array) -> PlainFriction:
         values |= {f"Fv{j + 1}": float(fv), f"Fc{j + 1}": float(fc)}
         error[j] = rest / max(float(np.linalg.norm(friction)), 1e-300)
     return PlainFriction(parameters.on(simple).replaced(values), odd, speeds, error)
-
-
-def _plain(term: object) -> bool:
-    return isinstance(term, Viscous) or (isinstance(term, Coulomb) and not term.width)

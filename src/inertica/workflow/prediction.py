@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
-from inertica.logs.noise import position_noise
 from inertica.preprocessing.motion import Motion
 from inertica.robot.layout import Parameters
 from inertica.validation.residuals import Moving, Residual, residual
@@ -84,4 +83,4 @@ def torque_noise(motion: Motion) -> Array:
     """(n,) standard deviation that white noise on the recorded torque has after the low-pass of the fit."""
     impulse = np.zeros((32 * motion.decimator.ratio + 65, 1))
     impulse[len(impulse) // 2] = 1.0
-    return np.asarray(np.linalg.norm(motion.decimator.filtered(impulse)) * position_noise(motion.tau_raw))
+    return np.asarray(np.linalg.norm(motion.decimator.filtered(impulse)) * motion.torque_noise)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,10 +24,10 @@ from inertica.robot.description import Description
 SIMULATED = "no position was recorded; the motion is that of the control loop simulated with the identified parameters"
 
 
-def moved(description: Description, estimate: Estimate, recipe: Recipe, log: Log, reference: Trajectory | None = None) -> Motion:
+def prediction_motion(
+    description: Description, estimate: Estimate, recipe: Recipe, log: Log, reference: Trajectory | None = None
+) -> Motion:
     """A log as the motion that predictions are made from.
-
-    A result of logs without position has no filter; a log with one then goes through the papers' default.
 
     Args:
         description: of the robot, with its loop when the log has no position.
@@ -37,8 +37,11 @@ def moved(description: Description, estimate: Estimate, recipe: Recipe, log: Log
         reference: what the controller followed; the log's own columns when not given.
     """
     log = driven_log(log, estimate)
-    if "q" not in log.signals:
-        return _simulated(description, estimate, recipe, log, reference)
+    return measured_motion(recipe, log) if "q" in log.signals else _simulated(description, estimate, recipe, log, reference)
+
+
+def measured_motion(recipe: Recipe, log: Log) -> Motion:
+    """A log with position, prepared; where the recipe has no filter, as that of logs without position, by the papers' default."""
     velocity = recipe.velocity if log.dq is not None else "differences"
     chosen = Butterworth() if isinstance(recipe.filter, Unfiltered) else recipe.filter
     return prepare(log, replace(recipe, filter=chosen, velocity=velocity))
@@ -46,17 +49,24 @@ def moved(description: Description, estimate: Estimate, recipe: Recipe, log: Log
 
 def driven_log(log: Log, estimate: Estimate) -> Log:
     """The log with torques by the drive gains that were estimated with the parameters, where its torques come from currents."""
-    drive = estimate.settings.get("drive")
-    if drive is None or "i" not in log.signals:
+    factors = None if estimate.loop is None else estimate.loop.drive
+    if factors is None or "i" not in log.signals:
         return log
-    factors = np.asarray(drive, float)
     listed = ", ".join(f"{x:.4g}" for x in factors)
     words = f"torques from currents were multiplied by the estimated drive gains over the stated ones: {listed}"
     return replace(log, signals={**log.signals, "tau": log.need("tau") * factors}, notes=(*log.notes, words))
 
 
-def own_reference(references: Sequence[Trajectory], k: int) -> Trajectory | None:
-    """That of the k-th log, among trajectories of which there is one for all logs or one for each; None when the log must say it."""
+def own_reference(references: Sequence[Trajectory], k: int, predicted: Log | None = None) -> Trajectory | None:
+    """What the controller followed in the k-th log, validation logs counted after the others; None when the log must say it.
+
+    Args:
+        references: one for all logs or one for each.
+        k: which log.
+        predicted: the log itself, when it was not fitted; its own reference columns come before a trajectory stated for all.
+    """
+    if predicted is not None and "qr" in predicted.signals:
+        return None
     if len(references) == 1:
         return references[0]
     return references[k] if k < len(references) else None
@@ -82,6 +92,4 @@ def _simulated(description: Description, estimate: Estimate, recipe: Recipe, log
 
 def loop_gains(estimate: Estimate) -> dict[str, NDArray[np.float64]]:
     """Gains of the loop that were estimated or re-tuned, name -> (n,)."""
-    stated = estimate.settings.get("gains", {})
-    assert isinstance(stated, Mapping)
-    return {str(name): np.asarray(values, float) for name, values in stated.items()}
+    return {} if estimate.loop is None else dict(estimate.loop.gains)

@@ -14,23 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import FileError
-from inertica.estimators.base import Estimate
+from inertica.estimators.base import Diagnostics, Estimate, LoopFindings
 from inertica.excitation.files import load_trajectory, save_trajectory
 from inertica.excitation.trajectory import Trajectory
+from inertica.identifiability.base import base_model
 from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK
 from inertica.logs.log import Log
 from inertica.physical.plausible import MassSummary, mass_summary
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
+from inertica.robot.files import CARD
 from inertica.robot.layout import Parameters
-from inertica.robot.load import CARD
 from inertica.robot.load import load as load_robot
 from inertica.validation.residuals import Moving, Relative, Residual
 from inertica.workflow.choice import Choice
 from inertica.workflow.plain import plain
 from inertica.workflow.prediction import judged, predicted_torque
-from inertica.workflow.replay import moved, own_reference
+from inertica.workflow.replay import own_reference, prediction_motion
 from inertica.workflow.saved import check_arrays, recipe_document, recipe_of, write_card
 
 Array = NDArray[np.float64]
@@ -93,55 +94,44 @@ class Result:
 
     @property
     def physically_consistent(self) -> bool:
-        """Whether every link could exist and nothing that cannot be negative is."""
-        return not self.parameters.inconsistent_links() and not self.negative()
-
-    def negative(self) -> list[str]:
-        """Drive and friction parameters on the wrong side of their sign constraint."""
-        listed = zip(self.parameters.layout.parameters, self.parameters.values, strict=True)
-        out = [p.name for p, value in listed if p.kind not in ("inertia", "mass") and value < p.lower - 1e-12]
-        sums = [row for term in self.parameters.layout.terms for row in term.inequalities]
-        return out + [" + ".join(row) for row in sums if sum(c * self.parameters[name] for name, c in row.items()) < -1e-12]
+        return is_possible(self.parameters)
 
     @cached_property
     def masses(self) -> MassSummary:
         """Masses and centres of mass beside those of the model and the shapes of its links."""
         return mass_summary(self.parameters, self.description.prior, self.intervals, self.description.source)
 
-    def reference(self, k: int = 0) -> Trajectory | None:
-        """What the controller followed in the k-th log, validation logs after the others, when it was stated apart from the logs."""
-        return own_reference(self.references, k)
-
-    def motion(self, log: Log, reference: Trajectory | None = None, *, fit: bool = False) -> Motion:
+    def motion(self, log: Log, reference: Trajectory | None = None) -> Motion:
         """A log prepared as predictions ask for; without position, the loop simulated along the reference.
 
         Args:
             log: of the same robot.
             reference: what the controller followed; the log's own columns when not given.
-            fit: prepared as the identification logs were for the fit.
         """
-        recipe = self.recipe if fit else self.recipe.for_prediction
-        return moved(self.description, self.estimate, recipe, log, reference)
+        return prediction_motion(self.description, self.estimate, self.recipe.for_prediction, log, reference)
+
+    def motions(self, logs: Mapping[str, Sequence[Log]]) -> dict[str, tuple[Motion, ...]]:
+        """Data set -> motions of its logs, those of the identification first; for the report of a result that was read."""
+        out: dict[str, tuple[Motion, ...]] = {}
+        for k, (name, log) in enumerate((name, log) for name, several in logs.items() for log in several):
+            reference = own_reference(self.references, k, None if name == next(iter(logs)) else log)
+            out[name] = (*out.get(name, ()), self.motion(log, reference))
+        return out
 
     def predict(self, log: Log, reference: Trajectory | None = None) -> Array:
         """(M, n) torques at the samples of a log; see `motion`."""
         motion = self.motion(log, reference)
-        return motion.at_samples(self._torque(motion))
+        return motion.at_samples(predicted_torque(self.parameters, motion, self.estimate.base.engine))
 
     def validate(self, log: Log, reference: Trajectory | None = None) -> Residual:
         """Figures of merit on a log; see `motion`."""
         return judged(self.parameters, [self.motion(log, reference)], self.estimate.base.engine)
 
-    def _torque(self, motion: Motion) -> Array:
-        return predicted_torque(self.parameters, motion, self.estimate.base.engine)
-
     def document(self) -> dict[str, Any]:
         """Everything as plain data, with the names of the command line's JSON."""
-        base, estimate = self.estimate.base, self.estimate
-        listed = zip(
-            self.parameters.layout.parameters, self.parameters.values, self.std, self.intervals, self.description.prior.values,
-            strict=True,
-        )  # fmt: skip
+        base, estimate, prior = self.estimate.base, self.estimate, self.description.prior.values
+        found, std = self.parameters.values, self.std
+        listed = enumerate(self.parameters.layout.parameters)
         grouped = zip(base.names, estimate.beta, estimate.std, base.relations, strict=True)
         chosen = next((c for c in self.choices if c.subject == "filter"), None)
         return {
@@ -153,16 +143,9 @@ class Result:
             "physically_consistent": self.physically_consistent,
             "residual": {name: r.document() for name, r in self.residuals.items()},
             "parameters": [
-                {
-                    "name": p.name,
-                    "value": v,
-                    "std": s,
-                    "interval": list(ends),
-                    "prior": before,
-                    "label": self.labels[p.name],
-                    "unit": p.unit,
-                }
-                for p, v, s, ends, before in listed
+                {"name": p.name, "value": found[k], "std": std[k], "interval": list(self.intervals[k]), "prior": prior[k]}
+                | {"label": self.labels[p.name], "unit": p.unit}
+                for k, p in listed
             ],
             "base": [
                 {"name": n, "value": v, "std": s, "interval": [v - INTERVAL * s, v + INTERVAL * s], "relation": r}
@@ -173,7 +156,7 @@ class Result:
             "gravity": dict(self.gravity),
             "choices": [asdict(c) for c in self.choices],
             "stop_reason": estimate.stop_reason,
-            "estimate": {"settings": dict(estimate.settings), "simulations": estimate.simulations},
+            "estimate": {"settings": estimate.record(), "simulations": estimate.simulations},
             "time": dict(self.time),
             "logs": dict(self.logs),
             "warnings": list(self.warnings),
@@ -187,9 +170,11 @@ class Result:
         target.mkdir(parents=True, exist_ok=True)
         write_card(self.description, target)
         e = self.estimate
-        arrays = {"beta": e.beta, "covariance": e.covariance, "plain_covariance": e.plain_covariance, "sigma": e.sigma}
-        arrays |= {"unresolved": e.unresolved, "chi": self.parameters.values, "shapes": self.parameters.shapes}
-        arrays |= {"intervals": self.intervals, "prior": self.description.prior.values}
+        arrays = {"beta": e.beta, "chi": self.parameters.values, "shapes": self.parameters.shapes}
+        arrays |= {"intervals": self.intervals, "prior": self.description.prior.values, "base": e.base.T}
+        arrays |= {} if e.covariance is None else {"covariance": e.covariance}
+        if (d := e.diagnostics) is not None:
+            arrays |= {"plain_covariance": d.plain_covariance, "sigma": d.sigma, "unresolved": d.unresolved}
         np.savez(target / ARRAYS, allow_pickle=False, **arrays)
         for k, trajectory in enumerate(self.references):
             save_trajectory(trajectory, target / f"{REFERENCE}{k + 1}.yaml")
@@ -202,8 +187,6 @@ class Result:
     @classmethod
     def load(cls, folder: str | Path) -> Result:
         """Read what `save` wrote; the folder or its result.json."""
-        from inertica.identifiability.base import base_model
-
         source = Path(folder)
         source = source.parent if source.name == RESULT else source
         try:
@@ -221,31 +204,40 @@ class Result:
             )
         base = base_model(description.layout)
         check_arrays(source, document, arrays, base, len(description.layout.shapes))
+        diagnostics = None
+        if "sigma" in arrays:
+            condition = document["condition"] or math.inf
+            diagnostics = Diagnostics(arrays["sigma"], condition, arrays["unresolved"], arrays["plain_covariance"])
+        stated = document.get("estimate", {})
         estimate = Estimate(
-            document["method"], base, arrays["beta"], arrays["covariance"], arrays["plain_covariance"], arrays["sigma"],
-            document["condition"] or math.inf, arrays["unresolved"],
-            iterations=document["iterations"], stop_reason=document["stop_reason"], **document.get("estimate", {}),
+            document["method"], base, arrays["beta"], arrays.get("covariance"), diagnostics,
+            loop=LoopFindings.of(stated.get("settings", {})),
+            iterations=document["iterations"], stop_reason=document["stop_reason"], **stated,
         )  # fmt: skip
         prior = Parameters(description.layout, arrays["prior"], arrays["shapes"], description.prior.origin)
         choices = tuple(Choice(**c) for c in document["choices"])
+        found = Parameters(description.layout, arrays["chi"], arrays["shapes"], "identified")
+        labels = {p["name"]: p["label"] for p in document["parameters"]}
+        residuals = {name: _residual(r) for name, r in document["residual"].items()}
+        references = tuple(load_trajectory(source / f"{REFERENCE}{k + 1}.yaml") for k in range(document.get("references", 0)))
         return cls(
-            replace(description, prior=prior),
-            estimate,
-            Parameters(description.layout, arrays["chi"], arrays["shapes"], "identified"),
-            arrays["intervals"],
-            {p["name"]: p["label"] for p in document["parameters"]},
-            recipe_of(document["recipe"]),
-            choices,
-            {name: _residual(r) for name, r in document["residual"].items()},
-            document["time"],
-            tuple(document["warnings"]),
-            document["logs"],
-            references=tuple(load_trajectory(source / f"{REFERENCE}{k + 1}.yaml") for k in range(document.get("references", 0))),
-            speeds=tuple(document.get("speeds", ())),
-            check=document.get("check"),
-            lack_of_fit=document.get("lack_of_fit"),
-            gravity=document.get("gravity", {}),
-        )
+            replace(description, prior=prior), estimate, found, arrays["intervals"], labels, recipe_of(document["recipe"]), choices,
+            residuals, document["time"], tuple(document["warnings"]), document["logs"], references,
+            tuple(document.get("speeds", ())), document.get("check"), document.get("lack_of_fit"), document.get("gravity", {}),
+        )  # fmt: skip
+
+
+def is_possible(parameters: Parameters) -> bool:
+    """Whether every link could exist and nothing that cannot be negative is."""
+    return not parameters.inconsistent_links() and not negative(parameters)
+
+
+def negative(parameters: Parameters) -> list[str]:
+    """Drive and friction parameters on the wrong side of their sign constraint."""
+    listed = zip(parameters.layout.parameters, parameters.values, strict=True)
+    out = [p.name for p, value in listed if p.kind not in ("inertia", "mass") and value < p.lower - 1e-12]
+    sums = [row for term in parameters.layout.terms for row in term.inequalities]
+    return out + [" + ".join(row) for row in sums if sum(c * parameters[name] for name, c in row.items()) < -1e-12]
 
 
 def _residual(document: Mapping[str, Any]) -> Residual:
@@ -255,7 +247,16 @@ def _residual(document: Mapping[str, Any]) -> Residual:
     raw, filtered = relative(document["raw"]), relative(document["filtered"])
     stated = document.get("moving")
     moving = None if stated is None else Moving(**{name: _numbers(values) for name, values in stated.items()})
-    return Residual(raw, filtered, document["s"], document["d_tau"], document["samples"], document.get("d_q"), moving)
+    return Residual(
+        raw,
+        filtered,
+        document["s"],
+        document.get("per_sample", math.nan),
+        document["samples"],
+        document.get("d_q"),
+        moving,
+        document.get("d_tau"),
+    )
 
 
 def _numbers(values: Sequence[float | None]) -> tuple[float, ...]:

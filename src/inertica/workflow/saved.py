@@ -20,11 +20,11 @@ from inertica.preprocessing import filters
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.cardwrite import armature_flags, coupling_entries, limits_entry, other_terms, payload_entry, term_entry
 from inertica.robot.description import Description
-from inertica.robot.layout import Layout
-from inertica.robot.load import CARD
+from inertica.robot.files import CARD
+from inertica.robot.friction import friction_terms, friction_text
 from inertica.robot.load import load as load_robot
-from inertica.robot.options import friction_terms, friction_text
-from inertica.robot.settings import LOOP_PER_JOINT
+from inertica.robot.model import Robot
+from inertica.robot.settings import loop_per_joint
 from inertica.workflow.plain import plain
 
 Array = NDArray[np.float64]
@@ -116,7 +116,7 @@ def _check_same(read: Description, wanted: Description, model: Path) -> None:
     same = {
         "terms": read.layout.names == wanted.layout.names,
         "fixed parameters": read.layout.fixed == wanted.layout.fixed,
-        "geometry": _joints(read.layout) == _joints(wanted.layout),
+        "geometry": geometry(read.robot) == geometry(wanted.robot),
         "gravity": read.robot.gravity == wanted.robot.gravity,
         "control loop": _loop(read) == _loop(wanted),
     }
@@ -134,11 +134,13 @@ def _loop(description: Description) -> object:
         return None
     loop = {str(key): plain(value) for key, value in description.loop.items()}
     n = description.robot.n
-    return {key: [v] * n if key in LOOP_PER_JOINT and isinstance(v, (int, float)) else v for key, v in loop.items()}
+    per_joint = loop_per_joint()
+    return {key: [v] * n if key in per_joint and isinstance(v, (int, float)) else v for key, v in loop.items()}
 
 
-def _joints(layout: Layout) -> list[tuple[object, ...]]:
-    return [(j.parent, j.rotation, j.position, j.axis, j.prismatic, j.arm) for j in layout.robot.joints]
+def geometry(robot: Robot) -> list[tuple[object, ...]]:
+    """Where the joints are, comparable."""
+    return [(j.parent, j.rotation, j.position, j.axis, j.prismatic, j.arm) for j in robot.joints]
 
 
 def recipe_document(recipe: Recipe) -> dict[str, Any]:
@@ -191,11 +193,9 @@ def check_arrays(folder: Path, document: Mapping[str, Any], arrays: Mapping[str,
     The values printed in `result.json` must be those of the arrays: a result whose halves disagree is nobody's.
     """
     b, size, n = base.rank, base.layout.size, base.layout.robot.n
-    wanted = {
-        "beta": (b,), "covariance": (b, b), "plain_covariance": (b, b), "sigma": (n,), "chi": (size,), "prior": (size,),
-        "intervals": (size, 2), "shapes": (shapes,),
-    }  # fmt: skip
-    for name, shape in wanted.items():
+    wanted = {"beta": (b,), "chi": (size,), "prior": (size,), "intervals": (size, 2), "shapes": (shapes,)}
+    optional = {"covariance": (b, b), "plain_covariance": (b, b), "sigma": (n,)}
+    for name, shape in (wanted | {k: v for k, v in optional.items() if k in arrays}).items():
         if name not in arrays:
             raise FileError(folder, f"the result cannot be read: its arrays lack '{name}'")
         if arrays[name].shape != shape:
@@ -206,6 +206,9 @@ def check_arrays(folder: Path, document: Mapping[str, Any], arrays: Mapping[str,
     grouped = [entry["name"] for entry in document["base"]]
     if grouped != list(base.names):
         raise FileError(folder, "the result cannot be read: its base parameters are not those of the robot card beside it")
+    grouping = arrays.get("base", base.T)  # results of earlier versions do not say it
+    if grouping.shape != base.T.shape or not np.allclose(grouping, base.T, rtol=1e-7, atol=1e-9):
+        raise FileError(folder, "the result cannot be read: its base parameters are other sums than those of the model beside it")
     for name, entries in (("beta", document["base"]), ("chi", document["parameters"])):
         printed = np.array([math.nan if entry["value"] is None else entry["value"] for entry in entries])
         if not np.allclose(arrays[name], printed, rtol=1e-9, atol=1e-300, equal_nan=True):

@@ -9,11 +9,13 @@ from typing import Literal
 
 import numpy as np
 
-from inertica.errors import InputError
-from inertica.estimators.base import Capability, Estimator
+from inertica.errors import InputError, nearest
+from inertica.estimators.base import Capability, Estimator, Need
 from inertica.estimators.options import with_options
 from inertica.estimators.registry import method
 from inertica.excitation.trajectory import Trajectory
+from inertica.preprocessing.filters import FILTERS
+from inertica.preprocessing.recipe import Regressor
 from inertica.robot.description import Description
 
 
@@ -24,6 +26,7 @@ class Settings:
     Args:
         method: a method or its name, or auto.
         cutoff: of the position filter in Hz.
+        filter: of the positions: none, butterworth, forward or fourier, see `named_filter`; chosen with the cut-off when not given.
         decimate: bandwidth to decimate to in Hz; follows the cut-off when not given.
         delay: of the torque in s, a number or one per joint.
         friction: names of laws on all joints.
@@ -34,6 +37,7 @@ class Settings:
         estimate_gains: let methods that simulate the controller estimate its gains, too; the same as the option `estimate-gains`.
         quick: do not apply the estimate to itself, nor try neighbouring cut-offs; intervals then hold no bias, and say so.
         force: fit logs although their check found a problem.
+        regressor: rows of linear fits: torque, or without accelerations momentum or power.
         gravity: free fall in the base frame in m/s^2, or `auto` to find its direction; as the card or model file says when not given.
     """
 
@@ -49,8 +53,12 @@ class Settings:
     quick: bool = False
     force: bool = False
     gravity: Literal["auto"] | tuple[float, float, float] | None = None
+    filter: str | None = None
+    regressor: Regressor = "torque"
 
     def __post_init__(self) -> None:
+        if self.filter is not None and self.filter not in FILTERS:
+            raise InputError(f"unknown filter '{self.filter}'; {nearest(self.filter, FILTERS)}")
         for what, value in (("cut-off", self.cutoff), ("decimation frequency", self.decimate)):
             if value is not None and not 0.0 < value < math.inf:
                 raise InputError(f"the {what} should be a number of Hz greater than zero, not {value:g}")
@@ -62,6 +70,11 @@ class Settings:
     def method_can(self, capability: Capability) -> bool:
         """Whether the method asked for can do something; False while it is left to be chosen."""
         return self.method != "auto" and capability in method(self.method).capabilities
+
+    @property
+    def simulates(self) -> bool:
+        """Whether the method asked for simulates the loop and does without a measured motion."""
+        return self.method != "auto" and Need.MOTION not in method(self.method).needs
 
     @property
     def method_options(self) -> dict[str, str]:

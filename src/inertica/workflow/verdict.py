@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from inertica.checks.findings import joint_list
 from inertica.validation.residuals import Moving, Residual
+from inertica.workflow.inputs import HOLD_OUT, IDENTIFICATION
 from inertica.workflow.result import Result
 
 GOOD, DOUBTFUL, BAD = "good", "doubtful", "bad"
@@ -30,8 +30,6 @@ NOISE = 2.0
 WORSE = 2.0
 """Ratio of validation to identification residual from which a model does not carry over."""
 
-HOLD_OUT = "hold-out"
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -50,17 +48,7 @@ class Verdict:
     next: str
 
     def document(self) -> dict[str, str]:
-        return {"level": self.level, "headline": self.headline, "sentence": self.sentence, "next": self.next}
-
-
-@dataclass(frozen=True)
-class Doubt:
-    """One condition that is not met: what it says, and what to do about it."""
-
-    level: str
-    headline: str
-    sentence: str
-    next: str
+        return asdict(self)
 
 
 def verdict(result: Result) -> Verdict:
@@ -73,8 +61,8 @@ def verdict(result: Result) -> Verdict:
     Args:
         result: with its residuals, and what the check and the tests of the residuals found.
     """
-    others = {name: r for name, r in result.residuals.items() if name != "identification"}
-    name, worst = max(others.items(), key=lambda pair: _size(pair[1])) if others else ("", result.residuals["identification"])
+    others = {name: r for name, r in result.residuals.items() if name != IDENTIFICATION}
+    name, worst = max(others.items(), key=lambda pair: _size(pair[1])) if others else ("", result.residuals[IDENTIFICATION])
     doubts = [*_of_prediction(result, name, worst), *_of_findings(result), *_of_values(result)]
     bad = [d for d in doubts if d.level == BAD]
     first = next(iter(bad or doubts), None)
@@ -104,89 +92,54 @@ def excess(moving: Moving) -> float:
     return float(np.sqrt(left / size)) if size > 0.0 else math.inf
 
 
-def _of_prediction(result: Result, name: str, worst: Residual) -> list[Doubt]:
+def _doubt(headline: str, sentence: str, then: str) -> Verdict:
+    """One condition that is not met: what it says, and what to do about it."""
+    return Verdict(DOUBTFUL, headline, sentence, then)
+
+
+def _of_prediction(result: Result, name: str, worst: Residual) -> Iterator[Verdict]:
     """Conditions on how well torque is predicted; the first is the one that matters most."""
-    out: list[Doubt] = []
     missed = excess(worst.moving) if worst.moving is not None else worst.filtered.all
-    seen = worst.filtered.all if worst.moving is None else worst.moving.all
-    if not missed < NOTHING or not math.isfinite(seen):
-        return [
-            Doubt(
-                BAD, "Not usable", "The model predicts next to nothing there.",
-                "run `inertica check` on the robot and its logs: columns, signs, units or the robot itself may be others",
-            )
-        ]  # fmt: skip
-    own = result.residuals["identification"]
-    if name and name != HOLD_OUT and _size(worst) > WORSE * _size(own):
-        out.append(
-            Doubt(
-                DOUBTFUL, "Does not carry over", "These do not show what that motion needs.",
-                f"record a log whose motion covers that of {_place(name)} (`inertica excite` designs one) and fit both",
-            )
-        )  # fmt: skip
-    joints = _badly(worst)
-    if joints:
-        names = joint_list(joints)
-        verb = "is" if len(joints) == 1 else "are"
-        out.append(
-            Doubt(
-                DOUBTFUL, "Doubtful", f"{names[0].upper()}{names[1:]} {verb} predicted badly.",
-                f"look at {names} in the report: record a log in which {'it moves' if len(joints) == 1 else 'they move'} more, and "
-                "faster, or state another friction law (--friction)",
-            )
-        )  # fmt: skip
-    if missed > OVERALL:
-        out.append(
-            Doubt(
-                DOUBTFUL, "Doubtful", "That is more than noise of the torque explains.",
-                "look at the residuals in the report: something in the robot is not in the model, or the motion is too noisy for it",
-            )
-        )  # fmt: skip
-    if not name:
-        out.append(
-            Doubt(DOUBTFUL, "Not validated", "No data were left out.", "record a second log and give it with --validate LOG")
+    if not missed < NOTHING or not math.isfinite(_size(worst)):
+        then = "run `inertica check` on the robot and its logs: columns, signs, units or the robot itself may be others"
+        yield Verdict(BAD, "Not usable", "The model predicts next to nothing there.", then)
+        return
+    if name and name != HOLD_OUT and _size(worst) > WORSE * _size(result.residuals[IDENTIFICATION]):
+        then = f"record a log whose motion covers that of {_place(name)} (`inertica excite` designs one) and fit both"
+        yield _doubt("Does not carry over", "These do not show what that motion needs.", then)
+    if joints := _badly(worst):
+        names, (verb, more) = joint_list(joints), ("is", "it moves") if len(joints) == 1 else ("are", "they move")
+        then = (
+            f"look at {names} in the report: record a log in which {more} more, and faster, or state another friction law "
+            "(--friction)"
         )
-    return out
+        yield _doubt("Doubtful", f"{names[0].upper()}{names[1:]} {verb} predicted badly.", then)
+    if missed > OVERALL:
+        then = (
+            "look at the residuals in the report: something in the robot is not in the model, or the motion is too noisy for it"
+        )
+        yield _doubt("Doubtful", "That is more than noise of the torque explains.", then)
+    if not name:
+        yield _doubt("Not validated", "No data were left out.", "record a second log and give it with --validate LOG")
 
 
-def _of_findings(result: Result) -> list[Doubt]:
+def _of_findings(result: Result) -> Iterator[Verdict]:
     """What the check of the logs and the tests of the residuals found."""
-    out = []
-    for entry in _findings(result.check):
-        if entry.get("verdict") == "problem":
-            text, advice = str(entry.get("text", "")), str(entry.get("advice", ""))
-            out.append(
-                Doubt(DOUBTFUL, "The log has a problem", _sentence(text), advice or "mend what `inertica check` says of the log")
-            )
-    for entry in _findings(result.lack_of_fit):
-        if entry.get("verdict", "problem") in ("fine", "not tested"):
-            continue
-        text = str(entry.get("sentence") or entry.get("text") or "")
-        advice = str(entry.get("next") or entry.get("advice") or "")
-        out.append(
-            Doubt(
-                DOUBTFUL, "Something is not in the model", _sentence(text),
-                advice or "add the term that the finding names, or the experiment that would settle it",
-            )
-        )  # fmt: skip
-    return out
+    for entry in (result.check or {}).get("findings", ()):
+        if entry["verdict"] == "problem":
+            then = entry["advice"] or "mend what `inertica check` says of the log"
+            yield _doubt("The log has a problem", _sentence(entry["text"]), then)
+    for entry in (result.lack_of_fit or {}).get("findings", ()):
+        then = "add the term that the finding names, or the experiment that would settle it"
+        said, then = (entry, then) if isinstance(entry, str) else (entry["sentence"], entry["next"])
+        yield _doubt("Something is not in the model", _sentence(said), then)
 
 
-def _of_values(result: Result) -> list[Doubt]:
-    out = [Doubt(DOUBTFUL, "Doubtful values", _sentence(said), said) for said in result.masses.warnings]
+def _of_values(result: Result) -> Iterator[Verdict]:
+    yield from (_doubt("Doubtful values", _sentence(said), said) for said in result.masses.warnings)
     if not result.physically_consistent:
-        out.append(
-            Doubt(
-                DOUBTFUL, "Not every link could exist", "",
-                "use a physically consistent method (--method pc-wls) before giving the model to a simulator",
-            )
-        )  # fmt: skip
-    return out
-
-
-def _findings(document: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
-    listed = (document or {}).get("findings", ())
-    return [{"text": entry} if isinstance(entry, str) else entry for entry in listed]
+        then = "use a physically consistent method (--method pc-wls) before giving the model to a simulator"
+        yield _doubt("Not every link could exist", "", then)
 
 
 def _next_of_good(result: Result, name: str) -> str:
@@ -223,7 +176,7 @@ def _numbers(name: str, worst: Residual) -> str:
 
 
 def _own(result: Result, name: str) -> str:
-    own = result.residuals["identification"]
+    own = result.residuals[IDENTIFICATION]
     return f" On the data that were fitted: {100 * _size(own):.1f} %." if name else ""
 
 

@@ -13,12 +13,12 @@ from inertica import scalars
 from inertica.dynamics.closed_loop import ClosedLoop
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.kernels import traced
-from inertica.dynamics.laws import PD
 from inertica.dynamics.llvm import native
 from inertica.dynamics.llvm.lanes import Lanes
 from inertica.dynamics.llvm.rows import LANES, Rows, aligned
 from inertica.dynamics.llvm.write import compiled, write
 from inertica.dynamics.trace import differentiate
+from inertica.robot.control import PD
 from inertica.robot.load import load
 
 RANGES = {

@@ -161,8 +161,8 @@ def test_clie_estimates_each_gain_that_torque_tells(jacobian: str) -> None:
     loop = ControlLoop.of(robot("tx40")[0])
     p = problem("tx40", [log], loop=loop.with_gains(kp=1.15 * loop.gains["kp"]))
     e = Clie(estimate_gains=True, jacobian=jacobian, hac=False, stop=Stop(iterations=3)).estimate(p)  # type: ignore[arg-type]
-    std = np.array(e.settings["gains_relative_std"]["kp"])  # type: ignore[index]
-    off = np.log(np.array(e.settings["gains"]["kp"]) / loop.gains["kp"])  # type: ignore[index]
+    std = np.array(e.loop.gains_relative_std["kp"])
+    off = np.log(np.array(e.loop.gains["kp"]) / loop.gains["kp"])
     strong = slice(0, 3)
     assert np.all(np.abs(off[strong]) < 4.0 * std[strong]) and np.all(std[strong] < 0.1)
 

@@ -9,7 +9,7 @@ import numpy as np
 from estimators.consistent.test_strategy import problem_of
 from estimators.simulated import robot
 from inertica.estimators.base import Problem
-from inertica.estimators.consistent.mild import STRONGEST, mild_strength
+from inertica.estimators.consistent.mild import STRONGEST, Mild, mild_strength
 from inertica.estimators.consistent.strategy import Consistent
 from inertica.estimators.intervals import standard_intervals, standard_parameters
 from inertica.estimators.linear.least_squares import Wls
@@ -23,9 +23,13 @@ def masses(problem: Problem, chi: np.ndarray) -> np.ndarray:
     return np.array([chi[where][9] for _, where in problem.base.layout.bodies])
 
 
+def _strength(problem: Problem) -> Mild:
+    return mild_strength(Consistent(prior=Entropic()).prepared(problem), problem)
+
+
 def test_strength_lies_between_kappa_and_ten_kappa_and_costs_nothing() -> None:
     for seed in range(3):
-        found = mild_strength(Consistent(prior=Entropic()), problem_of(2.0, seed))
+        found = _strength(problem_of(2.0, seed))
         assert found.strength is not None and found.kappa >= 1.0
         assert found.kappa * (1 - 1e-9) <= found.strength <= STRONGEST * found.kappa * (1 + 1e-9)
         assert found.rise <= found.limit and "mild pull" in found.sentence
@@ -47,14 +51,14 @@ def test_a_prior_that_contradicts_the_data_gets_weaker() -> None:
         body = inertia.to_com(values[where])
         values[where] = inertia.from_com(0.05 * body.mass, -body.com, 0.01 * body.inertia)
     wrong = replace(problem, prior=problem.prior.with_values(values))
-    found = mild_strength(Consistent(prior=Entropic()), wrong)
+    found = _strength(wrong)
     assert found.strength is None or (found.strength < found.kappa and found.rise <= found.limit)
 
 
 def test_a_prior_from_geometry_has_strength_one() -> None:
     problem = problem_of(2.0)
     bare = replace(problem, prior=problem.prior.with_values(problem.prior.values, GEOMETRY_ORIGIN))
-    found = mild_strength(Consistent(prior=Entropic()), bare)
+    found = _strength(bare)
     assert found.strength == 1.0 and not found.left_out
 
 

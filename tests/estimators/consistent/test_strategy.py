@@ -11,9 +11,7 @@ from estimators.simulated import SIGMA, exact_motion, noisy, robot
 from inertica.errors import InputError
 from inertica.estimators.base import Need, Problem
 from inertica.estimators.consistent.strategy import STRENGTHS, Consistent, cross_validated, settled
-from inertica.estimators.linear.bayes import block_factors
-from inertica.estimators.linear.least_squares import Ols, Wls, joint_sigmas
-from inertica.estimators.observe import System
+from inertica.estimators.linear.least_squares import Ols, Wls
 from inertica.estimators.registry import METHODS, method
 from inertica.physical.constraints import PHYSICAL, Equal, MassBounds
 from inertica.physical.priors import Entropic, Euclidean, Pullback
@@ -71,7 +69,7 @@ def test_constraints_do_not_hurt_and_mostly_help() -> None:
         problem = problem_of(4.0, seed)
         beta = problem.base.beta(truth)
         plain, held = Wls(hac=False).estimate(problem), Wls(solve=Consistent(), hac=False).estimate(problem)
-        sd = np.sqrt(np.diag(plain.plain_covariance))
+        sd = np.sqrt(np.diag(plain.diagnostics.plain_covariance))
         errors.append([np.linalg.norm((e.beta - beta) / sd) for e in (plain, held)])
     assert np.mean(errors, axis=0)[1] < np.mean(errors, axis=0)[0]
 
@@ -104,7 +102,7 @@ def test_active_inequalities_do_not_feign_certainty_and_equations_add_some() -> 
 def test_rows_need_not_have_unit_variance() -> None:
     """The pull is weighed against the noise of the rows, so scaling all rows changes nothing."""
     problem = problem_of(2.0)
-    stacked = System(problem).stacked()
+    stacked = problem.observations.stacked()
     solve = Consistent(prior=Euclidean(1.0))
     one = solve(stacked, problem)
     other = solve(replace(stacked, R=1e-3 * stacked.R, z=1e-3 * stacked.z, rest=1e-3 * stacked.rest), problem)
@@ -113,7 +111,7 @@ def test_rows_need_not_have_unit_variance() -> None:
 
 def test_solvers_agree_and_wrong_pairs_are_refused() -> None:
     problem = problem_of(4.0, name="scara4")
-    system, cone = System(problem).stacked(), Consistent(prior=Pullback(0.1))
+    system, cone = problem.observations.stacked(), Consistent(prior=Pullback(0.1))
     program, fit = cone.program(problem), cone.fit(system, problem)
     penalty = cone.prior.penalty(program.reference, fit)
     first, second, third = (
@@ -135,8 +133,8 @@ def test_user_constraints_reach_the_fit() -> None:
 
 def test_strength_by_cross_validation() -> None:
     problem = problem_of(4.0, off=0.02)  # a good prior and poor data: a strong pull predicts best
-    system = System(problem)
-    blocks = block_factors(system, 4, 1.0 / joint_sigmas(system))
+    system = problem.observations
+    blocks = [block.stacked(weights=1.0 / system.sigmas) for block in system.blocks(4)]
     chosen, scores = cross_validated(Consistent(prior=Euclidean()), blocks, problem, (1e-2, 1.0, 1e2))
     assert set(scores) == {1e-2, 1.0, 1e2}
     assert chosen.prior.strength == min(scores, key=scores.get) >= 1.0
@@ -271,11 +269,11 @@ def test_model_files_with_links_that_are_no_bodies_are_usable_as_priors(name: st
 
 def test_intervals_of_a_consistent_fit_hold_the_truth_mostly() -> None:
     problem = problem_of(2.0, off=0.1)
-    system = System(problem)
-    stacked = system.stacked(1.0 / joint_sigmas(system))
+    system = problem.observations
+    stacked = system.stacked(1.0 / system.sigmas)
     solve = Consistent(prior=Euclidean(10.0))
     chi = solve(stacked, problem).chi
-    found = solve.prepared(problem).intervals(stacked, problem, chi)
+    found = solve.prepared(problem).intervals(stacked, chi)
     truth = robot("tx40")[0].prior.values
     assert np.mean((found.lower <= truth) & (truth <= found.upper)) > 0.9
     assert (found.lower <= chi).all() and (chi <= found.upper).all()

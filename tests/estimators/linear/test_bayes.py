@@ -10,9 +10,8 @@ import pytest
 from estimators.simulated import exact_motion, noisy, robot, stacked_rows
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
-from inertica.estimators.linear.bayes import Bayes, Ridge, block_factors, left_out_errors, posterior, trusted_std
-from inertica.estimators.linear.least_squares import Wls, joint_sigmas
-from inertica.estimators.observe import System
+from inertica.estimators.linear.bayes import Bayes, Ridge, left_out_errors, posterior, trusted_std
+from inertica.estimators.linear.least_squares import Wls
 from inertica.identifiability.base import base_model
 from inertica.logs.read import read_log
 from inertica.physical.fit import Fit
@@ -34,7 +33,7 @@ def problem() -> Problem:
 
 def weighted_rows(problem):
     W, y = stacked_rows(problem)
-    sigma = joint_sigmas(System(problem))
+    sigma = problem.observations.sigmas
     return np.vstack([x / s for x, s in zip(W, sigma, strict=True)]), np.concatenate(
         [x / s for x, s in zip(y, sigma, strict=True)]
     )
@@ -46,8 +45,8 @@ def test_posterior_is_the_closed_form(problem):
     X = A @ problem.base.T
     P = np.linalg.inv(np.diag(std**-2) + X.T @ X)
     mean = problem.prior.values + P @ X.T @ (y - X @ problem.prior.values)
-    system = System(problem)
-    chi, covariance = posterior(system.stacked(1.0 / joint_sigmas(system)), problem.base.T, problem.prior.values, std)
+    system = problem.observations
+    chi, covariance = posterior(system.stacked(1.0 / system.sigmas), problem.base.T, problem.prior.values, std)
     np.testing.assert_allclose(chi, mean, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(covariance, P, rtol=1e-6, atol=1e-9)
 
@@ -149,7 +148,7 @@ def test_ridge_runs_from_least_squares_to_the_prior(problem):
     np.testing.assert_allclose(Ridge(strength=1e-12).estimate(problem).beta, data.beta, rtol=1e-6)
     np.testing.assert_allclose(Ridge(strength=1e12).estimate(problem).beta, problem.prior_beta, rtol=1e-6)
     some = Ridge(strength=1e-2).estimate(problem)
-    assert np.all(np.diag(some.plain_covariance) <= np.diag(data.plain_covariance) * (1 + 1e-9))
+    assert np.all(np.diag(some.diagnostics.plain_covariance) <= np.diag(data.diagnostics.plain_covariance) * (1 + 1e-9))
     A, y = weighted_rows(problem)
     D = np.diag(np.linalg.norm(A, axis=0) ** 2)
     expected = np.linalg.solve(A.T @ A + 1e-2 * D, A.T @ y + 1e-2 * D @ problem.prior_beta)
@@ -157,8 +156,8 @@ def test_ridge_runs_from_least_squares_to_the_prior(problem):
 
 
 def test_left_out_blocks_are_predicted_by_the_others(problem):
-    system = System(problem)
-    blocks = block_factors(system, 4, np.ones(2))
+    system = problem.observations
+    blocks = [block.stacked(weights=np.ones(2)) for block in system.blocks(4)]
     rows = system.stacked(np.ones(2))
     np.testing.assert_allclose(sum(s.R.T @ s.R for s in blocks), rows.R.T @ rows.R, rtol=1e-9, atol=1e-9)
     errors = left_out_errors(blocks, problem)

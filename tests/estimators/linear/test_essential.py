@@ -8,9 +8,8 @@ import pytest
 from estimators.simulated import SIGMA, exact_motion, noisy, robot, stacked_rows
 from inertica.estimators.base import Problem
 from inertica.estimators.linear.essential import Essential, eliminate
-from inertica.estimators.linear.least_squares import Wls, joint_sigmas
+from inertica.estimators.linear.least_squares import Wls
 from inertica.estimators.linear.svd import Svd, SvdEssential, link_tolerance, possible_links
-from inertica.estimators.observe import System
 from inertica.robot import inertia
 
 
@@ -39,8 +38,8 @@ def brute_force(A, y, ratio, relative=None):
 
 @pytest.mark.parametrize(("ratio", "relative"), [(30.0, None), (10.0, None), (30.0, 30.0)])
 def test_elimination_is_that_of_brute_force(problem, ratio, relative):
-    system = System(problem)
-    sigma = joint_sigmas(system)
+    system = problem.observations
+    sigma = system.sigmas
     W, y = stacked_rows(problem)
     A = np.vstack([x / s for x, s in zip(W, sigma, strict=True)])
     target = np.concatenate([x / s for x, s in zip(y, sigma, strict=True)])
@@ -100,7 +99,7 @@ def test_svd_fits_as_well_as_least_squares_and_is_nearest_the_prior(problem):
     np.testing.assert_allclose(found.beta, best.beta, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(problem.base.beta(found.chi), found.beta)
     assert found.settings["rank"] == problem.base.rank
-    np.testing.assert_allclose(found.plain_covariance, best.plain_covariance, rtol=1e-5, atol=1e-12)
+    np.testing.assert_allclose(found.diagnostics.plain_covariance, best.diagnostics.plain_covariance, rtol=1e-5, atol=1e-12)
     change = found.chi - problem.prior.values
     null = np.linalg.svd(problem.base.T)[2][problem.base.rank :]
     assert np.abs(null @ change).max() < 1e-8  # no part of the change is invisible in the torque
@@ -111,7 +110,7 @@ def test_svd_fits_as_well_as_least_squares_and_is_nearest_the_prior(problem):
 
 
 def test_svd_solution_is_that_of_the_stacked_standard_regressor(problem):
-    sigma = joint_sigmas(System(problem))
+    sigma = problem.observations.sigmas
     W, y = stacked_rows(problem)
     A = np.vstack([x / s for x, s in zip(W, sigma, strict=True)]) @ problem.base.T
     target = np.concatenate([x / s for x, s in zip(y, sigma, strict=True)])
@@ -129,7 +128,7 @@ def test_svd_essential_moves_essential_parameters_only(problem):
     moved = {name for name, a, b in zip(problem.base.layout.names, found.chi, problem.prior.values, strict=True) if a != b}
     assert moved == names
     assert found.settings["rank"] == len(names)
-    sigma = joint_sigmas(System(problem))
+    sigma = problem.observations.sigmas
     misfit = [np.sum((x.sigma / sigma) ** 2) for x in (Svd().estimate(problem), found, essential)]
     assert misfit[0] < misfit[1] < misfit[2]  # prior values are better than the zeros of plain elimination
 

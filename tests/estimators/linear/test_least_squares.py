@@ -55,7 +55,7 @@ def test_wls_weighs_joints_by_their_own_residuals(ratio):
     expected = np.linalg.lstsq(A, np.concatenate(torque), rcond=None)[0]
     found = Wls().estimate(problem)
     assert np.abs(found.beta - expected).max() < 1e-8 * np.abs(expected).max()
-    np.testing.assert_allclose(found.plain_covariance, np.linalg.inv(A.T @ A), rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(found.diagnostics.plain_covariance, np.linalg.inv(A.T @ A), rtol=1e-6, atol=1e-12)
     if ratio == 1:
         np.testing.assert_allclose(sigma, SIGMA, rtol=0.15)
 
@@ -126,7 +126,7 @@ def test_every_method_carries_the_name_it_is_registered_under_and_fits_clean_dat
     for name in ("ols", "wls", "irls", "tls", "gtls", "ml", "ridge", "bayes", "svd", "svd-essential", "essential"):
         found = METHODS[name]().estimate(problem)
         assert found.method == name == METHODS[name]().name
-        assert found.covariance.shape == found.plain_covariance.shape == (base.rank, base.rank)
+        assert found.covariance.shape == found.diagnostics.plain_covariance.shape == (base.rank, base.rank)
         assert np.all(np.linalg.eigvalsh(found.covariance) > -1e-12)
         assert found.sigma.shape == (2,) and found.condition >= 1.0
         assert np.abs(found.beta - problem.prior_beta).max() < 0.05 * np.abs(problem.prior_beta).max(), name

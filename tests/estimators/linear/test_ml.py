@@ -62,7 +62,7 @@ def test_the_minimum_is_stationary_and_reported():
     criterion = _Criterion(problem, (problem.noise,))
     stacked = criterion.linearised(found.beta)
     gradient = stacked.R.T @ (stacked.R @ found.beta - stacked.z)
-    scale = np.sqrt(np.diag(found.plain_covariance))
+    scale = np.sqrt(np.diag(found.diagnostics.plain_covariance))
     assert np.abs(gradient * scale).max() < 5e-3
     assert list(found.history["criterion"]) == sorted(found.history["criterion"], reverse=True)
     assert "moved by more than 0.001" in found.stop_reason
@@ -80,7 +80,7 @@ def test_without_noise_of_the_motion_it_is_weighted_least_squares():
     zero = np.zeros(2)
     found = Ml().estimate(replace(problem, noise=NoiseLevels(zero, zero, zero, sigma)))
     np.testing.assert_allclose(found.beta, expected, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(found.plain_covariance, np.linalg.inv(rows.T @ rows), rtol=1e-6)
+    np.testing.assert_allclose(found.diagnostics.plain_covariance, np.linalg.inv(rows.T @ rows), rtol=1e-6)
 
 
 def test_ml_removes_the_bias_of_ols():

@@ -14,7 +14,6 @@ from inertica.estimators.base import NoiseLevels, Problem
 from inertica.estimators.linear.least_squares import Ols, Wls
 from inertica.estimators.linear.tls import Gtls, Tls, column_covariance
 from inertica.estimators.noise import noise_levels, noise_of
-from inertica.estimators.observe import System
 from inertica.identifiability.base import base_model
 from inertica.preprocessing.filters import Butterworth, Unfiltered, noise_gains
 from inertica.robot.friction import Coulomb
@@ -40,7 +39,7 @@ def test_tls_is_the_smallest_singular_vector_of_scaled_columns(problem):
     D = X[:, :-1] / norms[:-1]
     published = (1 + scaled @ scaled) * s[-1] ** 2 / len(X) * np.linalg.inv(D.T @ D - s[-1] ** 2 * np.eye(len(scaled)))
     units = norms[-1] / norms[:-1]
-    np.testing.assert_allclose(found.plain_covariance, published * np.outer(units, units), rtol=1e-7)
+    np.testing.assert_allclose(found.diagnostics.plain_covariance, published * np.outer(units, units), rtol=1e-7)
 
 
 def test_gtls_is_the_smallest_generalised_eigenvector(problem):
@@ -85,7 +84,7 @@ def test_column_covariance_is_that_of_repeated_measurements():
     exact = exact_motion(description.prior, rate=200.0, duration=3.0, amplitude=0.8)
     chosen = Butterworth(cutoff=40.0)
     tau = 0.1 * np.ones(2)
-    truth = System(Problem(base, (measured(exact, 0.0, 0.0 * tau, 0, chosen),), description.prior))
+    truth = Problem(base, (measured(exact, 0.0, 0.0 * tau, 0, chosen),), description.prior).observations
     q = 1e-4
     sizes = [noise * q * np.ones(2) for noise in noise_gains(chosen, exact.dt)]
     levels = NoiseLevels(*sizes, tau)
@@ -93,14 +92,14 @@ def test_column_covariance_is_that_of_repeated_measurements():
     spread = 0.0
     for k in range(runs):
         motion = measured(exact, q, tau, k, chosen)
-        for rows, other in zip(truth.rows(), System(Problem(base, (motion,), description.prior)).rows(), strict=True):
+        for rows, other in zip(truth.rows(), Problem(base, (motion,), description.prior).observations.rows(), strict=True):
             error = [np.column_stack([b - a, y]) for a, b, y in zip(rows.W, other.W, (other.y - rows.y).T, strict=True)]
             for j, columns in enumerate(truth.columns):
                 full = np.zeros((len(error[j]), base.rank + 1))
                 full[:, np.append(columns, base.rank)] = error[j]
                 full = full[rows.use[:, j]]
                 spread = spread + full.T @ full / runs
-    one = System(Problem(base, (measured(exact, q, tau, 99, chosen),), description.prior, noise=levels))
+    one = Problem(base, (measured(exact, q, tau, 99, chosen),), description.prior, noise=levels)
     predicted = column_covariance(one, np.ones(2), 20, np.random.default_rng(0))
     smooth = np.array([not name.startswith("Fc") for name in base.names] + [True])
     a, b = np.diag(spread)[smooth], np.diag(predicted)[smooth]

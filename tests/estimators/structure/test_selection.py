@@ -7,19 +7,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from inertica.estimators.observe import Rows, System
+from inertica.estimators.observe import Observations, Rows
 from inertica.estimators.structure.selection import Selection
 
 SAMPLES, JOINTS, RIGID = 400, 2, 3
 
 
-class _Rows(System):
-    """A system of rows made here, two joints that share their columns."""
+class _Rows(Observations):
+    """Rows made here, two joints that share their columns."""
 
     def __init__(self, rows: list[Rows]) -> None:
-        self.problem = SimpleNamespace(motions=[None])  # type: ignore[assignment]
-        self.base = SimpleNamespace(rank=RIGID)  # type: ignore[assignment]
-        self.weights, self.n, self._kept_rows = None, JOINTS, rows
+        self.motions, self.base = (None,), SimpleNamespace(rank=RIGID)  # type: ignore[assignment]
+        self.weights, self._rows, self._straight = None, rows, False
         self.columns = [np.arange(RIGID)] * JOINTS
 
 

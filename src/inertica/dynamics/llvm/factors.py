@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 from scipy.linalg import lapack
-from threadpoolctl import threadpool_limits
 
 from inertica.dynamics.kernels import Array, Kernel
 from inertica.dynamics.llvm.rows import LANES, Rows, Work
 from inertica.dynamics.llvm.samples import CHUNK, STRIDE
 from inertica.dynamics.llvm.write import on_lanes
 from inertica.dynamics.trace import Key
+from inertica.threads import one_thread
 
 
 class Panels:
@@ -39,7 +39,7 @@ class Panels:
         work = Work(self.rows, inputs, self._end)
         N = max(len(values) for values in work.varying.values())
         panels = [work.array[a : a + h * w].reshape((h, w), order="F") for a, h, w in self._panels]
-        with threadpool_limits(1):  # two BLAS threads make factorisations of this size many times slower
+        with one_thread():  # two BLAS threads make factorisations of this size many times slower
             for first in range(0, N, CHUNK):
                 count = min(CHUNK, N - first)
                 self._call(work.address, work.fill(first, count))

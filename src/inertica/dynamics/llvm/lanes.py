@@ -8,11 +8,9 @@ exp, log are written out without branches (Cody-Waite reduction, fdlibm polynomi
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from inertica.dynamics.llvm.native import has_fma
-from inertica.dynamics.plan import Plan, Value
-from inertica.dynamics.trace import Graph, Key, Symbol
 
 MAGIC = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to a whole number held in the low bits
 _SIN = (-1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04, 2.75573137070700676789e-06,
@@ -236,27 +234,3 @@ done:
   ret void
 }}
 """
-
-
-def evaluate(lanes: Lanes, graph: Graph, symbols: Sequence[Symbol], read: Callable[[Key], str]) -> list[str]:
-    """Append the instructions that compute symbols; returns the names of their values.
-
-    Args:
-        lanes: where to write.
-        graph: the trace.
-        symbols: what to compute.
-        read: name of an input by its key; may write the instructions that load it.
-    """
-    plan = Plan(graph, symbols)
-    names: dict[int, str] = {}
-
-    def operand(value: Value) -> str:
-        return lanes.constant(value) if isinstance(value, float) else names[value]
-
-    for step in plan.instructions:
-        if step.operation == "load":
-            names[step.result] = read(step.arguments[0])  # type: ignore[arg-type]
-        else:
-            arguments = [operand(a) for a in step.arguments]  # type: ignore[arg-type]
-            names[step.result] = getattr(lanes, step.operation)(*arguments)
-    return [operand(value) for value in plan.outputs]

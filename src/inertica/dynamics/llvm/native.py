@@ -58,7 +58,12 @@ def assembly(text: str) -> str:
 
 
 def has_fma() -> bool:
-    return bool(_features().get("fma")) or "aarch64" in llvm.get_default_triple() or "arm64" in llvm.get_default_triple()
+    return bool(features().get("fma")) or "aarch64" in llvm.get_default_triple() or "arm64" in llvm.get_default_triple()
+
+
+def processor() -> str:
+    """The compiler's name for this machine's processor."""
+    return str(llvm.get_host_cpu_name())
 
 
 def cache_folder() -> Path:
@@ -83,20 +88,21 @@ def _new_target_machine() -> llvm.TargetMachine:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
-    features = ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(_features().items()))
+    chosen = ",".join(f"{'+' if on else '-'}{name}" for name, on in sorted(features().items()))
     cpu = llvm.get_host_cpu_name()
-    return target.create_target_machine(cpu=cpu, features=features, opt=3, codemodel="jitdefault", jit=True)
+    return target.create_target_machine(cpu=cpu, features=chosen, opt=3, codemodel="jitdefault", jit=True)
 
 
 @cache
-def _features() -> dict[str, bool]:
+def features() -> dict[str, bool]:
+    """Instruction sets of this machine's processor."""
     return dict(llvm.get_host_cpu_features())
 
 
 @cache
 def _machine() -> str:
     """What compiled code depends on besides its text: compiler and processor."""
-    return f"llvmlite {llvmlite.__version__} {llvm.get_default_triple()} {llvm.get_host_cpu_name()} {sorted(_features().items())}"
+    return f"llvmlite {llvmlite.__version__} {llvm.get_default_triple()} {llvm.get_host_cpu_name()} {sorted(features().items())}"
 
 
 def _parsed(text: str) -> llvm.ModuleRef:

@@ -6,8 +6,9 @@ import ctypes
 
 from inertica.dynamics.kernels import Array, Kernel
 from inertica.dynamics.llvm import native
-from inertica.dynamics.llvm.lanes import Lanes, evaluate
+from inertica.dynamics.llvm.lanes import Lanes
 from inertica.dynamics.llvm.write import shared
+from inertica.dynamics.plan import evaluate
 
 
 class Scan:

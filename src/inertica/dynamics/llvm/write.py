@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 
 from inertica.dynamics.kernels import Kernel, Normals, Reference
 from inertica.dynamics.llvm import native
-from inertica.dynamics.llvm.lanes import Lanes, evaluate, function
+from inertica.dynamics.llvm.lanes import Lanes, function
 from inertica.dynamics.llvm.normals import write_normals
 from inertica.dynamics.llvm.rows import LANES
+from inertica.dynamics.plan import evaluate
 from inertica.dynamics.trace import Key
 
 

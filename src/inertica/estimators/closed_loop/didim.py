@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimate
-from inertica.estimators.closed_loop.iterated import ClosedLoop, Iterated, SimulatedSystem, Step, residual_norm
+from inertica.estimators.closed_loop.iterated import ClosedLoop, Iterated, Step, residual_norm
 from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.iteration import Watch
-from inertica.estimators.linear.least_squares import check_counts, joint_sigmas
 from inertica.experiment.track import Replay
 
 Array = NDArray[np.float64]
@@ -41,12 +40,11 @@ class Didim(Iterated):
         steps: list[Step | None] = []
         errors: list[Array] = []
         while True:
-            system = SimulatedSystem(run.simulated(replays))
+            system = run.simulated(replays).observations.checked()
             if watch is None:
-                check_counts(system)
                 size, error = residual_norm(system, run.start)
                 watch, errors = self.stop.watch(run.start, size), [error]
-            sigma = joint_sigmas(system)
+            sigma = system.sigmas
             solution = run.solve(self.solve, system.stacked(1.0 / sigma))
             size, error = residual_norm(system, solution.beta)
             watch.record(solution.beta, size, np.sqrt(np.maximum(np.diag(solution.spread), 0.0)))

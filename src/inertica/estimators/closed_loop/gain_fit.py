@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from inertica.estimators.base import Need, Problem
 from inertica.estimators.closed_loop.loop_gains import DRIVE, LoopGains
@@ -27,6 +26,7 @@ from inertica.estimators.closed_loop.tangent_outputs import tangent_replays
 from inertica.estimators.covariance import correlation_time
 from inertica.experiment.track import Replay
 from inertica.preprocessing.motion import Motion
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -163,7 +163,7 @@ def recorded_position(motion: Motion) -> Array:
 def told(groups: Sequence[Sequence[Array]], b: int) -> GainStep:
     """The step that the rows of several signals call for, with b parameters to take their share first."""
     listed = [rows for group in groups for rows in group]
-    with threadpool_limits(1):
+    with one_thread():
         factors = [np.asarray(np.linalg.qr(rows, mode="r")) for rows in listed]
         noise = np.array([np.sqrt(np.mean(rows[:, -1] ** 2)) for rows in listed])
         for _ in range(2):  # noise is what the regression leaves, and correlated in time

@@ -6,23 +6,22 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.dynamics.tsqr import JointFactor
-from inertica.estimators.base import Capability, Estimate, Need, Problem
+from inertica.dynamics.tsqr import Stacked
+from inertica.estimators.base import Capability, Estimate, LoopFindings, Need, Problem
 from inertica.estimators.closed_loop.gain_fit import GainSearch, GainStep, recorded_signals
 from inertica.estimators.closed_loop.loop_check import GainFit, fit_gains
 from inertica.estimators.closed_loop.loop_gains import DRIVE, LoopGains, driven
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
 from inertica.estimators.closed_loop.start import FromPrior, LeastSquaresOrPrior, Start
-from inertica.estimators.evidence import Evidence
+from inertica.estimators.evidence import Evidence, Solution
 from inertica.estimators.iteration import Stop, Watch
-from inertica.estimators.observe import Stacked, System
-from inertica.estimators.solve import Composed, LinearSolve, Solution, Unconstrained
+from inertica.estimators.observe import Observations
+from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
 from inertica.experiment.track import Replay
 
 Array = NDArray[np.float64]
@@ -37,7 +36,7 @@ RUNAWAY = 3.0
 """Two residuals in a row above the best one by this factor: the iteration diverges."""
 
 SIMULATED: frozenset[Need] = frozenset({Need.TORQUE, Need.LOOP, Need.REFERENCE})
-SIMULATES: frozenset[Capability] = frozenset({Capability.SIMULATES, Capability.COVARIANCE})
+SIMULATES: frozenset[Capability] = frozenset({Capability.SIMULATES, Capability.STARTS, Capability.COVARIANCE})
 
 
 class Options(Protocol):
@@ -62,7 +61,7 @@ class Step:
     """One accepted linear solve: its solution, the rows it was fitted to, and the joint weights."""
 
     solution: Solution
-    system: System
+    system: Observations
     sigma: Array
 
 
@@ -137,7 +136,7 @@ class ClosedLoop:
         self.fit: GainFit | None = None
         self.stable_at: Array | None = None  # in place of an estimate whose simulated loop was not stable
         self.drive: Array | None = None
-        self._prepared: tuple[Problem, Callable[[Stacked, Problem], Solution]] | None = None
+        self._prepared: tuple[Problem, Callable[[Stacked], Solution]] | None = None
         self.notes: list[str] = []
 
     def _tuned_for(self, problem: Problem) -> Array:
@@ -206,7 +205,7 @@ class ClosedLoop:
         """One linear problem; the strategy is prepared again only when the gains have changed the torques."""
         if self._prepared is None or self._prepared[0] is not self.problem:
             self._prepared = self.problem, strategy.prepared(self.problem)
-        return self._prepared[1](stacked, self.problem)
+        return self._prepared[1](stacked)
 
     def follow(
         self, watch: Watch, stop: Stop, beta: Array, last: Array, information: Array | None = None
@@ -297,60 +296,52 @@ class ClosedLoop:
             )
         return tuple(out)
 
-    def settings(self, gains: Mapping[str, Array]) -> dict[str, object]:
-        """Options that shaped the numbers, and the gains of the simulated loop where they are not the stated ones."""
+    def settings(self) -> dict[str, object]:
+        """Options that shaped the numbers."""
         out: dict[str, object] = {"start": self.method.start.name, "stop": asdict(self.method.stop)}
-        out |= {"integrator": self.method.integrator, "retune": self.method.retune}
-        if gains:
-            out["gains"] = _plain(gains)
+        return out | {"integrator": self.method.integrator, "retune": self.method.retune}
+
+    def found(self, gains: Mapping[str, Array]) -> LoopFindings:
+        """The gains of the simulated loop where they are not the stated ones, and how the stated ones fit the log."""
+        out = LoopFindings(gains, drive=self.drive)
         if self.unknown is not None and self.gain_step is not None:
-            out["gains_relative_std"] = _plain(self.unknown.table(self.gain_step.std, np.inf))
-            out["gains_kept"] = self.unknown.listed(self.gain_step.kept)
-        if self.drive is not None:
-            out["drive"] = tuple(float(x) for x in self.drive)
-        if self.fit is not None:
-            out["loop_scale"] = _plain(self.fit.gains.table(self.fit.scale, 1.0))
-            out["loop_scale_std"] = _plain(self.fit.gains.table(self.fit.std, np.inf))
-            out["torque_ratio"] = tuple(float(x) for x in self.fit.torque)
-            out["unexplained_tracking"] = tuple(float(x) for x in self.fit.unexplained)
-        return out
+            table, kept = self.unknown.table(self.gain_step.std, np.inf), self.unknown.listed(self.gain_step.kept)
+            out = replace(out, gains_relative_std=table, gains_kept=kept)
+        if self.fit is None:
+            return out
+        scale, std = (self.fit.gains.table(x, empty) for x, empty in ((self.fit.scale, 1.0), (self.fit.std, np.inf)))
+        torque, unexplained = self.fit.torque, self.fit.unexplained
+        return replace(out, loop_scale=scale, loop_scale_std=std, torque_ratio=torque, unexplained_tracking=unexplained)
 
     def failed_start(self, name: str) -> Estimate:
         """The start itself, marked as unknown throughout: the loop simulated with it is unstable."""
-        b = self.problem.base.rank
         reason = "the loop simulated with the starting values is unstable; check its gains and rate, or start from other values"
         return Estimate(
-            name, self.problem.base, self.start, np.zeros((b, b)), np.zeros((b, b)), np.zeros(self.simulator.n), np.inf, np.eye(b),
-            iterations=0, simulations=self.simulator.simulations, seconds=time.perf_counter() - self.begun,
-            stop_reason=reason, settings=self.settings({}), warnings=(f"nothing was identified: {reason}",),
+            name, self.problem.base, self.start,
+            iterations=0, simulations=self.simulator.simulations, seconds=time.perf_counter() - self.begun, loop=self.found({}),
+            stop_reason=reason, settings=self.settings(), warnings=(f"nothing was identified: {reason}",),
         )  # fmt: skip
 
     def estimate(
         self, name: str, watch: Watch, step: Step, evidence: Evidence, more: Mapping[str, tuple[float, ...]]
     ) -> Estimate:
         """The outcome, with the comparison of the control law."""
-        beta, plain = step.solution.beta, step.solution.spread
-        warnings = [*step.solution.warnings, *dict.fromkeys(self.notes), *self.check(beta)]
+        solution = step.solution
+        warnings = [*solution.warnings, *dict.fromkeys(self.notes), *self.check(solution.beta)]
         if not watch.converged:
             warnings.append(f"{name}: {watch.reason}; a stated control law that is far from the real one is a frequent cause")
-        return Estimate(
-            method=name,
-            base=self.problem.base,
-            beta=beta,
-            covariance=plain if evidence.scores is None else evidence.scores.through(step.solution.sensitivity),
-            plain_covariance=plain,
-            sigma=step.sigma,
-            condition=step.solution.condition,
-            unresolved=step.solution.unresolved,
-            chi=step.solution.chi,
+        covariance = solution.spread if evidence.scores is None else evidence.scores.through(solution.sensitivity)
+        out = estimated(
+            name, self.problem, solution, covariance, step.sigma, self.begun, evidence=evidence, settings=self.settings()
+        )
+        return replace(
+            out,
+            loop=self.found(self.current_gains(solution.beta)),
             iterations=watch.iterations,
             simulations=self.simulator.simulations,
-            seconds=time.perf_counter() - self.begun,
             history=watch.history(self.problem.base.names) | dict(more),
             stop_reason=watch.reason,
-            settings=self.settings(self.current_gains(beta)) | dict(step.solution.settings),
             warnings=tuple(warnings),
-            evidence=evidence,
         )
 
 
@@ -366,39 +357,13 @@ def held_back(beta: Array, last: Array, information: Array) -> Array:
     return np.array([last + (vectors @ (share * step)) / scale for share in kept])
 
 
-def _plain(table: Mapping[str, Array]) -> dict[str, tuple[float, ...]]:
-    return {name: tuple(float(x) for x in values) for name, values in table.items()}
-
-
-class SimulatedSystem(System):
-    """Rows of simulated motions; their R factors come straight from the compiled kernels where no decimation is in between."""
-
-    @cached_property
-    def _passed(self) -> tuple[tuple[JointFactor, ...], Array]:
-        (motion, *others), plain = self.problem.motions, self.weights is None and not self._known
-        if others or motion.decimator.ratio > 1 or not plain:
-            passed: tuple[tuple[JointFactor, ...], Array] = System._passed.func(self)  # type: ignore[attr-defined]
-            return passed
-        weights = motion.weights(resting=True)
-        place = {int(k): i for i, k in enumerate(self.base.kept)}
-        shapes = None if self.problem.prior is None else self.problem.prior.shapes
-        found = self.problem.engine.factors(
-            motion.q, motion.dq, motion.ddq, motion.tau, tuple(place), shapes=shapes, weights=weights
-        )
-        factors = tuple(replace(f, columns=tuple(place[c] for c in f.columns)) for f in found.joints)
-        return factors, np.count_nonzero(weights, axis=0).astype(float)
-
-
 def diverges(watch: Watch) -> bool:
     """Whether the last two residuals are far above the best one."""
     r = watch.residuals
     return len(r) > 3 and min(r[-2:]) > RUNAWAY * min(r)
 
 
-def residual_norm(system: System, beta: Array) -> tuple[float, Array]:
+def residual_norm(system: Observations, beta: Array) -> tuple[float, Array]:
     """Norm of y - W beta over all joints, and relative to the torque joint by joint."""
-    parts, sizes = np.zeros(system.n), np.zeros(system.n)
-    for j, factor in enumerate(system.factors):
-        misfit = factor.z - factor.R @ beta[list(factor.columns)]
-        parts[j], sizes[j] = np.hypot(np.linalg.norm(misfit), factor.rest), np.hypot(np.linalg.norm(factor.z), factor.rest)
-    return float(np.linalg.norm(parts)), parts / np.maximum(sizes, 1e-300)
+    parts = np.array([factor.misfit(beta) for factor in system.factors])
+    return float(np.linalg.norm(parts)), parts / np.maximum([factor.size for factor in system.factors], 1e-300)

@@ -23,19 +23,19 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
-from threadpoolctl import threadpool_limits
 
-from inertica.estimators.base import Estimate, Need, Problem
-from inertica.estimators.closed_loop.iterated import SIMULATED, ClosedLoop, Iterated, Step
+from inertica.dynamics.tsqr import Stacked, absorbed
+from inertica.estimators.base import Capability, Estimate, Need, Problem
+from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, ClosedLoop, Iterated, Step
 from inertica.estimators.closed_loop.start import LeastSquaresOrPrior, Start
 from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.iteration import Watch
-from inertica.estimators.linear.least_squares import check_counts, joint_sigmas
-from inertica.estimators.observe import Rows, Stacked, System
+from inertica.estimators.observe import Observations, Rows
 from inertica.experiment.track import Replay
 from inertica.preprocessing.filters import Unfiltered
 from inertica.preprocessing.motion import Motion
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -69,20 +69,18 @@ class Iv(Iterated):
 
     kind: ClassVar[str] = "iv"
     needs: ClassVar[frozenset[Need]] = SIMULATED | {Need.MOTION}
+    own: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.WANTS_RAW}
 
     def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:
-        measured = System(run.problem)
-        check_counts(measured)
-        sigma = joint_sigmas(measured)
+        sigma = run.problem.observations.checked().sigmas
         distorts = any(m.rate < FAST or not isinstance(m.recipe.filter, Unfiltered) for m in run.problem.motions)
         distorted = distorts if self.undistort is None else self.undistort
         watch: Watch | None = None
         at = run.start  # what the replays were simulated with
         kept: tuple[Step, Instrumented] | None = None
         while True:
-            measured = measured if run.drive is None else System(run.problem)
-            simulated = System(run.simulated(replays))
-            seen = _undistorted(measured, simulated, run.problem, replays) if distorted else measured
+            simulated = run.simulated(replays).observations
+            seen = _undistorted(run.problem, simulated, replays) if distorted else run.problem.observations
             pair = Instrumented(seen, simulated)
             if watch is None:
                 watch = self.stop.watch(run.start, pair.size(run.start))
@@ -101,7 +99,7 @@ class Iv(Iterated):
         return run.estimate(self.name, watch, step, pair.evidence(step, self.hac), {})
 
 
-def _undistorted(measured: System, simulated: System, problem: Problem, replays: list[Replay]) -> System:
+def _undistorted(problem: Problem, simulated: Observations, replays: list[Replay]) -> Observations:
     """The measured rows less what the filter of each motion does to the simulated one."""
     motions = []
     for motion, replay in zip(problem.motions, replays, strict=True):
@@ -110,16 +108,13 @@ def _undistorted(measured: System, simulated: System, problem: Problem, replays:
             continue
         moved = motion.recipe.filter.kinematics(replay.q[0], motion.dt)
         motions.append(replace(motion, q=np.array(moved.q), dq=np.array(moved.dq), ddq=np.array(moved.ddq)))
-    filtered = System(replace(problem, motions=tuple(motions)))
+    measured, filtered = problem.observations, replace(problem, motions=tuple(motions)).observations
     clear = [_clear_of_reversals(m, r) for m, r in zip(motions, replays, strict=True)]
-    seen = [0] * len(clear)
     rows = []
-    for w, g, s in zip(measured.rows(), filtered.rows(), simulated.rows(), strict=True):
-        first = seen[w.motion]
-        seen[w.motion] += len(w.use)
-        use = w.use & clear[w.motion][first : seen[w.motion]]
-        rows.append(Rows(w.motion, tuple(a - f + z for a, f, z in zip(w.W, g.W, s.W, strict=True)), w.y, use))
-    return System(problem, None, rows)
+    for w, g, s in zip(measured.rows(), filtered.build(), simulated.rows(), strict=True):
+        W = tuple(a - f + z for a, f, z in zip(w.W, g.W, s.W, strict=True))
+        rows.append(replace(w, W=W, use=w.use & clear[w.motion][w.where]))
+    return measured.with_rows(rows)
 
 
 def _clear_of_reversals(filtered: Motion, replay: Replay) -> NDArray[np.bool_]:
@@ -139,12 +134,12 @@ class Instrumented:
         simulated: Z, of the same samples.
     """
 
-    def __init__(self, measured: System, simulated: System) -> None:
+    def __init__(self, measured: Observations, simulated: Observations) -> None:
         self.measured, self.simulated = measured, simulated
         self.columns, self.b = measured.columns, measured.base.rank
         self.products = [np.zeros((len(c), 2 * len(c) + 1)) for c in self.columns]
         self.counts = np.zeros(len(self.columns))
-        with threadpool_limits(1):
+        with one_thread():
             for w, z in self._rows():
                 self.counts += np.count_nonzero(w.use, axis=0)
                 for j, total in enumerate(self.products):
@@ -180,7 +175,7 @@ class Instrumented:
             G[np.ix_(columns, b + columns)] += weight**2 * product[:, k : 2 * k]
             G[columns, 2 * b] += weight**2 * product[:, 2 * k]
         scale = np.sqrt(np.maximum(np.diag(G[:, :b]), 1e-300))
-        with threadpool_limits(1):
+        with one_thread():
             values = np.linalg.eigvalsh(G[:, :b] / np.outer(scale, scale))
             if values[0] < DEPENDENT * values[-1]:
                 return self._orthogonal(weights)
@@ -191,16 +186,14 @@ class Instrumented:
     def _orthogonal(self, weights: Array) -> tuple[Array, Array, Array]:
         """The same from a QR factorisation of all rows, which keeps the digits that products lose."""
         b = self.b
-        R = np.zeros((0, 2 * b + 1))
+        R = np.zeros((2 * b + 1, 2 * b + 1))
         for w, z in self._rows():
             for j, columns in enumerate(self.columns):
                 use = w.use[:, j]
                 new = np.zeros((np.count_nonzero(use), 2 * b + 1))
                 new[:, columns], new[:, b + columns], new[:, 2 * b] = z.W[j][use], w.W[j][use], w.y[use, j]
-                R = np.asarray(np.linalg.qr(np.vstack([R, weights[j] * new]), mode="r"))
-        whole = np.zeros((2 * b + 1, 2 * b + 1))
-        whole[: len(R)] = R
-        return whole[:b, :b], whole[:b, b : 2 * b], whole[:b, 2 * b]
+                R = absorbed(R, weights[j] * new)
+        return R[:b, :b], R[:b, b : 2 * b], R[:b, 2 * b]
 
     def evidence(self, step: Step, coloured: bool) -> Evidence:
         """With serial correlation when so asked: scores are Z' r, r the residual of the measured rows."""
@@ -211,8 +204,7 @@ class Instrumented:
         rows = []
         for (w, r), z in zip(self.measured.residuals(beta), self.simulated.rows(), strict=True):
             explained = np.column_stack([Z @ beta[c] for Z, c in zip(z.W, self.columns, strict=True)])
-            rows.append(Rows(w.motion, z.W, r + explained, w.use))
-        system = System(self.measured.problem, None, rows)
-        with threadpool_limits(1):
-            scores = scores_of(system, beta, weights).mapped(R.T @ np.linalg.pinv(Lt.T))
+            rows.append(replace(w, W=z.W, y=r + explained))
+        with one_thread():
+            scores = scores_of(self.measured.with_rows(rows), beta, weights).mapped(R.T @ np.linalg.pinv(Lt.T))
         return Evidence(R, right, scores, step.solution.strategy)

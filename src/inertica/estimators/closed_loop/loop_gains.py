@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from inertica.estimators.base import Problem
 from inertica.experiment.loop import ControlLoop
+from inertica.robot.control import LAWS
 
 Array = NDArray[np.float64]
 
@@ -29,14 +30,13 @@ FARTHEST = 3.0
 
 
 def torque_gains(loop: ControlLoop) -> tuple[str, ...]:
-    """Gains that the commanded torque is proportional to, all together."""
-    wanted = ("kv",) if loop.law == "cascade" else ("kp", "kd", "ki")
-    return tuple(name for name in wanted if name in loop.gains)
+    """Gains that the commanded torque is proportional to, all together, and that so grow with the inertia."""
+    return LAWS[loop.law].torque_gains
 
 
 def law_gains(loop: ControlLoop) -> tuple[str, ...]:
     """Gains of the law that can be unknown: all but limits."""
-    return tuple(name for name in ("kp", "kd", "ki", "kv") if name in loop.gains)
+    return tuple(name for name in LAWS[loop.law].gains if name not in LAWS[loop.law].bounds)
 
 
 @dataclass(frozen=True, eq=False)

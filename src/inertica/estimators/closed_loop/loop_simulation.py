@@ -24,6 +24,7 @@ from inertica.experiment.loop import ControlLoop
 from inertica.experiment.run import LoopRun
 from inertica.experiment.track import Replay, Track
 from inertica.preprocessing.motion import Motion
+from inertica.robot.control import LAWS
 
 Array = NDArray[np.float64]
 
@@ -229,10 +230,7 @@ def follows(run: Replay | Simulation, track: Track) -> NDArray[np.bool_]:
 
 def poles(loop: ControlLoop, J: Array) -> tuple[Array, Array]:
     """(n,) natural frequencies and damping of every joint taken by itself with inertia J (DIDIM paper, eq. 56)."""
-    if loop.law == "cascade":
-        stiffness, damping = loop.gains["kp"] * loop.gains["kv"], loop.gains["kv"]
-    else:
-        stiffness, damping = loop.gains["kp"], loop.gains["kd"]
+    stiffness, damping = LAWS[loop.law].stiffness_damping(loop.gains)
     wn = np.sqrt(np.maximum(stiffness, 1e-12) / J)
     return wn, damping / (2.0 * wn * J)
 

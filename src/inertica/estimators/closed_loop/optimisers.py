@@ -13,9 +13,9 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from inertica.estimators.iteration import Stop, Watch
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -120,7 +120,7 @@ class _Steps:
     """Steps of one Jacobian for any damping; unknowns that share one scale are damped alike, others by their own column's norm."""
 
     def __init__(self, J: Array, r: Array, alike: bool) -> None:
-        with threadpool_limits(1):
+        with one_thread():
             G, g = J.T @ J, J.T @ r
             self.root = np.sqrt(np.maximum(np.diag(G), 1e-300))
             if alike:

@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
@@ -36,10 +34,10 @@ from inertica.estimators.consistent.strategy import Consistent
 from inertica.estimators.covariance import Scores, scores_of
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.iteration import Stop
-from inertica.estimators.linear.least_squares import check_counts, gram, joint_sigmas
-from inertica.estimators.observe import Rows, System
+from inertica.estimators.observe import Observations, Rows
 from inertica.estimators.solve import Composed, LinearSolve, ScaledSvd, Solution, Unconstrained
 from inertica.experiment.track import Replay
+from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -186,9 +184,8 @@ class OutputFit:
         self.base, self.n = run.problem.base, run.simulator.n
         self.simulator = method.simulator(run)
         self.output = method.output()
-        system = System(run.simulated(begun))
-        check_counts(system)
-        self.weights = 1.0 / joint_sigmas(system) if isinstance(self.output, Torque) else self.output.weights(self.problem)
+        system = run.simulated(begun).observations.checked()
+        self.weights = 1.0 / system.sigmas if isinstance(self.output, Torque) else self.output.weights(self.problem)
         self.use = self.output.use(self.problem)
         self.measured = self.output.measured(self.problem, self.weights, self.use)
         chart: Chart = ConsistentChart.of(self.problem) if method.consistent else Plain(self.base.rank)
@@ -288,7 +285,7 @@ class OutputFit:
 
     def std(self, J: Array, cost: float) -> Array:
         variance = cost / max(len(self.measured) - J.shape[1], 1)
-        with threadpool_limits(1):
+        with one_thread():
             C = np.linalg.pinv(J.T @ J, rcond=1e-14, hermitian=True) * variance
         D = self.chart.spread
         part = C[: self.chart.size, : self.chart.size]
@@ -302,8 +299,8 @@ class OutputFit:
         beta, J = self.beta(found.x), self.in_beta(found.x)
         self._hand_over_gains(found.x)
         r, _ = self.residuals(found.x[None])
-        linear = _Linearised(self, self._beside_gains(J), -r[0], beta)
-        step, evidence = linear.step(self.method.hac, beta)
+        own = self._beside_gains(J)
+        step, evidence = _step(_linearised(self, own, own @ beta - r[0]), self.weights, self.method.hac, beta)
         if isinstance(self.method.solve, Consistent):
             evidence = replace(evidence, strategy=self.method.solve.prepared(self.problem))
         chi = self.chart.chi(found.x[: self.chart.size])
@@ -336,54 +333,43 @@ class OutputFit:
         b = self.base.rank
         if J.shape[1] == b:
             return J
-        with threadpool_limits(1):
+        with one_thread():
             Q, _ = np.linalg.qr(J[:, b:])
             return np.asarray(J[:, :b] - Q @ (Q.T @ J[:, :b]))
 
 
-class _Linearised(System):
-    """The problem at its solution as a linear one, for the covariances: W is the Jacobian, y = r + J beta."""
+def _linearised(fit: OutputFit, J: Array, y: Array) -> Observations:
+    """The problem at its solution as a linear one, for the covariances: W is the Jacobian, y = r + J beta.
 
-    def __init__(self, fit: OutputFit, J: Array, r: Array, beta: Array) -> None:
-        super().__init__(fit.problem)
-        b, width = fit.base.rank, fit.output.width(fit.problem)
-        self.n, self.fit = width, fit
-        self.columns = [np.arange(b, dtype=np.intp) for _ in range(width)]
-        J = J[:, :b]
-        self._kept_rows = list(self._unpacked(J, r + J @ beta))
-
-    def _unpacked(self, J: Array, y: Array) -> Iterator[Rows]:
-        """Rows of every motion, channel by channel, unweighted, zero where masked."""
-        first = 0
-        for k, use in enumerate(self.fit.use):
-            m, width = use.shape
-            W, Y = np.zeros((width, m, J.shape[1])), np.zeros((m, width))
-            for j in range(width):
-                there = use[:, j]
-                count = int(np.count_nonzero(there))
-                W[j][there] = J[first : first + count] / self.fit.weights[j]
-                Y[there, j] = y[first : first + count] / self.fit.weights[j]
-                first += count
-            yield Rows(k, tuple(W), Y, use)
-
-    def step(self, use_hac: bool, beta: Array) -> tuple[Step, Evidence]:
-        """Solution at beta with the spread of the Jacobian, and what the data say there, with serial correlation if so asked."""
-        b, weights = len(beta), self.fit.weights
-        stacked = self.stacked(weights)
-        svd = ScaledSvd.of(stacked.R)
-        spread = svd.half @ svd.half.T
-        sigma = np.empty(self.n)
-        for j, (factor, count) in enumerate(zip(self.factors, self.counts(), strict=True)):
-            misfit = factor.z - factor.R @ beta
-            sigma[j] = np.hypot(np.linalg.norm(misfit), factor.rest) / np.sqrt(max(count - b / self.n, 1.0))
-        listed = zip(weights, sigma, self.factors, strict=True)
-        G = np.asarray(sum((w**2 * s_j) ** 2 * gram(f, b) for w, s_j, f in listed))
-        solution = Solution(beta, spread @ G @ spread, svd.condition, svd.unresolved, bread=spread)
-        scores = scores_of(self, beta, weights) if use_hac else Scores(G, G)
-        return Step(solution, self, sigma), Evidence(stacked.R, stacked.z, scores)
+    Rows of every motion, channel by channel, unweighted, zero where masked.
+    """
+    rows, first, width = [], 0, fit.output.width(fit.problem)
+    for k, use in enumerate(fit.use):
+        m = len(use)
+        W, Y = np.zeros((width, m, J.shape[1])), np.zeros((m, width))
+        for j in range(width):
+            there = use[:, j]
+            count = int(np.count_nonzero(there))
+            W[j][there] = J[first : first + count] / fit.weights[j]
+            Y[there, j] = y[first : first + count] / fit.weights[j]
+            first += count
+        rows.append(Rows(k, tuple(W), Y, use))
+    return fit.problem.observations.with_rows(rows, [np.arange(fit.base.rank, dtype=np.intp)] * width)
 
 
-def _typical(system: System) -> Array:
+def _step(system: Observations, weights: Array, use_hac: bool, beta: Array) -> tuple[Step, Evidence]:
+    """Solution at beta with the spread of the Jacobian, and what the data say there, with serial correlation if so asked."""
+    stacked, sigma = system.stacked(weights), system.residual_sigmas(beta)
+    svd = ScaledSvd.of(stacked.R)
+    spread = svd.half @ svd.half.T
+    listed = zip(weights, sigma, system.factors, strict=True)
+    G = np.asarray(sum((w**2 * s) ** 2 * f.gram(len(beta)) for w, s, f in listed))
+    solution = Solution(beta, spread @ G @ spread, svd.condition, svd.unresolved, bread=spread)
+    scores = scores_of(system, beta, weights) if use_hac else Scores(G, G)
+    return Step(solution, system, sigma), Evidence(stacked.R, stacked.z, scores)
+
+
+def _typical(system: Observations) -> Array:
     """(b,) the value at which a parameter alone would explain as much torque as there is."""
     column, torque = np.zeros(system.base.rank), 0.0
     for factor in system.factors:

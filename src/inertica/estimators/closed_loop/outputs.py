@@ -14,7 +14,6 @@ from inertica.estimators.base import Problem
 from inertica.excitation.kinematics import frames
 from inertica.experiment.track import Replay
 from inertica.preprocessing.filters import noise_gains
-from inertica.preprocessing.observe import decimated_mask
 from inertica.robot.model import Robot
 
 Array = NDArray[np.float64]
@@ -39,7 +38,7 @@ class Output(ABC):
 
     def use(self, problem: Problem) -> Use:
         """Per motion (m, channels): samples in use, after decimation."""
-        return [np.repeat(~decimated_mask(m)[:, None], self.width(problem), axis=1) for m in problem.motions]
+        return [np.repeat(~m.decimated_mask[:, None], self.width(problem), axis=1) for m in problem.motions]
 
     @abstractmethod
     def signal(self, robot: Robot, replay: Replay) -> Array:
@@ -69,7 +68,7 @@ class Torque(Output):
     """Joint torques."""
 
     def use(self, problem: Problem) -> Use:
-        return [~decimated_mask(m)[:, None] & ~m.resting[m.decimator.kept(len(m))] for m in problem.motions]
+        return [~m.decimated_mask[:, None] & ~m.resting[m.decimator.kept(len(m))] for m in problem.motions]
 
     def signal(self, robot: Robot, replay: Replay) -> Array:
         return replay.tau

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from inertica.errors import InputError
 from inertica.estimators.base import Need, Problem
 from inertica.estimators.linear.least_squares import Wls
+from inertica.physical.distort import SHARE, distorted
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.prepare import prepare
 from inertica.robot.drives import Armature
@@ -135,5 +136,24 @@ class Random:
         return before * (1.0 + self.spread * draw.uniform(-1.0, 1.0, len(before)))
 
 
-STARTS: dict[str, Callable[[], Start]] = {kind.name: kind for kind in (FromPrior, FilteredOls, Regular, Random)}
+@dataclass(frozen=True)
+class Distorted:
+    """The prior's standard parameters, each off by a random share, links still possible (survey, section 9.4).
+
+    Args:
+        share: standard deviation relative to each value.
+    """
+
+    share: float = SHARE
+
+    name: ClassVar[str] = "distorted"
+
+    def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
+        if problem.prior is None:
+            raise InputError(f"a distorted start needs {Need.PRIOR.value}")
+        draw = np.random.default_rng(0) if rng is None else rng
+        return problem.base.beta(distorted(problem.prior, draw, self.share).values)
+
+
+STARTS: dict[str, Callable[[], Start]] = {kind.name: kind for kind in (FromPrior, FilteredOls, Regular, Random, Distorted)}
 """By the names users type."""

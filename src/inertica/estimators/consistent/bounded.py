@@ -21,11 +21,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.consistent.strategy import EXACT, Consistent
-from inertica.estimators.linear.least_squares import MEASURED, Ols, residual_sigmas, weighted_fit
-from inertica.estimators.observe import Stacked, System
-from inertica.estimators.solve import Solution, Unconstrained
+from inertica.estimators.evidence import Solution
+from inertica.estimators.linear.least_squares import MEASURED, Ols, weighted_fit
+from inertica.estimators.solve import Unconstrained, estimated
 from inertica.physical.active import response
 from inertica.physical.cone import Program
 from inertica.physical.constraints import Bounds, Constraint, PositiveInertia, RealBody, Shares, Signs
@@ -70,24 +71,14 @@ class Cad:
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
         assert problem.prior is not None
-        start, system, b = time.perf_counter(), System(problem), problem.base.rank
-        beta = problem.prior_beta
+        start, system, b = time.perf_counter(), problem.observations, problem.base.rank
         R = system.stacked().R
         norms = np.linalg.norm(R, axis=0)
-        return Estimate(
-            method=self.name,
-            base=problem.base,
-            beta=beta,
-            covariance=np.zeros((b, b)),
-            plain_covariance=np.zeros((b, b)),
-            sigma=residual_sigmas(system, beta),
-            condition=float(np.linalg.cond(R / np.where(norms > 0.0, norms, 1.0))),
-            unresolved=np.eye(b),
-            chi=np.array(problem.prior.values),
-            seconds=time.perf_counter() - start,
-            stop_reason="the prior's values, no fit",
-            warnings=("these are the prior's values; the data were not used, so nothing is known about their errors",),
-        )
+        condition = float(np.linalg.cond(R / np.where(norms > 0.0, norms, 1.0)))
+        said = "these are the prior's values; the data were not used, so nothing is known about their errors"
+        solution = Solution(problem.prior_beta, np.zeros((b, b)), condition, np.eye(b), np.array(problem.prior.values), (said,))
+        found = estimated(self.name, problem, solution, None, system.residual_sigmas(solution.beta), start)
+        return replace(found, stop_reason="the prior's values, no fit")
 
 
 @dataclass(frozen=True)
@@ -120,8 +111,9 @@ class BoundedNearest:
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
-        start, system, reference = time.perf_counter(), System(problem), _reference(problem)
-        free = weighted_fit(self.name, problem, system, Unconstrained(), None, self.hac)
+        start, reference = time.perf_counter(), _reference(problem)
+        free = weighted_fit(self, problem, Unconstrained(), None, start)
+        assert free.covariance is not None and free.diagnostics is not None
         program = Program(reference, (Signs(), Shares(), prior_bounds(reference, self.width, self.room)))
         fit = Fit(np.eye(problem.base.rank), free.beta, problem.base.T)
         strongest = float(np.linalg.norm(fit.T * reference.scale, axis=0).max())
@@ -131,13 +123,13 @@ class BoundedNearest:
         beta = fit.T @ outcome.chi
         held = [b.name for b in outcome.active if b.cone != "zero"]
         said = f"{len(held)} bounds hold the parameters near the prior; their standard deviations are those within the bounds"
+        sigma, plain = problem.observations.residual_sigmas(beta), P @ free.diagnostics.plain_covariance @ P.T
         return replace(
             free,
             beta=beta,
             chi=outcome.chi,
             covariance=P @ free.covariance @ P.T,
-            plain_covariance=P @ free.plain_covariance @ P.T,
-            sigma=residual_sigmas(system, beta),
+            diagnostics=replace(free.diagnostics, sigma=sigma, plain_covariance=plain),
             seconds=time.perf_counter() - start,
             warnings=(*free.warnings, *((said,) if held else ())),
         )
@@ -184,7 +176,7 @@ class _HeldFit(ABC):
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
         solve = Held(self.constraints(_reference(problem)), self.strength)
-        return weighted_fit(self.name, problem, System(problem), solve, None, self.hac)
+        return weighted_fit(self, problem, solve, None)
 
     @abstractmethod
     def constraints(self, reference: Reference) -> tuple[Constraint, ...]: ...

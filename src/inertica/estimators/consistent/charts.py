@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.estimators.standard import nearest_prior
-from inertica.physical.cholesky import Chart as LogCholesky
+from inertica.physical.cholesky import LogCholesky
 from inertica.physical.constraints import MARGIN, RealBody
 from inertica.physical.scales import Reference
 

@@ -15,24 +15,23 @@ the strength is lowered by tens, and at the end the prior is given up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Problem
-from inertica.estimators.linear.bayes import block_factors, residual_times
-from inertica.estimators.linear.least_squares import joint_sigmas
-from inertica.estimators.observe import Stacked, System
+from inertica.estimators.covariance import residual_times
+from inertica.estimators.observe import Observations
+from inertica.physical.cone import Outcome, Program
+from inertica.physical.fit import Fit
 from inertica.physical.geometry_prior import GEOMETRY_ORIGIN
 from inertica.physical.logdet import NewtonAccuracy, newton_solve
-from inertica.physical.priors import Euclidean
+from inertica.physical.priors import Euclidean, Prior
 from inertica.threads import one_thread
-
-if TYPE_CHECKING:
-    from inertica.estimators.consistent.strategy import Consistent
 
 Array = NDArray[np.float64]
 
@@ -82,16 +81,29 @@ class Mild:
         return f"mild pull towards the prior, strength {self.strength:.3g} at a correlation of {self.kappa:.3g} rows: {cost}"
 
 
-def mild_strength(solve: Consistent, problem: Problem, searched: bool = True) -> Mild:
+class Pull(Protocol):
+    """A consistent strategy at work on a problem, the strength of whose prior is to be chosen."""
+
+    @property
+    def program(self) -> Program: ...
+
+    def fit(self, system: Stacked) -> Fit: ...
+
+    def prior(self, strength: float) -> Prior: ...
+
+    def kept(self, fit: Fit, prior: Prior, correlation: Callable[[], float]) -> tuple[Outcome, tuple[str, ...]]: ...
+
+
+def mild_strength(pull: Pull, problem: Problem, searched: bool = True) -> Mild:
     """The strength for the data of a problem, with the weights of plain WLS.
 
     Args:
-        solve: constraints and kind of prior, strength given.
+        pull: constraints and kind of prior.
         problem: its data.
         searched: by cross-validation; kappa when not, which is quicker.
     """
-    system = System(problem)
-    weights = 1.0 / joint_sigmas(system)
+    system = problem.observations
+    weights = 1.0 / system.sigmas
     stacked = system.stacked(weights)
     kappa = correlation(system, stacked)
     scores: dict[float, float] = {}
@@ -99,14 +111,13 @@ def mild_strength(solve: Consistent, problem: Problem, searched: bool = True) ->
     if not searched:
         first = kappa
     elif problem.prior is None or problem.prior.origin != GEOMETRY_ORIGIN:
-        first, scores = _one_standard_error(solve, block_factors(system, BLOCKS, weights), problem, kappa)
-    ready, fit = solve.prepared(problem), solve.fit(stacked, problem)
-    program = ready.program
+        first, scores = _one_standard_error(pull, [block.stacked(weights=weights) for block in system.blocks(BLOCKS)], kappa)
+    program, fit = pull.program, pull.fit(stacked)
     least = program.solve(fit, Euclidean().penalty(program.reference, fit)).squares
     noise = fit.noise * (stacked.rest**2 + least) / max(stacked.rest**2, 1e-300)
     limit, rise, strength = 2.0 * kappa * float(np.sqrt(2.0 * problem.base.rank)), 0.0, first
     while strength >= WEAKEST * min(kappa, first):
-        found, _ = ready.kept(fit, solve.with_strength(strength).prior, lambda: kappa)
+        found, _ = pull.kept(fit, pull.prior(strength), lambda: kappa)
         rise = (found.squares - least) / noise
         if rise <= limit:
             return Mild(strength, kappa, scores, rise, limit)
@@ -114,23 +125,21 @@ def mild_strength(solve: Consistent, problem: Problem, searched: bool = True) ->
     return Mild(None, kappa, scores, rise, limit)
 
 
-def correlation(system: System, stacked: Stacked) -> float:
+def correlation(system: Observations, stacked: Stacked) -> float:
     """Median over the joints of the correlation time of the residuals of plain least squares, in rows."""
     with one_thread():
         beta = np.asarray(np.linalg.lstsq(stacked.R, stacked.z, rcond=1e-10)[0], float)
     return float(np.median(residual_times(system, beta)))
 
 
-def _one_standard_error(
-    solve: Consistent, blocks: Sequence[Stacked], problem: Problem, kappa: float
-) -> tuple[float, dict[float, float]]:
+def _one_standard_error(pull: Pull, blocks: Sequence[Stacked], kappa: float) -> tuple[float, dict[float, float]]:
     """s_1SE within [kappa, 10 kappa], and the error of every strength."""
-    rests = [joined([s for k, s in enumerate(blocks) if k != i]) for i in range(len(blocks))]
-    program, errors = solve.program(problem), np.empty((len(FACTORS), len(blocks)))
+    rests = [Stacked.joined([s for k, s in enumerate(blocks) if k != i]) for i in range(len(blocks))]
+    program, errors = pull.program, np.empty((len(FACTORS), len(blocks)))
     for i, (left_out, rest) in enumerate(zip(blocks, rests, strict=True)):
-        fit = solve.fit(rest, problem)
+        fit = pull.fit(rest)
         for k, factor in enumerate(FACTORS):
-            penalty = solve.with_strength(factor * kappa).prior.penalty(program.reference, fit)
+            penalty = pull.prior(factor * kappa).penalty(program.reference, fit)
             chi = newton_solve(program, fit, penalty, ROUGH).chi
             errors[k, i] = float(np.sum((left_out.R @ (fit.T @ chi) - left_out.z) ** 2)) + left_out.rest**2
     totals = errors.sum(axis=1)
@@ -139,14 +148,3 @@ def _one_standard_error(
     allowed = [f for f, total, d in zip(FACTORS, totals, doubt, strict=True) if total - totals[best] <= d]
     strengths = (float(f * kappa) for f in FACTORS)
     return float(max(1.0, *allowed)) * kappa, dict(zip(strengths, map(float, totals), strict=True))
-
-
-def joined(parts: Sequence[Stacked]) -> Stacked:
-    """Factors of several blocks as those of one."""
-    b = parts[0].R.shape[1]
-    with one_thread():
-        R = np.asarray(np.linalg.qr(np.vstack([np.column_stack([s.R, s.z]) for s in parts]), mode="r"))
-    square = np.zeros((b + 1, b + 1))
-    square[: len(R)] = R[: b + 1]
-    rest = float(np.sqrt(square[b, b] ** 2 + sum(s.rest**2 for s in parts)))
-    return Stacked(square[:b, :b], square[:b, b], rest)

@@ -14,13 +14,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Estimator, Problem
-from inertica.estimators.consistent.mild import Mild, correlation, joined, mild_strength
-from inertica.estimators.linear.bayes import block_factors
-from inertica.estimators.linear.least_squares import joint_sigmas
-from inertica.estimators.observe import Stacked, System
-from inertica.estimators.solve import Composed, LinearSolve, ScaledSvd, Solution
+from inertica.estimators.consistent.mild import Mild, correlation, mild_strength
+from inertica.estimators.evidence import ScaledSvd, Solution
+from inertica.estimators.solve import Composed, LinearSolve
 from inertica.physical.active import response
 from inertica.physical.cholesky import cholesky_solve
 from inertica.physical.cone import Outcome, Program
@@ -127,21 +126,22 @@ class Consistent(LinearSolve):
         return f"pc-{kind}+{word}" if self.pulls else f"pc-{kind}"
 
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
-        return self.prepared(problem)(system, problem)
+        return self.prepared(problem)(system)
 
     def prepared(self, problem: Problem) -> Settled:
         """Cone data of the robot, and the strength for these data; methods that iterate ask for it once."""
-        program = self.program(problem)
-        if self.strength == "given":
-            return Settled(self, self, program)
         alone = replace(self, strength="given")
+        ready = Settled(self, alone, problem, self.program(problem))
+        if self.strength == "given":
+            return ready
         if self.mild:
-            mild = mild_strength(alone, problem, searched=self.strength == "mild")
-            used = replace(alone, prior=Euclidean()) if mild.strength is None else self.with_strength(mild.strength)
-            return Settled(self, used, program, mild.left_out, mild)
-        system = System(problem)
-        used, scores = cross_validated(alone, block_factors(system, BLOCKS, 1.0 / joint_sigmas(system)), problem)
-        return Settled(self, used, program, scores)
+            found = mild_strength(ready, problem, searched=self.strength == "mild")
+            used = replace(alone, prior=Euclidean()) if found.strength is None else self.with_strength(found.strength)
+            return replace(ready, used=used, scores=found.left_out, mildness=found)
+        system = problem.observations
+        blocks = [block.stacked(weights=1.0 / system.sigmas) for block in system.blocks(BLOCKS)]
+        used, scores = cross_validated(alone, blocks, problem)
+        return replace(ready, used=used, scores=scores)
 
     def program(self, problem: Problem) -> Program:
         """Own constraints and the problem's as cone data."""
@@ -178,31 +178,44 @@ class Settled:
     Args:
         given: as it was stated.
         used: with the strength that it has here: the one stated, or the one chosen.
+        problem: whose data.
         program: constraints and prior values, all parameters that are not fixed free.
         scores: strength -> error on blocks left out.
-        mild: how a mild strength was found.
+        mildness: how a mild strength was found.
         held: programs with some parameters at the prior, made when first needed.
         rows: how many say as much as one independent one; likewise.
     """
 
     given: Consistent
     used: Consistent
+    problem: Problem
     program: Program
     scores: Mapping[float, float] = field(default_factory=dict)
-    mild: Mild | None = None
+    mildness: Mild | None = None
     held: dict[bytes, Program] = field(default_factory=dict, repr=False)
     rows: list[float] = field(default_factory=list, repr=False)
 
-    def __call__(self, system: Stacked, problem: Problem) -> Solution:
-        program, fit = self.program, self.given.fit(system, problem)
-        outcome, moved = self.kept(fit, self.used.prior, lambda: self._correlation(problem))
+    @property
+    def mild(self) -> bool:
+        return self.given.mild
+
+    def fit(self, system: Stacked) -> Fit:
+        return self.given.fit(system, self.problem)
+
+    def prior(self, strength: float) -> Prior:
+        """The prior of its kind with a strength."""
+        return self.given.with_strength(strength).prior
+
+    def __call__(self, system: Stacked) -> Solution:
+        program, fit = self.program, self.fit(system)
+        outcome, moved = self.kept(fit, self.used.prior, self._correlation)
         found = _solution(program, fit, self.believed.penalty(program.reference, fit), outcome, system)
         notes = (*metric_notes(self.given.prior, program.reference), *moved, *self._chosen_note())
         settings: dict[str, object] = {}
-        if self.used is not self.given:
+        if self.given.strength != "given":
             settings = {"strength": self.used.prior.strength, "left_out": dict(self.scores)}
-        if self.mild is not None:
-            settings["prior"] = self.mild.sentence
+        if self.mildness is not None:
+            settings["prior"] = self.mildness.sentence
         return replace(found, warnings=(*found.warnings, *notes), settings=settings, strategy=self)
 
     def kept(self, fit: Fit, prior: Prior, correlation: Callable[[], float]) -> tuple[Outcome, tuple[str, ...]]:
@@ -233,12 +246,12 @@ class Settled:
         found = free or solve(program, fit, penalty)
         return found, moved_sentence(program, silent, found.chi)
 
-    def _correlation(self, problem: Problem) -> float:
-        if self.mild is not None:
-            return self.mild.kappa
+    def _correlation(self) -> float:
+        if self.mildness is not None:
+            return self.mildness.kappa
         if not self.rows:
-            system = System(problem)
-            self.rows.append(correlation(system, system.stacked(1.0 / joint_sigmas(system))))
+            system = self.problem.observations
+            self.rows.append(correlation(system, system.stacked(1.0 / system.sigmas)))
         return self.rows[0]
 
     def _holding(self, holding: NDArray[np.bool_]) -> Program:
@@ -256,26 +269,26 @@ class Settled:
         What it chose counts here only when it is weaker.  A mild prior decides between values that data do not tell apart, and is
         no knowledge: intervals do not rely on it at all.
         """
-        if self.given.mild:
+        if self.mild:
             return Euclidean()
         return min(self.used.prior, self.given.prior, key=lambda prior: prior.strength)
 
-    def intervals(self, system: Stacked, problem: Problem, chi: Array, level: float = 0.95, inflation: float = 1.0) -> Intervals:
+    def intervals(self, system: Stacked, chi: Array, level: float = 0.95, inflation: float = 1.0) -> Intervals:
         """Intervals of all standard parameters around a solution of this system.
 
         Args:
-            system, problem: as in the solve.
+            system: as in the solve.
             chi: its solution.
             level: 0.95 for 95 %.
             inflation: factor on the variance of the rows, for residuals that are correlated in time.
         """
-        fit = self.given.fit(system, problem)
+        fit = self.fit(system)
         penalty = self.believed.penalty(self.program.reference, fit)
         return profile_intervals(self.program, fit, penalty, chi, level=level, variance=inflation * fit.noise)
 
     def _chosen_note(self) -> tuple[str, ...]:
-        if self.mild is not None:
-            return (self.mild.sentence,) if self.mild.weakened else ()
+        if self.mildness is not None:
+            return (self.mildness.sentence,) if self.mildness.weakened else ()
         if not self.scores:
             return ()
         best = max(min(self.scores.values()), 1e-300)
@@ -295,8 +308,7 @@ def cross_validated(
         problem: what they belong to.
         strengths: to choose from.
     """
-    rests = [joined([s for k, s in enumerate(blocks) if k != i]) for i in range(len(blocks))]
-
+    rests = [Stacked.joined([s for k, s in enumerate(blocks) if k != i]) for i in range(len(blocks))]
     program = solve.program(problem)
 
     def score(strength: float) -> float:
@@ -316,7 +328,8 @@ def settled(method: Estimator, problem: Problem, found: Estimate | None = None) 
     if not isinstance(method, Composed) or not isinstance(method.solve, Consistent) or method.solve.strength == "given":
         return method
     known = None if found is None or found.evidence is None else found.evidence.strategy
-    return replace(method, solve=(known or method.solve.prepared(problem)).used)  # type: ignore[type-var]
+    ready = known if isinstance(known, Settled) else method.solve.prepared(problem)
+    return replace(method, solve=ready.used)  # type: ignore[type-var]
 
 
 def _noise(system: Stacked, problem: Problem) -> float:

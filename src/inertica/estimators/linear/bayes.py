@@ -10,13 +10,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
-from inertica.estimators.covariance import correlation_time
-from inertica.estimators.linear.least_squares import MEASURED, joint_sigmas, observed, residual_sigmas, weighted_fit
-from inertica.estimators.observe import Stacked, System
+from inertica.estimators.covariance import residual_times
+from inertica.estimators.evidence import Solution
+from inertica.estimators.linear.least_squares import MEASURED, observed, weighted_fit
 from inertica.estimators.solve import Ridge as RidgeSolve
-from inertica.estimators.solve import Unconstrained
+from inertica.estimators.solve import Unconstrained, estimated
 from inertica.estimators.standard import parameter_scales
 from inertica.physical.fit import Fit
 from inertica.physical.priors import believed_sizes
@@ -59,43 +60,23 @@ class Ridge:
     capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.PULLED, Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
-        start = time.perf_counter()
-        system = observed(self, problem)
-        sigma = joint_sigmas(system)
+        start, system = time.perf_counter(), observed(self, problem)
         scores: dict[float, float] = {}
         strength = self.strength
         if strength is None:
-            scores = left_out_errors(block_factors(system, self.blocks, 1.0 / sigma), problem)
+            scores = left_out_errors(
+                [block.stacked(weights=1.0 / system.sigmas) for block in system.blocks(self.blocks)], problem
+            )
             strength = min(scores, key=lambda s: scores[s])
-        found = weighted_fit(self.name, problem, system, RidgeSolve(strength), sigma, self.hac, start)
+        found = weighted_fit(self, problem, RidgeSolve(strength), system.sigmas, start)
         return replace(found, settings={"strength": strength, "left_out": scores})
-
-
-def block_factors(system: System, count: int, joint_weights: Array) -> list[Stacked]:
-    """Every motion cut into `count` blocks of consecutive samples; the factors of each block, over all motions."""
-    sizes: dict[int, int] = {}
-    for rows in system.rows():
-        sizes[rows.motion] = sizes.get(rows.motion, 0) + len(rows.y)
-    out = []
-    for i in range(count):
-        weights = []
-        for m in sizes.values():
-            inside = np.zeros((m, system.n))
-            inside[i * m // count : (i + 1) * m // count] = 1.0
-            weights.append(inside)
-        out.append(system.reweighted(weights).stacked(joint_weights))
-    return out
 
 
 def left_out_errors(blocks: list[Stacked], problem: Problem) -> dict[float, float]:
     """Strength -> squared prediction error summed over the blocks, each predicted by a fit to the others."""
     errors = dict.fromkeys(STRENGTHS, 0.0)
     for i, left_out in enumerate(blocks):
-        with one_thread():
-            others = np.vstack([np.column_stack([s.R, s.z]) for k, s in enumerate(blocks) if k != i])
-            R = np.asarray(np.linalg.qr(others, mode="r"))
-        b = len(left_out.z)
-        rest = Stacked(R[:b, :b], R[:b, b], 0.0)
+        rest = Stacked.joined([s for k, s in enumerate(blocks) if k != i])
         for strength in STRENGTHS:
             beta = RidgeSolve(strength)(rest, problem).beta
             errors[strength] += float(np.sum((left_out.R @ beta - left_out.z) ** 2)) + left_out.rest**2
@@ -128,32 +109,20 @@ class Bayes:
     capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.PULLED, Capability.TAKES_TRUST, Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
-        start = time.perf_counter()
-        system = observed(self, problem)
+        start, system = time.perf_counter(), observed(self, problem)
         assert problem.prior is not None
-        sigma = joint_sigmas(system)
+        sigma, T = system.sigmas, problem.base.T
         plain = system.stacked(1.0 / sigma)
-        std = self._prior_std(problem.prior, Fit(plain.R, plain.z, problem.base.T))
+        std = self._prior_std(problem.prior, Fit(plain.R, plain.z, T))
         fit = Unconstrained()(plain, problem)
         times = residual_times(system, fit.beta)
-        chi, spread = posterior(system.stacked(1.0 / (sigma * np.sqrt(times))), problem.base.T, problem.prior.values, std)
-        _, narrow = posterior(plain, problem.base.T, problem.prior.values, std)
-        T = problem.base.T
-        beta = problem.base.beta(chi)
-        return Estimate(
-            method=self.name,
-            base=problem.base,
-            beta=beta,
-            covariance=T @ spread @ T.T,
-            plain_covariance=T @ narrow @ T.T,
-            sigma=residual_sigmas(system, beta),
-            condition=fit.condition,
-            unresolved=np.zeros((len(beta), 0)),
-            chi=chi,
-            seconds=time.perf_counter() - start,
-            settings={"correlation_times": tuple(float(x) for x in times)},
-            chi_covariance=spread,
-        )
+        chi, spread = posterior(system.stacked(1.0 / (sigma * np.sqrt(times))), T, problem.prior.values, std)
+        _, narrow = posterior(plain, T, problem.prior.values, std)
+        solution = Solution(problem.base.beta(chi), T @ narrow @ T.T, fit.condition, np.zeros((len(fit.beta), 0)), chi)
+        settings = {"correlation_times": tuple(float(x) for x in times)}
+        left = system.residual_sigmas(solution.beta)
+        found = estimated(self.name, problem, solution, T @ spread @ T.T, left, start, settings=settings)
+        return replace(found, chi_covariance=spread)
 
     def _prior_std(self, prior: Parameters, fit: Fit) -> Array:
         if self.prior_std is None:
@@ -206,12 +175,3 @@ def _prior_scales(prior: Parameters, reference: Reference) -> Array:
     for _, where, size in reference.bodies:
         out[where] = np.where(reference.free[where], np.maximum(np.abs(prior.values[where]), _SMALL * size.scale), 0.0)
     return out
-
-
-def residual_times(system: System, beta: Array) -> Array:
-    """(n,) correlation time of every joint's residuals in samples, mean over the motions."""
-    parts: dict[int, list[Array]] = {}
-    for rows, residual in system.residuals(beta):
-        parts.setdefault(rows.motion, []).append(residual * rows.use)
-    times = [[correlation_time(r[:, None]) for r in np.concatenate(p).T] for p in parts.values()]
-    return np.asarray(np.mean(times, axis=0))

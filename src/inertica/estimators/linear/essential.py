@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import hac
-from inertica.estimators.linear.least_squares import MEASURED, joint_sigmas, observed, residual_sigmas
-from inertica.estimators.observe import Stacked, System
-from inertica.estimators.solve import Unconstrained
+from inertica.estimators.evidence import Solution
+from inertica.estimators.linear.least_squares import MEASURED, observed
+from inertica.estimators.solve import Unconstrained, estimated
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -88,26 +89,19 @@ class Essential:
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
         system = observed(self, problem)
-        weights = 1.0 / joint_sigmas(system)
-        found, whole = self.select(problem, system, weights)
+        weights = 1.0 / system.sigmas
+        found, whole = self.select(problem, weights)
         covariance = hac(system, found.beta, found.spread, weights) if self.hac else found.spread
-        return Estimate(
-            method=self.name,
-            base=problem.base,
-            beta=found.beta,
-            covariance=covariance,
-            plain_covariance=found.spread,
-            sigma=residual_sigmas(system, found.beta),
-            condition=whole,
-            unresolved=np.zeros((len(found.beta), 0)),
-            iterations=len(found.dropped) + 1,
-            seconds=time.perf_counter() - start,
-            stop_reason=f"{len(found.kept)} of {problem.base.rank} base parameters are essential",
-            settings={"ratio": self.ratio, "relative": self.relative, "dropped": found.dropped, "residual": found.residual},
-        )
+        solution = Solution(found.beta, found.spread, whole, np.zeros((len(found.beta), 0)))
+        settings = {"ratio": self.ratio, "relative": self.relative, "dropped": found.dropped, "residual": found.residual}
+        sigma = system.residual_sigmas(found.beta)
+        reason = f"{len(found.kept)} of {problem.base.rank} base parameters are essential"
+        out = estimated(self.name, problem, solution, covariance, sigma, start, settings=settings)
+        return replace(out, iterations=len(found.dropped) + 1, stop_reason=reason)
 
-    def select(self, problem: Problem, system: System, weights: Array) -> tuple[Elimination, float]:
+    def select(self, problem: Problem, weights: Array) -> tuple[Elimination, float]:
         """The elimination, and the condition number of what it began with."""
+        system = problem.observations
         stacked = system.stacked(weights)
         full = Unconstrained()(stacked, problem)
         inflation = np.ones(len(full.beta))
@@ -115,7 +109,7 @@ class Essential:
             own = np.diag(full.spread)
             robust = np.diag(hac(system, full.beta, full.spread, weights))
             inflation = np.sqrt(np.divide(robust, own, out=np.ones(len(own)), where=own > 0.0))
-        rows = float(system.counts().sum())
+        rows = float(system.counts.sum())
         return eliminate(stacked, rows, problem.base.names, self.ratio, self.relative, self.keep, inflation), full.condition
 
 

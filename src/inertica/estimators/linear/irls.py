@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, Problem
-from inertica.estimators.covariance import Scores, score_covariance, scores_of
-from inertica.estimators.evidence import Evidence
+from inertica.estimators.covariance import score_covariance, scores_of
+from inertica.estimators.evidence import RESOLVED, Evidence, Scores, Solution
 from inertica.estimators.iteration import Still
-from inertica.estimators.linear.least_squares import MEASURED, ROWS, gram, joint_sigmas, observed
-from inertica.estimators.observe import Stacked, System
-from inertica.estimators.solve import RESOLVED, Composed, LinearSolve, Solution, Unconstrained
+from inertica.estimators.linear.least_squares import MEASURED, ROWS, joint_weights, observed
+from inertica.estimators.observe import Observations
+from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -60,18 +61,14 @@ class Irls(Composed):
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
-        system = observed(self, problem)
-        fit = _Fit(system, self)
+        fit = _Fit(observed(self, problem), self, problem)
         for stage in ("huber", self.weights) if self.weights != "huber" else ("huber",):
             fit.iterate(stage)
         return fit.estimate(problem, self, start)
 
-    def weighted(self, system: System, estimate: Estimate) -> tuple[System, Array]:
-        function = huber_weights if self.weights == "huber" else bisquare_weights
-        parts: dict[int, list[Array]] = {}
-        for rows, residual in system.residuals(estimate.beta):
-            parts.setdefault(rows.motion, []).append(np.sqrt(function(residual / estimate.sigma)))
-        return system.reweighted([np.concatenate(parts[k]) for k in sorted(parts)]), 1.0 / np.maximum(estimate.sigma, 1e-300)
+    def weighted(self, system: Observations, estimate: Estimate) -> tuple[Observations, Array]:
+        function, weights = huber_weights if self.weights == "huber" else bisquare_weights, joint_weights(estimate)
+        return system.reweighted([np.sqrt(function(r * weights)) for r, _ in system.records(estimate.beta)]), weights
 
 
 def huber_weights(u: Array) -> Array:
@@ -93,18 +90,15 @@ def _slope(stage: str, u: Array) -> Array:
 class _Fit:
     """The iteration: residuals -> scale -> weights -> solution."""
 
-    def __init__(self, system: System, method: Irls) -> None:
+    def __init__(self, system: Observations, method: Irls, problem: Problem) -> None:
         self.system, self.method = system, method
-        self.solve = method.solve.prepared(system.problem)
-        self.solution = self.solve(system.stacked(1.0 / joint_sigmas(system)), system.problem)
-        self.use = [np.concatenate([r.use for r in system.rows() if r.motion == k]) for k in self._motions()]
+        self.solve = method.solve.prepared(problem)
+        self.solution = self.solve(system.stacked(1.0 / system.sigmas))
+        self.use = [use for _, use in system.records(self.solution.beta)]
         self.root = [np.ones(u.shape) for u in self.use]
         self.weighted, self.stage, self.reason = system, "huber", ""
         self.steps: list[float] = []
         self._measure()
-
-    def _motions(self) -> range:
-        return range(len(self.system.problem.motions))
 
     def iterate(self, stage: str) -> None:
         function = huber_weights if stage == "huber" else bisquare_weights
@@ -123,14 +117,11 @@ class _Fit:
 
     def _solve(self) -> Solution:
         stacked = self.weighted.stacked(1.0 / self.scale) if not self.method.full else self._whitened()
-        return self.solve(stacked, self.system.problem)
+        return self.solve(stacked)
 
     def _measure(self) -> None:
         """Residuals of every motion (m, n) and the robust scale of each joint."""
-        parts: dict[int, list[Array]] = {}
-        for rows, r in self.system.residuals(self.solution.beta):
-            parts.setdefault(rows.motion, []).append(r)
-        self.residual = [np.concatenate(parts[k]) for k in self._motions()]
+        self.residual = [r for r, _ in self.system.records(self.solution.beta)]
         self.scale = robust_scales(self.residual, self.use, len(self.solution.beta))
 
     def covariance_of_joints(self) -> Array:
@@ -144,11 +135,8 @@ class _Fit:
         """Blocks (motion, (m, n, b + 1)) of [W y], weighted, every sample whitened by the covariance of the joints."""
         b, n = self.system.base.rank, self.system.n
         inverse = np.linalg.inv(np.linalg.cholesky(self.covariance_of_joints()))
-        first: dict[int, int] = {}
         for rows in self.system.rows():
-            start = first.get(rows.motion, 0)
-            first[rows.motion] = start + len(rows.y)
-            root = self.root[rows.motion][start : start + len(rows.y)]
+            root = self.root[rows.motion][rows.where]
             X = np.zeros((len(root), n, b + 1))
             for j, (W, columns) in enumerate(zip(rows.W, self.system.columns, strict=True)):
                 X[:, j, columns] = W * root[:, j, None]
@@ -156,14 +144,10 @@ class _Fit:
             yield rows.motion, np.matmul(inverse, X)
 
     def _whitened(self) -> Stacked:
-        b = self.system.base.rank
-        R = np.zeros((0, b + 1))
-        with one_thread():
-            for _, X in self._mixed():
-                R = np.asarray(np.linalg.qr(np.vstack([R, X.reshape(-1, b + 1)]), mode="r"))
-        square = np.zeros((b + 1, b + 1))
-        square[: len(R)] = R
-        return Stacked(square[:b, :b], square[:b, b], abs(float(square[b, b])))
+        found = Stacked.empty(self.system.base.rank)
+        for _, X in self._mixed():
+            found = found.absorb(X.reshape(-1, X.shape[2]))
+        return found
 
     def _whitened_scores(self) -> Array:
         """(b, b) long-run covariance of the scores of the whitened system."""
@@ -179,24 +163,11 @@ class _Fit:
         function = huber_weights if self.stage == "huber" else bisquare_weights
         covariance, plain, evidence = self._covariances(standard, function)
         dropped = [float(np.mean(function(u) == 0.0)) for u in standard]
-        return Estimate(
-            method=method.name,
-            base=problem.base,
-            beta=self.solution.beta,
-            covariance=covariance,
-            plain_covariance=plain,
-            sigma=self.scale,
-            condition=self.solution.condition,
-            unresolved=self.solution.unresolved,
-            chi=self.solution.chi,
-            iterations=len(self.steps),
-            seconds=time.perf_counter() - start,
-            history={"step": tuple(self.steps)},
-            stop_reason=self.reason,
-            settings={"weights": method.weights, "full": method.full, "dropped": tuple(dropped), **self.solution.settings},
-            warnings=self.solution.warnings,
-            evidence=evidence,
+        settings = {"weights": method.weights, "full": method.full, "dropped": tuple(dropped)}
+        found = estimated(
+            method.name, problem, self.solution, covariance, self.scale, start, plain=plain, evidence=evidence, settings=settings
         )
+        return replace(found, iterations=len(self.steps), history={"step": tuple(self.steps)}, stop_reason=self.reason)
 
     def _covariances(self, standard: list[Array], function: Callable[[Array], Array]) -> tuple[Array, Array, Evidence]:
         """Of an M-estimator: bread from the slope of the score, filling from its square; with serial correlation, and without.
@@ -226,9 +197,9 @@ class _Fit:
     def _joint_by_joint(self, slope: Array, square: Array) -> tuple[Stacked, Array, Array, Array, Scores | None]:
         """The same with a slope and a square of its own for each joint."""
         now, curved = (self.weighted.stacked(np.sqrt(x) / self.scale) for x in (np.ones(len(slope)), slope))
-        bread = self.solve(curved, self.system.problem).sensitivity
+        bread = self.solve(curved).sensitivity
         factors = zip(square, self.scale, self.weighted.factors, strict=True)
-        filling = np.asarray(sum(c / s**2 * gram(f, len(bread)) for c, s, f in factors))
+        filling = np.asarray(sum(c / s**2 * f.gram(len(bread)) for c, s, f in factors))
         scores = scores_of(self.weighted, self.solution.beta, 1.0 / self.scale) if self.method.hac else None
         return now, curved.R, bread, filling, scores
 

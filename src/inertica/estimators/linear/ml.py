@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_toeplitz
 
+from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, NoiseLevels, Problem
 from inertica.estimators.covariance import autocorrelation, score_covariance
+from inertica.estimators.evidence import Solution
 from inertica.estimators.iteration import Still
 from inertica.estimators.linear.least_squares import MEASURED, Wls
 from inertica.estimators.noise import noise_of
-from inertica.estimators.observe import Stacked, System
-from inertica.estimators.solve import Composed, LinearSolve, Solution, Unconstrained
-from inertica.threads import one_thread
+from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
 
 Array = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ class Ml(Composed):
         levels = noise_of(problem)
         thin = replace(problem, motions=tuple(m.decimated() for m in problem.motions))
         first = Wls(hac=False).estimate(thin)
-        search = _Search(_Criterion(thin, levels), self, first.beta)
+        search = _GaussNewton(_Criterion(thin, levels), self, first.beta)
         search.run()
         if self.prewhiten:
             search.criterion = search.criterion.whitened(search.beta, self.prewhiten)
@@ -95,9 +95,8 @@ class _Criterion:
 
     def __init__(self, problem: Problem, levels: tuple[NoiseLevels, ...], filters: Array | None = None) -> None:
         self.problem, self.levels, self.filters = problem, levels, filters
-        self.system = System(problem)
-        self.n, self.b = self.system.n, problem.base.rank
-        self.shapes = None if problem.prior is None else problem.prior.shapes
+        self.system = problem.observations
+        self.n, self.b, self.shapes = self.system.n, problem.base.rank, self.system.shapes
 
     def whitened(self, beta: Array, order: int) -> _Criterion:
         """The same with filters fitted to the residuals at beta (Yule-Walker)."""
@@ -110,15 +109,11 @@ class _Criterion:
 
     def linearised(self, beta: Array) -> Stacked:
         """min |R x - z| whose solution x is the Gauss-Newton estimate."""
-        R = np.zeros((0, self.b + 1))
-        with one_thread():
-            for block in self.blocks(beta):
-                J = block.J.reshape(-1, self.b)
-                target = J @ beta - block.f.reshape(-1)
-                R = np.asarray(np.linalg.qr(np.vstack([R, np.column_stack([J, target])]), mode="r"))
-        square = np.zeros((self.b + 1, self.b + 1))
-        square[: len(R)] = R
-        return Stacked(square[: self.b, : self.b], square[: self.b, self.b], abs(float(square[self.b, self.b])))
+        found = Stacked.empty(self.b)
+        for block in self.blocks(beta):
+            J = block.J.reshape(-1, self.b)
+            found = found.absorb(np.column_stack([J, J @ beta - block.f.reshape(-1)]))
+        return found
 
     def blocks(self, beta: Array, jacobian: bool = True) -> Iterator[_Block]:
         before: dict[int, _Block] = {}
@@ -211,7 +206,7 @@ def _preceded(values: NDArray, last: NDArray | None, order: int) -> NDArray:
     return np.concatenate([head, values])
 
 
-class _Search:
+class _GaussNewton:
     """Gauss-Newton iteration with step halving."""
 
     def __init__(self, criterion: _Criterion, method: Ml, beta: Array) -> None:
@@ -227,7 +222,7 @@ class _Search:
         cost = self.criterion.cost(self.beta)
         self.reason = method.stop.exhausted
         for _ in range(method.stop.iterations):
-            self.solution = solve(self.criterion.linearised(self.beta), problem)
+            self.solution = solve(self.criterion.linearised(self.beta))
             step = self.solution.beta - self.beta
             size = method.stop.size(step, self.solution.spread)
             for halving in range(HALVINGS):
@@ -259,23 +254,12 @@ class _Search:
             rows += int(np.count_nonzero(block.use))
         S = score_covariance(scored, b)
         fisher, warnings = self._fisher(rng)
-        return Estimate(
-            method=self.method.name,
-            base=problem.base,
-            beta=self.beta,
-            covariance=fisher @ S @ fisher,
-            plain_covariance=fisher,
-            sigma=np.sqrt(squares / np.maximum(counts - b / criterion.n, 1.0)),
-            condition=self.solution.condition,
-            unresolved=self.solution.unresolved,
-            chi=self.solution.chi,
-            iterations=len(self.steps),
-            seconds=time.perf_counter() - start,
-            history={"criterion": tuple(self.costs), "step": tuple(self.steps)},
-            stop_reason=self.reason,
-            settings={"noise": source, "prewhiten": self.method.prewhiten, "mean_square": fitted / max(rows - b, 1)},
-            warnings=(*self.solution.warnings, *warnings),
-        )
+        solution = replace(self.solution, beta=self.beta, warnings=(*self.solution.warnings, *warnings), settings={})
+        settings = {"noise": source, "prewhiten": self.method.prewhiten, "mean_square": fitted / max(rows - b, 1)}
+        sigma = np.sqrt(squares / np.maximum(counts - b / criterion.n, 1.0))
+        found = estimated(self.method.name, problem, solution, fisher @ S @ fisher, sigma, start, plain=fisher, settings=settings)
+        history = {"criterion": tuple(self.costs), "step": tuple(self.steps)}
+        return replace(found, iterations=len(self.steps), history=history, stop_reason=self.reason)
 
     def _fisher(self, rng: np.random.Generator) -> tuple[Array, tuple[str, ...]]:
         """Inverse of the information; noise that the Jacobian still carries is taken out of it."""

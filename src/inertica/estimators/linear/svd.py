@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import hac
+from inertica.estimators.evidence import RESOLVED, Solution
 from inertica.estimators.linear.essential import Dropped, Essential
-from inertica.estimators.linear.least_squares import MEASURED, check_counts, joint_sigmas, residual_sigmas
-from inertica.estimators.observe import System
-from inertica.estimators.solve import RESOLVED
+from inertica.estimators.linear.least_squares import MEASURED, observed
+from inertica.estimators.solve import estimated
 from inertica.physical.check import cholesky_tolerance
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
@@ -42,9 +42,7 @@ class Svd:
     capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
-        start = time.perf_counter()
-        problem.require(self)
-        return _fit(self.name, problem, System(problem), None, self.hac, start)
+        return _fit(self, problem, None)
 
 
 @dataclass(frozen=True)
@@ -70,19 +68,17 @@ class SvdEssential:
     capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.PULLED, Capability.SELECTS, Capability.COVARIANCE})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
-        start = time.perf_counter()
-        problem.require(self)
-        return _fit(self.name, problem, System(problem), self.essential, self.hac, start)
+        return _fit(self, problem, self.essential)
 
 
-def _fit(name: str, problem: Problem, system: System, essential: Essential | None, use_hac: bool, start: float) -> Estimate:
+def _fit(method: Svd | SvdEssential, problem: Problem, essential: Essential | None) -> Estimate:
+    start, system = time.perf_counter(), observed(method, problem)
     assert problem.prior is not None
-    check_counts(system)
-    base, weights = problem.base, 1.0 / joint_sigmas(system)
+    base, weights = problem.base, 1.0 / system.sigmas
     scale, dropped = np.ones(base.layout.size), tuple[Dropped, ...]()
     scale[base.fixed] = 0.0
     if essential is not None:
-        found, _ = essential.select(problem, system, weights)
+        found, _ = essential.select(problem, weights)
         scale = np.zeros(base.layout.size)
         scale[base.kept] = found.beta
         dropped = found.dropped
@@ -98,21 +94,15 @@ def _fit(name: str, problem: Problem, system: System, essential: Essential | Non
     bread = half @ np.linalg.pinv(stacked.R.T, rcond=RESOLVED)
     beta = base.beta(chi)
     plain = half @ half.T
-    covariance = hac(system, beta, bread, weights) if use_hac else plain
-    tolerance = max((link_tolerance(chi[where]) for _, where in base.layout.bodies), default=0.0)
-    return Estimate(
-        method=name,
-        base=base,
-        beta=beta,
-        covariance=covariance,
-        plain_covariance=plain,
-        sigma=residual_sigmas(system, beta),
-        condition=float(s[known][0] / s[known][-1]) if known.any() else np.inf,
-        unresolved=_unresolved(base.rank, int(np.count_nonzero(known)), half, essential),
-        chi=chi,
-        seconds=time.perf_counter() - start,
-        settings={"rank": int(np.count_nonzero(known)), "cholesky_tolerance": tolerance, "dropped": dropped},
+    covariance = hac(system, beta, bread, weights) if method.hac else plain
+    tolerance, rank = (
+        max((link_tolerance(chi[where]) for _, where in base.layout.bodies), default=0.0),
+        int(np.count_nonzero(known)),
     )
+    condition = float(s[known][0] / s[known][-1]) if rank else np.inf
+    solution = Solution(beta, plain, condition, _unresolved(base.rank, rank, half, essential), chi)
+    settings = {"rank": rank, "cholesky_tolerance": tolerance, "dropped": dropped}
+    return estimated(method.name, problem, solution, covariance, system.residual_sigmas(beta), start, settings=settings)
 
 
 def _unresolved(size: int, rank: int, half: Array, essential: Essential | None) -> Array:

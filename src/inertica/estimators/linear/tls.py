@@ -9,13 +9,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import score_covariance
-from inertica.estimators.linear.least_squares import MEASURED, joint_sigmas, observed, residual_sigmas
+from inertica.estimators.evidence import ScaledSvd, Solution
+from inertica.estimators.linear.least_squares import MEASURED, observed
 from inertica.estimators.noise import motion_noise, noise_of, position_noise_before_filter
-from inertica.estimators.observe import Stacked, System
-from inertica.estimators.solve import ScaledSvd
+from inertica.estimators.observe import Observations
+from inertica.estimators.solve import estimated
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -46,7 +48,7 @@ class Tls:
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
         system = observed(self, problem)
-        weights = 1.0 / joint_sigmas(system) if self.weighted else np.ones(system.n)
+        weights = 1.0 / system.sigmas if self.weighted else np.ones(system.n)
         stacked = system.stacked(weights)
         norms = np.append(np.linalg.norm(stacked.R, axis=0), np.hypot(np.linalg.norm(stacked.z), stacked.rest))
         found = _minimise(stacked, np.diag(norms**2), problem)
@@ -88,35 +90,34 @@ class Gtls:
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
         system = observed(self, problem)
-        weights = 1.0 / joint_sigmas(system) if self.weighted else np.ones(system.n)
+        weights = 1.0 / system.sigmas if self.weighted else np.ones(system.n)
         C = self._given(system, weights) if self.covariance is not None else None
         if C is None:
-            C = column_covariance(system, weights, self.draws, rng or np.random.default_rng(self.seed))
+            C = column_covariance(problem, weights, self.draws, rng or np.random.default_rng(self.seed))
         found = _minimise(system.stacked(weights), C, problem)
         estimate = _estimate(self.name, problem, system, weights, found, self.hac, start)
         source = "given covariance" if self.covariance is not None else noise_of(problem)[0].source
         return replace(estimate, settings={**estimate.settings, "noise": source})
 
-    def _given(self, system: System, weights: Array) -> Array:
+    def _given(self, system: Observations, weights: Array) -> Array:
         C = np.asarray(self.covariance, float)
         size = system.base.rank + 1
         if C.shape != (size, size):
             raise InputError(f"the covariance of [W y] has the shape {C.shape}, expected ({size}, {size})")
-        return float(np.sum(system.counts() * weights**2)) * C
+        return float(np.sum(system.counts * weights**2)) * C
 
 
-def column_covariance(system: System, weights: Array, draws: int, rng: np.random.Generator) -> Array:
+def column_covariance(problem: Problem, weights: Array, draws: int, rng: np.random.Generator) -> Array:
     """(b + 1, b + 1) sum over rows of the covariance of their errors: position noise through filter, differences and regressor."""
-    b, problem = system.base.rank, system.problem
-    levels = noise_of(problem)
+    b, system, levels = problem.base.rank, problem.observations, noise_of(problem)
     C = np.zeros((b + 1, b + 1))
     for _ in range(draws):
         moved = []
         for motion, level in zip(problem.motions, levels, strict=True):
             e = motion_noise(motion, position_noise_before_filter(motion, level), rng)
             moved.append(replace(motion, q=motion.q + e.q, dq=motion.dq + e.dq, ddq=motion.ddq + e.ddq))
-        noisy = System(replace(problem, motions=tuple(moved)))
-        for rows, other in zip(system.rows(), noisy.build(), strict=True):
+        noisy = Observations(problem.base, moved, problem.prior).build()
+        for rows, other in zip(system.rows(), noisy, strict=True):
             for j, columns in enumerate(system.columns):
                 use = rows.use[:, j]
                 error = np.column_stack([other.W[j] - rows.W[j], other.y[:, j] - rows.y[:, j]])[use] * weights[j]
@@ -129,16 +130,11 @@ def column_covariance(system: System, weights: Array, draws: int, rng: np.random
 
 @dataclass(frozen=True, eq=False)
 class _Minimum:
-    """Outcome: beta, (W'W - s^2 C)^-1 and C a / (a' C a) in beta's coordinates, s^2, the rest as in an estimate."""
+    """The solution, its spread (W'W - s^2 C)^-1 that of residuals of unit size; C a / (a' C a) in beta's coordinates; |r|^2."""
 
-    beta: Array
-    bread: Array
+    solution: Solution
     pull: Array
-    smallest: float
     misfit: float
-    condition: float
-    unresolved: Array
-    warnings: tuple[str, ...]
 
 
 def _minimise(stacked: Stacked, C: Array, problem: Problem) -> _Minimum:
@@ -151,8 +147,7 @@ def _minimise(stacked: Stacked, C: Array, problem: Problem) -> _Minimum:
         k = basis.shape[1]
         M = np.zeros((b + 1, k + 1))  # [beta; -1] = M [c; -1] with beta = before + basis c
         M[:b, :k], M[:b, k], M[b, k] = basis, -before, 1.0
-        X = np.zeros((b + 1, b + 1))
-        X[:b, :b], X[:b, b], X[b, b] = stacked.R, stacked.z, stacked.rest
+        X = stacked.triangle
         R = np.asarray(np.linalg.qr(X @ M, mode="r"))
         size, axes = np.linalg.eigh(M.T @ C @ M)
         root = np.sqrt(np.maximum(size, 0.0)) * axes  # reduced C = root root'
@@ -171,37 +166,26 @@ def _minimise(stacked: Stacked, C: Array, problem: Problem) -> _Minimum:
     full = np.append(beta, -1.0)
     pull = (C @ full)[:b] / float(full @ C @ full)
     misfit = float(np.sum((X @ full) ** 2))
-    return _Minimum(beta, bread, pull, smallest, misfit, svd.condition, svd.unresolved, warnings)
+    settings = {"smallest": smallest}
+    return _Minimum(Solution(beta, bread, svd.condition, svd.unresolved, None, warnings, settings=settings), pull, misfit)
 
 
 def _estimate(
-    name: str, problem: Problem, system: System, weights: Array, found: _Minimum, use_hac: bool, start: float
+    name: str, problem: Problem, system: Observations, weights: Array, found: _Minimum, use_hac: bool, start: float
 ) -> Estimate:
-    rows = float(system.counts().sum())
-    plain = found.misfit / rows * found.bread
-    covariance = found.bread @ _long_run(system, weights, found) @ found.bread if use_hac else plain
-    return Estimate(
-        method=name,
-        base=problem.base,
-        beta=found.beta,
-        covariance=covariance,
-        plain_covariance=plain,
-        sigma=residual_sigmas(system, found.beta),
-        condition=found.condition,
-        unresolved=found.unresolved,
-        seconds=time.perf_counter() - start,
-        settings={"smallest": found.smallest},
-        warnings=found.warnings,
-    )
+    solution = found.solution
+    plain, bread = found.misfit / float(system.counts.sum()) * solution.spread, solution.spread
+    covariance = bread @ _long_run(system, weights, found) @ bread if use_hac else plain
+    return estimated(name, problem, solution, covariance, system.residual_sigmas(solution.beta), start, plain=plain)
 
 
-def _long_run(system: System, weights: Array, found: _Minimum) -> Array:
+def _long_run(system: Observations, weights: Array, found: _Minimum) -> Array:
     """(b, b) of the scores sum_j W_jk' e_jk - e_jk^2 C a / (a' C a), e the weighted misfit."""
     scored: list[tuple[int, Array, Array]] = []
-    for rows, residual in system.residuals(found.beta):
+    for rows, residual in system.residuals(found.solution.beta):
         e = -residual * weights * rows.use
         scores = -np.sum(e**2, axis=1)[:, None] * found.pull
         for j, (W, columns) in enumerate(zip(rows.W, system.columns, strict=True)):
             scores[:, columns] += W * (weights[j] * e[:, j])[:, None]
         scored.append((rows.motion, scores, e))
-    return score_covariance(scored, len(found.beta))
+    return score_covariance(scored, len(found.pull))

@@ -1,0 +1,1 @@
+"""Methods that go through the samples once, in the order of time."""

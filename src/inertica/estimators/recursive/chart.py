@@ -15,10 +15,9 @@ from inertica.dynamics.kernels import Kernel, Symbols, traced
 from inertica.dynamics.transition import LAG, Transition, last_position
 from inertica.estimators.base import Problem
 from inertica.estimators.consistent.charts import ConsistentChart as SearchChart
-from inertica.estimators.recursive.passes import History
+from inertica.estimators.recursive.passes import Followed
 from inertica.estimators.recursive.tuning import OFF, Variances
-from inertica.physical.cholesky import Chart as LogCholesky
-from inertica.physical.cholesky import combined
+from inertica.physical.cholesky import LogCholesky, combined
 from inertica.scalars import Scalar
 
 Array = NDArray[np.float64]
@@ -42,7 +41,7 @@ class Chart(Protocol):
     def chi(self, x: Array) -> Array | None:
         """Standard parameters, when these are known."""
 
-    def history(self, h: History) -> dict[str, Array]:
+    def history(self, h: Followed) -> dict[str, Array]:
         """Its columns in base parameters."""
 
 
@@ -64,7 +63,7 @@ class PlainChart:
     def chi(self, x: Array) -> None:
         return None
 
-    def history(self, h: History) -> dict[str, Array]:
+    def history(self, h: Followed) -> dict[str, Array]:
         return {}
 
 
@@ -119,7 +118,7 @@ class ConsistentChart:
     def chi(self, x: Array) -> Array:
         return self.chart.chi(self._theta(x))[0]
 
-    def history(self, h: History) -> dict[str, Array]:
+    def history(self, h: Followed) -> dict[str, Array]:
         found = [self.beta(x) for x in h.beta]
         std = [np.sqrt(np.sum((J * s) ** 2, axis=1)) for (_, J), s in zip(found, h.std, strict=True)]
         return {"beta": np.array([b for b, _ in found]), "std": np.array(std)}

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.estimators.base import Capability, Estimate, Need, Problem
+from inertica.estimators.base import Capability, Diagnostics, Estimate, Need, Problem
 from inertica.estimators.closed_loop.start import FromPrior, Start
 from inertica.estimators.recursive.chart import Chart, ConsistentChart, PlainChart
 from inertica.estimators.recursive.passes import Passed, kalman
@@ -174,12 +174,12 @@ def reported(
             f"{name}: {reason}; what it had found by then was kept. State other variances (preset, tune), start from better values, "
             "or take a square-root or a consistent form"
         )
-    history = replace(found.history, **chart.history(found.history))
+    size = float(np.sqrt(values[-1] / values[0]))
     return Estimate(
-        name, problem.base, beta, covariance, covariance, torque_residual(problem, beta),
-        float(np.sqrt(values[-1] / values[0])), np.zeros((len(beta), 0)), chi=chart.chi(found.beta), iterations=passes,
-        seconds=seconds, history=history.named(problem.base.names), stop_reason=reason,
-        settings=settings | {"nis": found.nis}, warnings=tuple(warnings),
+        name, problem.base, beta, covariance, Diagnostics(torque_residual(problem, beta), size, np.zeros((len(beta), 0)), covariance),
+        chi=chart.chi(found.beta), iterations=passes, seconds=seconds,
+        trace=replace(found.history, **chart.history(found.history)), stop_reason=reason, settings=settings | {"nis": found.nis},
+        warnings=tuple(warnings),
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.transition import Transition
 from inertica.errors import InputError
+from inertica.estimators.base import History
 from inertica.estimators.covariance import correlation_time
 from inertica.estimators.recursive.records import Record
 from inertica.estimators.recursive.tuning import Variances
@@ -31,20 +32,10 @@ MOST = 2e9
 
 
 @dataclass(frozen=True, eq=False)
-class History:
-    """A filter over time: (K,) instants, (K, b) estimates with standard deviations, (K,) normalised innovations squared."""
+class Followed(History):
+    """A filter over time, with (K,) normalised innovations squared."""
 
-    t: Array
-    beta: Array
-    std: Array
     nis: Array
-
-    def named(self, names: Sequence[str]) -> dict[str, tuple[float, ...]]:
-        """As an estimate carries it: name -> values."""
-        out = {"t": tuple(map(float, self.t)), "nis": tuple(map(float, self.nis))}
-        for k, name in enumerate(names):
-            out[name], out[f"{name} std"] = tuple(map(float, self.beta[:, k])), tuple(map(float, self.std[:, k]))
-        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +58,7 @@ class Passed:
     score: float
     nis: float
     broke: float | None
-    history: History
+    history: Followed
     correlation: float = 1.0
     states: tuple[Array, ...] = ()
 
@@ -85,7 +76,7 @@ def joined(parts: Sequence[Passed]) -> Passed:
         h = part.history
         histories.append(replace(h, t=h.t + end))
         end = float(histories[-1].t[-1]) if len(h.t) else end
-    whole = History(*(np.concatenate([getattr(h, name) for h in histories]) for name in ("t", "beta", "std", "nis")))
+    whole = Followed(*(np.concatenate([getattr(h, name) for h in histories]) for name in ("t", "beta", "std", "nis")))
     last = parts[-1]
     score, nis = float(np.sum([p.score for p in parts])), float(np.mean([p.nis for p in parts]))
     correlation = max(p.correlation for p in parts)
@@ -219,7 +210,7 @@ def passed(record: Record, kept: Any, done: int, every: int, C: Array, beta: Arr
         beta, C = kept.z[row, states:], np.diag(kept.std[row, states:] ** 2)
     rows, scores = -(-done // every), kept.score[:done][record.used[:done]]
     nis = np.array([np.mean(x) for x in np.array_split(kept.score[:done, 0], rows)]) if rows else np.zeros(0)
-    history = History(record.t[:done:every] - record.t[0], kept.z[:rows, states:].copy(), kept.std[:rows, states:].copy(), nis)
+    history = Followed(record.t[:done:every] - record.t[0], kept.z[:rows, states:].copy(), kept.std[:rows, states:].copy(), nis)
     mean = float(np.mean(scores[:, 0]) / kept.innovation.shape[1]) if len(scores) else float("nan")
     broke = None if at < 0 else float(record.t[at] - record.t[0])
     score, left = float(np.sum(scores[:, 1])) if at < 0 else float("inf"), kept.innovation[:done][record.used[:done]]

@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from inertica.estimators.base import Problem
 from inertica.estimators.covariance import combination_covariance
-from inertica.estimators.observe import System
+from inertica.estimators.observe import Observations
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
 from inertica.preprocessing.decimate import widened
@@ -135,7 +134,7 @@ class DelayFit:
         position = min(2.0 * cutoff, 0.25 * min(log.rate for log in logs))
         recipe = Recipe(filter=Butterworth(position), standstill=None)
         motions = tuple(prepare(log, recipe) for log in logs)
-        self.system = System(Problem(base, motions, prior))
+        self.system = Observations(base, motions, prior)
         self.columns = self.system.columns
         with one_thread():
             self.records = [self._record(motion, position) for motion in motions]

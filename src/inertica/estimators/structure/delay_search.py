@@ -100,10 +100,10 @@ def search_delays(description: Description, base: BaseModel, logs: Sequence[Log]
         base: its base parameters.
         logs: with positions and torques; all count together.
     """
-    return _Search(description, base, logs).run()
+    return _JointDelays(description, base, logs).run()
 
 
-class _Search:
+class _JointDelays:
     def __init__(self, description: Description, base: BaseModel, logs: Sequence[Log]) -> None:
         self.description, self.base, self.logs, self.n = description, base, logs, description.robot.n
         loop = description.loop

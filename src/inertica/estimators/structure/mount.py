@@ -5,7 +5,7 @@ The squares as a function of the direction are in `tilt.py`; here are the rows t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
+from inertica.dynamics.tsqr import Factors, absorbed
 from inertica.dynamics.weight import Weight
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.estimators.consistent.strategy import Consistent
 from inertica.estimators.covariance import correlation_time, scores_of
-from inertica.estimators.observe import Rows, System
-from inertica.estimators.structure.tilt import Step, Tilt, triangle
+from inertica.estimators.observe import Observations
+from inertica.estimators.structure.tilt import Step, Tilt
 from inertica.physical.cone import Program, SolveError
 from inertica.physical.scales import Reference
 from inertica.preprocessing.motion import Motion
@@ -34,7 +35,7 @@ FEWEST_ROWS = 20
 """Rows of the joint with most of them below which nothing is tested."""
 
 
-class MountSystem(System):
+class MountObservations(Observations):
     """Rows of [Y Gx Gy Gz] in all standard parameters: columns 0 .. P - 1 are those of Y, then those of G axis by axis.
 
     Args:
@@ -42,25 +43,23 @@ class MountSystem(System):
     """
 
     def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
+        super().__init__(problem.base, problem.motions, problem.prior)
         layout = self.base.layout
-        self.weight = Weight(layout, threads=problem.engine.threads)
-        pulls = self.weight.pulls
+        self.weight_of = Weight(layout, threads=problem.engine.threads, target=problem.engine.target)
+        pulls = self.weight_of.pulls
         self.heavy = np.array(sorted({k for _, k, _ in pulls}), np.intp)
         place = {int(k): i for i, k in enumerate(self.heavy)}
-        self.entries = [[e for e, (i, _) in enumerate(problem.engine.entries) if i == j] for j in range(self.n)]
-        self.slopes = [[e for e, (i, _, _) in enumerate(pulls) if i == j] for j in range(self.n)]
+        own, turned = problem.engine.entries, [(i, layout.size + axis * len(self.heavy) + place[k]) for i, k, axis in pulls]
+        listed = [*own, *turned]
+        self.entries = [[e for e, (i, _) in enumerate(listed) if i == j] for j in range(self.n)]
+        self.columns = [np.array([listed[e][1] for e in entries], np.intp) for entries in self.entries]
         self.width = layout.size + 3 * len(self.heavy)
-        self._known = []
-        for j in range(self.n):
-            own = [problem.engine.entries[e][1] for e in self.entries[j]]
-            turned = [layout.size + pulls[e][2] * len(self.heavy) + place[pulls[e][1]] for e in self.slopes[j]]
-            self.columns[j] = np.array([*own, *turned], np.intp)
+        self.known, self._straight = [], False
 
-    def block(self, motion: Motion, where: slice) -> tuple[tuple[Array, ...], Array]:
-        W, tau = super().block(motion, where)
-        G = self.weight.slopes(motion.q[where])
-        return tuple(np.hstack([w, G[:, e]]) for w, e in zip(W, self.slopes, strict=True)), tau
+    def regressor(self, motion: Motion, where: slice) -> Iterator[tuple[slice, Array]]:
+        G = self.weight_of.slopes(motion.q[where]).T
+        for part, entries in super().regressor(motion, where):
+            yield part, np.concatenate([entries, G[:, part]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,12 +95,15 @@ class MountData:
         self.problem = problem
         layout = problem.base.layout
         self.doubtful = np.array([name in doubtful for name in layout.names])
-        self.system = MountSystem(problem)
+        self.system = MountObservations(problem)
         self.file = np.array(layout.robot.gravity)
         self.free = np.array([not p.fixed for p in layout.parameters])
         self.prior = np.zeros(layout.size) if problem.prior is None else np.array(problem.prior.values)
-        with one_thread():
-            self.factors, self.counts = _block_factors(self.system)
+        # a block is the same share of every record: of repetitions of one motion, none may tell what another one left out
+        cuts = [[-(-i * m // BLOCKS) for i in range(BLOCKS + 1)] for m in self.system.lengths]
+        blocks = [Factors.joined(same) for same in zip(*self.system.stretches(cuts), strict=True)]
+        self.factors = [[joint.triangle for joint in block.joints] for block in blocks]
+        self.counts = np.array([block.counts for block in blocks])
         if self.counts.sum(axis=0).max() < FEWEST_ROWS:
             raise InputError("there are too few usable samples to test how the robot is mounted")
 
@@ -113,14 +115,14 @@ class MountData:
     @cached_property
     def _joints(self) -> list[Array]:
         """R of every joint over all blocks."""
-        return [triangle([block[j] for block in self.factors]) for j in range(self.system.n)]
+        return [absorbed(*(block[j] for block in self.factors)) for j in range(self.system.n)]
 
     def tilt(self, weights: Array, blocks: Sequence[int] | None = None) -> Tilt:
         """All joints, each weighted by 1 / sigma_j, of some blocks or of all."""
         n = self.system.n
         parts = [self._joints] if blocks is None else [self.factors[b] for b in blocks]
         stacked = [self._spread(part[j], j) * weights[j] for part in parts for j in range(n)]
-        return Tilt(triangle(stacked), self.system.heavy, self.file, self.prior, self.free)
+        return Tilt(absorbed(*stacked), self.system.heavy, self.file, self.prior, self.free)
 
     def _spread(self, R: Array, j: int) -> Array:
         """A joint's factor on all columns."""
@@ -204,31 +206,26 @@ def lean_test(data: MountData, tilt: Tilt, weights: Array, g: Array) -> LeanTest
         step = tilt.step(g)
         if step is None:
             return None
-        slopes = _Slopes(data.system, step)
+        slopes = _slopes(data.system, step)
         scores = scores_of(slopes, step.angles, weights, step.rank)
         C = scores.through(step.spread)
         if not np.isfinite(C).all() or np.linalg.cond(C) > 1e12:
             return None
         statistic = float(step.angles @ np.linalg.solve(C, step.angles))
-        residual = [r * rows.use for rows, r in slopes.residuals(step.angles)]
-        times = [correlation_time(column[:, None]) for column in np.concatenate(residual).T]
+        residual = np.concatenate([r * use for r, use in slopes.records(step.angles)])
+        times = [correlation_time(column[:, None]) for column in residual.T]
     degrees = np.degrees(step.angles)
     return LeanTest(degrees, step.tangents, np.degrees(np.degrees(C)), float(chdtrc(2, statistic)), float(np.median(times)))
 
 
-class _Slopes(System):
+def _slopes(system: MountObservations, step: Step) -> Observations:
     """The rows of a step: what of the two slopes nothing else explains, and the torque that is left to them."""
-
-    def __init__(self, system: MountSystem, step: Step) -> None:
-        super().__init__(system.problem)
-        own = system.columns
-        rows = []
-        for part in system.rows():
-            W = tuple(w @ step.alone[c] for w, c in zip(part.W, own, strict=True))
-            left = part.y - np.column_stack([w @ step.full[c] for w, c in zip(part.W, own, strict=True)])
-            rows.append(Rows(part.motion, W, left + np.column_stack([w @ step.angles for w in W]), part.use))
-        self._kept_rows = rows
-        self.columns = [np.arange(2)] * self.n
+    own, rows = system.columns, []
+    for part in system.rows():
+        W = tuple(w @ step.alone[c] for w, c in zip(part.W, own, strict=True))
+        left = part.y - np.column_stack([w @ step.full[c] for w, c in zip(part.W, own, strict=True)])
+        rows.append(replace(part, W=W, y=left + np.column_stack([w @ step.angles for w in W])))
+    return system.with_rows(rows, [np.arange(2)] * system.n)
 
 
 @dataclass(frozen=True)
@@ -269,24 +266,3 @@ def compare_signs(data: MountData, tilt: Tilt, g: Array, correlation: float, cle
     except SolveError:
         return Signs(gain, False)
     return Signs((ours - theirs) / noise / correlation, True)
-
-
-def _block_factors(system: MountSystem) -> tuple[list[list[Array]], Array]:
-    """R of [W y] of every block and joint, and (blocks, n) the rows of each.
-
-    A block is the same share of every record: of repetitions of one motion, none may tell what another one left out.
-    """
-    lengths = [len(m.decimator.kept(len(m))) for m in system.problem.motions]
-    first = [0] * len(lengths)
-    widths = [len(c) + 1 for c in system.columns]
-    R = [[np.zeros((0, width)) for width in widths] for _ in range(BLOCKS)]
-    counts = np.zeros((BLOCKS, system.n))
-    for rows in system.rows():
-        block = (first[rows.motion] + np.arange(len(rows.use))) * BLOCKS // lengths[rows.motion]
-        first[rows.motion] += len(rows.use)
-        for b in np.unique(block):
-            for j, W in enumerate(rows.W):
-                take = (block == b) & rows.use[:, j]
-                counts[b, j] += np.count_nonzero(take)
-                R[b][j] = triangle([R[b][j], np.column_stack([W[take], rows.y[take, j]])])
-    return R, counts

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.covariance import correlation_time, lags_for, long_run
-from inertica.estimators.observe import Rows, System
+from inertica.estimators.observe import Observations, Rows
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -51,7 +51,7 @@ class Selection:
         sigma: (n,) standard deviation of each joint's residual.
     """
 
-    def __init__(self, system: System, sigma: Array) -> None:
+    def __init__(self, system: Observations, sigma: Array) -> None:
         self.n, self.b = system.n, system.base.rank
         rows = list(system.rows())
         self.keep = _representative(rows)

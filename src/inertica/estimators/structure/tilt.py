@@ -19,7 +19,6 @@ a test of the angles would trust the model file's values there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -259,8 +258,3 @@ def _svd(A: Array, whole: bool = False) -> tuple[Array, Array, Array]:
     except np.linalg.LinAlgError:
         U, s, Vt = svd(A, full_matrices=whole, lapack_driver="gesvd")
     return U, s, Vt
-
-
-def triangle(parts: Sequence[Array]) -> Array:
-    """R of stacked rows."""
-    return np.asarray(np.linalg.qr(np.vstack(parts), mode="r"))

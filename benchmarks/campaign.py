@@ -1,0 +1,118 @@
+"""What campaigns cost: expected time of a full one by families of methods, gain by a second worker, overhead of the scheduler.
+
+  cost      one run and one start of every method timed (processor time), counted up to the full size, on two cores
+  scale     the same small campaign with one worker, with two, and as two independent processes with half of it each
+  overhead  a cluster of many Dask workers in this process, with units that do nothing: seconds of the scheduler per unit
+
+usage: python benchmarks/campaign.py [cost] [scale] [overhead] [--spec mcs-tx40-1-1] [--units 2000] [--dask-workers 50] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from inertica.campaign import engines
+from inertica.campaign.engines import Processes
+from inertica.campaign.pilot import cost
+from inertica.campaign.plan import plan
+from inertica.campaign.run import run
+from inertica.campaign.spec import Entry, NoiseRow, Spec
+from inertica.campaign.specfile import read_spec
+from inertica.campaign.store import Store
+
+FAMILIES = {
+    "least squares, neural and consistent": ("ols", "wls", "irls", "tls", "ml", "adann", "htrnn", "pc-ols", "pc-wls", "pc-irls"),
+    "iv, didim and their consistent forms": ("iv", "didim", "pc-iv", "pc-didim"),
+    "clie, cloe": ("clie", "cloe"),
+}
+TARGETS = {"least squares, neural and consistent": 5.0, "iv, didim and their consistent forms": 5.0, "clie, cloe": 60.0}
+"""Minutes on two cores."""
+
+
+def costs(name: str) -> list[dict[str, Any]]:
+    spec, out = read_spec(name), []
+    for family, methods in FAMILIES.items():
+        own = replace(spec, methods=tuple(e for e in spec.methods if e.method.partition("+")[0] in methods))
+        found = cost(own)
+        minutes = found.seconds / 2.0 / 60.0
+        out.append({"family": family, "minutes": minutes, "target": TARGETS[family], "methods": found.methods})
+        print(f"{name}: {family}: {minutes:.1f} min on two cores (target {TARGETS[family]:g})", file=sys.stderr)
+    return out
+
+
+def scale() -> dict[str, float]:
+    methods = (Entry("wls", "wls", filters=("none", "butterworth")), Entry("didim", "didim", {"integrator": "euler"}))
+    spec = Spec("scale", ("tx40",), methods, noise=(NoiseRow("row 1", 1.7e-6, 0.05),), runs=8, starts=2, block=1, cutoff=50.0)
+    took: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for workers in (1, 2):
+            start = time.perf_counter()
+            run(Store.begin(Path(folder) / str(workers), spec), Processes(workers))
+            took[f"workers {workers}"] = time.perf_counter() - start
+        halves = []
+        for k in range(2):
+            file = Path(folder) / f"half{k}.json"
+            file.write_text(json.dumps(replace(spec, runs=4, seed=k).document()))
+            code = (
+                "import json, sys; from inertica.campaign.spec import Spec; from inertica.campaign.store import Store;"
+                "from inertica.campaign.run import run; from inertica.campaign.engines import InProcess;"
+                "run(Store.begin(sys.argv[2], Spec.of(json.load(open(sys.argv[1])))), InProcess())"
+            )
+            halves.append([sys.executable, "-c", code, str(file), str(Path(folder) / f"half{k}")])
+        start = time.perf_counter()
+        for process in [subprocess.Popen(h) for h in halves]:
+            process.wait()
+        took["two processes"] = time.perf_counter() - start
+    took["share of their speed-up"] = took["two processes"] / took["workers 2"]
+    return took
+
+
+def _nothing(spec: Mapping[str, Any], unit: Mapping[str, Any], code: str) -> bytes:
+    return b"rows"
+
+
+def overhead(units: int, workers: int) -> tuple[float, float]:
+    """Seconds per unit, and seconds of the processor per unit: scheduler, client and all workers share this process."""
+    import distributed
+
+    spec = replace(read_spec("mcs-tx40-1-1"), runs=units, block=1)
+    listed = plan(spec)
+    engines.execute = _nothing  # type: ignore[assignment]
+    with distributed.LocalCluster(n_workers=workers, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
+        start, used = time.perf_counter(), time.process_time()
+        count = sum(1 for _ in engines.Dask(cluster.scheduler_address).outcomes(spec.document(), listed, ""))
+        passed, used = time.perf_counter() - start, time.process_time() - used
+    assert count == units
+    return passed / units, used / units
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", default=["cost", "scale", "overhead"])
+    parser.add_argument("--spec", default="mcs-tx40-1-1")
+    parser.add_argument("--units", type=int, default=2000)
+    parser.add_argument("--dask-workers", type=int, default=50)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    found: dict[str, Any] = {}
+    if "cost" in given.parts:
+        found["cost"] = costs(given.spec)
+    if "scale" in given.parts:
+        found["scale"] = scale()
+    if "overhead" in given.parts:
+        passed, used = overhead(given.units, given.dask_workers)
+        found["overhead"] = {"seconds per unit": passed, "processor seconds per unit": used}
+    print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""Where units are computed: in this process, in processes of this machine, or on a Dask cluster.  The rows are the same.
+
+An engine takes tasks and yields outcomes as they come; a unit that raises, or whose worker dies, comes back as an error.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from typing import Any, Protocol
+
+from inertica.campaign.plan import Unit
+from inertica.campaign.work import execute
+from inertica.errors import InputError
+from inertica.logs.readers.guard import package
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of one unit: its rows, or what went wrong.
+
+    Args:
+        unit: which one.
+        content: a Parquet file.
+        error: one line.
+        lost: the worker died; that says nothing about the unit.
+    """
+
+    unit: Unit
+    content: bytes | None = None
+    error: str = ""
+    lost: bool = False
+
+
+class Engine(Protocol):
+    """Computes units."""
+
+    @property
+    def workers(self) -> int: ...
+
+    def outcomes(self, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[Outcome]:
+        """Every unit once, in any order."""
+
+
+@dataclass(frozen=True)
+class InProcess:
+    """One unit after the other, here."""
+
+    @property
+    def workers(self) -> int:
+        return 1
+
+    def outcomes(self, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[Outcome]:
+        with ThreadPoolExecutor(1) as pool:  # whose futures carry errors of any kind
+            for unit in units:
+                yield _outcome(unit, pool.submit(execute, spec, unit.document(), code))
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Processes of this machine.
+
+    Args:
+        count: of them; all cores by default.
+    """
+
+    count: int = 0
+
+    def __post_init__(self) -> None:
+        if self.count < 0:
+            raise InputError(f"the number of workers should be positive, not {self.count}")
+
+    @property
+    def workers(self) -> int:
+        return self.count or len(os.sched_getaffinity(0))
+
+    def outcomes(self, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[Outcome]:
+        """Few units are in flight at a time, so that a worker that dies takes few with it; the others then go to new workers."""
+        waiting = list(reversed(units))
+        while waiting:
+            with ProcessPoolExecutor(self.workers, mp_context=get_context("spawn"), initializer=_begin_worker) as pool:
+                flying: dict[Future[bytes], Unit] = {}
+                broken = False
+                while (waiting and not broken) or flying:
+                    while waiting and not broken and len(flying) < 2 * self.workers:
+                        unit = waiting.pop()
+                        try:
+                            flying[pool.submit(execute, spec, unit.document(), code)] = unit
+                        except BrokenProcessPool:
+                            waiting.append(unit)
+                            broken = True
+                    for done in wait(flying, return_when=FIRST_COMPLETED).done:
+                        outcome = _outcome(flying.pop(done), done)
+                        broken = broken or outcome.lost
+                        yield outcome
+
+
+@dataclass(frozen=True)
+class Dask:
+    """A Dask cluster.
+
+    Args:
+        address: of its scheduler, `tcp://host:port`; None starts workers on this machine.
+        local: how many then.
+    """
+
+    address: str | None = None
+    local: int = 2
+
+    @property
+    def workers(self) -> int:
+        return self.local if self.address is None else 0
+
+    def outcomes(self, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[Outcome]:
+        distributed = package("distributed", "a Dask cluster", "dask")
+        cluster = None
+        if self.address is None:
+            cluster = distributed.LocalCluster(n_workers=self.local, threads_per_worker=1, processes=True, dashboard_address=None)
+        try:
+            try:
+                client = distributed.Client(cluster or self.address, timeout=30)
+            except (OSError, TimeoutError) as error:
+                raise InputError(f"no Dask scheduler answers at {self.address} ({error})") from None
+            with client:
+                yield from self._with(distributed, client, spec, units, code)
+        finally:
+            if cluster is not None:
+                cluster.close()
+
+    @staticmethod
+    def _with(distributed: Any, client: Any, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[Outcome]:
+        given = dict(spec)  # with every unit, so that no worker that dies takes it along
+        documents = [unit.document() for unit in units]
+        keys = [f"unit-{unit.id}" for unit in units]
+        futures = client.map(partial(_sent, given, code), documents, key=keys, pure=False, batch_size=1000)
+        flying = dict(zip(futures, units, strict=True))
+        for batch in distributed.as_completed(futures, with_results=True, raise_errors=False).batches():
+            for future, result in batch:
+                unit = flying.pop(future)
+                if future.status == "finished":
+                    yield Outcome(unit, result)
+                else:
+                    error = future.exception()
+                    lost = isinstance(error, distributed.scheduler.KilledWorker | distributed.client.FutureCancelledError)
+                    yield Outcome(unit, error=_words(error), lost=lost)
+                future.release()
+
+
+def _sent(spec: Mapping[str, Any], code: str, unit: Mapping[str, Any]) -> bytes:
+    return execute(spec, unit, code)
+
+
+def _outcome(unit: Unit, future: Future[bytes]) -> Outcome:
+    error = future.exception()
+    if error is None:
+        return Outcome(unit, future.result())
+    if isinstance(error, KeyboardInterrupt):
+        raise error
+    return Outcome(unit, error=_words(error), lost=isinstance(error, BrokenProcessPool))
+
+
+def _words(error: BaseException | None) -> str:
+    said = " ".join(str(error).split())
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _begin_worker() -> None:
+    """A worker has one core to itself, and ends when the process that began it is gone, however that ended."""
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)

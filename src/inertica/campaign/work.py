@@ -1,0 +1,219 @@
+"""One unit of work: its runs are simulated side by side, every method is fitted to each, estimates are judged on validation logs."""
+
+from __future__ import annotations
+
+import time
+import warnings
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica import __version__
+from inertica.campaign.bench import Bench, bench
+from inertica.campaign.plan import Cell, Unit, depends_on_start
+from inertica.campaign.rows import SCHEMA, parquet_bytes
+from inertica.campaign.spec import Entry, Spec, digest
+from inertica.errors import InerticaError
+from inertica.estimators.base import Estimate, Estimator, Need, Problem
+from inertica.estimators.intervals import standard_parameters
+from inertica.estimators.options import with_options
+from inertica.estimators.registry import method
+from inertica.logs.log import Log
+from inertica.physical.check import check_model
+from inertica.robot.layout import Parameters
+from inertica.threads import one_thread
+
+Array = NDArray[np.float64]
+Times = tuple[float, float]
+
+ALL = -1
+"""Start of a method that does not depend on it: its row stands for all starts."""
+
+FAR = 50.0
+"""Times the distance of the start within which an estimate counts as converged (the toolbox's rule)."""
+
+INTERVAL = 1.959963984540054
+REPORTED = (InerticaError, np.linalg.LinAlgError, ArithmeticError, ValueError)
+"""What a method may end with; it becomes a row with a sentence."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """One estimate to come: where it belongs and what it is made of."""
+
+    entry: Entry
+    estimator: Estimator
+    filter: str
+    ratio: int
+    run: int
+    start: int
+
+
+def execute(spec: Mapping[str, Any], unit: Mapping[str, Any], code: str) -> bytes:
+    """A unit's rows as a Parquet file; everything plain, so that it can be sent to another process or machine.
+
+    Args:
+        spec, unit: their documents.
+        code: hash of the program, for the rows.
+    """
+    made, work = Spec.of(spec), Unit.of(unit)
+    with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread():
+        warnings.simplefilter("ignore")
+        seen = _bench(_Frozen(digest(spec), made), _Frozen(digest(unit["cell"]), work.cell))
+        rows = list(_rows(seen, work, code))
+    return parquet_bytes(rows, {"names": seen.base.names})
+
+
+@dataclass(frozen=True)
+class _Frozen:
+    """A value that is told apart by its hash, for caches."""
+
+    key: str
+    value: Any
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Frozen) and self.key == other.key
+
+
+@lru_cache(maxsize=4)
+def _bench(spec: _Frozen, cell: _Frozen) -> Bench:
+    return bench(spec.value, cell.value)
+
+
+def _rows(seen: Bench, unit: Unit, code: str) -> Iterator[dict[str, Any]]:
+    logs, validation = seen.logs(unit.runs), seen.logs(unit.runs, validation=True)
+    common = _common(seen, unit, code)
+    for run, log, other in zip(unit.runs, logs, validation, strict=True):
+        found = list(_estimates(seen, log, _fits(seen.spec, unit.cell.robot, run)))
+        good = [e.beta for _, e, _, _ in found if e is not None]
+        d_q, d_tau = seen.figures(np.array(good), other) if good else (np.zeros(0), np.zeros(0))
+        figures = iter(zip(d_q.tolist(), d_tau.tolist(), strict=True))
+        for fit, estimate, (seconds, cpu), error in found:
+            row = {**common, **_place(fit), "seconds": seconds, "cpu": cpu, "ok": estimate is not None, "error": error}
+            if estimate is not None:
+                row["d_q"], row["d_tau"] = next(figures)
+                row |= _judged(seen, estimate, _prior(seen, fit.start))
+            yield {name: row.get(name) for name in SCHEMA}
+
+
+def _fits(spec: Spec, robot: str, run: int) -> Iterator[_Fit]:
+    made = [(entry, with_options(method(entry.method), entry.options)) for entry in spec.methods]
+    for ratio in spec.ratios(robot):
+        for chosen in dict.fromkeys(name for entry in spec.methods for name in entry.filters):  # these share a motion
+            for entry, estimator in made:
+                starts = range(max(spec.starts, 1)) if depends_on_start(estimator) else (ALL,)
+                for start in starts if chosen in entry.filters else ():
+                    yield _Fit(entry, estimator, chosen, ratio, run, start)
+
+
+def _estimates(seen: Bench, log: Log, fits: Iterable[_Fit]) -> Iterator[tuple[_Fit, Estimate | None, Times, str | None]]:
+    """Every fit with its estimate, its seconds, and why there is no estimate; those with the same motion follow each other."""
+    for (chosen, ratio), members in groupby(fits, key=lambda fit: (fit.filter, fit.ratio)):
+        try:
+            motion = seen.motion(log, chosen, ratio)
+            levels = seen.levels(motion)
+        except REPORTED as error:
+            yield from ((fit, None, (0.0, 0.0), _sentence(error)) for fit in members)
+            continue
+        for fit in members:
+            loop = seen.loop if Need.LOOP in fit.estimator.needs else None
+            given = (seen.trajectories[0],) if loop is not None else ()
+            yield fit, *_estimated(fit, Problem(seen.base, (motion,), _prior(seen, fit.start), loop, levels, given), seen.spec)
+
+
+def _estimated(fit: _Fit, problem: Problem, spec: Spec) -> tuple[Estimate | None, Times, str | None]:
+    begun = time.perf_counter(), time.process_time()
+
+    def passed() -> Times:
+        return time.perf_counter() - begun[0], time.process_time() - begun[1]
+
+    try:
+        found = fit.estimator.estimate(problem, _random(spec, fit))
+    except REPORTED as error:
+        return None, passed(), _sentence(error)
+    if not np.isfinite(found.beta).all():
+        return None, passed(), "the method found parameters that are no numbers"
+    return found, passed(), None
+
+
+def _sentence(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _prior(seen: Bench, start: int) -> Parameters:
+    return seen.starts[max(start, 0)]
+
+
+def _random(spec: Spec, fit: _Fit) -> np.random.Generator:
+    """Random numbers of a fit, whatever is fitted beside it."""
+    word = zlib.crc32(f"{fit.entry.label}/{fit.filter}/{fit.ratio}".encode())
+    return np.random.default_rng([spec.seed, fit.run, fit.start + 1, word])
+
+
+def _place(fit: _Fit) -> dict[str, Any]:
+    return {
+        "decimate": fit.ratio,
+        "filter": fit.filter,
+        "method": fit.entry.label,
+        "run": fit.run,
+        "start": fit.start,
+    }
+
+
+def _common(seen: Bench, unit: Unit, code: str) -> dict[str, Any]:
+    cell: Cell = unit.cell
+    return {
+        "unit": unit.id,
+        "robot": seen.description.name,
+        "loop": cell.loop.name,
+        "noise": cell.noise.name,
+        "distribution": cell.distribution,
+        "quantise": cell.quantise,
+        "truth": seen.truth.tolist(),
+        "version": __version__,
+        "code": code,
+        "spec": seen.spec.digest,
+        "robot_hash": robot_hash(seen),
+    }
+
+
+def robot_hash(seen: Bench) -> str:
+    """Of the robot as it is identified: parameters by name and value, geometry, loop."""
+    d = seen.description
+    joints = [repr(j) for j in d.robot.joints]
+    loop = {k: np.asarray(v).tolist() for k, v in seen.loop.all_gains.items()}
+    return digest([list(d.layout.names), d.prior.values.tolist(), joints, loop])
+
+
+def _judged(seen: Bench, estimate: Estimate, prior: Parameters) -> dict[str, Any]:
+    """What is known of an estimate when the truth is known."""
+    beta, truth, std = estimate.beta, seen.truth, estimate.std
+    error, size = np.abs(beta - truth), np.abs(beta) + np.abs(truth)
+    away = float(np.linalg.norm(seen.base.beta(prior.values) - truth))
+    known = np.isfinite(std) & (std > 0.0)
+    chi = standard_parameters(estimate, replace(prior, values=np.array(prior.values)))
+    links = check_model(Parameters(estimate.base.layout, chi, prior.shapes)).links
+    distance = float(np.linalg.norm(error))
+    return {
+        "beta": beta.tolist(),
+        "std": np.where(known, std, np.nan).tolist(),
+        "d_beta": float(2.0 / len(beta) * np.sum(np.divide(error, size, out=np.zeros_like(error), where=size > 0.0))),
+        "d_par": distance / max(float(np.linalg.norm(truth)), 1e-300),
+        "distance": distance,
+        "start_distance": away,
+        "iterations": estimate.iterations,
+        "simulations": estimate.simulations,
+        "stop_reason": estimate.stop_reason,
+        "converged": bool(distance <= FAR * away) if away > 0.0 else True,
+        "covered": float(np.mean(error[known] <= INTERVAL * std[known])) if known.any() else None,
+        "margin": min((float(link.margin) for link in links if not link.empty), default=None),
+    }

@@ -1,0 +1,230 @@
+"""Runs a Monte Carlo study: robots, noise, filters and methods of a spec, every run judged on a validation trajectory.
+
+inertica campaign SPEC computes what the folder does not hold yet; after a crash the same command goes on.  SPEC is a YAML file or
+the name of a shipped one.  status, resume, tables and report take the folder.  Rows are Parquet files; the numbers are the same, bit
+for bit, with any number of workers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inertica.cli.console import Answer, progress_line, table
+from inertica.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from inertica.campaign.engines import Engine
+    from inertica.campaign.run import Progress
+    from inertica.campaign.spec import Spec
+    from inertica.campaign.store import Store
+    from inertica.campaign.summary import Line
+
+EXAMPLES = """\
+inertica campaign mcs-tx40-1-1-quick
+inertica campaign study.yaml -o study --workers 2
+inertica campaign study.yaml --plan
+inertica campaign tables study --average converged --format latex
+inertica campaign report study
+"""
+
+ACTIONS = ("run", "status", "resume", "tables", "report", "list")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", metavar="SPEC|ACTION", help=f"a spec to run, or one of {', '.join(ACTIONS[1:])}")
+    parser.add_argument("folder", metavar="DIR", nargs="?", help="the folder of the campaign, for actions")
+    parser.add_argument("-o", "--output", metavar="DIR", help="folder of the rows; the spec's name by default")
+    parser.add_argument("--plan", action="store_true", help="only show units, expected time and memory (runs a pilot)")
+    parser.add_argument(
+        "--workers", type=int, default=0, metavar="N", help="processes; all cores by default, 1 works in this one"
+    )
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, such as tcp://host:8786")
+    parser.add_argument("--dask-local", type=int, metavar="N", help="start a Dask cluster of N workers on this machine")
+    parser.add_argument("--retries", type=int, default=2, help="of a unit that fails (default 2)")
+    parser.add_argument("--new", action="store_true", help="throw away what the folder holds")
+    parser.add_argument("--average", default="all", help="all (default), converged or mean-first, for tables and report")
+    parser.add_argument("--format", metavar="NAME", help="csv, latex or html instead of text, for tables")
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    if arguments.what == "list":
+        return _list()
+    if arguments.what not in ACTIONS:
+        return _begin(arguments)
+    if arguments.folder is None:
+        raise InputError(f"inertica campaign {arguments.what} needs the folder of a campaign")
+    from inertica.campaign.store import Store
+
+    store = Store.open(arguments.folder)
+    if arguments.what == "resume":  # rows of another version of the program are not mixed with new ones
+        store = Store.begin(arguments.folder, store.spec, new=arguments.new)
+    return {"status": _status, "resume": _resume, "tables": _tables, "report": _report}[arguments.what](arguments, store)
+
+
+def _list() -> Answer:
+    from inertica.campaign.specfile import read_spec, shipped
+
+    rows = [(name, read_spec(name).about) for name in shipped()]
+    return Answer({"specs": [dict(zip(("name", "about"), row, strict=True)) for row in rows]}, lambda: [_listed(rows)])
+
+
+def _listed(rows: list[tuple[str, str]]) -> RenderableType:
+    return table("shipped campaigns", ("name", "about"), rows)
+
+
+def _begin(arguments: argparse.Namespace) -> Answer:
+    from inertica.campaign.specfile import read_spec
+    from inertica.campaign.store import Store
+
+    if arguments.folder is not None:
+        raise InputError(f"'{arguments.what}' is no action; to write into {arguments.folder} state -o {arguments.folder}")
+    spec = read_spec(arguments.what)
+    if arguments.plan:
+        return _plan(arguments, spec)
+    return _resume(arguments, Store.begin(arguments.output or spec.name, spec, new=arguments.new))
+
+
+def _engine(arguments: argparse.Namespace) -> Engine:
+    from inertica.campaign.engines import Dask, InProcess, Processes
+
+    if arguments.scheduler is not None or arguments.dask_local is not None:
+        if arguments.dask_local is not None and arguments.dask_local < 1:
+            raise InputError("--dask-local takes at least one worker")
+        return Dask(arguments.scheduler, arguments.dask_local or 0)
+    return InProcess() if arguments.workers == 1 else Processes(arguments.workers)
+
+
+def _plan(arguments: argparse.Namespace, spec: Spec) -> Answer:
+    from inertica.campaign.pilot import cost
+    from inertica.campaign.plan import cells, fits, plan
+
+    with progress_line() as say:
+        say("timing one run of every method")
+        found, units, workers = cost(spec), plan(spec), max(_engine(arguments).workers, 1)
+    document = {
+        "name": spec.name,
+        "cells": len(cells(spec)),
+        "units": [{"id": u.id, "runs": list(u.runs), "robot": u.cell.robot, "noise": u.cell.noise.name} for u in units],
+        "fits": fits(spec),
+        "workers": workers,
+        "core_seconds": found.seconds,
+        "seconds": found.seconds / workers,
+        "memory": found.memory * workers,
+        "methods": found.methods,
+        "pilot_seconds": found.pilot,
+    }
+
+    def text() -> Iterator[RenderableType]:
+        yield f"{spec.name}: {len(cells(spec))} sets of conditions, {len(units)} units, {fits(spec)} fits"
+        rows = [[label, f"{seconds:.1f}"] for label, seconds in sorted(found.methods.items(), key=lambda x: -x[1])]
+        yield table("expected seconds of one core", ("method", "seconds"), rows, right=("seconds",))
+        yield f"about {_time(found.seconds / workers)} with {workers} workers, {found.memory * workers / 1e6:.0f} MB"
+
+    return Answer(document, text)
+
+
+def _resume(arguments: argparse.Namespace, store: Store) -> Answer:
+    from inertica.campaign.run import run as run_campaign
+
+    if arguments.retries < 0:
+        raise InputError("--retries should not be negative")
+    with progress_line() as say:
+        found = run_campaign(
+            store, _engine(arguments), retries=arguments.retries, progress=lambda p: say(f"{store.spec.name}: {_state(p)}")
+        )
+    return _status(arguments, store, found)
+
+
+def _status(arguments: argparse.Namespace, store: Store, found: Progress | None = None) -> Answer:
+    from inertica.campaign.plan import plan
+    from inertica.campaign.rows import content_hash
+
+    files, failures, total = store.files(), store.failures(), len(plan(store.spec))
+    document = {
+        "folder": str(store.path),
+        "name": store.spec.name,
+        "units": total,
+        "finished": len(files),
+        "failed": {unit: failure["error"] for unit, failure in failures.items()},
+        "content": content_hash(files) if files else None,
+        "seconds": None if found is None else found.seconds,
+    }
+
+    def text() -> Iterator[RenderableType]:
+        took = "" if found is None else f" in {_time(found.seconds)}"
+        yield f"{store.path}: {len(files)} of {total} units finished{took}"
+        for unit, failure in failures.items():
+            yield f"failed {failure['attempts']} times: unit {unit}: {failure['error']}"
+        if files:
+            yield f"content {document['content']} (times left out); see: inertica campaign tables {store.path}"
+
+    return Answer(document, text, code=1 if failures else 0)
+
+
+def _tables(arguments: argparse.Namespace, store: Store) -> Answer:
+    from inertica.campaign.summary import lines
+    from inertica.campaign.written import FORMATS
+
+    if arguments.format is not None and arguments.format not in FORMATS:
+        raise InputError(f"unknown format '{arguments.format}'; there are {', '.join(FORMATS)}, and text")
+    found = lines(store, arguments.average)
+    document = {"name": store.spec.name, "average": arguments.average, "rows": [_document(line) for line in found]}
+    if arguments.format is None:
+        return Answer(document, lambda: _text(found))
+
+    def written() -> Iterator[RenderableType]:
+        sys.stdout.write(FORMATS[arguments.format](found))
+        return iter(())
+
+    return Answer(document, written)
+
+
+def _document(line: Line) -> dict[str, object]:
+    return {
+        **vars(line.place),
+        "mean": dict(line.mean),
+        "sd": dict(line.sd),
+        "counted": line.rows[0],
+        "rows": line.rows[1],
+        "convergence": line.convergence,
+        "coverage": line.coverage,
+        "margin": line.margin,
+        "rank": line.rank,
+        "failure": line.failure,
+    }
+
+
+def _text(found: list[Line]) -> Iterator[RenderableType]:
+    from inertica.campaign.summary import conditions
+    from inertica.campaign.written import COLUMNS, cells
+
+    for title, members in conditions(found):
+        yield table(title, COLUMNS, [cells(line) for line in members], right=COLUMNS[1:])
+        for line in members:
+            if line.failure:
+                yield f"{line.place.label}: {line.rows[1] - line.rows[0]} of {line.rows[1]} without an estimate; {line.failure}"
+
+
+def _report(arguments: argparse.Namespace, store: Store) -> Answer:
+    from inertica.campaign.page import write_page
+
+    path = write_page(store, Path(arguments.output or store.path / "report.html"), arguments.average)
+    return Answer({"file": str(path)}, lambda: [f"wrote {path}"])
+
+
+def _state(p: Progress) -> str:
+    left = "" if p.remaining is None else f", about {_time(p.remaining)} to go"
+    failed = f", {p.failed} failed" if p.failed else ""
+    return f"{p.done} of {p.total} units{failed}{left}"
+
+
+def _time(seconds: float) -> str:
+    if seconds < 90.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} h"

@@ -1,0 +1,71 @@
+"""Fits a robot, the loads that its logs carry and, where logs have currents, its drive gains together.
+EXPERIMENT is a YAML file that says which log carries what: none, a known load, one that is unknown, or
+one that several logs share.
+
+loads: {disc: {mass: 2.805, com: [0, 0, 0.02]}}; logs: a list of {log: FILE, load: none|NAME}; gains:
+stated (the default) or estimate.  A load that `loads` does not state is unknown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inertica.cli import drive_gains, payload
+from inertica.cli.console import Answer, progress_line
+from inertica.cli.fitting import add_choices, settings
+from inertica.cli.identify import check_output
+from inertica.errors import ModelWarning
+from inertica.workflow.loads import Loads, fit_loads
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+EXAMPLES = """\
+inertica loads card.yaml experiment.yaml
+inertica loads arm.urdf experiment.yaml --flange tool0 -o loads/ --json
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
+    parser.add_argument("experiment", metavar="EXPERIMENT", help="YAML file that says which log carries what")
+    parser.add_argument("--flange", metavar="FRAME|=X,Y,Z[,R,P,Y]", help="frame of the loads, as for inertica payload")
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="write every load into a folder of its name")
+    add_choices(parser)
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    if arguments.output is not None:
+        check_output(arguments.output)
+    with progress_line() as say:
+        found = fit_loads(
+            arguments.robot,
+            arguments.experiment,
+            frame=payload.frame(arguments.flange),
+            settings=settings(arguments),
+            progress=say,
+        )
+    files: list[str] = []
+    if arguments.output is not None:
+        arguments.output.mkdir(parents=True, exist_ok=True)
+        for name, load in found.loads.items():
+            files += [str(f) for f in load.save(arguments.output / name)]
+    said = [*found.fit.robot.warnings, *(found.gains.sentences if found.gains else ())]
+    for sentence in said:
+        warnings.warn(ModelWarning(sentence), stacklevel=2)
+    return Answer(found.document() | {"files": files}, lambda: text(found, files))
+
+
+def text(found: Loads, files: list[str]) -> Iterator[RenderableType]:
+    """For people."""
+    if found.gains is not None:
+        yield from drive_gains.text(found.gains)
+    for name, load in found.loads.items():
+        yield f"\nload '{name}'"
+        yield from payload.text(load)
+    if files:
+        yield f"written: {', '.join(files)}"

@@ -1,0 +1,111 @@
+"""Reduces a robot's parameters to those that a motion can determine, by singular values and a search over what to eliminate
+(Frisch paper, section 3.1), and estimates them.
+
+The first LOG decides what is identifiable alone, in combination or not at all; of the parameters that act only together, those are
+eliminated whose regrouping is best conditioned.  The other logs are for the estimate; a single log is used for both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from inertica.cli.console import Answer, progress, table
+from inertica.errors import InputError, ModelWarning
+from inertica.estimators.base import Estimate, Problem
+from inertica.estimators.registry import method
+from inertica.identifiability.states import States
+from inertica.identifiability.svd_reduction import SvdReduction, reduced_by_svd
+from inertica.logs.read import read_log
+from inertica.preprocessing.filters import Butterworth
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
+from inertica.report.numbers import number
+from inertica.robot.description import Description
+from inertica.robot.load import load
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+EXAMPLES = """\
+inertica reduce planar2 z1.npz z2.npz
+inertica reduce card.yaml z1.csv.gz z2.csv.gz --method ols --cutoff 10
+inertica reduce arm.urdf run.csv --json
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name or file")
+    parser.add_argument("logs", metavar="LOG", nargs="+", help="the first is for the reduction, the others for the estimate")
+    parser.add_argument("--method", default="frisch", help="of the estimate (default frisch)")
+    parser.add_argument(
+        "--cutoff", metavar="HZ", type=float, help="of the filter of positions (default 50, or what the log's rate allows)"
+    )
+    parser.add_argument("--alpha", metavar="A", type=float, default=1.0, help="weight of the condition number (default 1)")
+    parser.add_argument("--alpha-det", metavar="A", type=float, default=1.0, help="weight of the inverse determinant (default 1)")
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    estimator = method(arguments.method)
+    if arguments.cutoff is not None and not arguments.cutoff > 0.0:
+        raise InputError(f"--cutoff takes a positive number of Hz, not {arguments.cutoff:g}")
+    if min(arguments.alpha, arguments.alpha_det) < 0.0 or arguments.alpha + arguments.alpha_det == 0.0:
+        raise InputError("--alpha and --alpha-det should not be negative, and not both zero")
+    robot = load(arguments.robot)
+    recipe = Recipe() if arguments.cutoff is None else Recipe(filter=Butterworth(cutoff=arguments.cutoff))
+    with progress("reading"):
+        motions = [prepare(read_log(spec, robot), recipe) for spec in arguments.logs]
+    with progress(f"reducing the parameters of {robot.name}"):
+        first = motions[0]
+        use = ~first.mask
+        states = States.of(robot.layout, first.q[use], first.dq[use], first.ddq[use])
+        found = reduced_by_svd(robot.layout, states=states, alpha1=arguments.alpha, alpha2=arguments.alpha_det)
+    with progress(f"estimating by {estimator.name}"):
+        estimate = estimator.estimate(Problem(found.base, tuple(motions[1:] or motions), robot.prior))
+    for sentence in (*found.base.warnings, *estimate.warnings):
+        warnings.warn(ModelWarning(sentence), stacklevel=1)
+    return Answer(_document(robot, found, estimate), lambda: _text(robot, found, estimate))
+
+
+def _document(robot: Description, found: SvdReduction, estimate: Estimate) -> dict[str, object]:
+    base = found.base
+    names = base.layout.names
+    return {
+        "robot": robot.name,
+        "rank": base.rank,
+        "no_effect": [names[k] for k in base.no_effect],
+        "fixed": [names[k] for k in base.fixed],
+        "alone": found.alone,
+        "combined": found.combined,
+        "permutations": found.permutations,
+        "all_tried": found.exhaustive,
+        "criterion": found.value,
+        "eliminated": [names[k] for k in base.eliminated],
+        "method": estimate.method,
+        "base": [
+            {"name": name, "relation": relation, "value": value, "std": std}
+            for name, relation, value, std in zip(base.names, base.numeric_relations, estimate.beta, estimate.std, strict=True)
+        ],
+        "settings": estimate.record(),
+    }
+
+
+def _text(robot: Description, found: SvdReduction, estimate: Estimate) -> Iterator[RenderableType]:
+    base = found.base
+    names = base.layout.names
+    unseen = len(base.no_effect) + len(base.fixed)
+    yield (
+        f"{robot.name}: rank {base.rank} of {base.layout.size} parameters; {unseen} without effect or known "
+        f"({len(base.fixed)} of them known), {found.alone} identifiable alone, {found.combined} only in combination"
+    )
+    tried = "all tried" if found.exhaustive else "improved by single exchanges from a start by pivoting"
+    gone = ", ".join(names[k] for k in base.eliminated)
+    ways = f"{found.permutations} ways to choose what is eliminated, {tried}"
+    yield f"{ways}; chosen: {gone or 'nothing'} (criterion {number(found.value)})"
+    rows = [
+        [name, relation, number(value), number(std)]
+        for name, relation, value, std in zip(base.names, base.numeric_relations, estimate.beta, estimate.std, strict=True)
+    ]
+    yield table(f"base parameters by {estimate.method}", ("base", "stands for", "value", "std"), rows, right=("value", "std"))

@@ -1,0 +1,129 @@
+// What every kernel on the card shares: elementary functions, random numbers, and the loops around the generated functions.
+//
+// The text in front of this file states, for each use, the macros and functions named in capitals below; `write.py` makes it.
+// Products and sums are fused only where the text says fma, so that the card rounds as the processor does; what differs is division
+// (a reciprocal with one Newton step instead of the IEEE quotient), and so the last place of some results.
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+#define INLINE __device__ __forceinline__
+
+// ---- elementary functions, without branches --------------------------------------------------------------------------------
+
+#ifdef __CUDA_ARCH__
+INLINE double reciprocal(double d) {
+  double r;
+  asm("rcp.approx.ftz.f64 %0,%1;" : "=d"(r) : "d"(d));
+  const double e = fma(-d, r, 1.0);
+  return fma(r, fma(e, e, e), r);
+}
+INLINE float reciprocal(float d) { return __frcp_rn(d); }
+INLINE double root(double x) {  // of normal positive numbers
+  double r;
+  asm("rsqrt.approx.ftz.f64 %0,%1;" : "=d"(r) : "d"(x));
+  const double y = x * r, e = fma(-r, y, 1.0);
+  return fma(y * e, fma(e, 0.375, 0.5), y);
+}
+#else
+INLINE double reciprocal(double d) { return 1.0 / d; }
+INLINE float reciprocal(float d) { return 1.0f / d; }
+INLINE double root(double x) { return sqrt(x); }
+#endif
+
+// A whole number below 2^32 less another one, as a double; a conversion takes four times as long.
+INLINE double less(u32 n, double other) { return __hiloint2double(0x43300000, (int)n) - (4503599627370496.0 + other); }
+
+INLINE double sign_of(double x) {  // by its bits: comparisons would take the arithmetic unit
+  const int high = __double2hiint(x), zero = ((high & 0x7fffffff) | __double2loint(x)) == 0;
+  return __hiloint2double(zero ? 0 : (high & (int)0x80000000) | 0x3ff00000, 0);
+}
+INLINE float sign_of(float x) { return (float)(x > 0.0f) - (float)(x < 0.0f); }
+template <class R> INLINE R smaller(R a, R b) { return b < a ? b : a; }  // a NaN in the first place stays
+template <class R> INLINE R larger(R a, R b) { return b > a ? b : a; }
+
+// x, or -x in the third and fourth quarter turn
+INLINE double flipped(double x, u32 quarter) {
+  return __hiloint2double(__double2hiint(x) ^ (int)((quarter & 2u) << 30), __double2loint(x));
+}
+
+// Sine and cosine of r + quarter pi/2, |r| <= pi/4 (fdlibm's polynomials).
+INLINE void quadrant(double r, u32 quarter, double &sine, double &cosine) {
+  const double z = r * r;
+  double p = fma(1.58969099521155010221e-10, z, -2.50507602534068634195e-08);
+  p = fma(p, z, 2.75573137070700676789e-06);
+  p = fma(p, z, -1.98412698298579493134e-04);
+  p = fma(p, z, 8.33333333332248946124e-03);
+  p = fma(p, z, -1.66666666666666324348e-01);
+  const double s = fma(r * z, p, r);
+  p = fma(-1.13596475577881948265e-11, z, 2.08757232129817482790e-09);
+  p = fma(p, z, -2.75573143513906633035e-07);
+  p = fma(p, z, 2.48015872894767294178e-05);
+  p = fma(p, z, -1.38888888888741095749e-03);
+  p = fma(p, z, 4.16666666666666019037e-02);
+  const double c = fma(z * z, p, fma(z, -0.5, 1.0));
+  sine = flipped((quarter & 1u) ? c : s, quarter);
+  cosine = flipped((quarter & 1u) ? s : c, quarter + 1u);
+}
+
+#define MAGIC 6755399441055744.0  // 1.5 * 2^52: adding it rounds to a whole number held in the low bits
+
+INLINE void sine_cosine(double x, double &sine, double &cosine) {  // |x| < 1e5
+  const double t = fma(x, 0.63661977236758134308, MAGIC), k = t - MAGIC;
+  double r = fma(-k, 1.57079632673412561417e+00, x);
+  r = fma(-k, 6.07710050630396597660e-11, r);
+  r = fma(-k, 2.02226624879595063154e-21, r);
+  quadrant(r, (u32)__double2loint(t), sine, cosine);
+}
+INLINE void sine_cosine(float x, float &sine, float &cosine) { sincosf(x, &sine, &cosine); }
+
+// -2 ln(x / 2^32) of normal positive numbers.
+INLINE double minus_two_log(double x) {
+  const int h = __double2hiint(x) + (0x3ff00000 - 0x3fe6a09e);  // mantissas in about [sqrt(1/2), sqrt(2))
+  const double k = less((u32)h >> 20, 1023.0 + 32.0);
+  const double f = __hiloint2double((h & 0x000fffff) + 0x3fe6a09e, __double2loint(x)) - 1.0;
+  const double s = f * reciprocal(f + 2.0), z = s * s, square = f * f;
+  double p = fma(1.479819860511658591e-01, z, 1.531383769920937332e-01);
+  p = fma(p, z, 1.818357216161805012e-01);
+  p = fma(p, z, 2.222219843214978396e-01);
+  p = fma(p, z, 2.857142874366239149e-01);
+  p = fma(p, z, 3.999999999940941908e-01);
+  p = fma(p, z, 6.666666666666735130e-01);
+  const double rest = fma(-2.0 * s, fma(z, p, 0.5 * square), fma(-2.0, f, square));
+  return fma(k, -1.38629436111989061883, rest);
+}
+
+// ---- random numbers: `inertica.dynamics.noise` is the definition -------------------------------------------------------------
+
+struct Stream {
+  u64 run, seed;
+};
+
+INLINE void philox(u32 c0, u32 c1, u32 c2, u32 c3, u32 k0, u32 k1, u32 *words) {
+#pragma unroll
+  for (int round = 0; round < 10; round++) {
+    const u64 product0 = (u64)0xD2511F53u * c0, product1 = (u64)0xCD9E8D57u * c2;
+    c0 = (u32)(product1 >> 32) ^ c1 ^ k0, c1 = (u32)product1, c2 = (u32)(product0 >> 32) ^ c3 ^ k1, c3 = (u32)product0;
+    k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+  }
+  words[0] = c0, words[1] = c1, words[2] = c2, words[3] = c3;
+}
+
+// SIZE standard normal numbers of a run and a step, four from each call.
+template <int SIZE> INLINE void normals(const Stream &stream, u32 step, u32 first_call, double *z) {
+#pragma unroll
+  for (int call = 0; call < (SIZE + 3) / 4; call++) {
+    u32 w[4];
+    philox(step, first_call + call, (u32)stream.run, (u32)(stream.run >> 32), (u32)stream.seed, (u32)(stream.seed >> 32), w);
+#pragma unroll
+    for (int pair = 0; pair < 2; pair++) {
+      const int i = 4 * call + 2 * pair;
+      if (i >= SIZE) break;
+      const double radius = root(minus_two_log(less(w[2 * pair], -0.5)));
+      const u32 angle = w[2 * pair + 1] + 0xa0000000u, quarter = angle >> 30;  // rounded: an eighth of a turn more
+      double sine, cosine;  // angle - 2^31 was the number of 2^-30 quarter turns
+      quadrant(less(angle & 0x3fffffffu, 0x1p29) * 0x1.921fb54442d18p-30, quarter, sine, cosine);
+      z[i] = radius * cosine;
+      if (i + 1 < SIZE) z[i + 1] = radius * sine;
+    }
+  }
+}

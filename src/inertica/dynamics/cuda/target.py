@@ -1,0 +1,37 @@
+"""The target for graphics cards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from inertica.dynamics.cuda.device import Card, Device
+from inertica.dynamics.cuda.samples import Panels, Samples
+from inertica.dynamics.cuda.scan import Scan
+from inertica.dynamics.cuda.simulation import Simulation
+from inertica.dynamics.kernels import Kernel, Loop
+
+
+@dataclass(frozen=True)
+class Cuda:
+    """Kernels on a graphics card.
+
+    Args:
+        precision: `double`; or `mixed`: forward dynamics of simulations in single precision, state and control in double.
+        device: the card.
+    """
+
+    precision: Literal["double", "mixed"] = "double"
+    device: Device = field(default_factory=lambda: Card())
+
+    def samples(self, kernel: Kernel) -> Samples:
+        return Samples(kernel, self.device)
+
+    def factors(self, kernel: Kernel) -> Panels:
+        return Panels(kernel, self.device)
+
+    def loop(self, loop: Loop) -> Simulation:
+        return Simulation(loop, self.device, self.precision == "mixed")
+
+    def scan(self, kernel: Kernel, columns: int) -> Scan:
+        return Scan(kernel, self.device)

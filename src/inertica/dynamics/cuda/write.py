@@ -1,0 +1,140 @@
+"""Kernels as CUDA text: device functions that read and write the fields of a run or a sample."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import resources
+
+from inertica.dynamics.kernels import Kernel, Normals, Reference
+from inertica.dynamics.plan import evaluate
+from inertica.dynamics.trace import Key
+
+DOUBLE, FLOAT = "double", "float"
+
+
+class Statements:
+    """Text of one function body, one line per operation.
+
+    Args:
+        real: type of its numbers.
+    """
+
+    def __init__(self, real: str = DOUBLE) -> None:
+        self.real = real
+        self.lines: list[str] = []
+        self._sincos: dict[str, tuple[str, str]] = {}
+        self._reciprocal: dict[str, str] = {}
+
+    def put(self, text: str) -> str:
+        name = f"x{len(self.lines)}"
+        self.lines.append(f"const {self.real} {name} = {text};")
+        return name
+
+    def constant(self, value: float) -> str:
+        return f"({self.real})({value.hex()})"
+
+    def add(self, a: str, b: str) -> str:
+        return self.put(f"{a} + {b}")
+
+    def sub(self, a: str, b: str) -> str:
+        return self.put(f"{a} - {b}")
+
+    def mul(self, a: str, b: str) -> str:
+        return self.put(f"{a} * {b}")
+
+    def div(self, a: str, b: str) -> str:
+        if b not in self._reciprocal:
+            self._reciprocal[b] = self.put(f"reciprocal({b})")
+        return self.mul(a, self._reciprocal[b])
+
+    def neg(self, a: str) -> str:
+        return self.put(f"-{a}")
+
+    def fma(self, a: str, b: str, c: str) -> str:
+        return self.put(f"fma({a}, {b}, {c})")
+
+    def fnma(self, a: str, b: str, c: str) -> str:
+        return self.put(f"fma(-{a}, {b}, {c})")
+
+    def absolute(self, a: str) -> str:
+        return self.put(f"fabs({a})")
+
+    def sqrt(self, a: str) -> str:
+        return self.put(f"sqrt({a})")
+
+    def exp(self, a: str) -> str:
+        return self.put(f"exp({a})")
+
+    def log(self, a: str) -> str:
+        return self.put(f"log({a})")
+
+    def tanh(self, a: str) -> str:
+        return self.put(f"tanh({a})")
+
+    def sign(self, a: str) -> str:
+        return self.put(f"sign_of({a})")
+
+    def minimum(self, a: str, b: str) -> str:
+        return self.put(f"smaller({a}, {b})")
+
+    def maximum(self, a: str, b: str) -> str:
+        return self.put(f"larger({a}, {b})")
+
+    def sin(self, x: str) -> str:
+        return self._sine_and_cosine(x)[0]
+
+    def cos(self, x: str) -> str:
+        return self._sine_and_cosine(x)[1]
+
+    def _sine_and_cosine(self, x: str) -> tuple[str, str]:
+        if x not in self._sincos:
+            k = len(self.lines)
+            self.lines.append(f"{self.real} s{k}, c{k}; sine_cosine({x}, s{k}, c{k});")
+            self._sincos[x] = f"s{k}", f"c{k}"
+        return self._sincos[x]
+
+
+def body(kernel: Kernel, read: Callable[[Key], str], wrote: Callable[[Key], str], real: str = DOUBLE) -> str:
+    """Statements that compute a kernel; everything is read before anything is written.
+
+    Args:
+        kernel: what to compute.
+        read: expression of an input that every sample or run has for itself.
+        wrote: where an output goes.
+        real: type of the numbers in between.
+    """
+    text, before = Statements(real), []
+    for name, kind in kernel.inputs.items():
+        if isinstance(kind, Normals):
+            array = word(name)
+            before.append(f"double {array}[{kind.size}]; normals<{kind.size}>(stream, step, {kind.first_call}u, {array});")
+
+    def value(key: Key) -> str:
+        name, number = key
+        kind = kernel.inputs[name]
+        if isinstance(kind, Normals):
+            return text.put(f"{word(name)}[{number}]")
+        return text.put(f"row[{kind.column + number}]" if isinstance(kind, Reference) else read(key))
+
+    values = evaluate(text, kernel.graph, list(kernel.places.values()), value)
+    after = [f"{wrote(key)} = {v};" for key, v in zip(kernel.places, values, strict=True)]
+    return "\n".join(f"  {line}" for line in (*before, *text.lines, *after))
+
+
+def structure(name: str, fields: Mapping[str, int]) -> str:
+    """A struct with an array for every field."""
+    members = "\n".join(f"  double {word(field)}[{size}];" for field, size in fields.items() if size)
+    return f"struct {name} {{\n{members}\n}};\n"
+
+
+def word(name: str) -> str:
+    """A field's name as C allows it."""
+    return re.sub(r"\W", "_", name)
+
+
+@cache
+def resource(name: str) -> str:
+    """The text of a file beside this one."""
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,103 @@
+"""Which target computes: the processor, the graphics card, or whichever is faster for a batch of simulations."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+from inertica.dynamics.kernels import (
+    Array,
+    FactorFunction,
+    Kernel,
+    Loop,
+    LoopFunction,
+    Runs,
+    SampleFunction,
+    ScanFunction,
+    Target,
+)
+from inertica.errors import InerticaError, InputError, nearest
+
+Device = Literal["cpu", "cuda", "auto"]
+
+BREAK_EVEN = 25
+"""Simulations per processor thread from which on a large card is faster: it takes one as long as sixteen thousand."""
+
+
+def target_for(device: str, threads: int) -> Target:
+    """The target of a device by its name.
+
+    Args:
+        device: `cpu`, `cuda`, or `auto`: the card for batches of simulations that it computes faster, where there is one.
+        threads: of the processor.
+    """
+    if device not in get_args(Device):
+        raise InputError(f"unknown device '{device}'; {nearest(device, get_args(Device))}")
+    if device == "cuda":
+        from inertica.dynamics.cuda.target import Cuda
+
+        return Cuda()
+    from inertica.dynamics.llvm.target import Native  # imports a compiler, which machines for the card alone may lack
+
+    native = Native(threads)
+    return native if device == "cpu" else Either(native, BREAK_EVEN * threads)
+
+
+@dataclass(frozen=True)
+class Either:
+    """The processor, and the card for large batches of simulations.
+
+    Args:
+        native: the processor's target.
+        from_runs: smallest batch for the card.
+    """
+
+    native: Target
+    from_runs: int
+
+    @cached_property
+    def card(self) -> Target | None:
+        """None where no card can be used, with a warning that says why."""
+        from inertica.dynamics.cuda.target import Cuda
+
+        try:
+            return Cuda()
+        except InerticaError as error:
+            warnings.warn(f"{error}; the processor computes instead", stacklevel=2)
+            return None
+
+    def samples(self, kernel: Kernel) -> SampleFunction:
+        return self.native.samples(kernel)
+
+    def factors(self, kernel: Kernel) -> FactorFunction:
+        return self.native.factors(kernel)
+
+    def scan(self, kernel: Kernel, columns: int) -> ScanFunction:
+        return self.native.scan(kernel, columns)
+
+    def loop(self, loop: Loop) -> LoopFunction:
+        return _EitherLoop(self, loop)
+
+
+class _EitherLoop:
+    def __init__(self, both: Either, loop: Loop) -> None:
+        self.both, self.loop = both, loop
+
+    @cached_property
+    def _native(self) -> LoopFunction:
+        return self.both.native.loop(self.loop)
+
+    @cached_property
+    def _card(self) -> LoopFunction | None:
+        return None if self.both.card is None else self.both.card.loop(self.loop)
+
+    def __call__(self, runs: Runs) -> dict[str, Array]:
+        if len(runs.numbers) < self.both.from_runs or self._card is None:
+            return self._native(runs)
+        try:
+            return self._card(runs)
+        except InerticaError as error:  # its memory
+            warnings.warn(f"{error}; the processor computes instead", stacklevel=2)
+            return self._native(runs)

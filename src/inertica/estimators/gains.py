@@ -1,0 +1,350 @@
+"""Drive gains from records without and with a known load (survey 9.5; Gautier and Briot 2011, 2012).
+
+A log has currents i, and torques tau_j = K_j i_j with K_j = K_v K_r K_m (amplifier, reduction, torque constant; survey 2.3, DIDIM
+eq. 9).  With the rows W of the base parameters and what the load adds to them, theta = (beta, phi, p) as in `load`,
+
+    K_j i_j = W_j beta                          without load
+    K_j i_j = W_j (beta + E phi + B p)          with load
+
+is homogeneous in (K, theta) but for what is known of the load, its mass at least: that is what makes the gains absolute.  Three forms:
+
+`tls`          total least squares with all error in the currents, where it is: min sum_j |i_j - W_j theta / K_j|^2 / s_j^2, s_j
+               the joint's own noise.  Ordinary least squares of K_j i_j - W_j theta would favour small gains: i is noisy.
+`constrained`  the same with links, drives and load that can exist.
+`unscaled`     total least squares as printed: the right singular vector of the smallest singular value of
+               [-W diag(i) 0; -W_L diag(i_L) -W_L B], all columns and joints alike, scaled so that the mass is the known one.
+
+`tls` is solved in g = 1 / K by Gauss-Newton from a linear fit of each joint with parameters of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.errors import InerticaError
+from inertica.estimators.covariance import combination_covariance
+from inertica.estimators.evidence import ScaledSvd
+from inertica.estimators.observe import Observations
+from inertica.threads import one_thread
+
+Array = NDArray[np.float64]
+
+STEPS = 50
+SETTLED = 1e-8
+"""Relative change of the cost at which Gauss-Newton has arrived."""
+
+BLOCKS = 12
+MASS = 9
+"""Place of the mass among the ten parameters."""
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """A load: which of its ten parameters are known, and their values, zero elsewhere."""
+
+    known: NDArray[np.bool_]
+    values: Array
+
+    @property
+    def unknown(self) -> int:
+        return int(np.count_nonzero(~self.known))
+
+
+@dataclass(frozen=True, eq=False)
+class LoadSet:
+    """Records with the same load, or with none: their observations, and the name of the load."""
+
+    system: Observations
+    load: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class GainProblem:
+    """Records with different loads, of some of which something is known; torques are currents times scale.
+
+    Args:
+        sets: of records, observations of the same base parameters; those that name the same load share it.
+        columns: (b, 10) what a load adds (`identifiability.load`).
+        own: (b, f) friction that every set but the first has of its own.
+        loads: by name.
+        prior: (n,) relative standard deviation of prior gains, infinite for none; gains are relative to the prior ones then.
+    """
+
+    sets: tuple[LoadSet, ...]
+    columns: Array
+    own: Array
+    loads: Mapping[str, Carried]
+    prior: Array
+
+    @property
+    def n(self) -> int:
+        return self.sets[0].system.n
+
+    @property
+    def size(self) -> int:
+        """Of theta: base parameters, friction of every set but the first, unknown parameters of every load."""
+        b, f = self.own.shape
+        return b + f * (len(self.sets) - 1) + sum(load.unknown for load in self.loads.values())
+
+    @cached_property
+    def places(self) -> dict[str, slice]:
+        """Where the unknown parameters of every load are in theta."""
+        b, f = self.own.shape
+        out, first = {}, b + f * (len(self.sets) - 1)
+        for name, load in self.loads.items():
+            out[name] = slice(first, first + load.unknown)
+            first += load.unknown
+        return out
+
+    @cached_property
+    def spaces(self) -> tuple[tuple[Observations, Array, Array], ...]:
+        """Every set with the map from theta to what its rows multiply, and the part of that which is known."""
+        b, f = self.own.shape
+        out = []
+        for k, one in enumerate(self.sets):
+            space, added = np.zeros((b, self.size)), np.zeros(b)
+            space[:, :b] = np.eye(b)
+            if k:
+                space[:, b + f * (k - 1) : b + f * k] = self.own
+            if one.load is not None:
+                load = self.loads[one.load]
+                space[:, self.places[one.load]] = self.columns[:, ~load.known]
+                added = self.columns @ np.where(load.known, load.values, 0.0)
+            out.append((one.system, space, added))
+        return tuple(out)
+
+    def noise(self) -> Array:
+        """(n,) standard deviation of a row of each joint, fitted alone."""
+        return np.asarray(np.sqrt(np.mean(np.square([one.system.sigmas for one in self.sets]), axis=0)))
+
+    def load(self, name: str, theta: Array) -> Array:
+        """(10,) known and found parameters of a load."""
+        out = np.where(self.loads[name].known, self.loads[name].values, 0.0)
+        out[~self.loads[name].known] = theta[self.places[name]]
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """What was found.
+
+    Args:
+        factors: (n,) K over the scale that torques were given with; negative where the current counts the other way.
+        relative_std: (n,) standard deviations of 1 / K, in parts of it.
+        theta: base parameters, friction of every further set less that of the first, unknown parameters of the loads.
+        loads: name -> (10,) parameters.
+        sigma: (n,) noise of a row, in units of the scaled torque.
+        iterations: of Gauss-Newton.
+    """
+
+    factors: Array
+    relative_std: Array
+    theta: Array
+    loads: Mapping[str, Array]
+    sigma: Array
+    iterations: int
+
+    def interval(self, width: float) -> Array:
+        """(n, 2) of the factors, `width` standard deviations of 1 / K to either side; infinite where 1 / K may be zero."""
+        g, spread = 1.0 / self.factors, np.abs(self.relative_std / self.factors)
+        ends = np.column_stack([g - width * spread, g + width * spread])
+        through = ends[:, 0] * ends[:, 1] <= 0.0
+        with np.errstate(divide="ignore"):
+            out = np.sort(1.0 / ends, axis=1)
+        out[through & (g > 0.0), 0], out[through & (g > 0.0), 1] = 1.0 / ends[through & (g > 0.0), 1], np.inf
+        out[through & (g < 0.0), 0], out[through & (g < 0.0), 1] = -np.inf, 1.0 / ends[through & (g < 0.0), 0]
+        return out
+
+
+def start_gains(problem: GainProblem) -> Array:
+    """(n,) 1 / K of each joint alone, with parameters of its own and the load as far as it is known (survey's first form).
+
+    A joint that does not feel what is known of the load takes the median of the others.
+    """
+    out, felt = np.full(problem.n, np.nan), np.zeros(problem.n)
+    friction = np.asarray(np.any(problem.own != 0.0, axis=1))
+    for j in range(problem.n):
+        factors = [system.factors[j] for system, _, _ in problem.spaces]
+        where = list(factors[0].columns)
+        own, count = friction[where], len(problem.sets) - 1
+        columns = [np.hstack([f.R, *(f.R[:, own] * (i == k) for i in range(1, count + 1))]) for k, f in enumerate(factors)]
+        known = np.concatenate([f.R @ added[where] for f, (_, _, added) in zip(factors, problem.spaces, strict=True)])
+        whole = _square(np.column_stack([np.vstack(columns), known, np.concatenate([f.z for f in factors])]))
+        svd = ScaledSvd.of(whole[:, :-2])
+        U = svd.U[:, : len(svd.s)][:, svd.known]
+        known, y = (x - U @ (U.T @ x) for x in (whole[:, -2], whole[:, -1]))
+        felt[j] = float(np.linalg.norm(known))
+        if felt[j] > 0.0:
+            out[j] = float(known @ y) / felt[j] ** 2
+    sigma = problem.noise()
+    trusted = felt / sigma > 0.05 * np.max(felt / sigma)
+    usual = float(np.median(np.abs(out[trusted])))
+    return np.where(trusted & np.isfinite(out) & (np.abs(out) > 0.05 * usual), out, usual)
+
+
+def total_least_squares(problem: GainProblem, start: Array | None = None) -> Gains:
+    """The form `tls`."""
+    sigma = problem.noise()
+    g = start_gains(problem) if start is None else np.array(start, float)
+    with one_thread():
+        theta = _parameters(problem, g, sigma)
+        cost, iterations = _cost(problem, g, theta, sigma), 0
+        while iterations < STEPS:
+            iterations += 1
+            J, r = linearised(problem, g, theta, sigma)
+            step = -_solved(J, r)
+            size = 1.0
+            while True:
+                trial = g + size * step[: problem.n]
+                found = _parameters(problem, trial, sigma)  # the best ones for these gains: variable projection
+                value = _cost(problem, trial, found, sigma)
+                if value <= cost or size < 1e-6:
+                    break
+                size *= 0.5
+            done = cost - value <= SETTLED * cost
+            if value <= cost:
+                g, theta, cost = trial, found, value
+            if done:
+                break
+        covariance = joint_covariance(problem, g, theta, sigma, np.arange(problem.n))
+    if np.any(g == 0.0):
+        raise InerticaError("no current of some joint answers to any torque; was it recorded?")
+    return Gains(1.0 / g, np.sqrt(np.diag(covariance)) / np.abs(g), theta, found_loads(problem, theta), sigma, iterations)
+
+
+def unscaled(problem: GainProblem) -> Gains:
+    """The form `unscaled`: total least squares as printed, no error in a particular column, no covariance; one load of known mass."""
+    (name, load), n = next(iter(problem.loads.items())), problem.n
+    q = problem.size - sum(x.unknown for x in problem.loads.values())
+    rows = []
+    for one, (system, space, _) in zip(problem.sets, problem.spaces, strict=True):
+        for j, factor in enumerate(system.factors):
+            block = np.zeros((len(factor.z) + 1, q + n + 10))
+            where = list(factor.columns)
+            block[:-1, :q] = -factor.R @ space[where, :q]
+            block[:-1, q + j], block[-1, q + j] = factor.z, factor.rest
+            if one.load is not None:
+                block[:-1, q + n :] = -factor.R @ problem.columns[where]
+            rows.append(block)
+    with one_thread():
+        v = np.linalg.svd(np.linalg.qr(np.vstack(rows), mode="r"))[2][-1]
+    v = v * load.values[MASS] / v[q + n + MASS]
+    theta = np.concatenate([v[:q], v[q + n :][~load.known]])
+    return Gains(v[q : q + n], np.full(n, np.inf), theta, {name: v[q + n :]}, problem.noise(), 1)
+
+
+def found_loads(problem: GainProblem, theta: Array) -> dict[str, Array]:
+    """Name -> (10,) known and found parameters."""
+    return {name: problem.load(name, theta) for name in problem.loads}
+
+
+def linearised(problem: GainProblem, g: Array, theta: Array, sigma: Array) -> tuple[Array, Array]:
+    """Residuals of R factors (m,), prior gains last, and their derivatives (m, n + q) by g and theta, in units of the noise."""
+    J, r = [], []
+    for system, space, added in problem.spaces:
+        for j, factor in enumerate(system.factors):
+            where = list(factor.columns)
+            torque = factor.R @ (space[where] @ theta + added[where])
+            block = np.zeros((len(factor.z), problem.n + len(theta)))
+            block[:, j] = -torque
+            block[:, problem.n :] = -g[j] * (factor.R @ space[where])
+            J.append(block / sigma[j])
+            r.append((factor.z - g[j] * torque) / sigma[j])
+    said = np.flatnonzero(np.isfinite(problem.prior))
+    block = np.eye(problem.n, problem.n + len(theta))[said] / problem.prior[said, None]
+    return np.vstack([*J, block]), np.concatenate([*r, (g - 1.0)[said] / problem.prior[said]])
+
+
+def joint_covariance(problem: GainProblem, g: Array, theta: Array, sigma: Array, which: NDArray[np.intp]) -> Array:
+    """(e, e) of some of (g, theta): residuals correlated in time, raised to what blocks of the records disagree on where that is more.
+
+    Args:
+        problem: the records.
+        g, theta: the solution.
+        sigma: (n,) noise of a row.
+        which: (e,) places in (g, theta), the n gains first.
+    """
+    J, _ = linearised(problem, g, theta, sigma)
+    half = ScaledSvd.of(_square(J)).half
+    answer = half @ half[which].T  # (n + q, e): columns of (J'J)^-1
+    listed, blocks = [], np.zeros((len(which), len(which)))
+    for V, r, use in _influences(problem, g, theta, sigma, answer):
+        listed.append((V, r, use))
+        moved = np.sum([v * r[:, j, None] for j, v in enumerate(V)], axis=0)
+        sums = np.array([part.sum(axis=0) for part in np.array_split(moved, BLOCKS)])
+        sums -= sums.mean(axis=0)
+        blocks += BLOCKS / (BLOCKS - 1) * sums.T @ sums
+    noise = combination_covariance(listed, problem.n + len(theta))
+    prior = answer[: problem.n] / problem.prior[:, None]  # what the prior gains do not know
+    noise = noise + prior.T @ prior
+    factor = np.sqrt(np.maximum(1.0, np.diag(blocks) / np.maximum(np.diag(noise), 1e-300)))
+    return np.asarray(factor[:, None] * noise * factor)
+
+
+def known_places(problem: GainProblem, g: Array, theta: Array, sigma: Array) -> NDArray[np.bool_]:
+    """(n + q,) which of (g, theta) the records determine by themselves."""
+    J, _ = linearised(problem, g, theta, sigma)
+    return np.asarray(np.abs(ScaledSvd.of(_square(J)).unresolved).max(axis=1, initial=0.0) < 1e-6)
+
+
+def _influences(
+    problem: GainProblem, g: Array, theta: Array, sigma: Array, answer: Array
+) -> list[tuple[list[Array], Array, NDArray[np.bool_]]]:
+    """Per motion: what a residual of each joint does to the answer (m, e), residuals (m, n) and which take part."""
+    n, out = problem.n, []
+    for system, space, added in problem.spaces:
+        parts: dict[int, list[tuple[list[Array], Array, NDArray[np.bool_]]]] = {}
+        carried = space @ theta + added
+        for rows in system.rows():
+            V, r = [], np.zeros((len(rows.y), n))
+            for j, (W, where) in enumerate(zip(rows.W, system.columns, strict=True)):
+                torque = W @ carried[where]
+                r[:, j] = (rows.y[:, j] - g[j] * torque) / sigma[j] * rows.use[:, j]
+                by_theta = g[j] * W @ (space[where] @ answer[n:])
+                V.append((torque[:, None] * answer[j] + by_theta) / sigma[j] * rows.use[:, j, None])
+            parts.setdefault(rows.motion, []).append((V, r, rows.use))
+        for listed in parts.values():
+            Vs = [np.concatenate([V[j] for V, _, _ in listed]) for j in range(n)]
+            out.append((Vs, np.concatenate([r for _, r, _ in listed]), np.concatenate([u for _, _, u in listed])))
+    return out
+
+
+def _parameters(problem: GainProblem, g: Array, sigma: Array) -> Array:
+    """theta for given gains: linear least squares."""
+    J, r = linearised(problem, g, np.zeros(problem.size), sigma)
+    return -_solved(J[:, problem.n :], r)
+
+
+def _cost(problem: GainProblem, g: Array, theta: Array, sigma: Array) -> float:
+    _, r = linearised(problem, g, theta, sigma)
+    return float(r @ r)
+
+
+def _solved(J: Array, r: Array) -> Array:
+    """Least squares on the directions that are resolved."""
+    whole = _square(np.column_stack([J, r]))
+    svd = ScaledSvd.of(whole[:-1, :-1])
+    return np.asarray(svd.half @ (svd.U[:, svd.known].T @ whole[:-1, -1]))
+
+
+def _square(A: Array) -> Array:
+    """The R factor, square."""
+    R = np.asarray(np.linalg.qr(A, mode="r"))
+    return np.pad(R, [(0, A.shape[1] - len(R)), (0, 0)])
+
+
+def revealed(torque: Sequence[Array], sigma: Array, least: float) -> NDArray[np.bool_]:
+    """(n,) joints on which the weight of what is known of the load varies or stands out by `least` standard deviations of a row.
+
+    Args:
+        torque: per loaded motion (N, n) torque of gravity on what is known of the load, in units of the scaled torque.
+        sigma: (n,) noise of a row.
+        least: root mean square over sigma from which a joint counts.
+    """
+    size = np.sqrt(np.mean(np.concatenate(list(torque)) ** 2, axis=0))
+    return np.asarray(size > least * sigma)

@@ -1,0 +1,95 @@
+"""Compiled loops of the neural estimators; they know no robot, only rows and factors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+
+
+@nb.njit(**_OPTIONS)
+def one_pass(beta: Any, W: Any, y: Any, first: Any, columns: Any, order: Any, normalised: bool, rate: float) -> None:
+    """beta <- beta + eta Y'(tau - Y beta), one sample after the other; in place.
+
+    Args:
+        beta: (b,).
+        W: (N, K) rows of all joints side by side; zero where a joint's row does not count.
+        y: (N, n) torque.
+        first: (n + 1,) where the columns of each joint begin in W.
+        columns: (K,) positions in beta.
+        order: (N,) of the samples.
+        normalised: eta = rate g'g / |Y g|^2 with g = Y'(tau - Y beta); else eta = rate.
+        rate: see there.
+    """
+    n, b = y.shape[1], beta.shape[0]
+    g = np.zeros(b)
+    for k in order:
+        g[:] = 0.0
+        for j in range(n):
+            e = y[k, j]
+            for i in range(first[j], first[j + 1]):
+                e -= W[k, i] * beta[columns[i]]
+            for i in range(first[j], first[j + 1]):
+                g[columns[i]] += W[k, i] * e
+        eta = rate
+        if normalised:
+            top, below = 0.0, 0.0
+            for i in range(b):
+                top += g[i] * g[i]
+            for j in range(n):
+                s = 0.0
+                for i in range(first[j], first[j + 1]):
+                    s += W[k, i] * g[columns[i]]
+                below += s * s
+            if below == 0.0:
+                continue
+            eta = rate * top / below
+        for i in range(b):
+            beta[i] += eta * g[i]
+
+
+@nb.njit(**_OPTIONS)
+def settled(g: Any, small: Any) -> bool:
+    """Whether no column is correlated with the residual by more than its tolerance."""
+    worst = 0.0
+    for i in range(g.shape[0]):
+        worst = max(worst, abs(g[i]) - small[i])
+    return worst <= 0.0
+
+
+@nb.njit(**_OPTIONS)
+def descend(beta: Any, G: Any, c: Any, small: Any, normalised: bool, rate: float, steps: int) -> int:
+    """Steepest descent on |W beta - y|^2, in place; returns the steps taken, fewer than allowed when it has settled.
+
+    Args:
+        beta: (b,).
+        G, c: (b, b) W'W and (b,) W'y.
+        small: (b,) gradients that count as zero.
+        normalised: the exact line search g'g / |W g|^2 times rate; else eta = rate.
+        rate: see there.
+        steps: most of them.
+    """
+    for step in range(steps):
+        g = c - np.dot(G, beta)
+        if settled(g, small):
+            return step
+        eta = rate
+        if normalised:
+            below = np.dot(g, np.dot(G, g))
+            eta = rate * np.dot(g, g) / below if below > 0.0 else 0.0
+        beta += eta * g
+    return steps
+
+
+@nb.njit(**_OPTIONS)
+def relax(u: Any, G: Any, c: Any, small: Any, alpha: float, theta: float, eta: float, steps: int) -> int:
+    """u <- u + eta (W'y - W'W s), s = alpha tanh(u / theta), in place; returns the steps taken, fewer when it has settled."""
+    for step in range(steps):
+        g = c - np.dot(G, alpha * np.tanh(u / theta))
+        if settled(g, small):
+            return step
+        u += eta * g
+    return steps

@@ -1,0 +1,275 @@
+"""Identification while the robot moves: `OnlineFit.update(sample)` in a control loop, `estimate` whenever it is wanted.
+
+An update takes no memory and no iteration: filters, regressor rows and the rotation of rows into triangular factors are compiled
+loops on arrays that are there from the start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from inertica.dynamics.single import single
+from inertica.dynamics.tsqr import Stacked
+from inertica.errors import InputError
+from inertica.estimators.evidence import ScaledSvd
+from inertica.estimators.observe import own_sigmas
+from inertica.estimators.recursive.online import Moment, check_forgetting, together
+from inertica.identifiability.base import BaseModel
+from inertica.preprocessing.recipe import Regressor
+from inertica.robot.layout import Parameters
+
+Array = NDArray[np.float64]
+
+CUTOFF = 60.0
+"""Hz: of the low-pass H that motion and torque share."""
+
+BANDWIDTH = 20.0
+"""Hz: of the low-pass G on rows of momentum and power; five rows are taken in a period of it."""
+
+PATIENCE = 0.05
+"""s of rest after which a joint's friction means nothing until it moves again."""
+
+FADED = 3.0
+"""Time constants of G for which rows remember that a joint has rested."""
+
+AT_ONCE = 4096
+"""Samples of a record that are worked on together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What is measured at one instant; (n,) each.
+
+    Args:
+        q: positions.
+        tau: joint torques.
+        dq: velocities, where they are measured; from the positions when not given.
+        ddq: accelerations, for rows of torque only.
+    """
+
+    q: Array
+    tau: Array
+    dq: Array | None = None
+    ddq: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class OnlineEstimate:
+    """What is known after some samples.
+
+    Args:
+        beta: (b,) base parameters; the prior's, or zero, where the data do not determine them yet.
+        std: (b,) their standard deviations, infinite where they are not determined; for torque noise that is white, of which G makes
+            neighbouring rows alike.
+        sigma: (r,) standard deviation of the residual of each joint's rows (of the power).
+        rows: samples whose rows took part.
+        complete: whether all parameters are determined.
+    """
+
+    beta: Array
+    std: Array
+    sigma: Array
+    rows: int
+    complete: bool
+
+
+class RowStream:
+    """Measured samples to rows of a fit.
+
+    Args:
+        base: the robot.
+        rate: of the samples in Hz.
+        regressor: momentum (the default) and power take no acceleration; rows of torque need one, and are not filtered.
+        cutoff: of the low-pass that motion and torque share, in Hz; at most a fifth of the rate.
+        bandwidth: of the low-pass on rows of momentum and power, in Hz.
+        every: samples per row; a fifth of a period of the bandwidth by default, 1 for rows of torque.
+        prior: values of fixed and nonlinear parameters.
+        still: (n,) velocities in rad/s below which a joint rests.
+        velocity: whether samples have a measured velocity.
+    """
+
+    def __init__(
+        self, base: BaseModel, rate: float, regressor: Regressor = "momentum", cutoff: float = CUTOFF,
+        bandwidth: float = BANDWIDTH, every: int | None = None, prior: Parameters | None = None, still: ArrayLike = 0.0,
+        velocity: bool = False,
+    ) -> None:  # fmt: skip
+        if not rate > 0.0:
+            raise InputError(f"the rate of the samples should be greater than zero, not {rate:g} Hz")
+        self.base, self.rate, self.regressor, n = base, rate, regressor, base.layout.robot.n
+        shapes = None if prior is None else prior.shapes
+        self._single = single(base.engine, regressor, shapes)
+        self.filtered = self._single.stored
+        self.velocity = velocity or not self.filtered
+        bandwidth = min(bandwidth, 0.05 * rate)
+        self.every = every or (max(1, round(0.2 * rate / bandwidth)) if self.filtered else 1)
+        self.count = 1 if regressor == "power" else n
+        place = {int(k): i for i, k in enumerate(base.kept)}
+        entries = self._single.entries
+        known = np.zeros(base.layout.size)
+        if len(base.fixed):
+            if prior is None:
+                raise InputError("fixed parameters take their values from the prior, and no prior was given")
+            known[base.fixed] = prior.values[base.fixed]
+        self._entries = np.array([[i for i, _ in entries], [place.get(k, -1) for _, k in entries]], np.int64)
+        smooth, derived = sections(min(cutoff, 0.2 * rate), rate) if self.filtered else (np.zeros(5), np.zeros(5))
+        a = 2.0 * np.pi * bandwidth
+        alike = np.exp(-a * self.every / rate) if self.filtered else 0.0
+        self.inflation = float((1.0 + alike) / (1.0 - alike))
+        leak = np.array([2.0 * rate - a, a, 2.0 * rate * a]) / (2.0 * rate + a)
+        resting = np.array(np.broadcast_to(np.asarray(still, float), (n,)))
+        self._constants = np.concatenate([smooth, derived, leak, resting, [known[k] for _, k in entries]])
+        faded = round(FADED / a * rate) if self.filtered else 1
+        kinds = [self.filtered, regressor == "power", self.velocity]
+        self._whole = np.concatenate(
+            [self._single.places, [self.every, round(PATIENCE * rate), faded, *kinds, 0], np.zeros(2 * n), self._entries.ravel()]
+        ).astype(np.int64)
+        self._numbers = np.concatenate([self._constants, np.zeros(6 * n + 2 * self.count + 3 * len(entries))])
+        size, capacity = base.rank + 1, AT_ONCE // self.every + 2
+        self._out, self._use = np.zeros((capacity, self.count, size)), np.zeros((capacity, self.count), bool)
+        self._taken = np.zeros(capacity, np.int64)
+        self._one = {name: np.zeros((1, n)) for name in ("q", "dq", "ddq", "tau")}
+        self._zero = np.zeros((AT_ONCE, n))
+
+    def restart(self) -> None:
+        """As if no sample had been there."""
+        n = self.base.layout.robot.n
+        self._numbers[len(self._constants) :] = 0.0
+        self._whole[10 : 11 + 2 * n] = 0
+
+    @property
+    def samples(self) -> int:
+        """So far."""
+        return int(self._whole[10])
+
+    def push(self, sample: Sample) -> tuple[Array, NDArray[np.bool_]]:
+        """Rows (K, r, b+1) [w y] that a sample completes, K = 0 or 1, and which take part; views that the next call overwrites."""
+        one = self._one
+        one["q"][0], one["tau"][0] = sample.q, sample.tau
+        if self.velocity:
+            one["dq"][0] = self._measured(sample.dq, "velocities")
+        if not self.filtered:
+            one["ddq"][0] = self._measured(sample.ddq, "accelerations")
+        filled = self._pass(one["q"], one["dq"], one["ddq"], one["tau"])
+        return self._out[:filled], self._use[:filled]
+
+    def push_many(
+        self, q: Array, tau: Array, dq: Array | None = None, ddq: Array | None = None
+    ) -> tuple[Array, NDArray[np.bool_], NDArray[np.int64]]:
+        """The same of many samples, (N, n) each: new arrays of rows, which take part, and the index of each row's sample."""
+        rows, use, taken = [], [], []
+        for first in range(0, len(q), AT_ONCE):
+            part = slice(first, first + AT_ONCE)
+            zero = self._zero[: len(q[part])]
+            filled = self._pass(
+                np.ascontiguousarray(q[part]),
+                np.ascontiguousarray(self._measured(dq, "velocities")[part]) if self.velocity else zero,
+                zero if self.filtered else np.ascontiguousarray(self._measured(ddq, "accelerations")[part]),
+                np.ascontiguousarray(tau[part]),
+            )
+            rows.append(self._out[:filled].copy())
+            use.append(self._use[:filled].copy())
+            taken.append(first + self._taken[:filled])
+        return np.concatenate(rows), np.concatenate(use), np.concatenate(taken)
+
+    def _pass(self, q: Array, dq: Array, ddq: Array, tau: Array) -> int:
+        s = self._single
+        return int(self._loop(s.address, s.work, self._numbers, self._whole, q, dq, ddq, tau, self._out, self._use, self._taken))
+
+    @cached_property
+    def _loop(self):  # type: ignore[no-untyped-def]
+        from inertica.estimators.recursive.stream import stream  # its compiler takes long to import
+
+        return stream
+
+    def _measured(self, values: Array | None, what: str) -> Array:
+        if values is None:
+            raise InputError(f"rows of {self.regressor} need measured {what} in every sample; rows of momentum do without")
+        return values
+
+
+class OnlineFit:
+    """Recursive least squares in a control loop.
+
+    Args:
+        stream: samples to rows.
+        forgetting, directional: as for `inertica.estimators.recursive.online.Rls`, per row taken.
+        weighted: joints by the standard deviations of their own fits (`rwls`); else all alike (`rls`).
+        prior: what holds where the data do not determine anything yet.
+    """
+
+    def __init__(
+        self, stream: RowStream, forgetting: float = 1.0, directional: bool = False, weighted: bool = True,
+        prior: Parameters | None = None,
+    ) -> None:  # fmt: skip
+        from inertica.estimators.recursive import givens
+
+        check_forgetting(forgetting)
+        self.stream, self.base, self.forgetting, self.directional = stream, stream.base, forgetting, directional
+        r, b = stream.count, stream.base.rank
+        self._group = np.arange(r) if weighted else np.zeros(r, np.int64)
+        groups = r if weighted else 1
+        self._F, self._weight, self._room = np.zeros((groups, b + 1, b + 1)), np.zeros(groups), np.zeros(b)
+        self._start = np.zeros(b) if prior is None else stream.base.beta(prior.values)
+        self._into, self._solved, self.rows = givens, np.array(self._start), 0
+        felt = [np.unique(stream._entries[1][(stream._entries[0] == j) & (stream._entries[1] >= 0)]) for j in range(r)]
+        self._felt = [np.asarray(c, np.intp) for c in felt]
+
+    def update(self, sample: Sample) -> bool:
+        """One sample in; whether it completed a row."""
+        rows, use = self.stream.push(sample)
+        if len(rows):
+            self.absorb(rows[0], use[0])
+        return len(rows) > 0
+
+    def absorb(self, rows: Array, use: NDArray[np.bool_]) -> None:
+        """Rows (r, b+1) of one sample, used up."""
+        self._into.sample_in(self._F, self._weight, self._group, rows, use, self.forgetting, self.directional, self._room)
+        self.rows += 1
+
+    def reset(self, keep: float = 0.0) -> None:
+        """Forget all but a share of what is known, as after a change of the robot."""
+        self._F *= np.sqrt(keep)
+        self._weight *= keep
+
+    @property
+    def beta(self) -> Array:
+        """(b,) of unweighted fits by substitution, without a new array; as it was last while data do not determine everything."""
+        if len(self._F) > 1:
+            return self.estimate.beta
+        self._into.solve_into(self._F[0], self._solved)
+        return self._solved
+
+    @property
+    def estimate(self) -> OnlineEstimate:
+        moment = Moment(0.0, self._F, self._weight)
+        r, b = self.stream.count, self.base.rank
+        if not np.all(self._weight > 0.0):
+            return OnlineEstimate(np.array(self._start), np.full(b, np.inf), np.full(r, np.nan), self.rows, False)
+        if len(self._F) > 1:
+            sigma = own_sigmas(moment.joints(self._felt), self._weight)
+            stacked = together(self._F, 1.0 / sigma)
+        else:
+            sigma, stacked = np.full(r, moment.sigma), Stacked.of(self._F[0])
+        svd = ScaledSvd.of(stacked.R)
+        beta = self._start + svd.solve(stacked.z - stacked.R @ self._start)
+        half = svd.half if len(self._F) > 1 else moment.sigma * svd.half
+        std = np.sqrt(self.stream.inflation) * np.linalg.norm(half, axis=1)
+        std[np.abs(svd.unresolved).max(axis=1, initial=0.0) > 1e-6] = np.inf
+        return OnlineEstimate(beta, std, sigma, self.rows, bool(svd.known.all()))
+
+
+def sections(cutoff: float, rate: float) -> tuple[Array, Array]:
+    """b0 b1 b2 a1 a2 of a Butterworth low-pass of order 2 and of its derivative, by the bilinear transformation.
+
+    Both have the same poles: (w^2) and (w^2 s) over s^2 + sqrt(2) w s + w^2, s = c (z - 1) / (z + 1), w prewarped.
+    """
+    c = 2.0 * rate
+    w = c * np.tan(np.pi * cutoff / rate)
+    d0 = c * c + np.sqrt(2.0) * w * c + w * w
+    a1, a2 = 2.0 * (w * w - c * c) / d0, (c * c - np.sqrt(2.0) * w * c + w * w) / d0
+    g = w * w / d0
+    return np.array([g, 2.0 * g, g, a1, a2]), np.array([g * c, 0.0, -g * c, a1, a2])

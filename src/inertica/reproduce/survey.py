@@ -1,0 +1,71 @@
+"""The survey's Monte Carlo study (Leboutet and others 2021): its campaigns are run, and its conclusions are held against them."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from inertica.campaign.engines import Processes
+from inertica.campaign.run import Progress, run
+from inertica.campaign.spec import Spec
+from inertica.campaign.specfile import read_spec
+from inertica.campaign.store import Store
+from inertica.campaign.summary import Group, Line, groups, lines
+from inertica.reproduce.rows import Options, Reproduction, Row, Sheet
+from inertica.reproduce.survey_claims import CLAIMS, cases
+
+CAMPAIGNS = ("survey", "survey-loops")
+STARTS, QUICK = 25, 2
+"""Start vectors, and those of the short form."""
+
+
+def reproduce(options: Options) -> Reproduction:
+    """Runs the campaigns with `seeds` noise realisations; rows stay in the folder `keep`, or are thrown away."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = options.keep or Path(scratch)
+        stores = [_computed(_sized(read_spec(name), options), folder / name, options) for name in CAMPAIGNS]
+        rows: list[Group] = [g for store in stores for g in groups(store)]
+        found: list[Line] = [line for store in stores for line in lines(store)]
+    conditions = cases(found, rows)
+    verdicts = [(claim, claim.test(conditions)) for claim in CLAIMS]
+    size = f"{max(options.seeds, 1)} noise realisations and {_starts(options)} start vectors; the survey has 52 and 25"
+    return Reproduction(
+        tuple(Row(f"claims: {claim.name}", claim.published, v.ours, v.verdict) for claim, v in verdicts),
+        (size, "position noise in degrees, as the survey's toolbox reads it; trajectories by its eq. 67"),
+        (_sheet(found),),
+    )
+
+
+def _sized(spec: Spec, options: Options) -> Spec:
+    return replace(spec, runs=max(options.seeds, 1), starts=_starts(options), seed=options.seed, block=1)
+
+
+def _starts(options: Options) -> int:
+    return QUICK if options.quick else STARTS
+
+
+def _computed(spec: Spec, folder: Path, options: Options) -> Store:
+    store = Store.begin(folder, spec)
+
+    def told(p: Progress) -> None:
+        left = "" if p.remaining is None else f", about {p.remaining / 60.0:.0f} min to go"
+        options.say(f"{spec.name}: {p.done} of {p.total} units{left}")
+
+    run(store, Processes(), progress=told)
+    return store
+
+
+def _sheet(found: list[Line]) -> Sheet:
+    """Parameter error of every method under every condition."""
+    conditions = list(dict.fromkeys((x.place.robot, x.place.decimate, x.place.noise) for x in found if x.place.loop == "known"))
+    labels = list(dict.fromkeys(x.place.label for x in found))
+    known = [x for x in found if x.place.loop == "known"]
+    cells = {(x.place.robot, x.place.decimate, x.place.noise, x.place.label): x.mean["d_par"] for x in known}
+    heads = tuple(f"{r} {d} {n.removeprefix('row ')}" for r, d, n in conditions)
+    rows = tuple((label, *(_shown(cells.get((*c, label))) for c in conditions)) for label in labels)
+    return Sheet("|beta - true| / |true| in %, by robot, decimation and row of Table 1", ("method", *heads), rows)
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None or value != value else f"{100 * value:.3g}"

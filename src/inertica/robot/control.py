@@ -1,0 +1,165 @@
+"""Control laws on scalars of any type, one joint at a time.
+
+A law names its gains, the reference signals it follows and its inner states, and gives the torque; like the recursions it is traced
+into the simulation kernel.  It also says what others ask of it: which gains a card must state, which of them carry a torque, how stiff
+and damped a joint is under it.  Gains are on the joint side: torque per radian, per radian per second.  A new law is a class and its
+name in `LAWS`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.scalars import Scalar, clip
+
+Array = NDArray[np.float64]
+Named = Mapping[str, Scalar]
+Torque = tuple[Scalar, dict[str, Scalar]]
+"""The torque, and the inner states one step later."""
+
+
+@dataclass(frozen=True)
+class ControlLaw(ABC):
+    """Base of control laws, diagonal: each joint has its own gains.
+
+    Attributes:
+        formula: for people.
+        gains: names of the gains, each one value per joint.
+        torque_gains: those the torque is proportional to, all together; they grow with the inertia that a loop is tuned for.
+        bounds: those that are no gains but limits of inner states.
+        usual: values of gains that cards need not state.
+        keys: (gain, key) where a card calls a gain otherwise.
+        instead: (key, law): the law that is meant when a card states this gain, too.
+        references: which of q, dq, ddq, tau of the reference it uses.
+        memory: names of inner states per joint, zero at the start.
+        fitted: whether `fit_loop` can find it in a log: without memory, and `gains_of` known.
+    """
+
+    formula: ClassVar[str]
+    gains: ClassVar[tuple[str, ...]]
+    torque_gains: ClassVar[tuple[str, ...]]
+    bounds: ClassVar[tuple[str, ...]] = ()
+    usual: ClassVar[tuple[tuple[str, float], ...]] = ()
+    keys: ClassVar[tuple[tuple[str, str], ...]] = ()
+    instead: ClassVar[tuple[tuple[str, str], ...]] = ()
+    references: ClassVar[tuple[str, ...]] = ("q", "dq")
+    memory: ClassVar[tuple[str, ...]] = ()
+    fitted: ClassVar[bool] = False
+
+    @abstractmethod
+    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
+        """Torque from reference and measured motion."""
+
+    @classmethod
+    @abstractmethod
+    def stiffness_damping(cls, gain: Mapping[str, Array]) -> tuple[Array, Array]:
+        """(n,) torque per position error and per velocity (error) of slow motion."""
+
+    @classmethod
+    def gains_of(cls, stiffness: tuple[float, float], damping: tuple[float, float]) -> dict[str, tuple[float, float]]:
+        """Gains that make a joint so stiff and damped; every number with its standard deviation."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class PD(ControlLaw):
+    """tau = kp (qr - q) + kd (dqr - dq)  (survey, eq. 16)"""
+
+    formula = "tau = kp (qr - q) + kd (dqr - dq)"
+    gains = ("kp", "kd")
+    torque_gains = ("kp", "kd")
+    instead = (("ki", "pid"),)
+    fitted = True
+
+    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
+        return gain["kp"] * (reference["q"] - q) + gain["kd"] * (reference["dq"] - dq), {}
+
+    @classmethod
+    def stiffness_damping(cls, gain: Mapping[str, Array]) -> tuple[Array, Array]:
+        return gain["kp"], gain["kd"]
+
+    @classmethod
+    def gains_of(cls, stiffness: tuple[float, float], damping: tuple[float, float]) -> dict[str, tuple[float, float]]:
+        return {"kp": stiffness, "kd": damping}
+
+
+@dataclass(frozen=True)
+class PID(ControlLaw):
+    """tau = kp e + kd de + ki I,  I' = clip(I + e dt, +-windup), e = qr - q"""
+
+    formula = "tau = kp (qr - q) + kd (dqr - dq) + ki I, |I| <= windup"
+    gains = ("kp", "kd", "ki", "windup")
+    torque_gains = ("kp", "kd", "ki")
+    bounds = ("windup",)
+    usual = (("ki", 0.0), ("windup", np.inf))
+    keys = (("windup", "anti_windup"),)
+    memory = ("integral",)
+
+    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
+        error = reference["q"] - q
+        integral = clip(memory["integral"] + error * dt, 0.0 - gain["windup"], gain["windup"])
+        return gain["kp"] * error + gain["kd"] * (reference["dq"] - dq) + gain["ki"] * integral, {"integral": integral}
+
+    @classmethod
+    def stiffness_damping(cls, gain: Mapping[str, Array]) -> tuple[Array, Array]:
+        return gain["kp"], gain["kd"]
+
+
+@dataclass(frozen=True)
+class Cascade(ControlLaw):
+    """tau = kv (kp (qr - q) - dq): position loop around a velocity loop, no velocity reference (DIDIM paper, eq. 53).
+
+    kv holds the drive gain, kv = 2 zeta wn J, kp = wn / (2 zeta).
+    """
+
+    formula = "tau = kv (kp (qr - q) - dq)"
+    gains = ("kp", "kv")
+    torque_gains = ("kv",)
+    references = ("q",)
+    fitted = True
+
+    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
+        return gain["kv"] * (gain["kp"] * (reference["q"] - q) - dq), {}
+
+    @classmethod
+    def stiffness_damping(cls, gain: Mapping[str, Array]) -> tuple[Array, Array]:
+        return gain["kp"] * gain["kv"], gain["kv"]
+
+    @classmethod
+    def gains_of(cls, stiffness: tuple[float, float], damping: tuple[float, float]) -> dict[str, tuple[float, float]]:
+        (k, k_sd), (d, d_sd) = stiffness, damping
+        kp = k / d if d else float("nan")
+        return {"kp": (kp, abs(kp) * float(np.hypot(k_sd / k, d_sd / d)) if k and d else float("inf")), "kv": damping}
+
+
+LAWS: dict[str, type[ControlLaw]] = {"pd": PD, "pid": PID, "cascade": Cascade}
+"""Control laws by the names robot cards use."""
+
+
+def gain_keys(bounds: bool = True) -> tuple[str, ...]:
+    """The keys by which cards state gains, of all laws."""
+    names = {g: dict(law.keys).get(g, g) for law in LAWS.values() for g in law.gains if bounds or g not in law.bounds}
+    return tuple(names.values())
+
+
+def stated_law(loop: Mapping[str, Any], n: int) -> tuple[str, dict[str, Array]]:
+    """The law of a card's section `loop` and its gains, as far as they are stated or may be left out.
+
+    Args:
+        loop: the section.
+        n: joints.
+    """
+    name = str(loop["law"]).lower()
+    if name not in LAWS:
+        return name, {}
+    name = next((other for key, other in LAWS[name].instead if np.any(loop.get(key, 0.0))), name)
+    law = LAWS[name]
+    usual = {gain: np.full(n, value) for gain, value in law.usual}
+    keys = {gain: dict(law.keys).get(gain, gain) for gain in law.gains}
+    return name, usual | {gain: np.array(loop[key], float) for gain, key in keys.items() if key in loop}

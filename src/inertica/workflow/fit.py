@@ -1,0 +1,114 @@
+"""Fourth stage: the method's estimate, its bias taken out where the loop is known, with intervals that hold."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.errors import InerticaError
+from inertica.estimators.base import Estimate, Estimator, Need, Problem
+from inertica.estimators.consistent.strategy import Settled, settled
+from inertica.estimators.intervals import standard_parameters
+from inertica.experiment.loop import ControlLoop
+from inertica.robot.description import Description
+from inertica.robot.layout import Parameters
+from inertica.workflow.choice import Notes, Say
+from inertica.workflow.choose import Chosen
+from inertica.workflow.interval_choice import DataFit, neighbour_fits, stated_uncertainty
+from inertica.workflow.self_application import Replicas, replicas
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """An estimate.
+
+    Args:
+        chosen: what was chosen.
+        estimator: the method; the chosen one, or another on the same choices.
+        problem, part: what was fitted, and what choices were made on, with the control loop for methods that simulate it.
+        found: as the method gave it.
+        estimate: what is stated of it: corrected, with a covariance that holds; the same before `assess`.
+        replicas: the estimate applied to itself.
+    """
+
+    chosen: Chosen
+    estimator: Estimator
+    problem: Problem
+    part: Problem
+    found: Estimate
+    estimate: Estimate
+    replicas: Replicas
+    notes: Notes
+
+    @property
+    def whole(self) -> bool:
+        """Whether choices were made on all of the data."""
+        return self.part is self.problem
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        """The estimate as standard parameters."""
+        return identified(self.estimate, self.chosen.description)
+
+
+def identified(estimate: Estimate, description: Description) -> Parameters:
+    """An estimate as standard parameters, those nearest the prior where the method leaves them open."""
+    prior = description.prior
+    return Parameters(description.layout, standard_parameters(estimate, prior), prior.shapes, "identified")
+
+
+def fit(chosen: Chosen, estimator: Estimator, say: Say) -> Fitted:
+    """The method's estimate."""
+    start = time.perf_counter()
+    say(f"fit: {estimator.name}")
+    loop = ControlLoop.of(chosen.description) if Need.LOOP in estimator.needs else None
+    problem = chosen.problem.with_loop(loop)
+    part = problem if chosen.part is chosen.problem else chosen.part.with_loop(loop)
+    problem.require(estimator)
+    estimate = estimator.estimate(problem)
+    if not estimate.iterations:  # the start itself
+        raise InerticaError(f"{estimator.name}: {estimate.warnings[-1]}")
+    notes = chosen.notes
+    strategy = None if estimate.evidence is None else estimate.evidence.strategy
+    if isinstance(strategy, Settled) and (mild := strategy.mildness) is not None:
+        choices = (replace(c, sentence=f"{c.sentence}; {mild.sentence}") if c.subject == "method" else c for c in notes.choices)
+        notes = replace(notes, choices=tuple(choices))
+    return Fitted(chosen, estimator, problem, part, estimate, estimate, Replicas(), notes.took("fit", start))
+
+
+def assess(fitted: Fitted, say: Say) -> Fitted:
+    """The bias of the pipeline taken out where the loop is known, and intervals that hold."""
+    start, chosen, estimate = time.perf_counter(), fitted.chosen, fitted.estimate
+    inputs, quick = chosen.inputs, chosen.inputs.settings.quick
+    say("intervals: noise and blocks" + ("" if quick else ", bias of filter and method"))
+    found = Replicas(reason="a quick run was asked for") if quick else _replicas(fitted)
+    stated = stated_uncertainty(
+        estimate, fitted.problem, fitted.estimator, replicated=None if quick else found, in_part=not fitted.whole,
+        neighbours=[] if quick or found.runs or inputs.torque_only else _neighbours(fitted),
+        alternatives=[estimate.beta + np.array([c.get(name, 0.0) for name in estimate.base.names]) for c in chosen.other_laws],
+    )  # fmt: skip
+    notes = fitted.notes.chose(stated.choice).warned(stated.estimate.warnings).took("intervals", start)
+    return replace(fitted, estimate=stated.estimate, replicas=found, notes=notes)
+
+
+def _replicas(fitted: Fitted) -> Replicas:
+    """The estimate applied to itself, on what choices were made on."""
+    chosen, inputs = fitted.chosen, fitted.chosen.inputs
+    kept = settled(fitted.estimator, fitted.part, fitted.estimate if fitted.whole else None)
+    logs, references = inputs.part.logs, inputs.part_references()
+    return replicas(chosen.description, fitted.parameters, logs, chosen.recipe, fitted.part, kept, references)
+
+
+def _neighbours(fitted: Fitted) -> list[Array]:
+    """(b,) each, what the data say with neighbouring cut-offs; of a part, they differ from its own fit by the cut-off alone."""
+    found = neighbour_fits(fitted.chosen.inputs.part.logs, fitted.chosen.recipe, fitted.part, fitted.estimator)
+    if fitted.whole or not found:
+        return found
+    own = DataFit.by(fitted.estimator.estimate(fitted.part)).beta
+    return [DataFit.by(fitted.estimate).beta + (other - own) for other in found]

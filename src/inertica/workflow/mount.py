@@ -1,0 +1,85 @@
+"""`Mount`: how gravity acts on the base of a robot, and how that is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from inertica.estimators.structure.tilt import between
+from inertica.robot.model import Vector, vector
+from inertica.workflow.choice import Choice
+from inertica.workflow.plain import plain
+
+
+@dataclass(frozen=True)
+class Mount:
+    """How gravity acts on the base, and how that is known.
+
+    Args:
+        gravity: acceleration of free fall in the base frame that is used.
+        file: that of the model file.
+        sentence: why.
+        automatic: False when the user or the file states it.
+        tested: whether the data could say something.
+        accepted: whether the data changed it.
+        lean: degrees by which gravity is tilted towards two directions of the base (`towards`), relative to the nearest of the
+            model file's gravity, its opposite and the found direction; found or, when not accepted, not believed.
+        half_width: of its 95 % interval, degrees.
+        towards: unit vectors; x and y of the base for a vertical one.
+        p: probability of such a lean when there is none.
+        ambiguous: what these data cannot tell, one sentence; empty when nothing.
+        residuals: relative residual on data left out: model file's mount, and the one used.
+    """
+
+    gravity: Vector
+    file: Vector
+    sentence: str
+    automatic: bool = True
+    tested: bool = False
+    accepted: bool = False
+    lean: tuple[float, float] | None = None
+    half_width: tuple[float, float] | None = None
+    towards: tuple[Vector, Vector] | None = None
+    p: float | None = None
+    ambiguous: str = ""
+    residuals: tuple[float, float] | None = None
+
+    @classmethod
+    def given(cls, gravity: ArrayLike, file: ArrayLike, why: str) -> Mount:
+        """Not a matter of the data."""
+        return cls(vector(gravity), vector(file), f"gravity {listed(gravity)} m/s^2: {why}", automatic=False)
+
+    @property
+    def direction(self) -> Vector:
+        """Unit vector; zero without gravity."""
+        g = np.array(self.gravity)
+        return vector(g / max(float(np.linalg.norm(g)), 1e-300))
+
+    @property
+    def angle(self) -> float:
+        """Degrees between the gravity used and the model file's."""
+        return between(self.gravity, self.file) if any(self.gravity) and any(self.file) else 0.0
+
+    @property
+    def choice(self) -> Choice:
+        said = f"{self.sentence}; {self.ambiguous}" if self.ambiguous else self.sentence
+        return Choice("gravity", f"{listed(self.gravity)} m/s^2", said, self.automatic)
+
+    def document(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        ends = None
+        if self.lean is not None and self.half_width is not None:
+            ends = [[a - h, a + h] for a, h in zip(self.lean, self.half_width, strict=True)]
+        names = ("gravity", "direction", "file", "angle", "automatic", "tested", "accepted", "lean", "towards", "p")
+        left_out = None if self.residuals is None else dict(zip(("file", "used"), self.residuals, strict=True))
+        return {name: plain(getattr(self, name)) for name in names} | {
+            "interval": ends, "left_out": left_out, "ambiguous": self.ambiguous or None, "why": self.sentence,
+        }  # fmt: skip
+
+
+def listed(v: ArrayLike) -> str:
+    """A vector in round brackets."""
+    return "(" + ", ".join(f"{float(x) + 0.0:.4g}" if abs(x) >= 5e-4 else "0" for x in np.asarray(v, float)) + ")"

@@ -1,0 +1,137 @@
+"""`Payload`: the load that was found, as numbers, as a document and as files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.identifiability.labels import DETERMINED, INTERVAL, WEAK
+from inertica.robot import inertia
+from inertica.robot.description import Description
+from inertica.robot.flange import Flange
+from inertica.robot.loadwrite import mjcf_text, statements, urdf_text
+from inertica.validation.residuals import Residual
+from inertica.workflow.choice import Choice
+from inertica.workflow.folder import whole_folder
+from inertica.workflow.plain import plain
+
+Array = NDArray[np.float64]
+
+ORDER = ("M", "MX", "MY", "MZ", "XX", "XY", "XZ", "YY", "YZ", "ZZ")
+"""In which the parameters of a load are listed."""
+
+UNITS = {"M": "kg", "MX": "kg m", "MY": "kg m", "MZ": "kg m"}
+
+PAYLOAD, URDF, MJCF, CONTROLLERS = "payload.json", "load.urdf", "load.xml", "controllers.txt"
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """What `payload` found.  Arrays are in the order of `inertia.NAMES`, in the frame of the flange.
+
+    Args:
+        description: the robot.
+        flange: where the load is fixed.
+        values: (10,) of a body that can exist.
+        intervals: (10, 2) 95 %, infinite where the records determine sums only, or nothing.
+        covariance: (10, 10) of what the records say, bias and model error included, constraints left out.
+        measured: (10,) what the records say before constraints.
+        labels: trust, as in `identify`.
+        choices: decisions, automatic or the user's.
+        warnings: one sentence each.
+        residuals: torques of the loaded records, predicted by the robot alone and with the load.
+        logs: unloaded and loaded -> where they came from.
+    """
+
+    description: Description
+    flange: Flange
+    values: Array
+    intervals: Array
+    covariance: Array
+    measured: Array
+    labels: tuple[str, ...]
+    choices: tuple[Choice, ...]
+    warnings: tuple[str, ...]
+    residuals: Mapping[str, Residual]
+    logs: Mapping[str, tuple[str, ...]]
+
+    def __getitem__(self, name: str) -> float:
+        return float(self.values[inertia.NAMES.index(name)])
+
+    @property
+    def std(self) -> Array:
+        """(10,) of normal distributions with the same intervals; infinite where only sums are known, or nothing."""
+        own = np.array([label in (DETERMINED, WEAK) for label in self.labels])
+        return np.where(own, np.diff(self.intervals, axis=1)[:, 0] / (2.0 * INTERVAL), np.inf)
+
+    @cached_property
+    def body(self) -> inertia.Body:
+        """Mass, centre of mass and inertia about it."""
+        return inertia.to_com(self.values)
+
+    @property
+    def com_std(self) -> Array:
+        """(3,) standard deviations of the centre of mass, to first order; infinite where mass or first moment are not known."""
+        m, c = self.body.mass, self.body.com
+        own = np.isfinite(self.std)
+        out = np.full(3, np.inf)
+        for k in range(3):
+            gradient = np.zeros(10)
+            gradient[6 + k], gradient[9] = 1.0 / m, -c[k] / m
+            if own[6 + k] and own[9]:
+                out[k] = np.sqrt(gradient @ self.covariance @ gradient)
+        return out
+
+    @property
+    def statements(self) -> dict[str, str]:
+        """Controller -> statement to paste."""
+        return statements(self.values)
+
+    @property
+    def parent(self) -> str:
+        """The link that carries the load."""
+        return self.description.robot.joints[self.flange.body.link].link
+
+    def document(self) -> dict[str, Any]:
+        """Everything as plain data, with the names of the command line's JSON."""
+        com, spread = self.body.com, INTERVAL * self.com_std
+        order = [inertia.NAMES.index(name) for name in ORDER]
+        return {
+            "robot": self.description.name,
+            "frame": {"name": self.flange.name, "link": self.parent, "position": self.flange.body.position,
+                      "rotation": self.flange.body.rotation},
+            "parameters": [
+                {"name": inertia.NAMES[k], "value": self.values[k], "std": self.std[k], "interval": list(self.intervals[k]),
+                 "label": self.labels[k], "unit": UNITS.get(inertia.NAMES[k], "kg m^2")}
+                for k in order
+            ],
+            "mass": {"value": self.body.mass, "interval": list(self.intervals[9]), "unit": "kg"},
+            "centre_of_mass": {"value": com, "interval": [list(x) for x in zip(com - spread, com + spread, strict=True)], "unit": "m"},
+            "central_inertia": {"value": self.body.inertia, "unit": "kg m^2"},
+            "statements": self.statements,
+            "residual": {name: r.document() for name, r in self.residuals.items()},
+            "choices": [asdict(c) for c in self.choices],
+            "logs": {name: list(listed) for name, listed in self.logs.items()},
+            "warnings": list(self.warnings),
+        }  # fmt: skip
+
+    def save(self, folder: str | Path) -> tuple[Path, ...]:
+        """Write payload.json, the load as a URDF link and an MJCF body, and the controllers' statements."""
+        pose = self.flange.body
+        texts = {
+            URDF: urdf_text(self.values, self.parent, pose),
+            MJCF: mjcf_text(self.values, self.parent, pose),
+            CONTROLLERS: "".join(f"# {name}\n{line}\n\n" for name, line in self.statements.items()),
+            PAYLOAD: json.dumps(plain(self.document()), indent=1, ensure_ascii=False) + "\n",
+        }
+        with whole_folder(folder, PAYLOAD) as target:
+            for name, text in texts.items():
+                (target / name).write_text(text, encoding="utf-8")
+        return tuple(Path(folder) / name for name in texts)

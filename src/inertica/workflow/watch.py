@@ -1,0 +1,245 @@
+"""A robot watched while it moves: its parameters as they become known, and loads that it picks up or drops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.errors import InputError
+from inertica.estimators.recursive.change import HOURS, SHARE, Calibration, Change, LoadWatch, load_directions
+from inertica.estimators.recursive.live import CUTOFF, OnlineEstimate, OnlineFit, RowStream, sections
+from inertica.identifiability.base import BaseModel, base_model
+from inertica.logs.lines import Block
+from inertica.logs.log import Log
+from inertica.logs.noise import position_noise
+from inertica.preprocessing.prepare import SLOW
+from inertica.preprocessing.resample import on_clock, uniform_clock
+from inertica.robot.description import Description
+
+Array = NDArray[np.float64]
+
+WARM_UP = 20.0
+"""s of motion from which the watch for loads learns what is normal."""
+
+REFRESH = 10.0
+"""s of motion after which the model that residuals are taken from follows the fit."""
+
+QUIET = 0.25
+"""Part of the threshold below which nothing points to a change, so that the model may follow the fit."""
+
+FIRST = 1.0
+"""s of samples that tell rate and noise before the watch begins."""
+
+MOST_ROWS = 4096
+"""Rows that are kept to learn from."""
+
+
+@dataclass(frozen=True)
+class WatchSettings:
+    """What can be chosen of a watch.
+
+    Args:
+        regressor: rows of momentum or of power; neither needs accelerations.
+        forgetting: factor per row, see `Rls`; 1 forgets nothing.
+        warm_up: s of motion to learn from before loads are looked for.
+        share: of the arm's mass that a load to be found weighs.
+        mass: of the arm in kg; that of the model file when not given.
+        hours: of motion between false alarms.
+    """
+
+    regressor: Literal["momentum", "power"] = "momentum"
+    forgetting: float = 1.0
+    warm_up: float = WARM_UP
+    share: float = SHARE
+    mass: float | None = None
+    hours: float = HOURS
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What is known at some time.
+
+    Args:
+        time: of the last sample in s.
+        motion: s of motion that the estimate rests on.
+        estimate: parameters with standard deviations.
+        watching: whether loads are looked for already.
+        names: of the base parameters.
+    """
+
+    time: float
+    motion: float
+    estimate: OnlineEstimate
+    watching: bool
+    names: tuple[str, ...]
+
+
+class Watch:
+    """Samples in, estimates and changes out.
+
+    Args:
+        description: the robot.
+        rate: of the samples in Hz.
+        settings: what to choose.
+        velocity: whether samples have a measured velocity.
+        still: (n,) velocities below which a joint rests.
+        base: of the description, when it is known already.
+    """
+
+    def __init__(
+        self, description: Description, rate: float, settings: WatchSettings | None = None, velocity: bool = False,
+        still: Array | float = 0.0, base: BaseModel | None = None,
+    ) -> None:  # fmt: skip
+        self.settings = settings or WatchSettings()
+        self.base = base or base_model(description.layout)
+        prior = description.prior
+        self.stream = RowStream(self.base, rate, self.settings.regressor, prior=prior, still=still, velocity=velocity)
+        self.row_rate = rate / self.stream.every
+        self.fit = OnlineFit(self.stream, self.settings.forgetting, prior=prior)
+        total = self.settings.mass or float(sum(prior.link(j)[9] for j in range(description.robot.n)))
+        if not total > 0.0:
+            raise InputError(f"{description.name}: the model states no masses; state the arm's mass in kg to look for loads")
+        self.load = self.settings.share * total
+        self.directions = load_directions(self.base, self.load)
+        self.changes: list[Change] = []
+        self.time, self._moved, self._fresh = 0.0, 0, 0
+        self._learned: list[tuple[Array, NDArray[np.bool_]]] = []
+        self._watch: LoadWatch | None = None
+
+    def push(self, t: Array, q: Array, tau: Array, dq: Array | None = None) -> list[Change]:
+        """Samples (m,) and (m, n); the changes that they show."""
+        rows, use, taken = self.stream.push_many(q, tau, dq)
+        found = []
+        for w, u, k in zip(rows, use, taken, strict=True):
+            if u.any():
+                change = self._row(float(t[k]), w, u)
+                if change is not None:
+                    found.append(change)
+        if len(t):
+            self.time = float(t[-1])
+        self.changes += found
+        return found
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(
+            self.time, self._moved / self.row_rate, self.fit.estimate, self._watch is not None, tuple(self.base.names)
+        )
+
+    def _row(self, t: float, rows: Array, use: NDArray[np.bool_]) -> Change | None:
+        change = None if self._watch is None else self._watch.update(t, rows, use)
+        if self._watch is None:
+            self._learned.append((rows.copy(), use.copy()))
+            del self._learned[:-MOST_ROWS]
+        if change is not None:  # what was known is of another robot
+            self.fit.reset()
+            self._moved = self._fresh = 0
+        self.fit.absorb(rows, use)
+        self._moved, self._fresh = self._moved + 1, self._fresh + 1
+        if self._watch is None:
+            self._learn()
+        elif self._fresh >= REFRESH * self.row_rate:
+            self._refresh(self._watch)
+        return change
+
+    def _learn(self) -> None:
+        """After the warm-up, and when the data determine all parameters: what is normal."""
+        if self._moved < self.settings.warm_up * self.row_rate or self._moved % max(1, round(self.row_rate)):
+            return
+        estimate = self.fit.estimate
+        if not estimate.complete:
+            return
+        rows, use = (np.array(x) for x in zip(*self._learned, strict=True))
+        normal = Calibration.of(rows, use, estimate.beta, self.directions, self.row_rate, self.stream.inflation)
+        self._watch = LoadWatch(normal, self.directions, self.load, self.settings.hours)
+        self._learned.clear()
+        self._fresh = 0
+
+    def _refresh(self, watch: LoadWatch) -> None:
+        if self._moved >= self.settings.warm_up * self.row_rate and watch.sums.max() < QUIET * watch.threshold:
+            estimate = self.fit.estimate
+            if estimate.complete:
+                watch.follow(replace(watch.calibration, beta=estimate.beta))
+        self._fresh = 0
+
+
+def watched(
+    description: Description, blocks: Iterable[Block], settings: WatchSettings | None = None, every: float = 1.0
+) -> Iterator[Snapshot | Change]:
+    """What a watch finds while samples come: changes when they are flagged, and snapshots every so many seconds and at the end.
+
+    The first second tells the rate of the samples and the noise of the positions.
+
+    Args:
+        description: the robot.
+        blocks: samples as they come.
+        settings: of the watch.
+        every: s between snapshots.
+    """
+    source = iter(blocks)
+    first = next(source, None)
+    while first is not None and first.t[-1] - first.t[0] < FIRST:
+        more = next(source, None)
+        if more is None:
+            break
+        first = first.joined(more)
+    if first is None or len(first) < 10:
+        raise InputError("there are fewer than ten samples to watch")
+    rate = 1.0 / float(np.median(np.diff(first.t)))
+    velocity = first.dq is not None
+    watch = Watch(description, rate, settings, velocity, resting_velocity(first.q, rate))
+    due, told = float(first.t[0]) + every, -np.inf
+    for block in chain([first], source):
+        for part in _pieces(block, due, every):
+            yield from watch.push(part.t, part.q, part.tau, part.dq)
+            if watch.time >= due:
+                yield watch.snapshot()
+                told = watch.time
+                due += every * np.ceil((watch.time - due) / every + 1e-9)
+                due = due if due > watch.time else due + every
+    if watch.time > told:
+        yield watch.snapshot()
+
+
+def _pieces(block: Block, due: float, every: float) -> Iterator[Block]:
+    """A block cut where snapshots are due."""
+    start = 0
+    while start < len(block):
+        stop = int(np.searchsorted(block.t, due, side="left")) + 1
+        stop = min(max(stop, start + 1), len(block))
+        yield block[start:stop]
+        if stop < len(block):
+            due += every * max(1.0, np.ceil((block.t[stop - 1] - due) / every + 1e-9))
+        start = stop
+
+
+def log_blocks(log: Log, seconds: float = 0.1) -> Iterator[Block]:
+    """Samples of a recorded log on a uniform clock, as they would have come."""
+    use = ~log.mask & np.isfinite(log.t)
+    clock = uniform_clock(log.t[use])
+    none = np.zeros(log.n).tolist()
+
+    def read(symbol: str) -> Array:
+        return on_clock(clock, log.t, log.need(symbol), use, none, "cubic")[0]
+
+    whole = Block(clock.t, read("q"), read("tau"), read("dq") if log.dq is not None else None)
+    size = max(1, round(seconds * clock.rate))
+    for first in range(0, len(whole), size):
+        yield whole[first : first + size]
+
+
+def resting_velocity(q: Array, rate: float) -> Array:
+    """(n,) velocities that noise of the positions alone makes: joints that are slower rest."""
+    _, section = sections(min(CUTOFF, 0.2 * rate), rate)
+    b0, b1, b2, a1, a2 = section
+    response, z0, z1 = [], 0.0, 0.0
+    for x in (1.0, *[0.0] * 200):
+        y = b0 * x + z0
+        z0, z1 = b1 * x - a1 * y + z1, b2 * x - a2 * y
+        response.append(y)
+    rounding = 1e3 * np.finfo(float).eps * np.abs(q).max(axis=0) * rate
+    return np.asarray(SLOW * np.maximum(position_noise(q) * float(np.linalg.norm(response)), rounding))

@@ -1,0 +1,87 @@
+"""Specs are read with exact positions of mistakes; plans are deterministic, ids follow from content."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from campaign import small
+from inertica.campaign.plan import Unit, depends_on_start, fits, plan
+from inertica.campaign.spec import Spec
+from inertica.campaign.specfile import DEGREES, read_spec, shipped
+from inertica.errors import FileError, InputError
+from inertica.estimators.registry import method
+
+WRONG = {
+    "robots: [scara2]": ("robots: [scara]", 2, "scara"),
+    "unit: deg}\n  - {name: row 2": ("unit: grad}\n  - {name: row 2", 4, "cannot be 'grad'"),
+    "method: adann": ("method: adan", 8, "unknown method 'adan'; did you mean 'adann'"),
+    "passes: 1": ("pases: 1", 8, "has no option 'pases'|no method has an option 'pases'"),
+    "filters: [none, butterworth]": ("filters: [none, butterwort]", 7, "unknown filter 'butterwort'"),
+    "runs: 4": ("runs: 0", 15, "runs should be at least 1"),
+    "decimate: [4]": ("decimate: [1.5]", 13, "whole number"),
+    "cutoff: 20": ("cut-off: 20", 11, "unknown key 'cut-off'; did you mean 'cutoff'"),
+    "border: 10": ("integrator: rk5", 12, "unknown integrator 'rk5'"),
+    "starts: 2": ("trajectories: {identification: figure8}", 16, "no figure8 trajectory"),
+    "model: {kp: [50, 6]": ("model: {kq: [50, 6]", 10, "unknown gain of scara2's loop 'kq'"),
+    "duration: 2": ("distributions: [normal, cauchy]", 14, "unknown distribution of noise 'cauchy'"),
+}
+
+
+@pytest.mark.parametrize("right", WRONG)
+def test_mistakes_are_reported_at_their_line(right: str, tmp_path: Path) -> None:
+    wrong, line, sentence = WRONG[right]
+    with pytest.raises(FileError, match=sentence) as caught:
+        small.spec(tmp_path, small.TEXT.replace(right, wrong, 1))
+    assert caught.value.line == line
+
+
+def test_units_and_defaults(tmp_path: Path) -> None:
+    spec = small.spec(tmp_path)
+    assert spec.noise[0].q == pytest.approx(1e-4 * DEGREES)
+    assert [entry.filters for entry in spec.methods] == [("none", "butterworth"), ("butterworth",), ("none",)]
+    assert Spec.of(spec.document()) == spec
+
+
+def test_a_spec_like_another_takes_its_keys(tmp_path: Path) -> None:
+    small.written(tmp_path)
+    other = tmp_path / "more.yaml"
+    other.write_text("like: small\nruns: 7\n", encoding="utf-8")
+    assert read_spec(other) == replace(small.spec(tmp_path), name="more", runs=7)
+    other.write_text("like: more\n", encoding="utf-8")
+    with pytest.raises(FileError, match="no campaign 'more'"):
+        read_spec(other)
+
+
+def test_the_plan_is_deterministic_and_its_ids_follow_from_content(tmp_path: Path) -> None:
+    spec = small.spec(tmp_path)
+    units = plan(spec)
+    assert units == plan(spec) and len(units) == 4 and len({u.id for u in units}) == 4
+    assert [u.runs for u in units] == [(0, 1), (2, 3), (0, 1), (2, 3)]
+    assert [u.id for u in plan(replace(spec, name="other"))] == [u.id for u in units]
+    more = {u.id for u in plan(replace(spec, runs=6))}
+    assert {u.id for u in units} < more  # further runs leave the others as they are
+    assert not {u.id for u in plan(replace(spec, seed=1))} & {u.id for u in units}
+    assert [Unit.of(u.document()) for u in units] == units
+
+
+def test_what_is_computed_once_follows_from_capabilities(tmp_path: Path) -> None:
+    once = [name for name in ("ols", "wls", "irls", "tls", "ml", "pc-wls") if not depends_on_start(method(name))]
+    assert once == ["ols", "wls", "irls", "tls", "ml", "pc-wls"]
+    assert all(depends_on_start(method(n)) for n in ("didim", "clie", "adann", "htrnn", "ridge", "cls-2", "pc-wls+euclidean"))
+    assert fits(small.spec(tmp_path)) == 2 * 4 * (2 + 2 + 2)  # noise x runs x (ols twice, adann and didim from two starts)
+
+
+def test_shipped_specs_are_those_of_the_survey() -> None:
+    names = shipped()
+    table = [f"mcs-{r}-{k}" for r in ("tx40-1", "tx40-4", "rv2sq-1") for k in range(1, 6)]
+    assert {*table, *(f"{n}-quick" for n in table), "survey", "survey-quick"} <= set(names)
+    spec = read_spec("mcs-tx40-4-3")
+    assert (spec.robots, spec.decimate, spec.runs, spec.starts) == (("tx40",), (4,), 52, 25)
+    assert [n.q for n in spec.noise] == [pytest.approx(1e-2 * DEGREES)]
+    whole = read_spec("survey")
+    assert whole.ratios("tx40") == (1, 4) and whole.ratios("rv2sq") == (1,) and len(whole.noise) == 5
+    with pytest.raises(InputError, match="no campaign 'mcs-tx40-1-9'; did you mean"):
+        read_spec("mcs-tx40-1-9")

@@ -1,0 +1,71 @@
+"""Claims of the survey: the verdict follows from the lines of a campaign."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from inertica.campaign.spec import Entry, NoiseRow, Spec
+from inertica.campaign.summary import FIGURES, Group, Line, Place
+from inertica.reproduce import survey
+from inertica.reproduce.rows import Options
+from inertica.reproduce.survey_claims import CLAIMS, DEPENDS, FAILS, HOLDS, UNTESTED, cases
+
+
+def _line(
+    method: str, d_par: float, noise: str = "row 1", *, filtered: bool = False, seconds: float = 1.0, it: float = 1.0
+) -> Line:
+    place = Place("tx40", "known", noise, "normal", 0.0, 1, "butterworth" if filtered else "none", method)
+    mean = dict.fromkeys(FIGURES, 0.1) | {"d_par": d_par, "seconds": seconds, "iterations": it}
+    return Line(place, mean, dict.fromkeys(FIGURES, 0.0), (2, 2), 1.0, 0.95, 0.1)
+
+
+def _verdict(name: str, lines: list[Line], groups: list[Group] | None = None) -> str:
+    (claim,) = (c for c in CLAIMS if c.name == name)
+    return claim.test(cases(lines, groups or [])).verdict
+
+
+def test_verdicts_follow_from_the_numbers() -> None:
+    good = [_line("iv", 0.01), _line("didim", 0.011), _line("ols", 0.2)]
+    assert _verdict("accuracy", good) == HOLDS
+    assert _verdict("accuracy", [_line("iv", 0.3), _line("didim", 0.4), _line("ols", 0.1)]) == FAILS
+    both = [*good, *(_line(m, e, "row 2") for m, e in (("iv", 0.3), ("didim", 0.4), ("ols", 0.1)))]
+    assert _verdict("accuracy", both) == DEPENDS
+    assert _verdict("filters on decimated data", good) == UNTESTED
+
+
+def test_what_gives_no_number_is_the_worst() -> None:
+    lines = [_line("iv", np.nan, "row 3"), *(_line(m, 0.1, "row 3") for m in ("didim", "clie", "cloe"))]
+    assert _verdict("highest noise", lines) == HOLDS
+
+
+def test_times_and_iterations() -> None:
+    lines = [_line("didim", 0.1, seconds=0.5, it=4.2), _line("clie", 0.1, seconds=5.0), _line("cloe", 0.1, seconds=6.0)]
+    assert _verdict("time of CLIE and CLOE", lines) == HOLDS
+    assert _verdict("iterations", [*lines, _line("iv", 0.1, it=2.8)]) == HOLDS
+    assert _verdict("iterations", [*lines, _line("iv", 0.1, it=9.0)]) == FAILS
+
+
+def test_variance_of_adann() -> None:
+    lines = [_line("adann", 0.1, filtered=True), _line("ols", 0.1, filtered=True)]
+    rng = np.random.default_rng(0)
+    groups = []
+    for line, sd in zip(lines, (5.0, 1.0), strict=True):
+        beta = 1.0 + sd * rng.normal(size=(50, 3))
+        columns = {name: np.ones(50) for name in (*FIGURES, "converged")}
+        groups.append(Group(line.place, 50, columns, beta, beta, np.ones(3), np.zeros(50), np.arange(50), ()))
+    assert _verdict("variance of AdaNN", lines, groups) == HOLDS
+    assert _verdict("variance of AdaNN", lines, [groups[0], replace(groups[0], place=lines[1].place)]) == FAILS
+
+
+@pytest.mark.slow
+def test_the_study_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    methods = (Entry("wls", "wls", filters=("butterworth",)), Entry("didim", "didim"), Entry("iv", "iv"))
+    small = Spec("small", ("scara2",), methods, noise=(NoiseRow("row 1", 1e-6, 0.05),), duration=2.0, cutoff=15.0, border=10)
+    monkeypatch.setattr(survey, "read_spec", lambda _: small)
+    found = survey.reproduce(Options(seeds=1, quick=True, keep=tmp_path))
+    assert [row.quantity for row in found.rows] == [f"claims: {claim.name}" for claim in CLAIMS]
+    assert {row.verdict for row in found.rows} <= {HOLDS, FAILS, DEPENDS, UNTESTED}

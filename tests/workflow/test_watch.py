@@ -1,0 +1,124 @@
+"""A robot that is watched: snapshots, loads, lines of text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from inertica.errors import InputError
+from inertica.estimators.recursive.change import Change
+from inertica.excitation.files import catalog_trajectory
+from inertica.experiment import Experiment
+from inertica.identifiability.base import base_model
+from inertica.logs.lines import Block, blocks
+from inertica.robot import inertia
+from inertica.robot.load import load
+from inertica.workflow.watch import Snapshot, Watch, WatchSettings, log_blocks, watched
+
+
+def run_with_load(name: str, parts: list[tuple[float, float]], seed: int) -> Block:
+    """A simulated motion in parts, each with a load of some kg on the last link and a duration."""
+    description = load(name)
+    x = Experiment.of(description, noise="standard")
+    reference = x.reference(catalog_trajectory(name).trajectory, sum(s for _, s in parts))
+    q, tau, start, first = [], [], None, 0
+    for k, (mass, seconds) in enumerate(parts):
+        chi = x.truth.values.copy()
+        chi[description.layout.link(description.robot.n - 1)] += inertia.from_com(mass, (0.03, 0.0, 0.1), np.zeros((3, 3)))
+        steps = round(seconds * x.loop.rate)
+        piece = {key: values[first : first + steps + 1] for key, values in reference.items()}
+        every = round(x.loop.rate / 1000.0)
+        found = x.engine.simulate(
+            chi, piece, x.loop.all_gains, x.loop.dt, law=x.loop.compiled_law, noise=replace(x.noise, seed=seed + k),
+            difference_velocity=x.loop.difference_velocity, keep=every, start=start, shapes=x.truth.shapes,
+        )  # fmt: skip
+        q.append(found.q_measured[0, :-1])
+        tau.append(found.tau_measured[0, :-1])
+        start, first = (found.q[0, -1], found.dq[0, -1]), first + steps
+    return Block(1e-3 * np.arange(sum(map(len, q))), np.concatenate(q), np.concatenate(tau))
+
+
+@pytest.fixture(scope="module")
+def panda() -> Block:
+    return run_with_load("panda7", [(0.0, 25.0), (0.825, 5.0), (0.0, 3.0)], seed=3)
+
+
+def test_a_load_that_comes_and_goes_is_flagged_within_half_a_second(panda: Block) -> None:
+    watch = Watch(load("panda7"), 1000.0)
+    came, went = watch.push(panda.t, panda.q, panda.tau)
+    assert came.kind == "picked up" and 25.0 <= came.time < 25.5
+    assert came.mass == pytest.approx(0.825, rel=0.5)
+    assert went.kind == "dropped" and 30.0 <= went.time < 30.5
+    assert watch.snapshot().watching
+
+
+def test_estimates_converge_to_the_truth_within_their_intervals(panda: Block) -> None:
+    description = load("panda7")
+    base = base_model(description.layout)
+    watch, true = Watch(description, 1000.0, base=base), base.beta(description.prior.values)
+    spread = []
+    for part in (slice(0, 5000), slice(5000, 20000)):
+        watch.push(panda.t[part], panda.q[part], panda.tau[part])
+        found = watch.snapshot().estimate
+        spread.append(np.median(found.std))
+        assert found.complete
+    assert spread[1] < 0.7 * spread[0]
+    known = np.abs(true) > 3.0 * found.std
+    assert known.sum() > 0.6 * len(true)
+    assert np.median(np.abs(found.beta - true)[known] / np.abs(true)[known]) < 0.1
+
+
+def test_events_come_in_the_order_of_time_whatever_the_blocks(panda: Block) -> None:
+    description = load("panda7")
+    settings = WatchSettings(warm_up=10.0)
+    events = []
+    for size in (130, 7000):
+        cut = [panda[k : k + size] for k in range(0, 27000, size)]
+        events.append(list(watched(description, cut, settings, every=2.0)))
+    for found in events:
+        snapshots = [e for e in found if isinstance(e, Snapshot)]
+        assert [round(s.time) for s in snapshots[:5]] == [2, 4, 6, 8, 10]
+        assert [e.time for e in found] == sorted(e.time for e in found)
+        assert any(isinstance(e, Change) for e in found)
+    one, other = ([e for e in found if isinstance(e, Snapshot)][4].estimate.beta for found in events)
+    np.testing.assert_allclose(one, other, rtol=0.2, atol=0.05)
+
+
+def test_lines_are_samples() -> None:
+    text = ["t,q1,q2,tau1,tau2,other\n", "0,1,2,3,4,x\n", "\n", "0.01,5,6,7,8,y\n", "0.02,9,10,11,12,z\n"]
+    first, second = blocks(text, 2, together=2)
+    assert first.q.tolist() == [[1.0, 2.0], [5.0, 6.0]] and first.dq is None
+    assert second.tau.tolist() == [[11.0, 12.0]] and len(first.joined(second)) == 3
+    (with_rates,) = blocks(["t,q1,tau1,dq1", "0,1,2,3"], 1)
+    assert with_rates.dq is not None and with_rates.dq.tolist() == [[3.0]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        ([], "should name the columns"),
+        (["t,q1", "0,1"], "'tau1' is not among them"),
+        (["t,q1,tau1", "0,1"], "line 2 has 2 values"),
+        (["t,q1,tau1", "0,1,x"], "line 2 has a word"),
+        (["t,q1,tau1", "0,1,nan"], "not finite"),
+        (["t,q1,tau1", "1,1,1", "1,1,1"], "line 3: the time 1 s is not after 1 s"),
+    ],
+)
+def test_lines_that_are_no_samples_are_refused(lines: list[str], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        list(blocks(lines, 1))
+
+
+def test_a_log_is_replayed_on_its_clock() -> None:
+    (log,) = Experiment.of(load("scara2"), noise="standard").run(catalog_trajectory("scara2").trajectory, seed=1, duration=3.0)
+    parts = list(log_blocks(log))
+    assert np.array_equal(np.concatenate([p.q for p in parts]), log.need("q"))
+    found = list(watched(load("scara2"), parts))
+    assert len(found) == 3 and all(isinstance(s, Snapshot) for s in found)
+
+
+def test_too_little_to_watch() -> None:
+    with pytest.raises(InputError, match="fewer than ten samples"):
+        list(watched(load("scara2"), []))
