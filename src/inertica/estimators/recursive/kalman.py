@@ -7,11 +7,12 @@
 
 The unscented filter is h = alpha sqrt(d + kappa), curve = 1 / (4 h^2), offset = beta - alpha^2: its usual weights, summed up, without
 the cancellation of a large negative weight.  Central differences are any h, curve = (h^2 - 1) / (4 h^4), offset = 0.
-Points that go where no motion goes (an inertia became negative, say) are drawn nearer, with the unscented weights; narrow points
-between which dry friction jumps, which is no slope, are set as wide as those of central differences for that sample.
-Parameters do not move, so only the 2n rows of the state are worked out.  L is the lower triangular factor of P = L L', rows of the
-parameters first.  Square-root forms keep it: noise is added by reflections that touch only what it reaches, and positions correct it
-one by one (Carlson 1973).  P or L may be in single precision; z is in double precision.
+Points that go where no motion goes (an inertia became negative, say) are drawn nearer, with the unscented weights; narrow pairs of
+points between which dry friction jumps, which is no slope, are set as wide as those of central differences for that sample.
+Parameters do not move, so only the 2n rows of the state are worked out.  Points lie along the columns of the lower triangular factor of P
+with the state first, so that points of the parameters do not move the state.  Square-root forms keep the factor L, P = L L', with the
+parameters first: noise is added by reflections that touch only what it reaches, and positions correct it one by one (Carlson 1973).
+P or L may be in single precision; z is in double precision.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ import numpy as np
 
 from inertica.dynamics.llvm.stepping import advance_points, advance_rates
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, add_rank_one, cholesky, triangular
+
+WIDE = 3.0**0.5
+"""Of points between which the model jumps."""
 
 NEARER = 8
 """How often sigma points that reach too far are drawn to a quarter of their distance."""
@@ -104,7 +108,7 @@ def run(
     N, n, d = y.shape[0], y.shape[1], z.shape[0]
     states = 2 * n
     q = noise.parameter.copy()
-    work, spare = P.copy(), P.copy()
+    work = P.copy()
     low = np.zeros((n, n), P.dtype)
     gain = np.zeros((d, n), P.dtype)
     wide = np.zeros((d, 2 * d if root else 1), P.dtype)
@@ -113,8 +117,7 @@ def run(
     X = np.zeros((states, states), P.dtype)
     F, x = np.zeros((states, d)), np.zeros(states)
     Z, Y = np.zeros((2 * d + 1 if points.h > 0.0 else 1, d)), np.zeros((2 * d + 1 if points.h > 0.0 else 1, states))
-    factor = P if root else work
-    used_points = points
+    used_points, hs = points, np.zeros(d)
     for k in range(N):
         if used[k]:
             fine = (
@@ -134,36 +137,35 @@ def run(
         if k == N - 1:
             break
         if points.h > 0.0:
-            if not root:
+            if root:
                 for i in range(d):
                     for j in range(d):
-                        spare[i, j] = P[(i + states) % d, (j + states) % d]
-                if not cholesky(spare, work):
-                    return k
+                        work[i, j] = P[(i - states) % d, j]
+                triangular(work)
+            elif not cholesky(P, work):
+                return k
             used_points = points
             before = memory.copy()
-            wide_ones = False
+            for i in range(d):
+                hs[i] = points.h
             for attempt in range(NEARER):
-                _spread(states, used_points.h, z, factor, Z)
+                _spread(hs, z, work, Z)
                 for i in range(memory.shape[0]):
                     memory[i] = before[i]
                 advance_points(s, table, steps[k], steps[k + 1], Z, memory, Y)
-                far = _too_far(noise.reach, Y)
-                if far and wide_ones:
-                    used_points = points  # as narrow as stated, jumps or not
-                elif far:
-                    h = 0.25 * used_points.h
+                if _too_far(noise.reach, Y):
+                    h = 0.25 * used_points.h if attempt > 0 or points.h >= 1.0 else points.h
                     used_points = Points(h, 1.0 / (4.0 * h * h), 2.0)
-                elif attempt == 0 and points.h < 1.0 and _jumps(points, Y):
-                    wide_ones = True
-                    used_points = Points(np.sqrt(3.0), 1.0 / 18.0, 0.0)
-                else:
+                    for i in range(d):
+                        hs[i] = h
+                elif attempt > 0 or points.h >= 1.0 or not _jumps(Y, hs):
                     break
         else:
             advance_rates(s, table, steps[k], steps[k + 1], z, memory, x, F)
         if root:
             if points.h > 0.0:
-                _sigma_rows(used_points, Y, noise.state, extra, A, x)
+                _sigma_rows(used_points, hs, Y, noise.state, extra, A, x)
+                _turned(A, work, P)
             else:
                 _product_root(F, P, A)
                 for i in range(states):
@@ -178,7 +180,7 @@ def run(
                 add_rank_one(P[d - states :, d - states :], gain[:states, 0])
         else:
             if points.h > 0.0:
-                _sigma_covariance(used_points, Y, work, A, X, x)
+                _sigma_covariance(used_points, hs, Y, work, A, X, x)
             else:
                 _product(F, P, A)
                 _outer(A, F, X)
@@ -224,19 +226,18 @@ def _outer(A: Any, F: Any, out: Any) -> None:
             out[j, i] = total
 
 
-@nb.njit(**OPTIONS)
-def _spread(n: int, h: float, z: Any, L: Any, Z: Any) -> None:
-    """The centre, then for every column of L the points on both sides; the last n rows of L belong to the state."""
+@nb.njit(**SUMS)
+def _spread(hs: Any, z: Any, L: Any, Z: Any) -> None:
+    """The centre, then for every column of L the points on both sides."""
     d = z.shape[0]
     for i in range(Z.shape[0]):
         for k in range(d):
             Z[i, k] = z[k]
     for i in range(d):
         for k in range(i, d):
-            at = (k + n) % d
-            step = h * L[k, i]
-            Z[1 + 2 * i, at] += step
-            Z[2 + 2 * i, at] -= step
+            step = hs[i] * L[k, i]
+            Z[1 + 2 * i, k] += step
+            Z[2 + 2 * i, k] -= step
 
 
 @nb.njit(**OPTIONS)
@@ -250,36 +251,39 @@ def _too_far(reach: Any, Y: Any) -> bool:
 
 
 @nb.njit(**OPTIONS)
-def _jumps(points: Any, Y: Any) -> bool:
-    """Whether the model jumps between the points, as dry friction does at a reversal: curvature spreads a state more than slope."""
-    d = (Y.shape[0] - 1) // 2
-    for k in range(Y.shape[1]):
-        slope, curve = 0.0, 0.0
-        for i in range(d):
-            slope += (Y[1 + 2 * i, k] - Y[2 + 2 * i, k]) ** 2
-            curve += ((Y[1 + 2 * i, k] - Y[0, k]) + (Y[2 + 2 * i, k] - Y[0, k])) ** 2
-        if points.curve * curve > slope / (4.0 * points.h * points.h):
-            return True
-    return False
+def _jumps(Y: Any, hs: Any) -> bool:
+    """Pairs of points between which the model jumps, as dry friction does at a reversal, are set as wide as central differences."""
+    found = False
+    for i in range(hs.shape[0]):
+        for k in range(Y.shape[1]):
+            slope, curve = Y[1 + 2 * i, k] - Y[2 + 2 * i, k], (Y[1 + 2 * i, k] - Y[0, k]) + (Y[2 + 2 * i, k] - Y[0, k])
+            if abs(curve) > 0.1 * abs(slope) and abs(curve) > 1e-12 * abs(Y[0, k]):
+                hs[i] = WIDE
+                found = True
+                break
+    return found
 
 
 @nb.njit(**SUMS)
-def _sigma_mean(h: float, Y: Any, mean: Any) -> None:
-    d = (Y.shape[0] - 1) // 2
+def _sigma_mean(hs: Any, Y: Any, mean: Any) -> None:
     for k in range(mean.shape[0]):
-        mean[k] = 0.0
-    for i in range(d):
+        mean[k] = Y[0, k]
+    for i in range(hs.shape[0]):
+        weight = 0.5 / (hs[i] * hs[i])
         for k in range(mean.shape[0]):
-            mean[k] += (Y[1 + 2 * i, k] - Y[0, k]) + (Y[2 + 2 * i, k] - Y[0, k])
-    for k in range(mean.shape[0]):
-        mean[k] = Y[0, k] + mean[k] / (2.0 * h * h)
+            mean[k] += weight * ((Y[1 + 2 * i, k] - Y[0, k]) + (Y[2 + 2 * i, k] - Y[0, k]))
+
+
+@nb.njit(**OPTIONS)
+def _curve(points: Any, h: float) -> float:
+    return points.curve if h == points.h else (h * h - 1.0) / (4.0 * h**4)
 
 
 @nb.njit(**SUMS)
-def _sigma_covariance(points: Any, Y: Any, L: Any, A: Any, X: Any, mean: Any) -> None:
+def _sigma_covariance(points: Any, hs: Any, Y: Any, L: Any, A: Any, X: Any, mean: Any) -> None:
     """Mean and covariance X of the next state, and its covariance A with the present z."""
-    h, d, states = points.h, L.shape[0], mean.shape[0]
-    _sigma_mean(h, Y, mean)
+    d, states = L.shape[0], mean.shape[0]
+    _sigma_mean(hs, Y, mean)
     for a in range(states):
         for k in range(d):
             A[a, k] = 0.0
@@ -288,35 +292,51 @@ def _sigma_covariance(points: Any, Y: Any, L: Any, A: Any, X: Any, mean: Any) ->
             X[a, b] = points.offset * m * (mean[b] - Y[0, b])
     for i in range(d):
         one, other = Y[1 + 2 * i], Y[2 + 2 * i]
+        half, curve = 0.5 / hs[i], _curve(points, hs[i])
         for a in range(states):
-            e = (one[a] - other[a]) / (2.0 * h)
-            c = points.curve * ((one[a] - Y[0, a]) + (other[a] - Y[0, a]))
+            e = half * (one[a] - other[a])
+            c = curve * ((one[a] - Y[0, a]) + (other[a] - Y[0, a]))
             for b in range(a + 1):
-                X[a, b] += e * (one[b] - other[b]) / (2.0 * h) + c * ((one[b] - Y[0, b]) + (other[b] - Y[0, b]))
-            for k in range(i, d - states):
-                A[a, k + states] += e * L[k, i]
-            for k in range(max(i, d - states), d):
-                A[a, k - d + states] += e * L[k, i]
+                X[a, b] += e * half * (one[b] - other[b]) + c * ((one[b] - Y[0, b]) + (other[b] - Y[0, b]))
+            for k in range(i, d):
+                A[a, k] += e * L[k, i]
     for a in range(states):
         for b in range(a):
             X[b, a] = X[a, b]
 
 
 @nb.njit(**SUMS)
-def _sigma_rows(points: Any, Y: Any, state: Any, extra: Any, A: Any, mean: Any) -> None:
+def _sigma_rows(points: Any, hs: Any, Y: Any, state: Any, extra: Any, A: Any, mean: Any) -> None:
     """Mean of the next state; A (2n, d) its rows of the stacked factor, extra (2n, d + 2n) the curvature and the noise."""
-    h, d, states = points.h, A.shape[1], mean.shape[0]
-    _sigma_mean(h, Y, mean)
-    weight = np.sqrt(points.curve)
+    d, states = A.shape[1], mean.shape[0]
+    _sigma_mean(hs, Y, mean)
     for a in range(states):
         for i in range(states):
             extra[a, d + i] = 0.0
         extra[a, d + a] = np.sqrt(state[a])
         for i in range(d):
             one, other = Y[1 + 2 * i, a], Y[2 + 2 * i, a]
-            A[a, i] = (one - other) / (2.0 * h)
-            extra[a, i] = weight * ((one - Y[0, a]) + (other - Y[0, a]))
+            A[a, i] = 0.5 / hs[i] * (one - other)
+            extra[a, i] = np.sqrt(_curve(points, hs[i])) * ((one - Y[0, a]) + (other - Y[0, a]))
     triangular(extra)
+
+
+@nb.njit(**SUMS)
+def _turned(A: Any, S: Any, L: Any) -> None:
+    """Rows that belong to the columns of S, which has the state first, for the columns of L instead: A S' = out L'."""
+    states, d = A.shape
+    row = np.zeros(d, A.dtype)
+    for a in range(states):
+        for i in range(d):
+            at = (i + states) % d
+            total = A[a, 0] * S[at, 0]
+            for k in range(1, at + 1):
+                total += A[a, k] * S[at, k]
+            for k in range(i):
+                total -= L[i, k] * row[k]
+            row[i] = total / L[i, i]
+        for i in range(d):
+            A[a, i] = row[i]
 
 
 @nb.njit(**OPTIONS)
