@@ -53,7 +53,13 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.estimators.recursive.online import Rls as Rls, Rwls as Rwls
     from inertica.estimators.registry import METHODS as METHODS, method as method
     from inertica.estimators.linear.tls import Gtls as Gtls, Tls as Tls
-    from inertica.excitation import catalog_trajectory as catalog_trajectory, load_trajectory as load_trajectory
+    from inertica.excitation import (
+        catalog_trajectory as catalog_trajectory,
+        load_trajectory as load_trajectory,
+        save_trajectory as save_trajectory,
+        write_ros2 as write_ros2,
+        write_samples as write_samples,
+    )
     from inertica.experiment import ControlLoop as ControlLoop, Experiment as Experiment, Sensors as Sensors
     from inertica.identifiability.base import (
         BaseModel as BaseModel,
@@ -62,6 +68,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
         engine as engine,
     )
     from inertica.logs.log import Log as Log
+    from inertica.logs.from_frame import from_frame as from_frame
     from inertica.preprocessing.motion import Motion as Motion
     from inertica.preprocessing.prepare import prepare as prepare
     from inertica.logs.read import read_log as read_log
@@ -81,9 +88,27 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.robot.files import catalog as catalog
     from inertica.robot.load import load as load, save_model as save_model
     from inertica.robot.model import Joint as Joint, Limits as Limits, Robot as Robot
+    from inertica.workflow.cad import import_cad as import_cad
     from inertica.workflow.compare import compare as compare
+    from inertica.campaign.advice import Situation as Situation, advise as advise
+    from inertica.campaign.run import run_campaign as run_campaign
+    from inertica.workflow.calls import (
+        check as check,
+        examine as examine,
+        reduce as reduce,
+        simulate as simulate,
+        watch as watch,
+    )
+    from inertica.workflow.exchange import (
+        from_mujoco as from_mujoco,
+        from_pinocchio as from_pinocchio,
+        to_mujoco as to_mujoco,
+        to_pinocchio as to_pinocchio,
+    )
+    from inertica.workflow.excite import excite as excite
+    from inertica.workflow.export import export_model as export_model, write_parameters as write_parameters
+    from inertica.workflow.export_code import export_code as export_code
     from inertica.workflow.drive_gains import DriveGains as DriveGains, drive_gains as drive_gains
-    from inertica.workflow.export import export_model as export_model
     from inertica.workflow.fit_loop import fit_loop as fit_loop
     from inertica.workflow.identify import identify as identify
     from inertica.workflow.loads import LoadedLogs as LoadedLogs, Loads as Loads, fit_loads as fit_loads
@@ -91,6 +116,8 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.workflow.payload_result import Payload as Payload
     from inertica.workflow.result import Result as Result
     from inertica.workflow.settings import Settings as Settings
+    from inertica.report.folder import write_folder as write_folder
+    from inertica.reproduce.studies import reproduce as reproduce
     # isort: on
 
 _HOME = {
@@ -119,10 +146,11 @@ _HOME = {
     "inertica.estimators.recursive.online": ("Rls", "Rwls"),
     "inertica.estimators.registry": ("METHODS", "method"),
     "inertica.estimators.linear.tls": ("Gtls", "Tls"),
-    "inertica.excitation": ("catalog_trajectory", "load_trajectory"),
+    "inertica.excitation": ("catalog_trajectory", "load_trajectory", "save_trajectory", "write_ros2", "write_samples"),
     "inertica.experiment": ("ControlLoop", "Experiment", "Sensors"),
     "inertica.identifiability.base": ("BaseModel", "base_model", "base_model_along", "engine"),
     "inertica.logs.log": ("Log",),
+    "inertica.logs.from_frame": ("from_frame",),
     "inertica.preprocessing.motion": ("Motion",),
     "inertica.preprocessing.prepare": ("prepare",),
     "inertica.logs.read": ("read_log",),
@@ -137,9 +165,16 @@ _HOME = {
     "inertica.robot.files": ("catalog",),
     "inertica.robot.load": ("load", "save_model"),
     "inertica.robot.model": ("Joint", "Limits", "Robot"),
+    "inertica.workflow.cad": ("import_cad",),
     "inertica.workflow.compare": ("compare",),
+    "inertica.campaign.advice": ("Situation", "advise"),
+    "inertica.campaign.run": ("run_campaign",),
+    "inertica.workflow.calls": ("check", "examine", "reduce", "simulate", "watch"),
+    "inertica.workflow.exchange": ("from_mujoco", "from_pinocchio", "to_mujoco", "to_pinocchio"),
+    "inertica.workflow.excite": ("excite",),
+    "inertica.workflow.export": ("export_model", "write_parameters"),
+    "inertica.workflow.export_code": ("export_code",),
     "inertica.workflow.drive_gains": ("DriveGains", "drive_gains"),
-    "inertica.workflow.export": ("export_model",),
     "inertica.workflow.fit_loop": ("fit_loop",),
     "inertica.workflow.identify": ("identify",),
     "inertica.workflow.loads": ("LoadedLogs", "Loads", "fit_loads"),
@@ -147,6 +182,8 @@ _HOME = {
     "inertica.workflow.payload_result": ("Payload",),
     "inertica.workflow.result": ("Result",),
     "inertica.workflow.settings": ("Settings",),
+    "inertica.report.folder": ("write_folder",),
+    "inertica.reproduce.studies": ("reproduce",),
 }
 _PLACE = {name: module for module, names in _HOME.items() for name in names}
 

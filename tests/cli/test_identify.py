@@ -212,4 +212,4 @@ def test_a_real_record_by_all_defaults(real_data, tmp_path, capsys):
 def test_friction_laws_that_no_motion_tells_apart_are_refused(capsys):
     model, log, _ = pair.files()
     said = pair.refused(capsys, "identify", model, log, "--friction", "coulomb,directional")
-    assert "joint 1 has the friction laws 'directional' and 'coulomb'" in said
+    assert "joint 1 has the friction laws 'coulomb' and 'directional'" in said

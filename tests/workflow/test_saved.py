@@ -122,7 +122,7 @@ def test_every_field_of_a_recipe_is_kept(chosen):
     """By the fields themselves, so that a field added later is kept, too."""
     recipe = Recipe(
         100.0, "pchip", (0.001, 0.002), (0.0, 0.003), chosen, "recorded", True, 17, None, 2.5, True, 2, None, 3, "first",
-        0.02, filters.Butterworth(9.0, 2),
+        0.02, filters.Butterworth(9.0, 2), "momentum",
     )  # fmt: skip
     assert all(getattr(recipe, f.name) != f.default for f in fields(recipe) if f.name not in ("decimate", "filter"))
     assert recipe_of(json.loads(json.dumps(recipe_document(recipe)))) == recipe

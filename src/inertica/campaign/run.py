@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from inertica.campaign.engines import Engine
+from inertica.campaign.engines import Engine, Processes
 from inertica.campaign.plan import Unit, plan
+from inertica.campaign.spec import Spec
+from inertica.campaign.specfile import read_spec
 from inertica.campaign.store import Store, code_hash
 
 RETRIES = 2
@@ -74,3 +77,25 @@ def run(store: Store, engine: Engine, *, retries: int = RETRIES, progress: Calla
                     progress(state)
             waiting = again
         return state
+
+
+def run_campaign(
+    spec: str | Path | Spec,
+    folder: str | Path,
+    *,
+    engine: Engine | None = None,
+    new: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Store:
+    """A campaign into a folder, or the rest of one that is there already.
+
+    Args:
+        spec: its file, the name of a shipped one, or the spec itself.
+        folder: where its rows are kept.
+        engine: where it is computed; all cores of this machine by default.
+        new: empty a folder that holds another campaign.
+        progress: told after every unit.
+    """
+    store = Store.begin(folder, spec if isinstance(spec, Spec) else read_spec(spec), new=new)
+    run(store, engine or Processes(), progress=progress)
+    return store

@@ -12,24 +12,21 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from inertica.cli.console import Answer, progress_line, table
-from inertica.errors import InerticaError, InputError, nearest
+from inertica.errors import InerticaError
 from inertica.report.numbers import number
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from inertica.dynamics.engine import Engine
-    from inertica.excitation import Criterion, Design, Shaped
-    from inertica.identifiability.base import BaseModel
+    from inertica.excitation import Design
     from inertica.robot.description import Description
-    from inertica.workflow.payload_design import Purpose
 
 EXAMPLES = """\
 inertica excite tx40 -o traj.yaml --seconds 20
@@ -39,11 +36,16 @@ inertica excite tx40 -o load.yaml --for payload --period 12 --mass 2
 inertica excite card.yaml -o load.yaml --for payload --robot-from result/
 """
 
-FAMILIES = ("fourier", "blend", "spline", "points", "trapezoid")
-CRITERIA = ("condition", "scaled-condition", "survey", "determinant", "smallest", "frisch")
+DESIGN = (
+    *("family", "period", "harmonics", "criterion", "grid", "margin", "torque_margin", "floor"),
+    *("given", "purpose", "robot_from", "mass", "rate", "seconds", "seed"),
+)
+"""Options that a design takes as they are."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
+    from inertica.workflow.excite import CRITERIA, FAMILIES
+
     parser.add_argument("robot", metavar="ROBOT", help="catalog name, model file or card")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="trajectory as YAML")
     parser.add_argument("--samples", metavar="CSV", help="also write samples t, q, dq, ddq for a controller")
@@ -71,34 +73,20 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Answer:
-    from inertica.excitation import Search, design, robot_constraints, save_trajectory, write_ros2, write_samples
-    from inertica.excitation.own import usual_margin
-    from inertica.identifiability.base import base_model
+    from inertica.cli.payload import frame
+    from inertica.excitation import save_trajectory, write_ros2, write_samples
     from inertica.robot.load import load
+    from inertica.workflow.excite import excitation
 
     description = load(arguments.robot)
-    base = base_model(description.layout)
-    engine = base.engine
-    family = _family(arguments, description)
-    purpose = _purpose(arguments, description, base)
-    criterion, noise = purpose.criterion, purpose.noise
-    margin = usual_margin(description) if arguments.margin is None else arguments.margin
-    constraints = robot_constraints(
-        purpose.carrying, engine, margin=margin, torque_margin=arguments.torque_margin, floor=arguments.floor
-    )
-    given = [_information(name, description, engine, base) for name in arguments.given]
-    search = Search(seconds=arguments.seconds)
+    options = {name: value for name, value in vars(arguments).items() if name in DESIGN}
     with progress_line() as say:
-        found = design(
-            engine, base, family, criterion, constraints, grid=arguments.grid, given=given, rate=arguments.rate,
-            noise=noise, search=search, rng=arguments.seed, progress=lambda p: say(f"{p.stage}: {criterion.name} {p.best:.4g}"),
-        )  # fmt: skip
+        found, expected = excitation(description, **options, flange=frame(arguments.flange), progress=say)
     if not found.feasible:
         worst = found.violations[0] if found.violations else "no feasible motion was found"
         raise InerticaError(
             f"no trajectory inside the limits: {worst}; allow more --seconds, a longer --period or smaller margins"
         )
-    expected = purpose.expected(engine, base, found.trajectory, arguments.rate)
     about = {"criterion": found.criterion, "value": found.value, "condition": found.condition, "seed": arguments.seed}
     joints = description.robot.joint_names
     save_trajectory(found.trajectory, arguments.output, robot=description.name, joints=joints, about=about)
@@ -111,71 +99,6 @@ def run(arguments: argparse.Namespace) -> Answer:
         files.append(arguments.ros2)
     document = _document(description, found, files) | ({"expected_std": expected} if expected else {})
     return Answer(document, lambda: _text(description, found, files, expected))
-
-
-def _family(arguments: argparse.Namespace, description: Description) -> Shaped:
-    from inertica.excitation import Fourier, FourierBlend, QuinticPoints, Spline, Trapezoid
-    from inertica.excitation.own import middle_pose
-
-    start = middle_pose(description)
-    usual = 15.0 if arguments.purpose == "payload" else 10.0
-    period, count = usual if arguments.period is None else arguments.period, arguments.harmonics
-    if not (math.isfinite(period) and period > 0.0):
-        raise InputError(f"the period should be a positive number of seconds, not {period:g}")
-    makers: dict[str, Callable[[], Shaped]] = {
-        "fourier": lambda: Fourier.still(period, start, count, free_start=True),
-        "blend": lambda: FourierBlend.still(period, start, count),
-        "spline": lambda: Spline.still(period, start, count),
-        "points": lambda: QuinticPoints.still(np.linspace(0.0, period, count), start),
-        "trapezoid": lambda: Trapezoid.still(period, start, count),
-    }
-    if arguments.family not in makers:
-        raise InputError(f"unknown family '{arguments.family}'; {nearest(arguments.family, makers)}")
-    return makers[arguments.family]()
-
-
-def _purpose(arguments: argparse.Namespace, description: Description, base: BaseModel) -> Purpose:
-    """What the motion is for: all of the robot, or a load that it carries."""
-    from inertica.cli.payload import frame
-    from inertica.workflow.payload_design import Purpose
-
-    if arguments.purpose == "robot":
-        if stray := next((w for w in ("robot_from", "mass", "flange") if getattr(arguments, w) is not None), None):
-            raise InputError(f"--{stray.replace('_', '-')} is for motions that reveal a load; add --for payload")
-        return Purpose(_criterion(arguments, description.robot.n), description)
-    if arguments.criterion is not None or arguments.given:
-        raise InputError("--criterion and --given are for motions that reveal the robot; --for payload has its own criterion")
-    return Purpose.payload(description, base, arguments.robot_from, frame(arguments.flange), arguments.mass)
-
-
-def _criterion(arguments: argparse.Namespace, joints: int) -> Criterion:
-    from inertica.excitation import Condition, Determinant, FrischCost, SmallestSingular, Survey
-
-    def frisch() -> Criterion:
-        return FrischCost.drawn(np.random.default_rng(arguments.seed), arguments.grid, joints)
-
-    makers: dict[str, Callable[[], Criterion]] = {
-        "condition": Condition,
-        "scaled-condition": lambda: Condition(scaled=True),
-        "survey": Survey,
-        "determinant": Determinant,
-        "smallest": SmallestSingular,
-        "frisch": frisch,
-    }
-    name = arguments.criterion or "condition"
-    if name not in makers:
-        raise InputError(f"unknown criterion '{name}'; {nearest(name, makers)}")
-    return makers[name]()
-
-
-def _information(name: str, description: Description, engine: Engine, base: BaseModel) -> np.ndarray:
-    from inertica.excitation import information
-    from inertica.logs.read import read_log
-    from inertica.preprocessing.prepare import prepare
-
-    motion = prepare(read_log(name, description))
-    use = ~motion.mask
-    return information(engine, base, motion.q[use], motion.dq[use], motion.ddq[use])
 
 
 def _document(description: Description, found: Design, files: list[str]) -> dict[str, object]:

@@ -3,6 +3,9 @@ trust labels as comments, or into a new MJCF file whatever the model was.  The f
 checked link by link as check-model does, and its torques are compared with the result's before
 it is called written.  What the format has no place for goes to NAME.extra.yaml beside it, a robot
 card that adds it to the file.
+
+With --as the dynamics become a program that needs nothing else: inverse and forward dynamics,
+gravity, Coriolis, friction, inertia matrix and regressor, of a result or of any robot.
 """
 
 from __future__ import annotations
@@ -14,8 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress
-from inertica.errors import ModelWarning
+from inertica.errors import InputError, ModelWarning
 from inertica.workflow.export import export_model
+from inertica.workflow.export_code import CHOICES, LANGUAGES, export_code
 from inertica.workflow.held import FORMATS
 from inertica.workflow.result import Result
 
@@ -28,16 +32,19 @@ EXAMPLES = """\
 inertica export result/ --urdf identified.urdf
 inertica export result/ --mjcf identified.xml --approximate-friction
 inertica export result/ --yaml identified.yaml --json
+inertica export result/ --as c -o code/
+inertica export arm.urdf --as python -o code/ --parameters standard
 """
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("result", metavar="RESULT", help="folder of a result")
+    parser.add_argument("result", metavar="RESULT", help="folder of a result; for code also a robot, by name or file")
     target = parser.add_mutually_exclusive_group(required=True)
     for option, format in (("--urdf", "urdf"), ("--mjcf", "mjcf"), ("--yaml", "dh")):
         target.add_argument(
             option, metavar="FILE", dest=format, type=Path, help=f"write {ARTICLE[format]} {FORMATS[format]} file"
         )
+    target.add_argument("--as", dest="language", choices=LANGUAGES, help="write a program into the folder of -o")
     parser.add_argument(
         "--approximate-friction", action="store_true",
         help="replace friction laws that URDF and MJCF lack by the closest viscous and Coulomb friction, and say how far off it is",
@@ -45,9 +52,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--speed", type=float, metavar="V", help="up to which (rad/s, m/s) it is to be close; that of the logs by default"
     )
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="folder of the program")
+    parser.add_argument(
+        "--parameters", choices=CHOICES, default="base", help="of the program: base parameters (default) or all standard ones"
+    )
+    parser.add_argument("--baked", action="store_true", help="values as numbers inside the functions, not as an argument")
+    parser.add_argument("--name", help="prefix of the program's functions and files; the robot's name by default")
 
 
 def run(arguments: argparse.Namespace) -> Answer:
+    if arguments.language is not None:
+        return _program(arguments)
+    if arguments.output is not None:
+        raise InputError(
+            "-o is the folder of a program (--as c, --as python); a model file is named behind --urdf, --mjcf or --yaml"
+        )
     format = next(name for name in FORMATS if getattr(arguments, name) is not None)
     with progress("writing the model"):
         result = Result.load(arguments.result)
@@ -62,6 +81,28 @@ def run(arguments: argparse.Namespace) -> Answer:
     document = {
         "file": str(written.path), "format": format, "difference": written.difference, "possible": written.possible,
         "extra": str(written.extra) if written.extra else None, "notes": list(written.notes),
+    }  # fmt: skip
+    return Answer(document, text)
+
+
+def _program(arguments: argparse.Namespace) -> Answer:
+    if arguments.output is None:
+        raise InputError(f"--as {arguments.language} writes a program into a folder; name it with -o DIR")
+    with progress("writing the program"):
+        written = export_code(
+            arguments.result, arguments.output, arguments.language,
+            parameters=arguments.parameters, baked=arguments.baked, name=arguments.name,
+        )  # fmt: skip
+    for sentence in written.notes:
+        warnings.warn(ModelWarning(sentence), stacklevel=1)
+    files = [str(written.folder / file) for file in written.files]
+
+    def text() -> Iterator[RenderableType]:
+        yield f"written: {', '.join(files)}; {written.sentence}"
+
+    document = {
+        "files": files, "format": written.language, "functions": list(written.functions), "parameters": written.parameters,
+        "baked": written.baked, "difference": written.difference, "notes": list(written.notes),
     }  # fmt: skip
     return Answer(document, text)
 

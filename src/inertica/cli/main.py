@@ -32,6 +32,7 @@ COMMANDS = {
     "export": "a saved result written into a copy of its model file",
     "fit-loop": "law, gains, bandwidth and damping of the control loop from a log",
     "identify": "dynamic parameters of a robot from recorded motion",
+    "import-cad": "masses and inertias of a CAD export in the link frames of a model",
     "loads": "robot, several loads and drive gains in one fit of logs that say what they carry",
     "payload": "mass, centre and inertia of a load, from records without and with it",
     "predict": "torques of a saved result on another log, with residuals",

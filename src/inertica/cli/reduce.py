@@ -13,18 +13,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress, table
-from inertica.errors import InputError, ModelWarning
-from inertica.estimators.base import Estimate, Problem
-from inertica.estimators.registry import method
-from inertica.identifiability.states import States
-from inertica.identifiability.svd_reduction import SvdReduction, reduced_by_svd
-from inertica.logs.read import read_log
-from inertica.preprocessing.filters import Butterworth
-from inertica.preprocessing.prepare import prepare
-from inertica.preprocessing.recipe import Recipe
+from inertica.errors import ModelWarning
+from inertica.estimators.base import Estimate
+from inertica.identifiability.svd_reduction import SvdReduction
 from inertica.report.numbers import number
 from inertica.robot.description import Description
 from inertica.robot.load import load
+from inertica.workflow.calls import reduce
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -48,22 +43,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Answer:
-    estimator = method(arguments.method)
-    if arguments.cutoff is not None and not arguments.cutoff > 0.0:
-        raise InputError(f"--cutoff takes a positive number of Hz, not {arguments.cutoff:g}")
-    if min(arguments.alpha, arguments.alpha_det) < 0.0 or arguments.alpha + arguments.alpha_det == 0.0:
-        raise InputError("--alpha and --alpha-det should not be negative, and not both zero")
     robot = load(arguments.robot)
-    recipe = Recipe() if arguments.cutoff is None else Recipe(filter=Butterworth(cutoff=arguments.cutoff))
-    with progress("reading"):
-        motions = [prepare(read_log(spec, robot), recipe) for spec in arguments.logs]
-    with progress(f"reducing the parameters of {robot.name}"):
-        first = motions[0]
-        use = ~first.mask
-        states = States.of(robot.layout, first.q[use], first.dq[use], first.ddq[use])
-        found = reduced_by_svd(robot.layout, states=states, alpha1=arguments.alpha, alpha2=arguments.alpha_det)
-    with progress(f"estimating by {estimator.name}"):
-        estimate = estimator.estimate(Problem(found.base, tuple(motions[1:] or motions), robot.prior))
+    with progress(f"reducing the parameters of {robot.name}, estimating by {arguments.method}"):
+        reduced = reduce(
+            robot, arguments.logs, method=arguments.method, cutoff=arguments.cutoff, alpha=arguments.alpha,
+            alpha_det=arguments.alpha_det,
+        )  # fmt: skip
+        found, estimate = reduced.reduction, reduced.estimate
     for sentence in (*found.base.warnings, *estimate.warnings):
         warnings.warn(ModelWarning(sentence), stacklevel=1)
     return Answer(_document(robot, found, estimate), lambda: _text(robot, found, estimate))

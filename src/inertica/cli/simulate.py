@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inertica.cli.console import Answer, progress, progress_line, table
-from inertica.errors import InputError, ModelWarning
+from inertica.errors import ModelWarning
 from inertica.report.numbers import number
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from inertica.excitation.trajectory import Trajectory
     from inertica.experiment import Experiment
     from inertica.logs.log import Log
 
@@ -62,15 +61,21 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Answer:
-    experiment, trajectory = _experiment(arguments)
-    if arguments.runs < 1:
-        raise InputError(f"the number of runs should be at least 1, not {arguments.runs}")
+    from inertica.workflow.calls import rehearsal
+
+    with progress_line() as say:
+        planned = rehearsal(
+            arguments.robot, arguments.trajectory, noise=arguments.noise, radians=arguments.radians,
+            distribution=arguments.distribution, friction=arguments.friction, integrator=arguments.integrator, rate=arguments.rate,
+            progress=say, position_step=arguments.quantise, torque_step=arguments.quantise_torque, current=arguments.current,
+            delay=arguments.delay, jitter=arguments.jitter, dropped=arguments.dropped, outliers=arguments.outliers,
+        )  # fmt: skip
+    experiment = planned.experiment
     start = time.perf_counter()
     files: list[str] = []
     errors = []
     with progress("simulating"):
-        logs = experiment.iterate(trajectory, runs=arguments.runs, seed=arguments.seed, duration=arguments.duration)
-        for k, log in enumerate(logs):
+        for k, log in enumerate(planned.logs(arguments.runs, arguments.seed, arguments.duration)):
             path = _numbered(Path(arguments.output), k, arguments.runs)
             log.save(path)
             files.append(str(path))
@@ -90,31 +95,6 @@ def run(arguments: argparse.Namespace) -> Answer:
         "seconds": took,
     }
     return Answer(document, lambda: _text(experiment, files, rms, took))
-
-
-def _experiment(arguments: argparse.Namespace) -> tuple[Experiment, Trajectory]:
-    from inertica.excitation.files import load_trajectory
-    from inertica.excitation.own import own_trajectory
-    from inertica.experiment import Experiment, Sensors
-    from inertica.robot.load import load
-
-    description = load(arguments.robot)
-    noise = {"noise": arguments.noise, "radians": arguments.radians, "distribution": arguments.distribution}
-    plain = Experiment.of(description, friction=arguments.friction, **noise)
-    with progress_line() as say:
-        trajectory = load_trajectory(arguments.trajectory) if arguments.trajectory else own_trajectory(description, say=say)
-    sensors = Sensors(
-        rate=arguments.rate or plain.sensors.rate,
-        position_step=arguments.quantise,
-        torque_step=arguments.quantise_torque,
-        current=arguments.current,
-        delay=arguments.delay,
-        jitter=arguments.jitter,
-        dropped=arguments.dropped,
-        outliers=arguments.outliers,
-    )
-    same = Experiment(description, plain.loop, plain.truth, plain.noise, sensors, arguments.integrator)
-    return same, trajectory
 
 
 def _tracking(log: Log) -> np.ndarray:

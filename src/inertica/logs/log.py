@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.display import html_table, line, paragraph, titled
 from inertica.errors import FileError, InputError, nearest
+from inertica.frames import Tabular
 from inertica.logs.noise import position_noise, quantisation_step
 from inertica.logs.save import write_csv, write_npz
 from inertica.logs.units import SIGNALS
@@ -72,7 +74,7 @@ class Origin:
 
 
 @dataclass(frozen=True, eq=False)
-class Log:
+class Log(Tabular):
     """Signals of one experiment.  Arrays are read-only; whoever finds a sample doubtful adds a mask.
 
     Args:
@@ -148,6 +150,17 @@ class Log:
     def __repr__(self) -> str:
         signals = ", ".join(self.signals)
         return f"Log({self.origin}: {len(self)} samples, {self.n} joints, {signals}, {self.duration:g} s)"
+
+    def _repr_html_(self) -> str:
+        shown = [symbol for symbol in self.signals if not symbol.startswith(("ddq", "dqr"))]
+        rows = [[name, *(line(self.signals[symbol][:, j]) for symbol in shown)] for j, name in enumerate(self.joints)]
+        masked = {reason: int(np.count_nonzero(mask)) for reason, mask in self.masks.items()}
+        said = [f"{count} samples masked: {reason}" for reason, count in masked.items()] + list(self.warnings)
+        return titled(repr(self), html_table(("joint", *shown), rows), *map(paragraph, said))
+
+    def table(self) -> dict[str, Array]:
+        """The plain form: t, then q1, q2, ... of every signal, SI units."""
+        return {"t": self.t} | {f"{s}{j + 1}": x[:, j] for s, x in self.signals.items() for j in range(self.n)}
 
     @property
     def n(self) -> int:

@@ -41,13 +41,18 @@ def read_log(spec: str | Path, description: Description | None = None, options: 
     """
     path, interval = split_slice(spec)
     options = replace(options or ReadOptions(), **stated).completed(description)
-    table = find_format(path).read(path, options)
+    log = log_of(find_format(path).read(path, options), description, options)
+    return log.sliced(*interval) if interval else log
+
+
+def log_of(table: Table, description: Description | None, options: ReadOptions) -> Log:
+    """The log of a table, with the options completed by the description."""
     if table.rows < 2:
-        raise FileError(path, f"holds {table.rows or 'no'} sample{'s' * (table.rows != 1)}; a log needs two or more")
+        raise FileError(table.path, f"holds {table.rows or 'no'} sample{'s' * (table.rows != 1)}; a log needs two or more")
     log = _assemble(table, description, options)
     if np.count_nonzero(~log.mask) < 2:
-        raise FileError(path, f"fewer than two of {len(log)} samples are usable: {'; '.join(log.warnings)}")
-    return log.sliced(*interval) if interval else log
+        raise FileError(table.path, f"fewer than two of {len(log)} samples are usable: {'; '.join(log.warnings)}")
+    return log
 
 
 def _assemble(table: Table, description: Description | None, options: ReadOptions) -> Log:

@@ -10,7 +10,9 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.display import html_table, line, paragraph, titled
 from inertica.errors import InputError
+from inertica.frames import Tabular
 from inertica.logs.log import Log
 from inertica.logs.noise import position_noise
 from inertica.preprocessing.decimate import Decimator
@@ -27,7 +29,7 @@ UNSPOILED = (BORDER, STANDSTILL, BRIDGED, LEFT_OUT)
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class Motion(Tabular):
     """Positions, derivatives and torques of one experiment.  Masks act on fits, never on scores.
 
     Args:
@@ -74,6 +76,17 @@ class Motion:
 
     def __repr__(self) -> str:
         return f"Motion({self.log.origin}: {len(self)} samples at {self.rate:.4g} Hz, {self.used} for fits)"
+
+    def _repr_html_(self) -> str:
+        shown = ("q", "dq", "ddq", "tau")
+        rows = [[name, *(line(getattr(self, key)[:, j]) for key in shown)] for j, name in enumerate(self.joints)]
+        return titled(repr(self), html_table(("joint", *shown), rows), *(paragraph(f"{k}: {v}") for k, v in self.done.items()))
+
+    def table(self) -> dict[str, Array | Mask]:
+        """t, then q1, ..., dq1, ..., ddq1, ..., tau1, ..., and whether fits use the sample."""
+        signals = {"q": self.q, "dq": self.dq, "ddq": self.ddq, "tau": self.tau}
+        columns: dict[str, Array | Mask] = {f"{s}{j + 1}": x[:, j] for s, x in signals.items() for j in range(self.n)}
+        return {"t": self.t} | columns | {"used": ~self.mask}
 
     @property
     def n(self) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from inertica.display import paragraph, titled
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.model import Robot
 from inertica.robot.terms import Term
@@ -75,6 +76,14 @@ class Description:
     @property
     def name(self) -> str:
         return self.robot.name
+
+    def __repr__(self) -> str:
+        friction = "stated" if self.friction_stated else "left to identification"
+        values = f"{self.layout.size} parameters ({self.prior.origin})"
+        return f"Description({self.name}: {self.robot.n} joints, {values}, friction {friction}, from {self.source.path.name})"
+
+    def _repr_html_(self) -> str:
+        return titled(repr(self), self.robot._repr_html_(), self.prior._repr_html_(), *map(paragraph, self.notes))
 
     @property
     def gravity_given(self) -> bool:

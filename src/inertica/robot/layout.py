@@ -9,7 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.display import html_table, titled
 from inertica.errors import InputError, nearest
+from inertica.frames import Tabular
 from inertica.robot import inertia
 from inertica.robot.model import Robot
 from inertica.robot.terms import Parameter, RigidBody, ShapeParameter, Term
@@ -141,7 +143,7 @@ class Layout:
 
 
 @dataclass(frozen=True, eq=False)
-class Parameters:
+class Parameters(Tabular):
     """Values for a layout.
 
     Args:
@@ -170,6 +172,25 @@ class Parameters:
         shapes.setflags(write=False)
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "shapes", shapes)
+
+    def __repr__(self) -> str:
+        return f"Parameters({self.layout.robot.name}: {self.layout.size} values, {self.origin})"
+
+    def _repr_html_(self) -> str:
+        rows, extra = self.layout.cells()
+        kinds = list(dict.fromkeys(kind for row in rows for kind in row))
+        body = [
+            [joint.link, *(self[row[kind]] if kind in row else "" for kind in kinds)]
+            for joint, row in zip(self.layout.robot.joints, rows, strict=True)
+        ]
+        others = [html_table(("parameter", "value"), [[name, self[name]] for name in extra])] if extra else []
+        return titled(repr(self), html_table(("link", *kinds), body), *others)
+
+    def table(self) -> dict[str, list[str] | Array]:
+        """name, value, unit, link of every parameter."""
+        listed, joints = self.layout.parameters, self.layout.robot.joints
+        links = ["" if p.joint is None else joints[p.joint].link for p in listed]
+        return {"name": [p.name for p in listed], "value": self.values, "unit": [p.unit for p in listed], "link": links}
 
     def __getitem__(self, name: str) -> float:
         return float(self.values[self.layout.index(name)])

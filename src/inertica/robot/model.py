@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.display import html_table, titled
 from inertica.errors import InputError
 
 Vector = tuple[float, float, float]
@@ -106,6 +107,27 @@ class Robot:
         if self.limits is None:
             object.__setattr__(self, "limits", Limits.none(len(self.joints)))
 
+    def __repr__(self) -> str:
+        kinds = "".join("P" if joint.prismatic else "R" for joint in self.joints)
+        return f"Robot({self.name}: {self.n} joints {kinds}, gravity {' '.join(f'{g:g}' for g in self.gravity)})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [
+                k + 1, joint.name, "prismatic" if joint.prismatic else "revolute", joint.link,
+                self.base if joint.parent < 0 else self.joints[joint.parent].link,
+                *(_words(v) for v in (joint.axis, joint.position)),
+                *(_words((x,)) for x in (lower, upper, speed, effort)),
+            ]
+            for k, (joint, lower, upper, speed, effort) in enumerate(
+                zip(
+                    self.joints, self.limits.lower, self.limits.upper, self.limits.velocity, self.limits.torque, strict=True
+                )
+            )
+        ]  # fmt: skip
+        columns = ("", "joint", "type", "link", "on", "axis", "position", "lower", "upper", "velocity", "torque")
+        return titled(repr(self), html_table(columns, rows))
+
     @property
     def n(self) -> int:
         """Number of joints."""
@@ -143,6 +165,10 @@ class Robot:
     def with_lengths(self, values: dict[str, float]) -> Robot:
         """The same robot with other values for some named lengths; used to tell which length a coefficient comes from."""
         return replace(self, joints=tuple(_stretched(j, values) for j in self.joints))
+
+
+def _words(values: tuple[float, ...]) -> str:
+    return " ".join(f"{x + 0.0:.4g}" if math.isfinite(x) else "-" for x in values)
 
 
 def vector(values: ArrayLike) -> Vector:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from inertica.estimators.covariance import correlation_time
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
 from inertica.logs.log import Log
+from inertica.logs.read import read_log
 from inertica.preprocessing.filters import Butterworth, Filter, differentiated
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
@@ -33,7 +35,9 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import interpolant
 from inertica.robot.control import LAWS
 from inertica.robot.description import Description
+from inertica.robot.load import load
 from inertica.threads import one_thread
+from inertica.workflow.inputs import LogLike
 
 Array = NDArray[np.float64]
 
@@ -94,8 +98,8 @@ class LoopFit:
 
 
 def fit_loop(
-    description: Description,
-    logs: Sequence[Log],
+    robot: str | Path | Description,
+    logs: Sequence[LogLike],
     *,
     rate: float | None = None,
     law: str | None = None,
@@ -105,20 +109,22 @@ def fit_loop(
     """Find the loop that fits logs best.
 
     Args:
-        description: the robot, with prior values.
-        logs: with measured position and reference; with torque if possible.
+        robot: catalog name, model file, card, or a description, with prior values.
+        logs: files or logs, with measured position and reference; with torque if possible.
         rate: control rate in Hz; the rate of the logs when not given.
         law: pd or cascade; whichever fits better when not given.
         cutoff: of the filter that all signals pass; 50 Hz, less for slow logs, by default.
         references: trajectories, one for all logs or one each; the logs' columns when not given.
     """
+    description = robot if isinstance(robot, Description) else load(robot)
+    recorded = [log if isinstance(log, Log) else read_log(log, description) for log in logs]
     known = [name for name, one in LAWS.items() if one.fitted]
     if law is not None and law not in known:
         raise InputError(f"unknown law '{law}' to fit; valid are: {', '.join(known)}")
     if len(references) not in (0, 1, len(logs)):
         raise InputError(f"{len(references)} reference trajectories for {len(logs)} logs; state one, or one each")
     own = [references[min(k, len(references) - 1)] if references else None for k in range(len(logs))]
-    parts = [_Signals(description, log, cutoff, r) for log, r in zip(logs, own, strict=True)]
+    parts = [_Signals(description, log, cutoff, r) for log, r in zip(recorded, own, strict=True)]
     fits = {name: [_fitted(name, parts, j) for j in range(description.robot.n)] for name in ([law] if law else known)}
     size = np.linalg.norm(np.concatenate([p.tau[p.use] for p in parts]), axis=0)
     residuals = {
@@ -127,7 +133,9 @@ def fit_loop(
     }
     best = min(residuals, key=lambda name: residuals[name])
     J = _inertia(description, parts)
-    joints = tuple(_joint(best, name, *fit, J[j]) for j, (name, fit) in enumerate(zip(logs[0].joints, fits[best], strict=True)))
+    joints = tuple(
+        _joint(best, name, *fit, J[j]) for j, (name, fit) in enumerate(zip(recorded[0].joints, fits[best], strict=True))
+    )
     found_rate = rate or float(np.mean([p.motion.rate for p in parts]))
     return LoopFit(best, found_rate, joints, residuals, parts[0].source, _warnings(joints, rate, parts, residuals))
 

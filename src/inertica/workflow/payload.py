@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import chi2
 
 from inertica.checks.gate import admitted
 from inertica.errors import InputError
@@ -139,7 +140,7 @@ class _Job:
                 f"the records with load differ from those without it in more than a load and friction ({sure.birge:.1f} times what "
                 "noise explains): another drive gain, a robot that has changed, or a load that is not rigid"
             )
-        if body.held and np.any((values < body.lower) | (values > body.upper)):
+        if body.held and _far(values - body.values, covariance, found.known):
             self.warnings.append(
                 "no real body is near what the records say of the load; are the drive gains and the model right?"
             )
@@ -189,6 +190,12 @@ class _Job:
             chi[own.kept] = beta
             out[name] = judged(Parameters(d.layout, chi, d.prior.shapes), motions, own.engine)
         return out
+
+
+def _far(difference: Array, covariance: Array, known: NDArray[np.bool_]) -> bool:
+    """Whether the nearest real body is further from what was measured than noise explains (once in a thousand)."""
+    d, C = difference[known], covariance[np.ix_(known, known)]
+    return bool(d @ np.linalg.solve(C, d) > chi2.ppf(0.999, len(d)))
 
 
 def _described(robot: str | Path | Description) -> Description:

@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.display import html_table, paragraph, titled
 from inertica.errors import FileError
 from inertica.estimators.base import Diagnostics, Estimate, LoopFindings
 from inertica.excitation.files import load_trajectory, save_trajectory
 from inertica.excitation.trajectory import Trajectory
+from inertica.frames import Tabular
 from inertica.identifiability.base import base_model
 from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK
 from inertica.logs.log import Log
@@ -42,7 +44,7 @@ REFERENCE = "reference"
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class Result(Tabular):
     """What `identify` found.
 
     Args:
@@ -81,6 +83,32 @@ class Result:
     check: Mapping[str, Any] | None = None
     lack_of_fit: Mapping[str, Any] | None = None
     gravity: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        errors = ", ".join(f"{name} {100.0 * r.raw.all:.3g} %" for name, r in self.residuals.items())
+        known = sum(label == DETERMINED for label in self.labels.values())
+        links = "every link could exist" if self.physically_consistent else "some links could not exist"
+        sizes = f"{self.estimate.base.rank} base parameters, {known} of {len(self.labels)} determined"
+        return f"Result({self.description.name} by {self.method}: {sizes}, {links}, residual of raw torque {errors})"
+
+    def _repr_html_(self) -> str:
+        columns = ("parameter", "value", "95 % interval", "prior", "unit", "label")
+        listed = zip(
+            self.parameters.layout.parameters, self.parameters.values, self.intervals, self.description.prior.values, strict=True
+        )
+        rows = [
+            [p.name, float(v), f"{low:.4g} ... {high:.4g}", float(before), p.unit, self.labels[p.name]]
+            for p, v, (low, high), before in listed
+        ]
+        said = [*(c.sentence for c in self.choices), *(f"warning: {w}" for w in self.warnings)]
+        return titled(repr(self), html_table(columns, rows), *map(paragraph, said))
+
+    def table(self) -> dict[str, Any]:
+        """What `parameters.csv` holds: name, value, std, lower, upper, prior, label, unit, link."""
+        own = self.parameters.table()
+        ends = {"std": self.std, "lower": self.intervals[:, 0], "upper": self.intervals[:, 1]}
+        names = {"label": [self.labels[name] for name in self.parameters.layout.names], "unit": own["unit"], "link": own["link"]}
+        return {"name": own["name"], "value": own["value"], **ends, "prior": self.description.prior.values, **names}
 
     @property
     def std(self) -> Array:

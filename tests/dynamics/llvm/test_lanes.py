@@ -92,7 +92,7 @@ def test_derivatives_match_the_complex_step(name: str) -> None:
 
 def test_hot_loops_are_packed() -> None:
     """Forward dynamics and control of a six-joint arm: packed double arithmetic only, stack aligned for vectors."""
-    features = native._features()
+    features = native.features()
     if not features.get("avx2"):
         pytest.skip("this processor has no AVX2")
     engine = Engine(load("tx40").layout)

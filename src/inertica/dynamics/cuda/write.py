@@ -9,78 +9,32 @@ from importlib import resources
 
 from inertica.dynamics.kernels import Kernel, Normals, Reference
 from inertica.dynamics.plan import evaluate
+from inertica.dynamics.statements import Language, Statements
 from inertica.dynamics.trace import Key
 
 DOUBLE, FLOAT = "double", "float"
 
 
-class Statements:
-    """Text of one function body, one line per operation.
+class DeviceStatements(Statements):
+    """Text of one device function's body; divisions by the same number share its reciprocal, and sine its cosine.
 
     Args:
         real: type of its numbers.
     """
 
     def __init__(self, real: str = DOUBLE) -> None:
+        fused = Language(
+            f"const {real} {{}} = {{}};", lambda value: f"({real})({value.hex()})", "fma({}, {}, {})", "fma(-{}, {}, {})"
+        )
+        super().__init__(fused)
         self.real = real
-        self.lines: list[str] = []
         self._sincos: dict[str, tuple[str, str]] = {}
         self._reciprocal: dict[str, str] = {}
-
-    def put(self, text: str) -> str:
-        name = f"x{len(self.lines)}"
-        self.lines.append(f"const {self.real} {name} = {text};")
-        return name
-
-    def constant(self, value: float) -> str:
-        return f"({self.real})({value.hex()})"
-
-    def add(self, a: str, b: str) -> str:
-        return self.put(f"{a} + {b}")
-
-    def sub(self, a: str, b: str) -> str:
-        return self.put(f"{a} - {b}")
-
-    def mul(self, a: str, b: str) -> str:
-        return self.put(f"{a} * {b}")
 
     def div(self, a: str, b: str) -> str:
         if b not in self._reciprocal:
             self._reciprocal[b] = self.put(f"reciprocal({b})")
         return self.mul(a, self._reciprocal[b])
-
-    def neg(self, a: str) -> str:
-        return self.put(f"-{a}")
-
-    def fma(self, a: str, b: str, c: str) -> str:
-        return self.put(f"fma({a}, {b}, {c})")
-
-    def fnma(self, a: str, b: str, c: str) -> str:
-        return self.put(f"fma(-{a}, {b}, {c})")
-
-    def absolute(self, a: str) -> str:
-        return self.put(f"fabs({a})")
-
-    def sqrt(self, a: str) -> str:
-        return self.put(f"sqrt({a})")
-
-    def exp(self, a: str) -> str:
-        return self.put(f"exp({a})")
-
-    def log(self, a: str) -> str:
-        return self.put(f"log({a})")
-
-    def tanh(self, a: str) -> str:
-        return self.put(f"tanh({a})")
-
-    def sign(self, a: str) -> str:
-        return self.put(f"sign_of({a})")
-
-    def minimum(self, a: str, b: str) -> str:
-        return self.put(f"smaller({a}, {b})")
-
-    def maximum(self, a: str, b: str) -> str:
-        return self.put(f"larger({a}, {b})")
 
     def sin(self, x: str) -> str:
         return self._sine_and_cosine(x)[0]
@@ -105,7 +59,7 @@ def body(kernel: Kernel, read: Callable[[Key], str], wrote: Callable[[Key], str]
         wrote: where an output goes.
         real: type of the numbers in between.
     """
-    text, before = Statements(real), []
+    text, before = DeviceStatements(real), []
     for name, kind in kernel.inputs.items():
         if isinstance(kind, Normals):
             array = word(name)

@@ -57,9 +57,9 @@ class MountObservations(Observations):
         self.known, self._straight = [], False
 
     def regressor(self, motion: Motion, where: slice) -> Iterator[tuple[slice, Array]]:
-        G = self.weight_of.slopes(motion.q[where]).T
+        q = motion.q[where]
         for part, entries in super().regressor(motion, where):
-            yield part, np.concatenate([entries, G[:, part]])
+            yield part, np.concatenate([entries, self.weight_of.slopes(q[part]).T])
 
 
 @dataclass(frozen=True, eq=False)

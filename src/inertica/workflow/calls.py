@@ -1,0 +1,170 @@
+"""Jobs of the command line that are one call each: `check`, `simulate`, `reduce`, `watch`, `examine`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from inertica.checks.findings import Quality
+from inertica.checks.gate import checked
+from inertica.errors import InputError
+from inertica.estimators.base import Estimate, Problem
+from inertica.estimators.recursive.change import Change
+from inertica.estimators.registry import method as method_named
+from inertica.excitation.files import load_trajectory
+from inertica.excitation.own import own_trajectory
+from inertica.excitation.trajectory import Trajectory
+from inertica.experiment import Experiment, Sensors
+from inertica.identifiability.states import States
+from inertica.identifiability.svd_reduction import SvdReduction, reduced_by_svd
+from inertica.logs.log import Log
+from inertica.logs.read import read_log
+from inertica.preprocessing.filters import Butterworth
+from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.prepare import prepare
+from inertica.preprocessing.recipe import Recipe
+from inertica.robot.description import Description
+from inertica.robot.load import load
+from inertica.robot.plain import assumed_friction
+from inertica.workflow.doctor import examination
+from inertica.workflow.inputs import LogLike
+from inertica.workflow.watch import Snapshot, WatchSettings, log_blocks, watched
+
+RobotLike = str | Path | Description
+
+
+def check(robot: RobotLike, logs: Sequence[LogLike]) -> Quality:
+    """Quality of logs, what they can determine, and whether they are what they say; see docs/check.md.
+
+    Args:
+        robot: catalog name, model file, card, or a description.
+        logs: files, with `@t0:t1` slices, or logs.
+    """
+    description = described(robot)
+    return checked(description, [recorded(log, description) for log in logs])
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """A simulated experiment and what the robot follows in it."""
+
+    experiment: Experiment
+    trajectory: Trajectory
+
+    def logs(self, runs: int = 1, seed: int = 0, duration: float | None = None) -> Iterator[Log]:
+        """One log after the other, each with noise of its own."""
+        if runs < 1:
+            raise InputError(f"the number of runs should be at least 1, not {runs}")
+        return self.experiment.iterate(self.trajectory, runs=runs, seed=seed, duration=duration)
+
+
+def rehearsal(
+    robot: RobotLike, trajectory: str | Path | Trajectory | None = None, *, noise: str | None = None, radians: bool = False,
+    distribution: str = "normal", friction: str | None = None, integrator: str = "rk4", rate: float | None = None,
+    progress: Callable[[str], None] | None = None, **sensors: Any,
+) -> Rehearsal:  # fmt: skip
+    """A closed-loop experiment, ready to be simulated.
+
+    Args:
+        robot: catalog name, model file, card, or a description, with a control loop.
+        trajectory: or its file; by default the robot's own, or one designed quickly.
+        noise: one of the robot's presets; none by default.
+        radians: read the preset's position noise as radians, as printed.
+        distribution: of the noise: normal, uniform or laplace.
+        friction: of the simulated robot, by name; that of the file by default.
+        integrator: euler, rk2 or rk4.
+        rate: of the log in Hz; what the robot states by default.
+        progress: receives one line per step of a design.
+        sensors: further fields of `Sensors`, such as delay, jitter, dropped, outliers, position_step, current.
+    """
+    description = described(robot)
+    plain = Experiment.of(description, friction=friction, noise=noise, radians=radians, distribution=distribution)
+    if trajectory is None:
+        trajectory = own_trajectory(description, say=progress or (lambda _: None))
+    own = load_trajectory(trajectory) if isinstance(trajectory, (str, Path)) else trajectory
+    seen = Sensors(rate=rate or plain.sensors.rate, **sensors)
+    return Rehearsal(Experiment(description, plain.loop, plain.truth, plain.noise, seen, integrator), own)
+
+
+def simulate(
+    robot: RobotLike, trajectory: str | Path | Trajectory | None = None, *, runs: int = 1, seed: int = 0,
+    duration: float | None = None, **options: Any,
+) -> list[Log]:  # fmt: skip
+    """Noisy logs of a robot in its control loop, one per run.
+
+    Args:
+        robot, trajectory, options: as for `rehearsal`.
+        runs: repetitions with different noise.
+        seed: of the noise.
+        duration: in s; one period of the trajectory by default.
+    """
+    return list(rehearsal(robot, trajectory, **options).logs(runs, seed, duration))
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """Base parameters that a motion determines, and their estimate."""
+
+    reduction: SvdReduction
+    estimate: Estimate
+
+
+def reduce(
+    robot: RobotLike, logs: Sequence[LogLike], *, method: str = "frisch", cutoff: float | None = None, alpha: float = 1.0,
+    alpha_det: float = 1.0,
+) -> Reduced:  # fmt: skip
+    """Reduce the parameters to those a motion can determine, by singular values, and estimate them (Frisch paper, section 3.1).
+
+    Args:
+        robot: catalog name, model file, card, or a description.
+        logs: the first decides what is identifiable, the others are for the estimate; a single one is used for both.
+        method: of the estimate.
+        cutoff: of the filter of positions in Hz; 50, or what the log's rate allows.
+        alpha, alpha_det: weights of the condition number and of the inverse determinant.
+    """
+    estimator = method_named(method)
+    if cutoff is not None and not cutoff > 0.0:
+        raise InputError(f"--cutoff takes a positive number of Hz, not {cutoff:g}")
+    if min(alpha, alpha_det) < 0.0 or alpha + alpha_det == 0.0:
+        raise InputError("--alpha and --alpha-det should not be negative, and not both zero")
+    description = described(robot)
+    recipe = Recipe() if cutoff is None else Recipe(filter=Butterworth(cutoff=cutoff))
+    motions: list[Motion] = [prepare(recorded(log, description), recipe) for log in logs]
+    first = motions[0]
+    use = ~first.mask
+    states = States.of(description.layout, first.q[use], first.dq[use], first.ddq[use])
+    found = reduced_by_svd(description.layout, states=states, alpha1=alpha, alpha2=alpha_det)
+    return Reduced(found, estimator.estimate(Problem(found.base, tuple(motions[1:] or motions), description.prior)))
+
+
+def watch(robot: RobotLike, log: LogLike, *, every: float = 1.0, **settings: Any) -> Iterator[Snapshot | Change]:
+    """Parameters while the samples of a log come, and changes of the load when they are flagged.
+
+    Args:
+        robot: catalog name, model file, card, or a description.
+        log: file or log.
+        every: s between snapshots.
+        settings: fields of `WatchSettings`.
+    """
+    description = assumed_friction(described(robot))
+    return watched(description, log_blocks(recorded(log, description)), WatchSettings(**settings), every)
+
+
+def examine(robot: RobotLike, seconds: float = 5.0) -> dict[str, Any]:
+    """What this installation has, whether it computes rightly, and how fast.
+
+    Args:
+        robot: that the self-test simulates.
+        seconds: for the self-test of each device, at most about this long.
+    """
+    return examination(described(robot), seconds)
+
+
+def described(robot: RobotLike) -> Description:
+    return robot if isinstance(robot, Description) else load(robot)
+
+
+def recorded(log: LogLike, description: Description) -> Log:
+    return log if isinstance(log, Log) else read_log(log, description)

@@ -1,0 +1,164 @@
+"""`excite`: an optimal exciting trajectory for a robot, families and criteria by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.errors import InputError, nearest
+from inertica.excitation import (
+    Condition,
+    Criterion,
+    Design,
+    Determinant,
+    Fourier,
+    FourierBlend,
+    FrischCost,
+    QuinticPoints,
+    Search,
+    Shaped,
+    SmallestSingular,
+    Spline,
+    Survey,
+    Trapezoid,
+    design,
+    information,
+    robot_constraints,
+)
+from inertica.excitation.own import middle_pose, usual_margin
+from inertica.identifiability.base import base_model
+from inertica.logs.log import Log
+from inertica.logs.read import read_log
+from inertica.preprocessing.prepare import prepare
+from inertica.robot.description import Description
+from inertica.robot.load import load
+from inertica.workflow.payload_design import Purpose
+from inertica.workflow.result import Result
+
+Array = NDArray[np.float64]
+
+FAMILIES = ("fourier", "blend", "spline", "points", "trapezoid")
+CRITERIA = ("condition", "scaled-condition", "survey", "determinant", "smallest", "frisch")
+
+
+def excite(
+    robot: str | Path | Description,
+    *,
+    family: str = "fourier",
+    period: float | None = None,
+    harmonics: int = 10,
+    criterion: str | None = None,
+    grid: int = 100,
+    margin: float | tuple[float, float, float] | None = None,
+    torque_margin: float = 0.1,
+    floor: float | None = None,
+    given: Sequence[str | Path | Log] = (),
+    purpose: str = "robot",
+    robot_from: str | Path | Result | None = None,
+    flange: str | tuple[float, ...] | None = None,
+    mass: float | None = None,
+    rate: float = 100.0,
+    seconds: float = 30.0,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> Design:
+    """Design a trajectory that excites what matters inside the robot's limits.
+
+    Args:
+        robot: catalog name, model file, card, or a description.
+        family: fourier, blend, spline, points or trapezoid.
+        period: duration in s; 10, or 15 for a payload.
+        harmonics: or via points of splines and trapezoids.
+        criterion: condition (default), scaled-condition, survey, determinant, smallest or frisch; a payload has its own.
+        grid: points at which the criterion is evaluated.
+        margin: distance to position, velocity and acceleration limits, SI; 0.1, or a twentieth of the limit where that is less.
+        torque_margin: share of the torque limits kept free.
+        floor: lowest height of the last link's origin in m.
+        given: logs whose knowledge is to be completed.
+        purpose: what is to be revealed: robot or payload.
+        robot_from: for a payload: a result that says how well the robot is known; exactly when not given.
+        flange: for a payload: its frame, as for `payload`.
+        mass: for a payload: of the load in kg, for the torque limits.
+        rate: in Hz of the samples that constraints are checked for.
+        seconds: time for the search.
+        seed: of the search.
+        progress: receives one line per step.
+    """
+    found, _ = excitation(
+        robot, family=family, period=period, harmonics=harmonics, criterion=criterion, grid=grid, margin=margin,
+        torque_margin=torque_margin, floor=floor, given=given, purpose=purpose, robot_from=robot_from, flange=flange, mass=mass,
+        rate=rate, seconds=seconds, seed=seed, progress=progress,
+    )  # fmt: skip
+    return found
+
+
+def excitation(
+    robot: str | Path | Description, *, family: str, period: float | None, harmonics: int, criterion: str | None, grid: int,
+    margin: float | tuple[float, float, float] | None, torque_margin: float, floor: float | None,
+    given: Sequence[str | Path | Log], purpose: str, robot_from: str | Path | Result | None,
+    flange: str | tuple[float, ...] | None, mass: float | None, rate: float, seconds: float, seed: int,
+    progress: Callable[[str], None] | None,
+) -> tuple[Design, dict[str, float]]:  # fmt: skip
+    """As `excite`, with the standard deviations of a load that the motion lets expect, empty where they are not known."""
+    if purpose not in ("robot", "payload"):
+        raise InputError(f"a motion is designed for the robot or for a payload, not for '{purpose}'")
+    description = robot if isinstance(robot, Description) else load(robot)
+    base = base_model(description.layout)
+    engine, load_wanted = base.engine, purpose == "payload"
+    shape = _family(description, family, (15.0 if load_wanted else 10.0) if period is None else period, harmonics)
+    if load_wanted:
+        if criterion is not None or given:
+            raise InputError("--criterion and --given are for motions that reveal the robot; --for payload has its own criterion")
+        aim = Purpose.payload(description, base, robot_from, flange, mass)
+    else:
+        stated = {"robot-from": robot_from, "mass": mass, "flange": flange}
+        if stray := next((name for name, value in stated.items() if value is not None), None):
+            raise InputError(f"--{stray} is for motions that reveal a load; add --for payload")
+        aim = Purpose(_criterion(criterion or "condition", description.robot.n, grid, seed), description)
+    free = usual_margin(description) if margin is None else margin
+    constraints = robot_constraints(aim.carrying, engine, margin=free, torque_margin=torque_margin, floor=floor)
+    known = []
+    for entry in given:
+        motion = prepare(entry if isinstance(entry, Log) else read_log(entry, description))
+        use = ~motion.mask
+        known.append(information(engine, base, motion.q[use], motion.dq[use], motion.ddq[use]))
+    say = progress or (lambda _: None)
+    found = design(
+        engine, base, shape, aim.criterion, constraints, grid=grid, given=known, rate=rate, noise=aim.noise,
+        search=Search(seconds=seconds), rng=seed, progress=lambda p: say(f"{p.stage}: {aim.criterion.name} {p.best:.4g}"),
+    )  # fmt: skip
+    return found, aim.expected(engine, base, found.trajectory, rate) if found.feasible else {}
+
+
+def _family(description: Description, name: str, period: float, count: int) -> Shaped:
+    start = middle_pose(description)
+    if not (math.isfinite(period) and period > 0.0):
+        raise InputError(f"the period should be a positive number of seconds, not {period:g}")
+    makers: dict[str, Callable[[], Shaped]] = {
+        "fourier": lambda: Fourier.still(period, start, count, free_start=True),
+        "blend": lambda: FourierBlend.still(period, start, count),
+        "spline": lambda: Spline.still(period, start, count),
+        "points": lambda: QuinticPoints.still(np.linspace(0.0, period, count), start),
+        "trapezoid": lambda: Trapezoid.still(period, start, count),
+    }
+    if name not in makers:
+        raise InputError(f"unknown family '{name}'; {nearest(name, makers)}")
+    return makers[name]()
+
+
+def _criterion(name: str, joints: int, grid: int, seed: int) -> Criterion:
+    makers: dict[str, Callable[[], Criterion]] = {
+        "condition": Condition,
+        "scaled-condition": lambda: Condition(scaled=True),
+        "survey": Survey,
+        "determinant": Determinant,
+        "smallest": SmallestSingular,
+        "frisch": lambda: FrischCost.drawn(np.random.default_rng(seed), grid, joints),
+    }
+    if name not in makers:
+        raise InputError(f"unknown criterion '{name}'; {nearest(name, makers)}")
+    return makers[name]()
