@@ -10,9 +10,9 @@ the cancellation of a large negative weight.  Central differences are any h, cur
 Points that go where no motion goes (an inertia became negative, say) are drawn nearer, with the unscented weights; narrow pairs of
 points between which dry friction jumps, which is no slope, are set as wide as those of central differences for that sample.
 Parameters do not move, so only the 2n rows of the state are worked out.  Points lie along the columns of the lower triangular factor
-of P with the state first, so that points of the parameters do not move the state.  Square-root forms keep the factor L, P = L L',
-with the parameters first: noise is added by reflections that touch only what it reaches, and positions correct it one by one (Carlson 1973).
-P or L may be in single precision; z is in double precision.
+of P with the state first, so that points of the parameters do not move the state.  Square-root forms keep the factor L of P = L L'
+with the parameters first: noise is added by reflections that touch only what it reaches, and positions correct it one by one
+(Carlson 1973).  P or L may be in single precision; z is in double precision.
 """
 
 from __future__ import annotations
