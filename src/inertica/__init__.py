@@ -44,6 +44,9 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.estimators.linear.least_squares import Ols as Ols, Wls as Wls
     from inertica.estimators.linear.ml import Ml as Ml
     from inertica.estimators.closed_loop.output_error import Clie as Clie, Cloe as Cloe, Oloe as Oloe
+    from inertica.estimators.recursive.joint import ComputedTorqueFilter as ComputedTorqueFilter, JointFilter as JointFilter
+    from inertica.estimators.recursive.others import DualEkf as DualEkf, IdimEkf as IdimEkf
+    from inertica.estimators.recursive.particles import ParticleFilter as ParticleFilter
     from inertica.estimators.neural.adann import AdaNN as AdaNN
     from inertica.estimators.neural.htrnn import Htrnn as Htrnn
     from inertica.estimators.recursive.live import OnlineFit as OnlineFit, RowStream as RowStream, Sample as Sample
@@ -138,6 +141,9 @@ _HOME = {
     "inertica.estimators.linear.least_squares": ("Ols", "Wls"),
     "inertica.estimators.linear.ml": ("Ml",),
     "inertica.estimators.closed_loop.output_error": ("Clie", "Cloe", "Oloe"),
+    "inertica.estimators.recursive.joint": ("ComputedTorqueFilter", "JointFilter"),
+    "inertica.estimators.recursive.others": ("DualEkf", "IdimEkf"),
+    "inertica.estimators.recursive.particles": ("ParticleFilter",),
     "inertica.estimators.neural.adann": ("AdaNN",),
     "inertica.estimators.neural.htrnn": ("Htrnn",),
     "inertica.estimators.recursive.live": ("OnlineFit", "RowStream", "Sample"),

@@ -32,7 +32,8 @@ SLOW = {"oloe", "pc-wls+riemann", "pc-cloe", "pc-clie"}
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow if n in SLOW else ()) for n in METHODS])
 def test_every_registered_method_keeps_its_contract(name: str) -> None:
     applied = estimator_checks(METHODS[name])
-    assert {"says_what_it_is", "same_seed_same_bytes", "leaves_the_problem_alone", "keeps_units"} <= set(applied)
+    assert {"says_what_it_is", "same_seed_same_bytes", "leaves_the_problem_alone"} <= set(applied)
+    assert "keeps_units" in applied or Capability.ABSOLUTE in METHODS[name]().capabilities
     assert "says_what_is_missing" in applied
 
 
@@ -150,7 +151,9 @@ def test_the_name_follows_from_what_a_method_is_composed_of(made: Estimator, nam
 
 
 def test_what_methods_can_do() -> None:
-    assert able(Capability.TAKES_TRUST) == ["bayes"] and able(Capability.HOLDS_TORQUE) == ["clie", "oloe", "pc-clie"]
+    assert able(Capability.TAKES_TRUST) == ["bayes"]
+    held = {"clie", "oloe", "pc-clie", "ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf", "pf", "dual-ekf", "pc-ekf"}
+    assert set(able(Capability.HOLDS_TORQUE)) == held
     assert set(able(Capability.SIMULATES)) == {n for n, make in METHODS.items() if Need.LOOP in make().needs}
     assert set(able(Capability.TAKES_CONSTRAINTS)) == {n for n in METHODS if n.startswith("pc-")} | {"cls-2", "cls-3"}
     assert able(Capability.LINEAR) == [n for n, make in METHODS.items() if isinstance(make(), Ols | Wls | Irls | Rls | Rwls)]

@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inertica.dynamics.closed_loop import ClosedLoop
-from inertica.dynamics.kernels import Array, Kernel, Loop, LoopFunction, Runs, Symbols, Target, traced
+from inertica.dynamics.kernels import Array, Loop, LoopFunction, Runs, Symbols, Target, traced
 from inertica.dynamics.laws import Law
 from inertica.dynamics.model import Model
+from inertica.scalars import Scalar
 
 MOVING = ("q", "dq", "ddq", "tau", "q_before", "way", "chi", "q0", "dq0", "sum_q", "sum_dq", "friction")
 LAG = "lag"
@@ -79,7 +80,8 @@ class Transition:
         place = {k: i for i, k in enumerate(model.kept)}
         memory = tuple(f"memory {m}" for m in law.memory)
         if difference:
-            loop, memory = replace(loop, start=_before(n)), (LAG, *memory)
+            inputs = {"q": n, "dq": n, LAG: n, "dt": 1}
+            loop, memory = replace(loop, start=traced("start", inputs, last_position)), (LAG, *memory)
         return cls(model.target, loop, n, fields, tuple(place[int(k)] for k in parameters), memory)
 
     @property
@@ -131,12 +133,8 @@ class Transition:
         return {name: x[:, 0] for name, x in function(runs).items()}
 
 
-def _before(n: int) -> Kernel:
+def last_position(x: Symbols) -> dict[str, list[Scalar]]:
     """The last measured position, from the velocity and its lag."""
-
-    def before(x: Symbols) -> dict[str, list[object]]:
-        (dt,) = x["dt"]
-        way = [dt * (v - s) for v, s in zip(x["dq"], x[LAG], strict=True)]
-        return {"way": [*way], "q_before": [a - b for a, b in zip(x["q"], way, strict=True)]}
-
-    return traced("start", {"q": n, "dq": n, LAG: n, "dt": 1}, before)
+    (dt,) = x["dt"]
+    way = [dt * (v - s) for v, s in zip(x["dq"], x[LAG], strict=True)]  # stored, so that it is rounded before it is taken off
+    return {"way": [*way], "q_before": [a - b for a, b in zip(x["q"], way, strict=True)]}

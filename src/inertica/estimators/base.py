@@ -53,6 +53,7 @@ class Capability(Enum):
     WANTS_RAW = "takes motion as measured, without a filter"
     STARTS = "starts from values that may change what it finds (`start`)"
     SELECTS = "chooses which parameters to fit"
+    ABSOLUTE = "has settings in SI units, so that torques in another unit give another estimate"
     COVARIANCE = "states the covariance of what it finds"
 
 

@@ -168,7 +168,7 @@ def leaves_the_problem_alone(s: Subject) -> bool:
 
 def keeps_units(s: Subject) -> bool:
     """Torques, prior and gains in another unit give the same parameters in that unit; constraints would have units, too."""
-    if s.problem.constraints:
+    if s.problem.constraints or s.can(Capability.ABSOLUTE):
         return False
     scaled = s.estimate(in_other_unit(s.problem, UNIT))
     s.alike(scaled.beta / UNIT, s.found.beta, "finds something else when torques are in another unit")

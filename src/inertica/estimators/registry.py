@@ -23,7 +23,10 @@ from inertica.estimators.linear.svd import Svd, SvdEssential
 from inertica.estimators.linear.tls import Gtls, Tls
 from inertica.estimators.neural.adann import AdaNN
 from inertica.estimators.neural.htrnn import Htrnn
+from inertica.estimators.recursive.joint import KINDS, ComputedTorqueFilter, JointFilter
 from inertica.estimators.recursive.online import Rls, Rwls
+from inertica.estimators.recursive.others import DualEkf, IdimEkf
+from inertica.estimators.recursive.particles import ComputedTorqueParticles, ParticleFilter
 from inertica.physical.priors import BaseRidge
 
 
@@ -69,6 +72,14 @@ _MAKERS: tuple[Callable[[], Estimator], ...] = (
     lambda: Didim(solve=Consistent()),
     lambda: Clie(solve=Consistent()),
     lambda: Cloe(solve=Consistent()),
+    *(partial(JointFilter, kind=kind) for kind in KINDS),
+    ParticleFilter,
+    *(partial(ComputedTorqueFilter, kind=kind) for kind in KINDS),
+    ComputedTorqueParticles,
+    DualEkf,
+    IdimEkf,
+    partial(JointFilter, consistent=True),
+    partial(ComputedTorqueFilter, consistent=True),
 )
 
 METHODS: dict[str, Callable[[], Estimator]] = {make().name: make for make in _MAKERS}

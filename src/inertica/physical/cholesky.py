@@ -12,6 +12,7 @@ An alternative to the cone solver that needs no cone solver, not the default: it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ from inertica.physical.fit import Fit
 from inertica.physical.priors import Quadratic, metric_point
 from inertica.physical.pseudo import PSEUDO, smat, svec
 from inertica.physical.scales import Reference
+from inertica.scalars import Scalar, exp
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -87,6 +89,25 @@ class LogCholesky:
         fixed = ~self.reference.free
         chi[fixed], J[fixed] = self.reference.values[fixed], 0.0
         return chi, J
+
+    def scalars(self, theta: Sequence[Scalar]) -> list[Scalar]:
+        """The same parameters from coordinates of any type, to be traced; logarithmic ones only."""
+        out: list[Scalar] = [float(s) * x for s, x in zip(self.reference.scale, theta, strict=True)]
+        for k in self._signed:
+            out[k] = float(self._lower(k)) + float(self.reference.scale[k]) * exp(theta[k])
+        basis = np.eye(16).reshape(16, 4, 4)
+        for _, where, size in self.reference.bodies:
+            H: list[list[Scalar]] = [[0.0] * 4 for _ in range(4)]
+            for value, i, j in zip(theta[where], *_LOW, strict=True):
+                H[i][j] = exp(value) if i == j else value
+            K = [
+                combined(np.ones(4), [H[i][k] * H[j][k] for k in range(4)]) + (self.margin if i == j else 0.0)
+                for i in range(4)
+                for j in range(4)
+            ]
+            to_ten = _to_ten(size.pseudo) @ svec(0.5 * (basis + basis.transpose(0, 2, 1))).T
+            out[where] = [combined(row, K) for row in to_ten]
+        return [float(self.reference.values[k]) if not self.reference.free[k] else x for k, x in enumerate(out)]
 
     def curvature(self, theta: Array, slope: Array) -> Array:
         """(P, P) sum_k slope_k d^2 chi_k / d theta^2: what Gauss-Newton leaves out.
@@ -216,3 +237,12 @@ class _CholeskyFit:
 def _to_ten(root: Array) -> Array:
     """(10, 10) from svec of a scaled pseudo-inertia to the ten parameters."""
     return np.asarray(np.linalg.inv(svec(root @ PSEUDO @ root).T), float)
+
+
+def combined(weights: Array, values: Sequence[Scalar]) -> Scalar:
+    """Sum of scalars of any type with these weights."""
+    total: Scalar = 0.0
+    for w, v in zip(weights, values, strict=True):
+        if w:
+            total = total + float(w) * v
+    return total

@@ -138,7 +138,7 @@ def channels(
         signal: tau or q.
     """
     out = []
-    seen = [motion.tau if signal == "tau" else _position(motion) for motion in motions]
+    seen = [motion.tau if signal == "tau" else recorded_position(motion) for motion in motions]
     for j in range(motions[0].n):
         parts = []
         for motion, recorded, own, (run, rate) in zip(motions, seen, known, pairs, strict=True):
@@ -151,7 +151,7 @@ def channels(
     return [rows for rows in out if len(rows) > rows.shape[1]]
 
 
-def _position(motion: Motion) -> Array:
+def recorded_position(motion: Motion) -> Array:
     """Positions as recorded, at the samples of the motion: a filter would round the corners that friction makes."""
     log = motion.log
     if motion.recipe.average:

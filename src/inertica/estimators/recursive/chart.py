@@ -1,0 +1,139 @@
+"""What a filter estimates: base parameters, or log-Cholesky coordinates of all bodies, of which every value is a robot that can exist.
+
+With coordinates the transition begins with a kernel theta -> beta, so that it is compiled and differentiated with the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.dynamics.kernels import Kernel, Symbols, traced
+from inertica.dynamics.transition import LAG, Transition, last_position
+from inertica.estimators.base import Problem
+from inertica.estimators.consistent.charts import ConsistentChart as SearchChart
+from inertica.estimators.recursive.passes import Followed
+from inertica.estimators.recursive.tuning import OFF, Variances
+from inertica.physical.cholesky import LogCholesky, combined
+from inertica.scalars import Scalar
+
+Array = NDArray[np.float64]
+
+
+class Chart(Protocol):
+    """Unknowns x of a filter beside the state."""
+
+    @property
+    def start(self) -> Array: ...
+
+    def transition(self, plain: Transition) -> Transition:
+        """In these unknowns."""
+
+    def variances(self, v: Variances) -> Variances:
+        """For these unknowns."""
+
+    def beta(self, x: Array) -> tuple[Array, Array]:
+        """(b,) and its derivative (b, p)."""
+
+    def chi(self, x: Array) -> Array | None:
+        """Standard parameters, when these are known."""
+
+    def history(self, h: Followed) -> dict[str, Array]:
+        """Its columns in base parameters."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlainChart:
+    """x = beta"""
+
+    start: Array
+
+    def transition(self, plain: Transition) -> Transition:
+        return plain
+
+    def variances(self, v: Variances) -> Variances:
+        return v
+
+    def beta(self, x: Array) -> tuple[Array, Array]:
+        return x, np.eye(len(x))
+
+    def chi(self, x: Array) -> None:
+        return None
+
+    def history(self, h: Followed) -> dict[str, Array]:
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class ConsistentChart:
+    """x = theta, log-Cholesky coordinates of all parameters that are free.
+
+    Args:
+        chart: of all parameters.
+        T: (b, P) base parameters from standard ones.
+        whole: (P,) theta of the start.
+        free: numbers of the coordinates that are estimated.
+        n: joints.
+    """
+
+    chart: LogCholesky
+    T: Array
+    whole: Array
+    free: tuple[int, ...]
+    n: int
+
+    @classmethod
+    def of(cls, problem: Problem, beta: Array) -> ConsistentChart:
+        search = SearchChart.of(problem)
+        theta = search.coordinates(problem, beta)
+        free = tuple(int(k) for k in np.flatnonzero(search.chart.reference.free))
+        return cls(search.chart, problem.base.T, theta, free, problem.base.layout.robot.n)
+
+    @property
+    def start(self) -> Array:
+        return self.whole[list(self.free)]
+
+    def transition(self, plain: Transition) -> Transition:
+        loop, fields = replace(plain.loop, start=_parameters(self, plain)), {**plain.fields, "theta": self.whole}
+        return replace(plain, loop=loop, fields=fields, parameters=self.free, parameter="theta")
+
+    def variances(self, v: Variances) -> Variances:
+        """Coordinates are logarithms, or of the size of the references: 15 % is the same for all of them."""
+        p, quiet = len(self.free), np.zeros(len(self.free))
+        first = np.concatenate([v.first[: 2 * self.n], np.full(p, OFF**2)])
+        return replace(v, first=first, parameter=quiet, floor=quiet)
+
+    def _theta(self, x: Array) -> Array:
+        theta = self.whole.copy()
+        theta[list(self.free)] = x
+        return theta
+
+    def beta(self, x: Array) -> tuple[Array, Array]:
+        chi, J = self.chart.chi(self._theta(x))
+        return self.T @ chi, (self.T @ J)[:, list(self.free)]
+
+    def chi(self, x: Array) -> Array:
+        return self.chart.chi(self._theta(x))[0]
+
+    def history(self, h: Followed) -> dict[str, Array]:
+        found = [self.beta(x) for x in h.beta]
+        std = [np.sqrt(np.sum((J * s) ** 2, axis=1)) for (_, J), s in zip(found, h.std, strict=True)]
+        return {"beta": np.array([b for b, _ in found]), "std": np.array(std)}
+
+
+def _parameters(own: ConsistentChart, plain: Transition) -> Kernel:
+    """theta -> chi as the simulation takes it, and whatever else the transition begins with."""
+    fixed, first = plain.fields["chi"], plain.loop.start is not None
+
+    def build(x: Symbols) -> dict[str, list[Scalar]]:
+        values = own.chart.scalars(x["theta"])
+        chi: list[Scalar] = [float(v) for v in fixed]
+        for row, place in zip(own.T, plain.parameters, strict=True):
+            chi[place] = combined(row, values)
+        return {"chi": chi} | (last_position(x) if first else {})
+
+    inputs = {"theta": len(own.whole)} | ({"q": own.n, "dq": own.n, LAG: own.n, "dt": 1} if first else {})
+    return traced("parameters", inputs, build)

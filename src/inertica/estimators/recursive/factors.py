@@ -1,0 +1,115 @@
+"""Small dense linear algebra inside compiled filters: Cholesky, triangular factors by reflections, rank-one updates.
+
+Rows are contiguous, inner loops run along them.  Precision is that of the arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+
+OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+SUMS: dict[str, Any] = {**OPTIONS, "fastmath": {"reassoc", "contract", "nsz"}}
+"""For loops whose sums may be taken in any order; the order is the same at every call."""
+
+
+@nb.njit(**SUMS)
+def cholesky(P: Any, L: Any) -> bool:
+    """L lower triangular with L L' = P; False when P is not positive definite."""
+    d = P.shape[0]
+    for i in range(d):
+        for j in range(i):
+            total = P[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            L[i, j] = total / L[j, j]
+        total = P[i, i]
+        for k in range(i):
+            total -= L[i, k] * L[i, k]
+        if not total > 0.0:
+            return False
+        L[i, i] = np.sqrt(total)
+        for j in range(i + 1, d):
+            L[i, j] = 0.0
+    return True
+
+
+@nb.njit(**SUMS)
+def _reflector(v: Any, i: int) -> Any:
+    """The reflection that leaves of v only its entry i: v becomes its vector, returned are its factor and that entry."""
+    square = v[i] * v[i]
+    for k in range(i + 1, v.shape[0]):
+        square += v[k] * v[k]
+    size, first = np.sqrt(square), v[i]
+    if size == 0.0:
+        return size, size
+    v[i] = first + size if first >= 0.0 else first - size
+    return 1.0 / (size * (size + abs(first))), -size if first >= 0.0 else size
+
+
+@nb.njit(**SUMS)
+def _reflect(v: Any, factor: float, w: Any, i: int) -> None:
+    total = v[i] * w[i]
+    for k in range(i + 1, v.shape[0]):
+        total += v[k] * w[k]
+    total *= factor
+    for k in range(i, v.shape[0]):
+        w[k] -= total * v[k]
+
+
+@nb.njit(**SUMS)
+def _reflect_four(v: Any, factor: float, a: Any, b: Any, c: Any, d: Any, i: int) -> None:
+    """Four rows at once, so that v is read once for all of them."""
+    one, two, three, four = v[i] * a[i], v[i] * b[i], v[i] * c[i], v[i] * d[i]
+    for k in range(i + 1, v.shape[0]):
+        one += v[k] * a[k]
+        two += v[k] * b[k]
+        three += v[k] * c[k]
+        four += v[k] * d[k]
+    one, two, three, four = one * factor, two * factor, three * factor, four * factor
+    for k in range(i, v.shape[0]):
+        a[k] -= one * v[k]
+        b[k] -= two * v[k]
+        c[k] -= three * v[k]
+        d[k] -= four * v[k]
+
+
+@nb.njit(**OPTIONS)
+def triangular(B: Any) -> None:
+    """Reflections from the right make B (d, m) lower triangular in place, B B' stays; the diagonal becomes positive."""
+    d, m = B.shape
+    for i in range(d):
+        factor, corner = _reflector(B[i], i)
+        if factor == 0.0:
+            continue
+        r = i + 1
+        while r + 4 <= d:
+            _reflect_four(B[i], factor, B[r], B[r + 1], B[r + 2], B[r + 3], i)
+            r += 4
+        while r < d:
+            _reflect(B[i], factor, B[r], i)
+            r += 1
+        B[i, i] = corner
+        for k in range(i + 1, m):
+            B[i, k] = 0.0
+        if corner < 0.0:
+            for r in range(i, d):
+                B[r, i] = -B[r, i]
+
+
+@nb.njit(**OPTIONS)
+def add_rank_one(L: Any, v: Any) -> None:
+    """L L' + v v' in place; v is used up."""
+    d = L.shape[0]
+    for k in range(d):
+        size = np.hypot(L[k, k], v[k])
+        if size == 0.0:
+            continue
+        c, s = L[k, k] / size, v[k] / size
+        L[k, k] = size
+        for i in range(k + 1, d):
+            before = L[i, k]
+            L[i, k] = c * before + s * v[i]
+            v[i] = c * v[i] - s * before

@@ -1,0 +1,194 @@
+"""Joint filters: velocity, position and parameters as one state, z = (dq, q, beta)  (survey, section 6.1).
+
+    dq' = dq + int M(q, beta)^-1 (tau - h(q, dq, beta)) dt + v,   q' = q + int dq dt + v,   beta' = beta + v,   y = q + w
+
+    ekf, srekf     extended: exact Jacobians of the transition
+    ukf, srukf     unscented: sigma points at alpha sqrt(d + kappa) standard deviations
+    cdkf, srcdkf   central differences: sigma points at h standard deviations
+
+The model is driven by the measured torque or, with `-ct` behind the name, by the torque that the simulated controller computes at its
+own rate between samples.  Positions are used as recorded: a filter in front would colour their noise.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.errors import InputError
+from inertica.estimators.base import Capability, Diagnostics, Estimate, Need, Problem
+from inertica.estimators.closed_loop.start import FromPrior, Start
+from inertica.estimators.recursive.chart import Chart, ConsistentChart, PlainChart
+from inertica.estimators.recursive.passes import Passed, kalman
+from inertica.estimators.recursive.records import Between, Record, driven_by_loop, driven_by_torque, transition
+from inertica.estimators.recursive.tuning import PRESETS, Variances, most_likely
+from inertica.threads import one_thread
+
+Array = NDArray[np.float64]
+Kind = Literal["ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf"]
+KINDS: tuple[Kind, ...] = ("ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf")
+
+
+RECURSIVE = frozenset({Capability.RECURSIVE, Capability.ORDER_IN_TIME, Capability.PULLED, Capability.COVARIANCE})
+COMPUTED = frozenset({Need.MOTION, Need.PRIOR, Need.LOOP, Need.REFERENCE})
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Options that filters share.
+
+    Args:
+        start: first parameters.
+        preset: variances: `survey` as printed, `toolbox` as its code has them, `relative` to start and data (see `tuning`).
+        tune: search the noise of states and parameters under which the innovations of four stretches of half a second are most likely;
+            the covariance is then widened by their correlation in time, and by their size where it is more than predicted.
+        passes: over all records; each begins with the parameters of the one before and the first covariance again, so that data
+            are not counted twice.
+        longest_step: s, of integration; longer sample periods are divided.
+        between: torque between samples, `interpolated` or `held` (the survey's); `auto` holds it where the controller is no faster
+            than the log.
+        integrator: euler (the survey's), rk2 or rk4.
+    """
+
+    start: Start = field(default_factory=FromPrior)
+    preset: Literal["survey", "toolbox", "relative"] = "survey"
+    tune: bool = False
+    passes: int = 1
+    longest_step: float = 1e-3
+    between: Between = "auto"
+    integrator: Literal["euler", "rk2", "rk4"] = "rk2"
+
+    computed: ClassVar[bool] = False
+    tuned_over: ClassVar[tuple[int, float]] = (4, 0.5)
+    needs: ClassVar[frozenset[Need]] = frozenset({Need.MOTION, Need.TORQUE, Need.PRIOR})
+    own: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.HOLDS_TORQUE}
+
+    def __post_init__(self) -> None:
+        if self.passes < 1 or not self.longest_step > 0.0:
+            raise InputError("a filter needs at least one pass and a step greater than zero")
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return self.own if self.preset == "relative" else self.own | {Capability.ABSOLUTE}
+
+    def records(self, problem: Problem) -> tuple[list[Record], float | None]:
+        """What it sees, and its step; None for that of the control loop."""
+        return (driven_by_loop(problem), None) if self.computed else driven_by_torque(problem, self.longest_step, self.between)
+
+    def settings(self, v: Variances) -> dict[str, object]:
+        return {
+            "preset": self.preset, "tuned": self.tune, "passes": self.passes, "integrator": self.integrator,
+            "longest_step": self.longest_step,
+            "start": self.start.name, "state_noise": tuple(map(float, v.state)),
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class JointFilter(Filter):
+    """A Kalman filter on state and parameters.
+
+    Needs the measured torque or, with `-ct`, the control loop and its reference; and starting values.  Fails when the variances are
+    far off: `tune` finds better ones.  Sharp friction moves the estimate at reversals, and central differences reach far enough for
+    inertia that is poorly known to become negative; `consistent` prevents that.
+
+    Args:
+        kind: which filter.
+        alpha, beta, kappa: of the unscented ones; alpha is 0.1 in the toolbox.
+        h: of central differences.
+        smooth: the history given all measurements (Rauch, Tung, Striebel); the estimate is the last one anyway.
+        consistent: log-Cholesky coordinates of all bodies in place of base parameters, so that every point is a robot that can
+            exist; `pc-` in front of the name.
+    """
+
+    kind: Kind = "ekf"
+    alpha: float = 0.01
+    beta: float = 2.0
+    kappa: float = 0.0
+    h: float = float(np.sqrt(3.0))
+    smooth: bool = False
+    consistent: bool = False
+
+    without: ClassVar[frozenset[str]] = frozenset({"kind", "consistent"})
+
+    @property
+    def name(self) -> str:
+        return ("pc-" if self.consistent else "") + self.kind + ("-ct" if self.computed else "")
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        kept = {Capability.CONSISTENT, Capability.TAKES_CONSTRAINTS} if self.consistent else set()
+        return super().capabilities | kept
+
+    def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
+        problem.require(self)
+        begun = time.perf_counter()
+        beta = self.start(problem, rng)
+        records, dt = self.records(problem)
+        plain = transition(problem, beta, dt, self.integrator)
+        chart: Chart = ConsistentChart.of(problem, beta) if self.consistent else PlainChart(beta)
+        moved = chart.transition(plain)
+        v = chart.variances(PRESETS[self.preset](problem, records, beta))
+
+        def passed(kind: str, chosen: list[Record], x: Array, v: Variances, smooth: bool = False) -> Passed:
+            return kalman(kind, (self.h if "cdkf" in kind else self.alpha, self.beta, self.kappa), moved, chosen, x, v, smooth)
+
+        with one_thread():
+            if self.tune:
+                short = records[0].stretches(*self.tuned_over)
+                v = most_likely(lambda tried: sum(passed("ekf", [r], chart.start, tried).score for r in short), v)
+            found = passed(self.kind, records, chart.start, v, self.smooth)
+            for _ in range(self.passes - 1):
+                if found.broke is not None:
+                    break
+                found = passed(self.kind, records, found.beta, v, self.smooth)
+        found = found.widened() if self.tune else found
+        return reported(self.name, problem, chart, found, self.passes, time.perf_counter() - begun, self.settings(v))
+
+
+@dataclass(frozen=True)
+class ComputedTorqueFilter(JointFilter):
+    """The same, driven by the torque that the simulated controller computes: no torque needs to be measured."""
+
+    computed: ClassVar[bool] = True
+    needs: ClassVar[frozenset[Need]] = COMPUTED
+    own: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.SIMULATES}
+    without: ClassVar[frozenset[str]] = frozenset({"kind", "consistent", "longest_step", "between"})
+
+
+def reported(
+    name: str, problem: Problem, chart: Chart, found: Passed, passes: int, seconds: float, settings: dict[str, object]
+) -> Estimate:
+    """The outcome of a filter as an estimate."""
+    beta, J = chart.beta(found.beta)
+    covariance = J @ found.covariance @ J.T
+    scale = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    values = np.maximum(np.linalg.eigvalsh(covariance / np.outer(scale, scale)), 1e-300)
+    reason, warnings = f"all samples were used, {passes} pass{'es' if passes > 1 else ''}", []
+    if found.broke is not None:
+        reason = f"the filter broke down {found.broke:.3g} s into a record: a prediction or its covariance became impossible"
+        warnings.append(
+            f"{name}: {reason}; what it had found by then was kept. State other variances (preset, tune), start from better values, "
+            "or take a square-root or a consistent form"
+        )
+    size = float(np.sqrt(values[-1] / values[0]))
+    return Estimate(
+        name, problem.base, beta, covariance, Diagnostics(torque_residual(problem, beta), size, np.zeros((len(beta), 0)), covariance),
+        chi=chart.chi(found.beta), iterations=passes, seconds=seconds,
+        trace=replace(found.history, **chart.history(found.history)), stop_reason=reason, settings=settings | {"nis": found.nis},
+        warnings=tuple(warnings),
+    )  # fmt: skip
+
+
+def torque_residual(problem: Problem, beta: Array) -> Array:
+    """(n,) standard deviation of what the parameters leave of the torque along the prepared motion."""
+    chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
+    chi[problem.base.kept] = beta
+    square, count = np.zeros(problem.base.layout.robot.n), 0
+    for m in problem.motions:
+        left = (m.tau - problem.engine.inverse_dynamics(m.q, m.dq, m.ddq, chi, shapes))[~m.mask]
+        square, count = square + np.sum(left**2, axis=0), count + len(left)
+    return np.asarray(np.sqrt(square / max(count, 1)))

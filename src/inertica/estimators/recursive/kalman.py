@@ -1,0 +1,616 @@
+"""Compiled Kalman filters on z = (dq, q, beta): predict with the robot's transition, correct with measured positions.
+
+    extended:      F = dz'/dz,  P' = F P F' + Q
+    sigma points:  z +- h L_i with L L' = P give pairs z'_i+, z'_i- beside the centre z'_0,
+                   e_i = z'_i+ - z'_i-,  c_i = z'_i+ + z'_i- - 2 z'_0,  mean z'_0 + sum c_i / (2 h^2),
+                   P' = sum e_i e_i' / (4 h^2) + curve sum c_i c_i' + offset m m' + Q,   m = sum c_i / (2 h^2)
+
+The unscented filter is h = alpha sqrt(d + kappa), curve = 1 / (4 h^2), offset = beta - alpha^2: its usual weights, summed up, without
+the cancellation of a large negative weight.  Central differences are any h, curve = (h^2 - 1) / (4 h^4), offset = 0.
+Points that go where no motion goes (an inertia became negative, say) are drawn nearer, with the unscented weights; narrow pairs of
+points between which dry friction jumps, which is no slope, are set as wide as those of central differences for that sample.
+Parameters do not move, so only the 2n rows of the state are worked out.  Points lie along the columns of the lower triangular factor
+of P with the state first, so that points of the parameters do not move the state.  Square-root forms keep the factor L of P = L L'
+with the parameters first: noise is added by reflections that touch only what it reaches, and positions correct it one by one
+(Carlson 1973).  P or L may be in single precision; z is in double precision.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+
+from inertica.dynamics.llvm.stepping import advance_points, advance_rates
+from inertica.estimators.recursive.factors import OPTIONS, SUMS, add_rank_one, cholesky, triangular
+
+WIDE = 3.0**0.5
+"""Of points between which the model jumps."""
+
+NEARER = 8
+"""How often sigma points that reach too far are drawn to a quarter of their distance."""
+
+
+class Points(NamedTuple):
+    """Weights of sigma points; h = 0 for the extended filter."""
+
+    h: float
+    curve: float
+    offset: float
+
+
+class Noise(NamedTuple):
+    """Variances.
+
+    Args:
+        state: (2n,) added at every sample.
+        parameter: (b,) added at first, and
+        shrink: factor on it at every sample, down to
+        floor: (b,)
+        measurement: (n,)
+        reach: (2n,) no variance: by how much a state may differ from one point to another.
+    """
+
+    state: Any
+    parameter: Any
+    shrink: float
+    floor: Any
+    measurement: Any
+    reach: Any
+
+
+class Kept(NamedTuple):
+    """Arrays that a pass fills.
+
+    Args:
+        innovation: (N, n); zero where nothing was measured.
+        score: (N, 2): innovation squared by its covariance, and minus twice the logarithm of its likelihood.
+        every: samples between the rows of z and std.
+        z, std: (K, d) after the correction.
+        P: (N, d, d) or empty, covariance after the correction, for the smoother; so are
+        cross: (N, 2n, d), covariance of the next state with the present z, and
+        ahead, before: (N, 2n, 2n) and (N, 2n), covariance and mean of the predicted state.
+        all: (N, d) or empty, z after the correction.
+    """
+
+    innovation: Any
+    score: Any
+    every: int
+    z: Any
+    std: Any
+    P: Any
+    cross: Any
+    ahead: Any
+    before: Any
+    all: Any
+
+
+@nb.njit(**OPTIONS)
+def run(
+    root: bool, points: Any, s: Any, table: Any, steps: Any, y: Any, used: Any, z: Any, P: Any, noise: Any, memory: Any, kept: Any
+) -> int:
+    """One pass over a record; returns the sample at which the filter broke down, or -1.
+
+    Args:
+        root: P is a factor.
+        points: of the sigma-point filter; h = 0 for the extended one, whose stepper has tangents.
+        s: stepper of the transition.
+        table: (T, m) of the transition.
+        steps: (N,) rows of the table at the samples.
+        y: (N, n) measured positions.
+        used: (N,) which of them count.
+        z: (d,) and P (d, d): of the first sample before its correction; of the last one after it on return.
+        noise: variances.
+        memory: what the controller remembers.
+        kept: what is recorded.
+    """
+    N, n, d = y.shape[0], y.shape[1], z.shape[0]
+    states = 2 * n
+    q = noise.parameter.copy()
+    work = P.copy()
+    low = np.zeros((n, n), P.dtype)
+    gain = np.zeros((d, n), P.dtype)
+    wide = np.zeros((d, 2 * d if root else 1), P.dtype)
+    extra = np.zeros((states, d + states), P.dtype)
+    A = np.zeros((states, d), P.dtype)
+    X = np.zeros((states, states), P.dtype)
+    F, x = np.zeros((states, d)), np.zeros(states)
+    Z, Y = np.zeros((2 * d + 1 if points.h > 0.0 else 1, d)), np.zeros((2 * d + 1 if points.h > 0.0 else 1, states))
+    used_points, hs = points, np.zeros(d)
+    for k in range(N):
+        if used[k]:
+            fine = (
+                _correct_root(z, P, y[k], noise.measurement, wide, kept, k)
+                if root
+                else _correct(z, P, y[k], noise.measurement, low, gain, kept, k)
+            )
+            if not fine:
+                return k
+        if k % kept.every == 0:
+            _record(root, z, P, kept, k // kept.every)
+        smoothed = kept.P.shape[0] > 0
+        if smoothed:
+            for i in range(d):
+                kept.all[k, i] = z[i]
+            _covariance(root, P, states, kept.P[k])
+        if k == N - 1:
+            break
+        if points.h > 0.0:
+            if root:
+                for i in range(d):
+                    for j in range(d):
+                        work[i, j] = P[(i - states) % d, j]
+                triangular(work)
+            elif not cholesky(P, work):
+                return k
+            used_points = points
+            before = memory.copy()
+            for i in range(d):
+                hs[i] = points.h
+            for attempt in range(NEARER):
+                _spread(hs, z, work, Z)
+                for i in range(memory.shape[0]):
+                    memory[i] = before[i]
+                advance_points(s, table, steps[k], steps[k + 1], Z, memory, Y)
+                if _too_far(noise.reach, Y):
+                    h = 0.25 * used_points.h if attempt > 0 or points.h >= 1.0 else points.h
+                    used_points = Points(h, 1.0 / (4.0 * h * h), 2.0)
+                    for i in range(d):
+                        hs[i] = h
+                elif attempt > 0 or points.h >= 1.0 or not _jumps(Y, hs):
+                    break
+        else:
+            advance_rates(s, table, steps[k], steps[k + 1], z, memory, x, F)
+        if root:
+            if points.h > 0.0:
+                _sigma_rows(used_points, hs, Y, noise.state, extra, A, x)
+                _turned(A, work, P)
+            else:
+                _product_root(F, P, A)
+                for i in range(states):
+                    for j in range(states):
+                        extra[i, j] = np.sqrt(noise.state[i]) if i == j else 0.0
+            if smoothed:
+                _cross_root(A, P, kept.cross[k])
+            _predict_root(P, A, extra, q, wide)
+            if points.h > 0.0 and used_points.offset > 0.0:
+                for i in range(states):
+                    gain[i, 0] = np.sqrt(used_points.offset) * (x[i] - Y[0, i])
+                add_rank_one(P[d - states :, d - states :], gain[:states, 0])
+        else:
+            if points.h > 0.0:
+                _sigma_covariance(used_points, hs, Y, work, A, X, x)
+            else:
+                _product(F, P, A)
+                _outer(A, F, X)
+            if smoothed:
+                for i in range(states):
+                    for j in range(d):
+                        kept.cross[k, i, j] = A[i, j]
+            _predict(P, A, X, noise.state, q)
+        for i in range(states):
+            z[i] = x[i]
+            if not np.isfinite(x[i]):
+                return k
+        if smoothed:
+            for i in range(states):
+                kept.before[k, i] = x[i]
+            _covariance(root, P, states, kept.ahead[k])
+        for i in range(q.shape[0]):
+            q[i] = max(noise.shrink * q[i], noise.floor[i])
+    return -1
+
+
+@nb.njit(**SUMS)
+def _product(F: Any, P: Any, out: Any) -> None:
+    """out = F P"""
+    for i in range(F.shape[0]):
+        for j in range(P.shape[1]):
+            out[i, j] = 0.0
+        for k in range(P.shape[0]):
+            f = out.dtype.type(F[i, k])
+            for j in range(P.shape[1]):
+                out[i, j] += f * P[k, j]
+
+
+@nb.njit(**SUMS)
+def _outer(A: Any, F: Any, out: Any) -> None:
+    """out = A F', which is symmetric"""
+    for i in range(A.shape[0]):
+        for j in range(i + 1):
+            total = A[i, 0] * F[j, 0]
+            for k in range(1, A.shape[1]):
+                total += A[i, k] * F[j, k]
+            out[i, j] = total
+            out[j, i] = total
+
+
+@nb.njit(**SUMS)
+def _spread(hs: Any, z: Any, L: Any, Z: Any) -> None:
+    """The centre, then for every column of L the points on both sides."""
+    d = z.shape[0]
+    for i in range(Z.shape[0]):
+        for k in range(d):
+            Z[i, k] = z[k]
+    for i in range(d):
+        for k in range(i, d):
+            step = hs[i] * L[k, i]
+            Z[1 + 2 * i, k] += step
+            Z[2 + 2 * i, k] -= step
+
+
+@nb.njit(**OPTIONS)
+def _too_far(reach: Any, Y: Any) -> bool:
+    """Whether a point went where no motion goes: its parameters cannot be a robot's."""
+    for i in range(1, Y.shape[0]):
+        for k in range(Y.shape[1]):
+            if not abs(Y[i, k] - Y[0, k]) < reach[k]:
+                return True
+    return False
+
+
+@nb.njit(**OPTIONS)
+def _jumps(Y: Any, hs: Any) -> bool:
+    """Pairs of points between which the model jumps, as dry friction does at a reversal, are set as wide as central differences."""
+    found = False
+    for i in range(hs.shape[0]):
+        for k in range(Y.shape[1]):
+            slope, curve = Y[1 + 2 * i, k] - Y[2 + 2 * i, k], (Y[1 + 2 * i, k] - Y[0, k]) + (Y[2 + 2 * i, k] - Y[0, k])
+            if abs(curve) > 0.1 * abs(slope) and abs(curve) > 1e-12 * abs(Y[0, k]):
+                hs[i] = WIDE
+                found = True
+                break
+    return found
+
+
+@nb.njit(**SUMS)
+def _sigma_mean(hs: Any, Y: Any, mean: Any) -> None:
+    for k in range(mean.shape[0]):
+        mean[k] = Y[0, k]
+    for i in range(hs.shape[0]):
+        weight = 0.5 / (hs[i] * hs[i])
+        for k in range(mean.shape[0]):
+            mean[k] += weight * ((Y[1 + 2 * i, k] - Y[0, k]) + (Y[2 + 2 * i, k] - Y[0, k]))
+
+
+@nb.njit(**OPTIONS)
+def _curve(points: Any, h: float) -> float:
+    return points.curve if h == points.h else (h * h - 1.0) / (4.0 * h**4)
+
+
+@nb.njit(**SUMS)
+def _sigma_covariance(points: Any, hs: Any, Y: Any, L: Any, A: Any, X: Any, mean: Any) -> None:
+    """Mean and covariance X of the next state, and its covariance A with the present z."""
+    d, states = L.shape[0], mean.shape[0]
+    _sigma_mean(hs, Y, mean)
+    for a in range(states):
+        for k in range(d):
+            A[a, k] = 0.0
+        m = mean[a] - Y[0, a]
+        for b in range(a + 1):
+            X[a, b] = points.offset * m * (mean[b] - Y[0, b])
+    for i in range(d):
+        one, other = Y[1 + 2 * i], Y[2 + 2 * i]
+        half, curve = 0.5 / hs[i], _curve(points, hs[i])
+        for a in range(states):
+            e = half * (one[a] - other[a])
+            c = curve * ((one[a] - Y[0, a]) + (other[a] - Y[0, a]))
+            for b in range(a + 1):
+                X[a, b] += e * half * (one[b] - other[b]) + c * ((one[b] - Y[0, b]) + (other[b] - Y[0, b]))
+            for k in range(i, d):
+                A[a, k] += e * L[k, i]
+    for a in range(states):
+        for b in range(a):
+            X[b, a] = X[a, b]
+
+
+@nb.njit(**SUMS)
+def _sigma_rows(points: Any, hs: Any, Y: Any, state: Any, extra: Any, A: Any, mean: Any) -> None:
+    """Mean of the next state; A (2n, d) its rows of the stacked factor, extra (2n, d + 2n) the curvature and the noise."""
+    d, states = A.shape[1], mean.shape[0]
+    _sigma_mean(hs, Y, mean)
+    for a in range(states):
+        for i in range(states):
+            extra[a, d + i] = 0.0
+        extra[a, d + a] = np.sqrt(state[a])
+        for i in range(d):
+            one, other = Y[1 + 2 * i, a], Y[2 + 2 * i, a]
+            A[a, i] = 0.5 / hs[i] * (one - other)
+            extra[a, i] = np.sqrt(_curve(points, hs[i])) * ((one - Y[0, a]) + (other - Y[0, a]))
+    triangular(extra)
+
+
+@nb.njit(**SUMS)
+def _turned(A: Any, S: Any, L: Any) -> None:
+    """Rows that belong to the columns of S, which has the state first, for the columns of L instead: A S' = out L'."""
+    states, d = A.shape
+    row = np.zeros(d, A.dtype)
+    for a in range(states):
+        for i in range(d):
+            at = (i + states) % d
+            total = A[a, 0] * S[at, 0]
+            for k in range(1, at + 1):
+                total += A[a, k] * S[at, k]
+            for k in range(i):
+                total -= L[i, k] * row[k]
+            row[i] = total / L[i, i]
+        for i in range(d):
+            A[a, i] = row[i]
+
+
+@nb.njit(**OPTIONS)
+def _predict(P: Any, A: Any, X: Any, state: Any, parameter: Any) -> None:
+    states, d = A.shape
+    for i in range(states):
+        for j in range(states):
+            P[i, j] = X[i, j]
+        for j in range(states, d):
+            P[i, j] = A[i, j]
+            P[j, i] = A[i, j]
+        P[i, i] += state[i]
+    for j in range(states, d):
+        P[j, j] += parameter[j - states]
+
+
+@nb.njit(**SUMS)
+def _product_root(F: Any, L: Any, out: Any) -> None:
+    """out = F L, the columns of F in the order of the rows of L."""
+    states, d = F.shape
+    for i in range(states):
+        for j in range(d):
+            out[i, j] = 0.0
+        for k in range(d):
+            f = out.dtype.type(F[i, (k + states) % d])
+            for j in range(k + 1):
+                out[i, j] += f * L[k, j]
+
+
+@nb.njit(**OPTIONS)
+def _predict_root(L: Any, A: Any, extra: Any, parameter: Any, wide: Any) -> None:
+    """The next factor from the rows [L, sqrt(Q), 0] of the parameters and [A, 0, extra] of the state."""
+    states, d = A.shape
+    b = d - states
+    for i in range(d):
+        for k in range(d):
+            wide[i, k] = L[i, k] if i < b else A[i - b, k]
+            wide[i, d + k] = 0.0
+        if i < b:
+            wide[i, d + i] = np.sqrt(parameter[i])
+        else:
+            for k in range(states):
+                wide[i, d + b + k] = extra[i - b, k]
+    for i in range(b):
+        _add_noise(wide, i, d)
+    triangular(wide[b:, b:])
+    for i in range(d):
+        for k in range(d):
+            L[i, k] = wide[i, k] if k <= i else 0.0
+
+
+@nb.njit(**SUMS)
+def _add_noise(wide: Any, i: int, d: int) -> None:
+    """The reflection that takes the noise of row i, columns d .. d + i, into its diagonal."""
+    row = wide[i]
+    square = row[i] * row[i]
+    for k in range(d, d + i + 1):
+        square += row[k] * row[k]
+    size = np.sqrt(square)
+    if size == row[i] or size == 0.0:
+        return
+    corner = row[i] + size
+    factor = 1.0 / (size * corner)
+    for r in range(i + 1, d):
+        other = wide[r]
+        total = corner * other[i]
+        for k in range(d, d + i + 1):
+            total += row[k] * other[k]
+        total *= factor
+        other[i] = total * corner - other[i]  # with the sign that keeps the diagonal positive
+        for k in range(d, d + i + 1):
+            other[k] -= total * row[k]
+    row[i] = size
+    for k in range(d, d + i + 1):
+        row[k] = 0.0
+
+
+@nb.njit(**SUMS)
+def _correct(z: Any, P: Any, y: Any, R: Any, low: Any, gain: Any, kept: Any, at: int) -> bool:
+    """P - W W' with W = P H' low^-T, low low' = H P H' + R."""
+    n, d = y.shape[0], z.shape[0]
+    S = np.zeros((n, n), P.dtype)
+    for i in range(n):
+        for j in range(n):
+            S[i, j] = P[n + i, n + j]
+        S[i, i] += R[i]
+    if not cholesky(S, low):
+        return False
+    for k in range(d):
+        for i in range(n):
+            total = P[k, n + i]
+            for j in range(i):
+                total -= gain[k, j] * low[i, j]
+            gain[k, i] = total / low[i, i]
+    _move(z, y, low, gain, kept, at)
+    for i in range(d):
+        for j in range(i + 1):
+            total = P[i, j]
+            for k in range(n):
+                total -= gain[i, k] * gain[j, k]
+            P[i, j] = total
+            P[j, i] = total
+    return True
+
+
+@nb.njit(**OPTIONS)
+def _correct_root(z: Any, L: Any, y: Any, R: Any, wide: Any, kept: Any, at: int) -> bool:
+    """Positions one by one: with f a row of L, columns of L (I - f f' / (R + f'f)) L' from the last to the first."""
+    n, d = y.shape[0], z.shape[0]
+    states = 2 * n
+    f, one, two = wide[0], wide[1], wide[2]
+    square, size = 0.0, 0.0
+    for j in range(n):
+        row = d - n + j
+        total = f.dtype.type(R[j])
+        for c in range(row, -1, -1):
+            f[c] = L[row, c]
+            more = total + f[c] * f[c]
+            if not more > 0.0:
+                return False
+            one[c] = np.sqrt(total / more)
+            two[c] = f[c] / np.sqrt(total * more)
+            total = more
+        r = y[j] - z[n + j]
+        kept.innovation[at, j] = r
+        square += r * r / total
+        size += np.log(2.0 * np.pi * total)
+        for i in range(d):
+            sum_ = f.dtype.type(0.0)
+            for c in range(min(i, row), -1, -1):
+                before = L[i, c]
+                L[i, c] = one[c] * before - two[c] * sum_
+                sum_ += before * f[c]
+            z[(i + states) % d] += sum_ * r / total
+    kept.score[at, 0] = square
+    kept.score[at, 1] = square + size
+    return True
+
+
+@nb.njit(**OPTIONS)
+def _move(z: Any, y: Any, low: Any, gain: Any, kept: Any, at: int) -> None:
+    """z + gain low^-1 (y - q)"""
+    n, d = y.shape[0], z.shape[0]
+    white = np.zeros(n)
+    square, size = 0.0, n * np.log(2.0 * np.pi)
+    for i in range(n):
+        total = y[i] - z[n + i]
+        kept.innovation[at, i] = total
+        for j in range(i):
+            total -= low[i, j] * white[j]
+        white[i] = total / low[i, i]
+        square += white[i] * white[i]
+        size += 2.0 * np.log(low[i, i])
+    kept.score[at, 0] = square
+    kept.score[at, 1] = square + size
+    for k in range(d):
+        for i in range(n):
+            z[k] += gain[k, i] * white[i]
+
+
+@nb.njit(**OPTIONS)
+def _record(root: bool, z: Any, P: Any, kept: Any, row: int) -> None:
+    d = z.shape[0]
+    states = 2 * kept.innovation.shape[1]
+    for i in range(d):
+        kept.z[row, i] = z[i]
+        if root:
+            total, at = 0.0, (i - states) % d
+            for k in range(at + 1):
+                total += P[at, k] * P[at, k]
+            kept.std[row, i] = np.sqrt(total)
+        else:
+            kept.std[row, i] = np.sqrt(max(P[i, i], 0.0))
+
+
+@nb.njit(**OPTIONS)
+def _covariance(root: bool, P: Any, states: int, out: Any) -> None:
+    """Of as many leading entries of z as `out` has."""
+    d = P.shape[0]
+    for i in range(out.shape[0]):
+        for j in range(out.shape[0]):
+            if root:
+                total, one, other = 0.0, (i - states) % d, (j - states) % d
+                for k in range(min(one, other) + 1):
+                    total += P[one, k] * P[other, k]
+                out[i, j] = total
+            else:
+                out[i, j] = P[i, j]
+
+
+@nb.njit(**OPTIONS)
+def _cross_root(A: Any, L: Any, out: Any) -> None:
+    """Covariance of the next state with z: A L'."""
+    states, d = A.shape
+    for i in range(states):
+        for j in range(d):
+            total, at = 0.0, (j - states) % d
+            for k in range(at + 1):
+                total += A[i, k] * L[at, k]
+            out[i, j] = total
+
+
+@nb.njit(**OPTIONS)
+def smooth(kept: Any, parameter: Any) -> None:
+    """Rauch-Tung-Striebel, backwards over a record, in place: kept.all and kept.P become those given all measurements.
+
+    Args:
+        kept: of a pass that broke nowhere.
+        parameter: (N, b) noise that was added to the parameters after each sample.
+    """
+    N, d = kept.all.shape
+    states = kept.before.shape[1]
+    ahead, low = np.zeros((d, d)), np.zeros((d, d))
+    G, change = np.zeros((d, d)), np.zeros(d)
+    for k in range(N - 2, -1, -1):
+        P, cross = kept.P[k], kept.cross[k]
+        for i in range(d):
+            for j in range(d):
+                if i < states and j < states:
+                    ahead[i, j] = kept.ahead[k, i, j]
+                elif i < states:
+                    ahead[i, j] = cross[i, j]
+                elif j < states:
+                    ahead[i, j] = cross[j, i]
+                else:
+                    ahead[i, j] = P[i, j]
+                    if i == j:
+                        ahead[i, j] += parameter[k, i - states]
+                G[i, j] = cross[j, i] if j < states else P[i, j]  # covariance of z with the next z
+        if not cholesky(ahead, low):
+            return
+        _solve_rows(low, G)
+        for i in range(d):
+            change[i] = kept.all[k + 1, i] - (kept.before[k, i] if i < states else kept.all[k, i])
+        _smooth_step(G, change, kept.P[k + 1], ahead, kept.all[k], P)
+
+
+@nb.njit(**SUMS)
+def _solve_rows(low: Any, G: Any) -> None:
+    """Every row g of G becomes g (low low')^-1."""
+    d = low.shape[0]
+    for r in range(G.shape[0]):
+        for i in range(d):
+            total = G[r, i]
+            for k in range(i):
+                total -= low[i, k] * G[r, k]
+            G[r, i] = total / low[i, i]
+        for i in range(d - 1, -1, -1):
+            total = G[r, i]
+            for k in range(i + 1, d):
+                total -= low[k, i] * G[r, k]
+            G[r, i] = total / low[i, i]
+
+
+@nb.njit(**SUMS)
+def _smooth_step(G: Any, change: Any, after: Any, ahead: Any, z: Any, P: Any) -> None:
+    """z + G change, P + G (after - ahead) G'"""
+    d = z.shape[0]
+    D, W = np.zeros((d, d)), np.zeros((d, d))
+    for i in range(d):
+        total = z[i]
+        for k in range(d):
+            total += G[i, k] * change[k]
+            D[i, k] = after[i, k] - ahead[i, k]
+        z[i] = total
+    for i in range(d):
+        for k in range(d):
+            g = G[i, k]
+            for j in range(d):
+                W[i, j] += g * D[k, j]
+    for i in range(d):
+        for j in range(i + 1):
+            total = P[i, j]
+            for k in range(d):
+                total += W[i, k] * G[j, k]
+            P[i, j] = total
+            P[j, i] = total

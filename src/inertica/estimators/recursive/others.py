@@ -1,0 +1,117 @@
+"""`dual-ekf`: state and parameters in two filters side by side; `idim-ekf`: parameters alone, measured by the torque (survey, 6.1).
+
+    dual-ekf   x' = f(x, beta) + v, y = H x + w   beside   beta' = beta + v, y = H x(beta) + w
+    idim-ekf   beta' = beta + v,   tau = Y(q, dq, ddq) beta + w
+
+The first leaves out how errors of state and parameters go together, which the joint filters keep.  The second needs velocities and
+accelerations, so positions must be filtered, and is biased by what noise does to the regressor, as least squares are.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.estimators.base import Capability, Estimate, Problem
+from inertica.estimators.recursive.chart import PlainChart
+from inertica.estimators.recursive.joint import RECURSIVE, Filter, reported
+from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, passed, reach
+from inertica.estimators.recursive.records import Record, driven_by_torque, transition
+from inertica.estimators.recursive.tuning import PRESETS, Variances, most_likely
+from inertica.threads import one_thread
+
+Array = NDArray[np.float64]
+
+CHUNK = 4096
+"""Samples whose regressor is held at once."""
+
+
+@dataclass(frozen=True)
+class DualEkf(Filter):
+    """Two extended filters.
+
+    Args:
+        start, preset, tune, passes, longest_step, between, integrator: as for every filter.
+    """
+
+    name: ClassVar[str] = "dual-ekf"
+
+    def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
+        problem.require(self)
+        begun = time.perf_counter()
+        beta = self.start(problem, rng)
+        records, dt = self.records(problem)
+        v = PRESETS[self.preset](problem, records, beta)
+        moved = transition(problem, beta, dt, self.integrator)
+
+        def run(chosen: list[Record], beta: Array, v: Variances) -> Passed:
+            from inertica.dynamics.llvm.stepping import stepper  # imports Numba
+            from inertica.estimators.recursive import kalman, pairs
+
+            s, _code = stepper(moved, True)
+            n, b, parts = moved.n, len(beta), []
+            beta, C = beta.copy(), np.diag(v.first[2 * n :])
+            noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement, reach(chosen))
+            for r in chosen:
+                every = max(1, -(-len(r.t) // ROWS))
+                kept, x, P = arrays(len(r.t), n, 2 * n + b, every), r.start.copy(), np.diag(v.first[: 2 * n])
+                at = pairs.dual(s, r.table, r.steps, r.q, r.used, x, beta, P, C, noise, np.zeros(0), kept)
+                parts.append(passed(r, kept, len(r.t) if at < 0 else at, every, C, beta, 2 * n, at))
+                if at >= 0:
+                    break
+            return joined(parts)
+
+        with one_thread():
+            if self.tune:
+                short = records[0].stretches(*self.tuned_over)
+                v = most_likely(lambda tried: sum(run([r], beta, tried).score for r in short), v)
+            found = run(records, beta, v)
+            for _ in range(self.passes - 1):
+                found = run(records, found.beta, v) if found.broke is None else found
+        found = found.widened() if self.tune else found
+        return reported(self.name, problem, PlainChart(beta), found, self.passes, time.perf_counter() - begun, self.settings(v))
+
+
+@dataclass(frozen=True)
+class IdimEkf(Filter):
+    """A filter of the parameters alone; with no noise of the parameters it is recursive weighted least squares with a prior.
+
+    Args:
+        start, preset, passes: as for every filter.
+    """
+
+    name: ClassVar[str] = "idim-ekf"
+    own: ClassVar[frozenset[Capability]] = RECURSIVE
+    without: ClassVar[frozenset[str]] = frozenset({"tune", "longest_step", "between", "integrator"})
+
+    def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
+        from inertica.estimators.recursive import kalman, pairs  # imports Numba
+
+        problem.require(self)
+        begun = time.perf_counter()
+        beta = np.array(self.start(problem, rng))
+        records, _ = driven_by_torque(problem, np.inf, "held")
+        v = PRESETS[self.preset](problem, records, beta)
+        n, b = problem.base.layout.robot.n, len(beta)
+        shapes = None if problem.prior is None else problem.prior.shapes
+        for _ in range(self.passes):
+            C, parts = np.diag(v.first[2 * n :]), list[Passed]()
+            noise = kalman.Noise(v.state, v.parameter.copy(), v.shrink, v.floor, v.measurement, reach(records))
+            for m, r in zip(problem.motions, records, strict=True):
+                every = max(1, -(-len(m) // ROWS))
+                kept, use = arrays(len(m), n, b, every), ~m.mask[:, None] & ~m.resting
+                for first in range(0, len(m), CHUNK):
+                    rows = slice(first, first + CHUNK)
+                    Y = problem.engine.regressor(m.q[rows], m.dq[rows], m.ddq[rows], shapes)
+                    left = m.tau[rows] - Y @ problem.fixed_values
+                    pairs.parameters(
+                        np.ascontiguousarray(Y[:, :, problem.base.kept]), left, use[rows], beta, C, noise, v.torque, first, kept
+                    )
+                parts.append(passed(r, kept, len(m), every, C, beta, 0, -1))
+        found = joined(parts)
+        settings: dict[str, object] = {"preset": self.preset, "passes": self.passes, "start": self.start.name}
+        return reported(self.name, problem, PlainChart(beta), found, self.passes, time.perf_counter() - begun, settings)

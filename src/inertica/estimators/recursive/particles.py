@@ -1,0 +1,150 @@
+"""`pf`: a particle filter on z = (dq, q, beta)  (survey, section 6.1; Arulampalam et al. 2002).
+
+Every particle is advanced by the transition with process noise; because that noise is additive and positions are measured directly,
+the measurement guides where a particle goes (the optimal proposal), and its weight is the likelihood of the measurement before that:
+
+    q' ~ q_pred + K (y - q_pred) + sqrt((1 - K) Q) e,   K = Q / (Q + R),   w <- w N(y; q_pred, Q + R)
+
+Systematic resampling when the effective number of particles falls below a share of all; copies are then moved apart with a kernel that
+leaves mean and covariance of the parameters as they are (Liu and West 2001).  In many dimensions particles are few: with dozens of
+parameters expect little.  A measurement so precise that it would leave but a few particles counts only as much as leaves a tenth.
+
+Rao-Blackwellised, particles carry the state only, and the parameters of each are a Gaussian with its own mean, since the torque is
+linear in beta and the next state nearly so, x' = f(x, m) + F (beta - m) + v: the drawn x' is a measurement of beta.  F, and with it
+the covariance of beta, are taken at the mean of the particles, so that many of them cost little.
+
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.dynamics.transition import Transition
+from inertica.errors import InputError
+from inertica.estimators.base import Capability, Estimate, Need, Problem
+from inertica.estimators.recursive.chart import PlainChart
+from inertica.estimators.recursive.joint import COMPUTED, RECURSIVE, Filter, reported
+from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, passed, reach
+from inertica.estimators.recursive.records import Record, transition
+from inertica.estimators.recursive.tuning import PRESETS, Variances
+
+Array = NDArray[np.float64]
+
+
+ROUGH = 4e-6
+"""Share of the first variance of parameters that is added at every sample where no other noise is stated."""
+
+
+@dataclass(frozen=True)
+class ParticleFilter(Filter):
+    """Particles in place of a covariance.
+
+    Args:
+        start, preset, passes, longest_step, between, integrator: as for every filter; a pass begins with the last one's parameters.
+        particles: how many; when not given 100, or the survey's 25 per parameter without Rao-Blackwell.
+        least: effective share of the particles below which they are resampled.
+        rao_blackwell: particles of the state only, 100 by default; the parameters of each are a Gaussian.
+    """
+
+    particles: int | None = None
+    least: float = 0.5
+    rao_blackwell: bool = True
+
+    kind: ClassVar[str] = "pf"
+    without: ClassVar[frozenset[str]] = frozenset({"tune"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0.0 < self.least <= 1.0 or (self.particles is not None and self.particles < 2):
+            raise InputError("a particle filter needs at least two particles, and resamples at a share of them between 0 and 1")
+
+    @property
+    def name(self) -> str:
+        return self.kind + ("-ct" if self.computed else "")
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        return super().capabilities | {Capability.RANDOM}
+
+    def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
+        problem.require(self)
+        begun = time.perf_counter()
+        draw = np.random.default_rng(0) if rng is None else rng
+        beta = self.start(problem, draw)
+        records, dt = self.records(problem)
+        v = PRESETS[self.preset](problem, records, beta)
+        moved = transition(problem, beta, dt, self.integrator)
+        count = self.particles or (100 if self.rao_blackwell else 25 * len(beta))
+        run = marginal_particles if self.rao_blackwell else particles
+        found = run(moved, records, beta, v, count, self.least, draw)
+        for _ in range(self.passes - 1):
+            found = run(moved, records, found.beta, v, count, self.least, draw) if found.broke is None else found
+        settings = self.settings(v) | {"particles": count}
+        return reported(self.name, problem, PlainChart(beta), found, self.passes, time.perf_counter() - begun, settings)
+
+
+@dataclass(frozen=True)
+class ComputedTorqueParticles(ParticleFilter):
+    """The same, driven by the torque that the simulated controller computes."""
+
+    computed: ClassVar[bool] = True
+    needs: ClassVar[frozenset[Need]] = COMPUTED
+    own: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.SIMULATES}
+    without: ClassVar[frozenset[str]] = frozenset({"tune", "longest_step", "between"})
+
+
+def particles(
+    moved: Transition, records: list[Record], beta: Array, v: Variances, count: int, least: float, draw: np.random.Generator
+) -> Passed:
+    """One pass over all records."""
+    from inertica.dynamics.llvm.stepping import stepper  # imports Numba
+    from inertica.estimators.recursive import cloud, kalman
+
+    s, _code = stepper(moved, False)
+    n, d = moved.n, moved.size
+    noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement, reach(records))
+    if not np.any(v.parameter):  # particles need some, or soon all are copies of one
+        some = ROUGH * v.first[2 * n :]
+        noise = noise._replace(parameter=some, floor=some)
+    spread, parts = np.sqrt(v.first), []
+    Z = np.concatenate([np.zeros(2 * n), beta]) + spread * draw.standard_normal((count, d))
+    for r in records:
+        every = max(1, -(-len(r.t) // ROWS))
+        Z[:, : 2 * n] = r.start + spread[: 2 * n] * draw.standard_normal((count, 2 * n))
+        Z[:, n : 2 * n] = r.start[n:] + np.sqrt(np.minimum(v.first[n : 2 * n], v.measurement)) * draw.standard_normal((count, n))
+        kept = arrays(len(r.t), n, d, every)
+        at = cloud.run(s, r.table, r.steps, r.q, r.used, Z, noise, np.zeros(n * len(moved.memory)), least, draw, kept)
+        mean, C = Z[:, 2 * n :].mean(axis=0), np.cov(Z[:, 2 * n :].T)
+        parts.append(passed(r, kept, len(r.t) if at < 0 else at, every, np.atleast_2d(C), mean, 2 * n, at))
+        if at >= 0:
+            break
+    return joined(parts)
+
+
+def marginal_particles(
+    moved: Transition, records: list[Record], beta: Array, v: Variances, count: int, least: float, draw: np.random.Generator
+) -> Passed:
+    """One pass over all records, parameters as Gaussians."""
+    from inertica.dynamics.llvm.stepping import stepper  # imports Numba
+    from inertica.estimators.recursive import cloud, kalman
+
+    (s, _code), (rates, _more) = stepper(moved, False), stepper(moved, True)
+    n, d = moved.n, moved.size
+    noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement, reach(records))
+    C, Z, parts = np.diag(v.first[2 * n :]), np.tile(np.concatenate([np.zeros(2 * n), beta]), (count, 1)), []
+    spread = np.sqrt(np.concatenate([v.first[:n], np.minimum(v.first[n : 2 * n], v.measurement)]))
+    for r in records:
+        every = max(1, -(-len(r.t) // ROWS))
+        Z[:, : 2 * n] = r.start + spread * draw.standard_normal((count, 2 * n))
+        kept, memory = arrays(len(r.t), n, d, every), np.zeros(n * len(moved.memory))
+        at = cloud.marginal(s, rates, r.table, r.steps, r.q, r.used, Z, C, noise, memory, least, draw, kept)
+        whole = C + np.atleast_2d(np.cov(Z[:, 2 * n :].T))
+        parts.append(passed(r, kept, len(r.t) if at < 0 else at, every, whole, Z[:, 2 * n :].mean(axis=0), 2 * n, at))
+        if at >= 0:
+            break
+    return joined(parts)

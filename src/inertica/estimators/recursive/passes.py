@@ -1,0 +1,218 @@
+"""Passes of a filter over the records of a problem, and what they leave: estimate, covariance, history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.dynamics.transition import Transition
+from inertica.errors import InputError
+from inertica.estimators.base import History
+from inertica.estimators.covariance import correlation_time
+from inertica.estimators.recursive.records import Record
+from inertica.estimators.recursive.tuning import Variances
+
+Array = NDArray[np.float64]
+
+BEYOND = 100.0
+"""Times the motion of a record, farther than which no point of a filter goes."""
+
+ROWS = 400
+"""Of a history."""
+
+LEAST = 100
+"""Innovations whose correlation can be told."""
+
+MOST = 2e9
+"""Bytes that a smoother may keep."""
+
+
+@dataclass(frozen=True, eq=False)
+class Followed(History):
+    """A filter over time, with (K,) normalised innovations squared."""
+
+    nis: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Passed:
+    """What a filter found.
+
+    Args:
+        beta: (p,) parameters.
+        covariance: (p, p)
+        score: minus twice the logarithm of the likelihood of the innovations.
+        nis: mean normalised innovation squared, per joint; one for variances that are right.
+        broke: s into the record at which the filter broke down; None when it did not.
+        history: of the last pass.
+        correlation: integrated correlation time of the innovations in samples; one for variances and a model that are right.
+        states: per record (N, 2n), smoothed or empty.
+    """
+
+    beta: Array
+    covariance: Array
+    score: float
+    nis: float
+    broke: float | None
+    history: Followed
+    correlation: float = 1.0
+    states: tuple[Array, ...] = ()
+
+    def widened(self) -> Passed:
+        """With a covariance that allows for innovations larger than predicted, and not independent of each other."""
+        factor = max(self.nis, 1.0) * self.correlation
+        history = replace(self.history, std=np.sqrt(factor) * self.history.std)
+        return replace(self, covariance=factor * self.covariance, history=history)
+
+
+def joined(parts: Sequence[Passed]) -> Passed:
+    """Records one after the other: the last estimate, the history of all."""
+    histories, end = [], 0.0
+    for part in parts:
+        h = part.history
+        histories.append(replace(h, t=h.t + end))
+        end = float(histories[-1].t[-1]) if len(h.t) else end
+    whole = Followed(*(np.concatenate([getattr(h, name) for h in histories]) for name in ("t", "beta", "std", "nis")))
+    last = parts[-1]
+    score, nis = float(np.sum([p.score for p in parts])), float(np.mean([p.nis for p in parts]))
+    correlation = max(p.correlation for p in parts)
+    return replace(
+        last, score=score, nis=nis, correlation=correlation, history=whole, states=tuple(s for p in parts for s in p.states)
+    )
+
+
+def kalman(
+    kind: str, shape: tuple[float, float, float], transition: Transition, records: Sequence[Record], beta: Array, v: Variances,
+    smooth: bool = False, dtype: type = np.float64,
+) -> Passed:  # fmt: skip
+    """One pass of a Kalman filter.
+
+    Args:
+        kind: ekf, ukf, cdkf, or one of these with `sr` in front.
+        shape: alpha, beta, kappa of the unscented filter; h in the first place for central differences.
+        transition: from sample to sample.
+        records: in order.
+        beta: (p,) to begin with.
+        v: variances.
+        smooth: run the smoother over each record.
+        dtype: of covariances.
+    """
+    from inertica.dynamics.llvm.stepping import stepper  # imports Numba
+    from inertica.estimators.recursive import kalman as compiled
+
+    root, plain = kind.startswith("sr"), kind.removeprefix("sr")
+    s, _code = stepper(transition, plain == "ekf")
+    n, d = transition.n, transition.size
+    points = compiled.Points(*weights(plain, shape, d))
+    noise = compiled.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement, reach(records))
+    first: Any = np.diag(np.sqrt(np.roll(v.first, -2 * n)) if root else v.first).astype(
+        dtype
+    )  # factors have the parameters first
+    P: Any = first.copy()
+    parts: list[Passed] = []
+    for record in records:
+        N, every = len(record.t), max(1, -(-len(record.t) // ROWS))
+        kept = arrays(N, n, d, every, smooth)
+        z = np.concatenate([record.start, beta])
+        memory = np.zeros(n * len(transition.memory))
+        with np.errstate(all="ignore"):
+            at = compiled.run(root, points, s, record.table, record.steps, record.q, record.used, z, P, noise, memory, kept)
+        done = N if at < 0 else at
+        if at < 0:
+            beta = z[2 * n :].copy()
+        elif not done:
+            P = first
+        states: tuple[Array, ...] = ()
+        if smooth and at < 0:
+            states = (_smoothed(kept, noise, every)[:, : 2 * n],)
+        wide, b = np.asarray(P, float), d - 2 * n
+        C = wide[:b, :b] @ wide[:b, :b].T if root else wide[2 * n :, 2 * n :]
+        parts.append(replace(passed(record, kept, done, every, C, beta, 2 * n, at), states=states))
+        if at >= 0:
+            break
+        P = first.copy()  # another record begins anew, but for what is known of the parameters
+        where = slice(None, b) if root else slice(2 * n, None)
+        P[where, where] = wide[where, where]
+    return joined(parts)
+
+
+def reach(records: Sequence[Record]) -> Array:
+    """(2n,) velocities and positions a hundred times beyond what records show."""
+    pace = np.max([np.abs(np.diff(r.q, axis=0)).max(axis=0) / (r.t[1] - r.t[0]) for r in records], axis=0)
+    way = np.max([np.ptp(r.q, axis=0) for r in records], axis=0)
+    return np.asarray(BEYOND * np.concatenate([np.maximum(pace, 1e-3 * pace.max()), np.maximum(way, 1e-3 * way.max())]))
+
+
+def weights(kind: str, shape: tuple[float, float, float], d: int) -> tuple[float, float, float]:
+    """h, curve and offset of `kalman.Points`."""
+    if kind == "ekf":
+        return 0.0, 0.0, 0.0
+    if kind == "cdkf":
+        h = shape[0]
+        if h < 1.0:
+            raise InputError(f"the interval h of central differences should be at least 1, not {h:g}")
+        return h, (h**2 - 1.0) / (4.0 * h**4), 0.0
+    alpha, beta, kappa = shape
+    if not (alpha > 0.0 and beta >= alpha**2 and d + kappa > 0.0):
+        raise InputError(
+            f"an unscented filter needs alpha > 0, beta >= alpha^2 and kappa > -{d}, not {alpha:g}, {beta:g}, {kappa:g}"
+        )
+    h = alpha * float(np.sqrt(d + kappa))
+    return h, 1.0 / (4.0 * h**2), beta - alpha**2
+
+
+def arrays(N: int, n: int, d: int, every: int, smooth: bool = False) -> Any:
+    """What a pass over N samples fills (`kalman.Kept`)."""
+    from inertica.estimators.recursive import kalman as compiled
+
+    if smooth and 8.0 * N * d * (d + 2 * n + 1) > MOST:
+        raise InputError(
+            f"a smoother keeps the covariance of every sample, too much for {N} samples and {d} unknowns; cut or decimate the log"
+        )
+    M, K = N if smooth else 0, -(-N // every)
+    return compiled.Kept(
+        np.zeros((N, n)), np.zeros((N, 2)), every, np.zeros((K, d)), np.zeros((K, d)), np.zeros((M, d, d)),
+        np.zeros((M, 2 * n, d)), np.zeros((M, 2 * n, 2 * n)), np.zeros((M, 2 * n)), np.zeros((M, d)),
+    )  # fmt: skip
+
+
+def _smoothed(kept: Any, noise: Any, every: int) -> Array:
+    """(N, d) estimates given all measurements, which also take the place of those in the history."""
+    from inertica.estimators.recursive import kalman as compiled
+
+    q = [np.array(noise.parameter)]
+    for _ in range(len(kept.all) - 1):
+        q.append(np.maximum(noise.shrink * q[-1], noise.floor))
+    compiled.smooth(kept, np.array(q))
+    kept.z[:], kept.std[:] = kept.all[::every], np.sqrt(np.maximum(np.diagonal(kept.P[::every], axis1=1, axis2=2), 0.0))
+    return np.array(kept.all)
+
+
+def passed(record: Record, kept: Any, done: int, every: int, C: Array, beta: Array, states: int, at: int) -> Passed:
+    """The outcome of a pass over one record.
+
+    Args:
+        record: over which.
+        kept: what the pass recorded, parameters behind so many `states`.
+        done: samples it went through.
+        every: samples between rows of the history.
+        C: (p, p) covariance of the parameters.
+        beta: (p,) parameters.
+        states: columns of the state.
+        at: sample at which the filter broke down, or -1.
+    """
+    if at >= 0 and done:  # what it had found at the last row of its history
+        row = (done - 1) // every
+        beta, C = kept.z[row, states:], np.diag(kept.std[row, states:] ** 2)
+    rows, scores = -(-done // every), kept.score[:done][record.used[:done]]
+    nis = np.array([np.mean(x) for x in np.array_split(kept.score[:done, 0], rows)]) if rows else np.zeros(0)
+    history = Followed(record.t[:done:every] - record.t[0], kept.z[:rows, states:].copy(), kept.std[:rows, states:].copy(), nis)
+    mean = float(np.mean(scores[:, 0]) / kept.innovation.shape[1]) if len(scores) else float("nan")
+    broke = None if at < 0 else float(record.t[at] - record.t[0])
+    score, left = float(np.sum(scores[:, 1])) if at < 0 else float("inf"), kept.innovation[:done][record.used[:done]]
+    correlation = correlation_time(left) if len(left) > 2 * LEAST else 1.0
+    return Passed(beta.copy(), 0.5 * (C + C.T), score, mean, broke, history, correlation)

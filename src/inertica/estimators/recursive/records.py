@@ -1,0 +1,139 @@
+"""What a filter sees of a problem: measured positions, sample by sample, and what drives the model between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.dynamics.laws import TorqueDriven
+from inertica.dynamics.transition import Transition
+from inertica.errors import InputError
+from inertica.estimators.base import Problem
+from inertica.estimators.closed_loop.gain_fit import recorded_position
+from inertica.experiment.track import Track
+from inertica.logs.noise import position_noise
+from inertica.preprocessing.motion import Motion
+
+Array = NDArray[np.float64]
+Between = Literal["auto", "interpolated", "held"]
+
+SILENT = 1e-9
+"""rad or m: least standard deviation of measured positions, so that data without noise can be filtered, too."""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """One log for a filter.
+
+    Args:
+        t: (N,) samples.
+        q: (N, n) measured positions, unfiltered.
+        used: (N,) whether a position counts.
+        table: (T, m) torque or reference of every step.
+        steps: (N,) steps at which the samples are.
+        start: (2n,) velocity and position to begin with.
+    """
+
+    t: Array
+    q: Array
+    used: NDArray[np.bool_]
+    table: Array
+    steps: NDArray[np.int64]
+    start: Array
+
+    def stretches(self, count: int, seconds: float) -> list[Record]:
+        """So many stretches of so many seconds, spread over the record; the whole one where they would overlap."""
+        dt = float(self.t[1] - self.t[0])
+        size = max(10, round(seconds / dt))
+        if count * size >= len(self.t):
+            return [self]
+        return [self._part(slice(int(f), int(f) + size)) for f in np.linspace(0, len(self.t) - size, count)]
+
+    def _part(self, rows: slice) -> Record:
+        """The velocity to begin with is that of the first positions, measured over several of them."""
+        if rows.start == 0:
+            start = self.start
+        else:
+            some = slice(rows.start, rows.start + 5)
+            rate, first = np.polyfit(self.t[some] - self.t[rows.start], self.q[some], 1)
+            start = np.concatenate([rate, first])
+        return Record(self.t[rows], self.q[rows], self.used[rows], self.table, self.steps[rows], start)
+
+
+def driven_by_torque(problem: Problem, step: float, between: Between) -> tuple[list[Record], float]:
+    """Records driven by the measured torque, and the length of their steps.
+
+    Args:
+        problem: with motions of one sampling rate.
+        step: s, longest step of integration; a sample period is divided into equal ones.
+        between: torque between samples: on a straight line, taken in the middle of each step, or held; `auto` holds it where the
+            controller is known to be no faster than the log.
+
+    A torque is recorded when a control period begins and acts until it ends, so on average half a control period later.
+    """
+    dt = max(m.dt for m in problem.motions)
+    if any(abs(m.dt / dt - 1.0) > 1e-3 for m in problem.motions):
+        raise InputError("a filter needs logs of one sampling rate; resample them to the slowest one")
+    each = max(1, int(np.ceil(dt / step - 1e-6)))
+    out = []
+    for motion in problem.motions:
+        tau = motion.tau if motion.recipe.average else motion.tau_raw
+        periods = 0.0 if problem.loop is None else problem.loop.dt / motion.dt
+        held = between == "held" or (between == "auto" and periods > 0.99)
+        share = np.zeros(each) if held else (np.arange(each) + 0.5) / each - min(0.5 * periods, 0.5)
+        table = (tau[:-1, None] + share[:, None] * np.diff(tau, axis=0)[:, None]).reshape(-1, motion.n)
+        out.append(_record(motion, np.ascontiguousarray(table), each * np.arange(len(motion))))
+    return out, dt / each
+
+
+def driven_by_loop(problem: Problem) -> list[Record]:
+    """Records driven by the control loop, which follows its reference at its own rate."""
+    loop, given = problem.loop, problem.references
+    assert loop is not None
+    out = []
+    for k, motion in enumerate(problem.motions):
+        trajectory = given[min(k, len(given) - 1)] if given else None
+        track = Track.along(motion.log, motion.t, loop, trajectory, problem.prior)
+        table = np.hstack([track.reference[name] for name in loop.compiled_law.references])
+        out.append(_record(motion, np.ascontiguousarray(table), track.keep[track.before]))
+    return out
+
+
+def _record(motion: Motion, table: Array, steps: NDArray[np.int64]) -> Record:
+    q = np.ascontiguousarray(recorded_position(motion))
+    return Record(motion.t, q, ~motion.spoiled, table, steps.astype(np.int64), np.concatenate([motion.dq[0], q[0]]))
+
+
+def transition(problem: Problem, beta: Array, dt: float | None, integrator: str) -> Transition:
+    """From sample to sample, driven by a torque with steps of dt, or by the control loop when none is given."""
+    chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
+    chi[problem.base.kept] = beta
+    engine, kept, loop = problem.engine, [int(k) for k in problem.base.kept], problem.loop
+    if dt is not None:
+        return Transition.of(engine, TorqueDriven(), integrator, dt, chi, kept, shapes=shapes)
+    assert loop is not None
+    differences = loop.difference_velocity is not False
+    return Transition.of(engine, loop.compiled_law, integrator, loop.dt, chi, kept, loop.all_gains, shapes, differences)
+
+
+def position_noises(problem: Problem, records: list[Record]) -> Array:
+    """(n,) standard deviations of measured positions: stated, or what the fourth differences of the records show."""
+    if problem.noise is not None:
+        return np.maximum(problem.noise.q, SILENT)
+    return np.maximum(np.sqrt(np.mean([position_noise(r.q) ** 2 for r in records], axis=0)), SILENT)
+
+
+def torque_noises(problem: Problem) -> Array:
+    """(n,) standard deviations of measured torques, likewise."""
+    if problem.noise is not None:
+        return np.asarray(problem.noise.tau)
+    return np.asarray(np.sqrt(np.mean([position_noise(m.tau_raw) ** 2 for m in problem.motions], axis=0)))
+
+
+def memory_of(transition: Transition) -> Mapping[str, Array]:
+    """What a controller remembers at first: nothing."""
+    return {name: np.zeros(transition.n) for name in transition.memory}

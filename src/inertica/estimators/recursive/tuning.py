@@ -1,0 +1,160 @@
+"""Variances that a filter works with: those of the literature, ones relative to the start, or the most likely ones for the data.
+
+    survey    P0 = (0.1, 0.1, 0.15 (|beta0| + 1e-3)),  Q = (1e-4, 1e-4 / f, 1e-5 annealed),  R = sigma_q^2       (section 9.3.6)
+    toolbox   P0 = (1, 1, 0.15 (|beta0| + 1e-3)),  Q = (0.05 s, 0.05 s / f, 1e-6 annealed), s = sigma_tau^2,  R = sigma_q^2
+    relative  P0 = (noise of the first velocity, sigma_q^2, (0.15 |beta0| + 0.002 beta_tau)^2),  Q from the noise of the torque,
+              q_beta = 0,  R = sigma_q^2;  beta_tau: the value at which a parameter alone would explain all of the torque
+
+The first two are absolute numbers, variances of parameters in whatever unit those have; the survey does not say how q_beta is annealed
+and how small 1e-3 is, both are the toolbox's: q_beta <- max((1 - 1/f) q_beta, 1e-8) at every sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.estimators.base import Problem
+from inertica.estimators.recursive.records import Record, position_noises, torque_noises
+
+Array = NDArray[np.float64]
+
+EPSILON = 1e-3
+"""Added to |beta0|."""
+
+OFF = 0.15
+"""What starting values are wrong by."""
+
+LEAST = 0.002
+"""Share of beta_tau that no starting value is known better than."""
+
+POSES = 200
+"""Samples at which the inertia is looked at."""
+
+FACTORS = (100.0, 10.0, 3.0, 1.7)
+"""By which noise is multiplied and divided in search of the most likely one, coarse to fine."""
+
+
+@dataclass(frozen=True, eq=False)
+class Variances:
+    """Of a filter on (dq, q, beta).
+
+    Args:
+        first: (2n + b,) of the start.
+        state: (2n,) added at every sample.
+        parameter: (b,) added at the first one,
+        shrink: factor on it from sample to sample, down to
+        floor: (b,)
+        measurement: (n,) of positions.
+        torque: (n,) of torques.
+    """
+
+    first: Array
+    state: Array
+    parameter: Array
+    shrink: float
+    floor: Array
+    measurement: Array
+    torque: Array
+
+    def scaled(self, state: Array, parameter: float) -> Variances:
+        """With noise of every joint's state, and of the parameters, multiplied."""
+        twice = np.concatenate([state, state])
+        return replace(self, state=twice * self.state, parameter=parameter * self.parameter, floor=parameter * self.floor)
+
+
+def survey(problem: Problem, records: Sequence[Record], beta: Array) -> Variances:
+    return _absolute(problem, records, beta, 0.1, np.full(problem.base.layout.robot.n, 1e-4), 1e-5)
+
+
+def toolbox(problem: Problem, records: Sequence[Record], beta: Array) -> Variances:
+    return _absolute(problem, records, beta, 1.0, 0.05 * torque_noises(problem) ** 2, 1e-6)
+
+
+def _absolute(
+    problem: Problem, records: Sequence[Record], beta: Array, first: float, state: Array, parameter: float
+) -> Variances:
+    n, b, period = problem.base.layout.robot.n, len(beta), _period(records)
+    return Variances(
+        np.concatenate([np.full(2 * n, first), OFF * (np.abs(beta) + EPSILON)]),
+        np.concatenate([state, period * state]),
+        np.full(b, parameter), 1.0 - period, np.full(b, 1e-8),
+        position_noises(problem, list(records)) ** 2, torque_noises(problem) ** 2,
+    )  # fmt: skip
+
+
+def relative(problem: Problem, records: Sequence[Record], beta: Array) -> Variances:
+    period, b = _period(records), len(beta)
+    measurement, torque = position_noises(problem, list(records)) ** 2, torque_noises(problem) ** 2
+    velocity = _velocity_noise(problem, beta, torque) * period**2
+    moving = np.mean([np.mean(m.dq**2, axis=0) for m in problem.motions], axis=0)
+    known = OFF * np.abs(beta) + LEAST * _explaining(problem)
+    return Variances(
+        np.concatenate([0.01 * moving + 2.0 * measurement / period**2, measurement, known**2]),
+        np.concatenate([velocity, velocity * period**2 / 4.0]),
+        np.zeros(b), 1.0, np.zeros(b), measurement, torque,
+    )  # fmt: skip
+
+
+PRESETS: dict[str, Callable[[Problem, Sequence[Record], Array], Variances]] = {
+    "survey": survey, "toolbox": toolbox, "relative": relative,
+}  # fmt: skip
+
+
+def most_likely(score: Callable[[Variances], float], start: Variances) -> Variances:
+    """Noise of the state, joint by joint, and of the parameters under which the innovations are most likely.
+
+    Args:
+        score: minus twice the logarithm of the likelihood; infinite where the filter breaks down.
+        start: where the search begins.
+    """
+    n = len(start.measurement)
+    logs = np.zeros(n + 1)
+    groups: list[list[int]] = [list(range(n)), *([j] for j in range(n)), *([[n]] if np.any(start.parameter) else [])]
+
+    def at(x: Array) -> float:
+        return score(start.scaled(np.exp(x[:n]), float(np.exp(x[n]))))
+
+    best = at(logs)
+    for factor in FACTORS:
+        step = np.log(factor)
+        for group in groups:
+            for sign in (1.0, -1.0):
+                while True:
+                    tried = logs.copy()
+                    tried[group] += sign * step
+                    value = at(tried)
+                    if not value < best:
+                        break
+                    logs, best = tried, value
+    return start.scaled(np.exp(logs[:n]), float(np.exp(logs[n])))
+
+
+def _period(records: Sequence[Record]) -> float:
+    return float(records[0].t[1] - records[0].t[0])
+
+
+def _thinned(problem: Problem) -> list[tuple[Array, Array, Array, Array]]:
+    rows = [slice(None, None, max(1, len(m) // POSES)) for m in problem.motions]
+    return [(m.q[r], m.dq[r], m.ddq[r], m.tau[r]) for m, r in zip(problem.motions, rows, strict=True)]
+
+
+def _velocity_noise(problem: Problem, beta: Array, torque: Array) -> Array:
+    """(n,) mean variance of M^-1 w, w the noise of the torque."""
+    chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
+    chi[problem.base.kept] = beta
+    found = [np.linalg.inv(problem.engine.mass_matrix(q, chi, shapes)) ** 2 @ torque for q, _, _, _ in _thinned(problem)]
+    return np.asarray(np.median(np.concatenate(found), axis=0))
+
+
+def _explaining(problem: Problem) -> Array:
+    """(b,) the value at which a parameter alone would explain as much torque as there is."""
+    shapes = None if problem.prior is None else problem.prior.shapes
+    column, size = np.zeros(problem.base.rank), 0.0
+    for q, dq, ddq, tau in _thinned(problem):
+        column += np.sum(problem.engine.regressor(q, dq, ddq, shapes)[:, :, problem.base.kept] ** 2, axis=(0, 1))
+        size += float(np.sum(tau**2))
+    return np.sqrt(size / np.maximum(column, 1e-6 * column.max()))

@@ -1,0 +1,173 @@
+"""Filters on simulated robots: they find the truth, say how well, and say when they cannot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from estimators.closed import experiment_log, mean_error, problem, robot, truth
+from inertica.errors import InputError
+from inertica.estimators.base import Capability, Problem
+from inertica.estimators.checks import estimator_checks, example_problem
+from inertica.estimators.closed_loop.start import Random
+from inertica.estimators.recursive.chart import PlainChart
+from inertica.estimators.recursive.joint import KINDS, ComputedTorqueFilter, Filter, JointFilter, reported
+from inertica.estimators.recursive.others import DualEkf, IdimEkf
+from inertica.estimators.recursive.particles import ParticleFilter
+from inertica.estimators.recursive.passes import kalman, weights
+from inertica.estimators.recursive.records import driven_by_torque, transition
+from inertica.estimators.recursive.tuning import relative, survey
+from inertica.estimators.registry import METHODS, able
+from inertica.excitation.files import catalog_trajectory
+from inertica.experiment import Experiment, Sensors
+from inertica.preprocessing.filters import Butterworth
+
+OFF = Random(0.15)
+NAMES = {"ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf", "pf"}
+
+
+@lru_cache
+def scara() -> Problem:
+    return problem("scara2", [experiment_log("scara2", "standard")])
+
+
+@lru_cache
+def tx40(rate: float | None = None, seconds: float = 4.0) -> Problem:
+    description, _ = robot("tx40")
+    sensors = None if rate is None else Sensors(rate=rate)
+    experiment = Experiment.of(description, noise="low_position", sensors=sensors)
+    return problem("tx40", experiment.run(catalog_trajectory("tx40").trajectory, seed=11, duration=seconds))
+
+
+def well_excited(p: Problem, beta0: np.ndarray, beta: np.ndarray, covariance: np.ndarray) -> tuple[float, float]:
+    """Mean relative error before and after, of parameters that the filter says it knows to 5 %."""
+    true = truth(p.base.layout.robot.name)
+    known = np.sqrt(np.diag(covariance)) < 0.05 * np.abs(true)
+    assert np.count_nonzero(known) >= 5
+    return tuple(float(np.mean(np.abs(x - true)[known] / np.abs(true)[known])) for x in (beta0, beta))  # type: ignore[return-value]
+
+
+def test_all_names_are_there() -> None:
+    assert {*NAMES, *(f"{name}-ct" for name in NAMES), "dual-ekf", "idim-ekf"} <= set(able(Capability.RECURSIVE))
+    assert all(METHODS[name]().name == name for name in NAMES)
+
+
+@pytest.mark.parametrize("make", [JointFilter, ComputedTorqueFilter])
+def test_scara2_within_three_sigma(make: type[JointFilter]) -> None:
+    p = scara()
+    for kind in KINDS:
+        e = make(start=OFF, kind=kind).estimate(p, np.random.default_rng(0))
+        assert not e.warnings
+        assert np.all(np.abs(e.beta - truth("scara2")) < 3.0 * e.std), e.method
+
+
+@pytest.mark.parametrize(
+    "method",
+    [DualEkf(start=OFF), DualEkf(start=OFF, preset="relative", tune=True), ParticleFilter(start=OFF), IdimEkf(start=OFF)],
+)
+def test_scara2_by_the_other_formulations(method: Filter) -> None:
+    p = problem("scara2", [experiment_log("scara2", "standard")], chosen=Butterworth(cutoff=20.0))
+    e = method.estimate(p, np.random.default_rng(0))  # type: ignore[attr-defined]
+    assert np.all(np.abs(e.beta - truth("scara2")) < 3.0 * e.std) and not e.warnings
+
+
+def test_idim_ekf_without_parameter_noise_is_least_squares_with_a_prior() -> None:
+    """beta = (C0^-1 + sum Y' R^-1 Y)^-1 (C0^-1 beta0 + sum Y' R^-1 tau), sample by sample."""
+    p = example_problem()
+    method = IdimEkf(preset="relative")
+    e = method.estimate(p)
+    v = relative(p, driven_by_torque(p, np.inf, "held")[0], p.prior_beta)
+    A = np.diag(1.0 / v.first[4:])
+    b = A @ p.prior_beta
+    for m in p.motions:
+        Y = p.engine.regressor(m.q, m.dq, m.ddq)[:, :, p.base.kept]
+        use = (~m.mask[:, None] & ~m.resting) / v.torque
+        A = A + np.einsum("kji,kj,kjl->il", Y, use, Y)
+        b = b + np.einsum("kji,kj,kj->i", Y, use, m.tau)
+    np.testing.assert_allclose(e.beta, np.linalg.solve(A, b), rtol=1e-6)
+    np.testing.assert_allclose(e.covariance, np.linalg.inv(A), atol=1e-8 * np.abs(e.covariance).max())
+
+
+@pytest.mark.parametrize("kind", ["ekf", "ukf", "cdkf"])
+@pytest.mark.parametrize("rate", [None, 100.0])
+def test_tx40_improves_on_the_start(kind: str, rate: float | None) -> None:
+    """The survey's first noise row at 1 kHz, and the same at 100 Hz, which ruined the survey's filters."""
+    p = tx40(rate)
+    beta0 = OFF(p, np.random.default_rng(0))
+    e = JointFilter(start=OFF, kind=kind).estimate(p, np.random.default_rng(0))  # type: ignore[arg-type]
+    before, after = well_excited(p, beta0, e.beta, e.covariance)
+    assert not e.warnings and after < 0.5 * before
+
+
+def test_tuned_filters_are_consistent() -> None:
+    """e' P^-1 e over the number of parameters is near one; over more and longer runs: benchmarks/filters.py --nees."""
+    found = []
+    for run in range(4):
+        p = problem("scara2", [experiment_log("scara2", "standard", run)])
+        e = JointFilter(start=OFF, preset="relative", tune=True).estimate(p, np.random.default_rng(run))
+        r = e.beta - truth("scara2")
+        found.append(r @ np.linalg.solve(e.covariance, r) / len(r))
+        assert mean_error("scara2", e.beta) < 0.02
+    assert 0.4 < np.mean(found) < 2.0
+
+
+def test_trace_follows_the_record() -> None:
+    e = JointFilter(start=OFF).estimate(scara(), np.random.default_rng(0))
+    assert e.trace is not None and len(e.trace.t) == len(e.trace.beta) == len(e.trace.std) > 100
+    np.testing.assert_allclose(e.trace.beta[-1], e.beta, rtol=0.1)
+    assert np.all(np.diff(e.trace.t) > 0.0) and e.trace.std[-1, 0] < e.trace.std[0, 0]
+
+
+def test_smoothed_states_are_nearer_the_truth() -> None:
+    p = scara()
+    log = p.motions[0].log
+    records, dt = driven_by_torque(p, 1e-3, "interpolated")
+    v = relative(p, records, p.prior_beta)
+    found = kalman("ekf", (0.0, 0.0, 0.0), transition(p, p.prior_beta, dt, "rk2"), records, p.prior_beta, v, smooth=True)
+    smoothed = found.states[0][:, 2:] - log.truth["q"]
+    assert np.sqrt(np.mean(smoothed[5:-5] ** 2)) < 0.8 * np.sqrt(np.mean((log.need("q") - log.truth["q"]) ** 2))
+
+
+def test_consistent_filters_find_robots_that_can_exist() -> None:
+    applied = estimator_checks(lambda: JointFilter(consistent=True))
+    assert "links_that_could_exist" in applied
+    e = JointFilter(start=OFF, preset="relative", consistent=True).estimate(scara(), np.random.default_rng(0))
+    assert e.method == "pc-ekf" and np.all(np.abs(e.beta - truth("scara2")) < 3.0 * e.std)
+    estimator_checks(lambda: ComputedTorqueFilter(kind="srukf", consistent=True))
+
+
+def test_units_do_not_matter_to_the_relative_preset() -> None:
+    assert "keeps_units" in estimator_checks(lambda: JointFilter(preset="relative"))
+    assert Capability.ABSOLUTE in JointFilter().capabilities
+
+
+def test_tuning_makes_innovations_likelier() -> None:
+    p = scara()
+    plain, tuned = (JointFilter(start=OFF, tune=tune).estimate(p, np.random.default_rng(0)) for tune in (False, True))
+    assert abs(np.log(tuned.settings["nis"])) < abs(np.log(plain.settings["nis"]))  # type: ignore[call-overload]
+
+
+def test_says_where_it_broke_down() -> None:
+    """With variances that none can be; what was known by then, here the start, is kept."""
+    p = scara()
+    records, dt = driven_by_torque(p, 1e-3, "auto")
+    v = survey(p, records, p.prior_beta)
+    wild = replace(v, measurement=np.full(2, -1.0))
+    found = kalman("ekf", (0.0, 0.0, 0.0), transition(p, p.prior_beta, dt, "rk2"), records, p.prior_beta, wild)
+    assert found.broke is not None
+    e = reported("ekf", p, PlainChart(p.prior_beta), found, 1, 0.0, {})
+    assert "broke down" in e.stop_reason and "square-root" in e.warnings[0] and np.isfinite(e.beta).all()
+
+
+def test_options_are_checked() -> None:
+    with pytest.raises(InputError, match="at least one pass"):
+        JointFilter(passes=0)
+    with pytest.raises(InputError, match="at least two particles"):
+        ParticleFilter(particles=1)
+    with pytest.raises(InputError, match="h of central differences"):
+        weights("cdkf", (0.5, 0.0, 0.0), 10)
+    with pytest.raises(InputError, match="alpha"):
+        weights("ukf", (0.0, 2.0, 0.0), 10)
