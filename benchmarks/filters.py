@@ -5,7 +5,7 @@
 Six joints, 52 parameters (TX40), one RK2 step per sample of 1 kHz.  The peer is the textbook filter on NumPy arrays, one sample at a
 time: its dynamics are `Engine.forward_dynamics` on all points at once, which is compiled, its Jacobian one-sided differences as in the
 survey, its linear algebra LAPACK.  What bounds ours: the transition in lanes (64 directions or 129 points of forward dynamics) for the
-plain forms, the triangular factors of 64 x 128 matrices for the square-root ones.
+plain forms, and as well the rotations and reflections of a 64 x 64 factor for the square-root ones.
 
 With --nees also the normalised error e' P^-1 e / 52 of so many simulated runs of 10 s, start 15 % off, first noise row.
 """

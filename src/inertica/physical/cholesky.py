@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
+from inertica.physical.bodies import BodyCoordinates, combined, to_ten
 from inertica.physical.cone import Metric, Outcome, Program
-from inertica.physical.constraints import MARGIN, SIGN_MARGIN, slack
+from inertica.physical.constraints import slack
 from inertica.physical.fit import Fit
 from inertica.physical.priors import Quadratic, metric_point
-from inertica.physical.pseudo import PSEUDO, smat, svec
-from inertica.physical.scales import Reference
+from inertica.physical.pseudo import smat
 from inertica.scalars import Scalar, exp
 from inertica.threads import one_thread
 
@@ -35,79 +35,38 @@ _DIAGONAL = _LOW[0] == _LOW[1]
 
 
 @dataclass(frozen=True, eq=False)
-class LogCholesky:
+class LogCholesky(BodyCoordinates):
     """Cholesky coordinates theta (P,) of a robot's parameters.
 
     Args:
-        reference: scales, and values of fixed parameters; a body must be free as a whole or fixed as a whole.
         log: logarithms of what is positive.
-        margin: of bodies, as in `constraints.RealBody`.
     """
 
-    reference: Reference
     log: bool = True
-    margin: float = MARGIN
 
-    def __post_init__(self) -> None:
-        for body, where, _ in self.reference.bodies:
-            free = self.reference.free[where]
-            if free.any() and not free.all():
-                label = self.reference.label(body)
-                raise InputError(f"{label} is partly fixed, which Cholesky coordinates cannot express; use the cone solver")
+    def _coordinates(self, K: Array) -> Array:
+        low = np.linalg.cholesky(K)[_LOW]
+        return np.asarray(np.where(_DIAGONAL, np.log(np.where(_DIAGONAL, low, 1.0)), low) if self.log else low)
 
-    def theta(self, chi: Array) -> Array:
-        """Coordinates of strictly consistent parameters."""
-        out = np.array(chi, float) / self.reference.scale
-        for k in self._signed:
-            part = max((chi[k] - self._lower(k)) / self.reference.scale[k], 1e-300)
-            out[k] = np.log(part) if self.log else np.sqrt(part)
-        for body, where, size in self.reference.bodies:
-            K = size.pseudo @ np.tensordot(chi[where], PSEUDO, axes=1) @ size.pseudo - self.margin * np.eye(4)
-            try:
-                low = np.linalg.cholesky(K)[_LOW]
-            except np.linalg.LinAlgError:
-                label = self.reference.label(body)
-                raise InputError(f"{label} is not a body that can exist, so it has no Cholesky coordinates") from None
-            out[where] = np.where(_DIAGONAL, np.log(np.where(_DIAGONAL, low, 1.0)), low) if self.log else low
-        return out
+    def _body(self, theta: Array) -> tuple[Array, Array]:
+        H, first = self._factor(theta)
+        moves = np.zeros((10, 4, 4))
+        moves[np.arange(10), _LOW[0], _LOW[1]] = first
+        both = moves @ H.T
+        return H @ H.T, both + both.transpose(0, 2, 1)
 
-    def chi(self, theta: Array) -> tuple[Array, Array]:
-        """Parameters (P,) and their derivative (P, P); fixed parameters keep their value with zero derivative."""
-        scale = self.reference.scale
-        chi, J = theta * scale, np.diag(scale)
-        for k in self._signed:
-            value, slope, _ = self._scalar(theta[k])
-            chi[k], J[k, k] = self._lower(k) + scale[k] * value, scale[k] * slope
-        for _, where, size in self.reference.bodies:
-            H, first = self._factor(theta[where])
-            moves = np.zeros((10, 4, 4))
-            moves[np.arange(10), _LOW[0], _LOW[1]] = first
-            both = moves @ H.T
-            to_ten = _to_ten(size.pseudo)
-            chi[where] = to_ten @ svec(H @ H.T + self.margin * np.eye(4))
-            J[where, where] = to_ten @ svec(both + both.transpose(0, 2, 1)).T
-        fixed = ~self.reference.free
-        chi[fixed], J[fixed] = self.reference.values[fixed], 0.0
-        return chi, J
+    def _traced(self, theta: Sequence[Scalar]) -> list[Scalar]:
+        """Logarithmic ones only."""
+        H: list[list[Scalar]] = [[0.0] * 4 for _ in range(4)]
+        for value, i, j in zip(theta, *_LOW, strict=True):
+            H[i][j] = exp(value) if i == j else value
+        return [combined(np.ones(4), [H[i][k] * H[j][k] for k in range(4)]) for i in range(4) for j in range(4)]
 
-    def scalars(self, theta: Sequence[Scalar]) -> list[Scalar]:
-        """The same parameters from coordinates of any type, to be traced; logarithmic ones only."""
-        out: list[Scalar] = [float(s) * x for s, x in zip(self.reference.scale, theta, strict=True)]
-        for k in self._signed:
-            out[k] = float(self._lower(k)) + float(self.reference.scale[k]) * exp(theta[k])
-        basis = np.eye(16).reshape(16, 4, 4)
-        for _, where, size in self.reference.bodies:
-            H: list[list[Scalar]] = [[0.0] * 4 for _ in range(4)]
-            for value, i, j in zip(theta[where], *_LOW, strict=True):
-                H[i][j] = exp(value) if i == j else value
-            K = [
-                combined(np.ones(4), [H[i][k] * H[j][k] for k in range(4)]) + (self.margin if i == j else 0.0)
-                for i in range(4)
-                for j in range(4)
-            ]
-            to_ten = _to_ten(size.pseudo) @ svec(0.5 * (basis + basis.transpose(0, 2, 1))).T
-            out[where] = [combined(row, K) for row in to_ten]
-        return [float(self.reference.values[k]) if not self.reference.free[k] else x for k, x in enumerate(out)]
+    def _coordinate(self, part: float) -> float:
+        return float(np.log(part) if self.log else np.sqrt(part))
+
+    def _traced_scalar(self, theta: Scalar) -> Scalar:
+        return exp(theta)
 
     def curvature(self, theta: Array, slope: Array) -> Array:
         """(P, P) sum_k slope_k d^2 chi_k / d theta^2: what Gauss-Newton leaves out.
@@ -120,7 +79,7 @@ class LogCholesky:
         row, column = _LOW
         for _, where, size in self.reference.bodies:
             H, first = self._factor(theta[where])
-            G = smat(_to_ten(size.pseudo).T @ slope[where])
+            G = smat(to_ten(size.pseudo).T @ slope[where])
             bend = 2.0 * np.where(column[:, None] == column, G[np.ix_(row, row)], 0.0) * np.outer(first, first)
             if self.log:
                 bend[np.diag_indices(10)] += np.where(_DIAGONAL, 2.0 * (G @ H)[_LOW] * H[_LOW], 0.0)
@@ -139,14 +98,6 @@ class LogCholesky:
             e = float(np.exp(theta))
             return e, e, e
         return theta**2, 2.0 * theta, 2.0
-
-    @property
-    def _signed(self) -> list[int]:
-        kinds = ("inertia", "first_moment", "mass")
-        return [k for k, p in enumerate(self.reference.layout.parameters) if p.kind not in kinds and np.isfinite(p.lower)]
-
-    def _lower(self, k: int) -> float:
-        return self.reference.layout.parameters[k].lower + SIGN_MARGIN * self.reference.scale[k]
 
 
 def cholesky_solve(program: Program, fit: Fit, penalty: Quadratic, start: Array | None = None) -> Outcome:
@@ -232,17 +183,3 @@ class _CholeskyFit:
 
     def _residual(self, chi: Array) -> Array:
         return np.asarray(self.M @ (chi[self.program.free] / self.program.scale - self.metric.x))
-
-
-def _to_ten(root: Array) -> Array:
-    """(10, 10) from svec of a scaled pseudo-inertia to the ten parameters."""
-    return np.asarray(np.linalg.inv(svec(root @ PSEUDO @ root).T), float)
-
-
-def combined(weights: Array, values: Sequence[Scalar]) -> Scalar:
-    """Sum of scalars of any type with these weights."""
-    total: Scalar = 0.0
-    for w, v in zip(weights, values, strict=True):
-        if w:
-            total = total + float(w) * v
-    return total

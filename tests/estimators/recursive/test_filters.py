@@ -139,6 +139,19 @@ def test_consistent_filters_find_robots_that_can_exist() -> None:
     estimator_checks(lambda: ComputedTorqueFilter(kind="srukf", consistent=True))
 
 
+def test_principal_moments_within_bounds_find_robots_that_can_exist() -> None:
+    """The survey's eq. 57 and its [79]; the estimate agrees with that in log-Cholesky coordinates."""
+    assert "links_that_could_exist" in estimator_checks(lambda: JointFilter(consistent=True, coordinates="principal-moments"))
+    one, other = (
+        JointFilter(start=OFF, preset="relative", consistent=True, coordinates=c).estimate(scara(), np.random.default_rng(0))
+        for c in ("log-cholesky", "principal-moments")  # type: ignore[arg-type]
+    )
+    assert np.all(np.abs(other.beta - truth("scara2")) < 3.0 * other.std) and not other.warnings
+    assert mean_error("scara2", other.beta) < 1.5 * mean_error("scara2", one.beta) + 0.01
+    with pytest.raises(InputError, match="take pc-ekf"):
+        JointFilter(coordinates="principal-moments")
+
+
 def test_units_do_not_matter_to_the_relative_preset() -> None:
     assert "keeps_units" in estimator_checks(lambda: JointFilter(preset="relative"))
     assert Capability.ABSOLUTE in JointFilter().capabilities

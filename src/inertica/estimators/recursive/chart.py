@@ -1,4 +1,4 @@
-"""What a filter estimates: base parameters, or log-Cholesky coordinates of all bodies, of which every value is a robot that can exist.
+"""What a filter estimates: base parameters, or coordinates of all bodies of which every value is a robot that can exist.
 
 With coordinates the transition begins with a kernel theta -> beta, so that it is compiled and differentiated with the rest.
 """
@@ -6,7 +6,7 @@ With coordinates the transition begins with a kernel theta -> beta, so that it i
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,12 @@ from inertica.estimators.base import Problem
 from inertica.estimators.consistent.charts import ConsistentChart as SearchChart
 from inertica.estimators.recursive.passes import Followed
 from inertica.estimators.recursive.tuning import OFF, Variances
-from inertica.physical.cholesky import LogCholesky, combined
+from inertica.physical.bodies import BodyCoordinates, combined
+from inertica.physical.moments import PrincipalMoments
 from inertica.scalars import Scalar
 
 Array = NDArray[np.float64]
+Coordinates = Literal["log-cholesky", "principal-moments"]
 
 
 class Chart(Protocol):
@@ -69,7 +71,7 @@ class PlainChart:
 
 @dataclass(frozen=True, eq=False)
 class ConsistentChart:
-    """x = theta, log-Cholesky coordinates of all parameters that are free.
+    """x = theta, log-Cholesky coordinates of all parameters that are free, or bounded principal moments.
 
     Args:
         chart: of all parameters.
@@ -79,18 +81,22 @@ class ConsistentChart:
         n: joints.
     """
 
-    chart: LogCholesky
+    chart: BodyCoordinates
     T: Array
     whole: Array
     free: tuple[int, ...]
     n: int
 
     @classmethod
-    def of(cls, problem: Problem, beta: Array) -> ConsistentChart:
+    def of(cls, problem: Problem, beta: Array, coordinates: Coordinates = "log-cholesky") -> ConsistentChart:
         search = SearchChart.of(problem)
         theta = search.coordinates(problem, beta)
-        free = tuple(int(k) for k in np.flatnonzero(search.chart.reference.free))
-        return cls(search.chart, problem.base.T, theta, free, problem.base.layout.robot.n)
+        chart: BodyCoordinates = search.chart
+        if coordinates == "principal-moments":
+            chart = PrincipalMoments(chart.reference, chart.margin)
+            theta = chart.theta(search.chart.chi(theta)[0])
+        free = tuple(int(k) for k in np.flatnonzero(chart.reference.free))
+        return cls(chart, problem.base.T, theta, free, problem.base.layout.robot.n)
 
     @property
     def start(self) -> Array:
@@ -101,9 +107,9 @@ class ConsistentChart:
         return replace(plain, loop=loop, fields=fields, parameters=self.free, parameter="theta")
 
     def variances(self, v: Variances) -> Variances:
-        """Coordinates are logarithms, or of the size of the references: 15 % is the same for all of them."""
-        p, quiet = len(self.free), np.zeros(len(self.free))
-        first = np.concatenate([v.first[: 2 * self.n], np.full(p, OFF**2)])
+        """Coordinates are logarithms or nearly so, or of the size of the references: 15 % is the same for all of them."""
+        quiet = np.zeros(len(self.free))
+        first = np.concatenate([v.first[: 2 * self.n], (OFF * self.chart.sizes[list(self.free)]) ** 2])
         return replace(v, first=first, parameter=quiet, floor=quiet)
 
     def _theta(self, x: Array) -> Array:

@@ -37,39 +37,39 @@ def cholesky(P: Any, L: Any) -> bool:
 
 
 @nb.njit(**SUMS)
-def _reflector(v: Any, i: int) -> Any:
-    """The reflection that leaves of v only its entry i: v becomes its vector, returned are its factor and that entry."""
-    square = v[i] * v[i]
-    for k in range(i + 1, v.shape[0]):
+def _reflector(v: Any) -> Any:
+    """The reflection that leaves of v only its first entry: v becomes its vector, returned are its factor and that entry."""
+    square = v[0] * v[0]
+    for k in range(1, v.shape[0]):
         square += v[k] * v[k]
-    size, first = np.sqrt(square), v[i]
+    size, first = np.sqrt(square), v[0]
     if size == 0.0:
         return size, size
-    v[i] = first + size if first >= 0.0 else first - size
+    v[0] = first + size if first >= 0.0 else first - size
     return 1.0 / (size * (size + abs(first))), -size if first >= 0.0 else size
 
 
 @nb.njit(**SUMS)
-def _reflect(v: Any, factor: float, w: Any, i: int) -> None:
-    total = v[i] * w[i]
-    for k in range(i + 1, v.shape[0]):
+def _reflect(v: Any, factor: float, w: Any) -> None:
+    total = v[0] * w[0]
+    for k in range(1, v.shape[0]):
         total += v[k] * w[k]
     total *= factor
-    for k in range(i, v.shape[0]):
+    for k in range(v.shape[0]):
         w[k] -= total * v[k]
 
 
 @nb.njit(**SUMS)
-def _reflect_four(v: Any, factor: float, a: Any, b: Any, c: Any, d: Any, i: int) -> None:
+def _reflect_four(v: Any, factor: float, a: Any, b: Any, c: Any, d: Any) -> None:
     """Four rows at once, so that v is read once for all of them."""
-    one, two, three, four = v[i] * a[i], v[i] * b[i], v[i] * c[i], v[i] * d[i]
-    for k in range(i + 1, v.shape[0]):
+    one, two, three, four = v[0] * a[0], v[0] * b[0], v[0] * c[0], v[0] * d[0]
+    for k in range(1, v.shape[0]):
         one += v[k] * a[k]
         two += v[k] * b[k]
         three += v[k] * c[k]
         four += v[k] * d[k]
     one, two, three, four = one * factor, two * factor, three * factor, four * factor
-    for k in range(i, v.shape[0]):
+    for k in range(v.shape[0]):
         a[k] -= one * v[k]
         b[k] -= two * v[k]
         c[k] -= three * v[k]
@@ -81,15 +81,18 @@ def triangular(B: Any) -> None:
     """Reflections from the right make B (d, m) lower triangular in place, B B' stays; the diagonal becomes positive."""
     d, m = B.shape
     for i in range(d):
-        factor, corner = _reflector(B[i], i)
+        v = B[
+            i, i:
+        ]  # views that begin where the loops do: their indices are known not to be negative, so loops become vector code
+        factor, corner = _reflector(v)
         if factor == 0.0:
             continue
         r = i + 1
         while r + 4 <= d:
-            _reflect_four(B[i], factor, B[r], B[r + 1], B[r + 2], B[r + 3], i)
+            _reflect_four(v, factor, B[r, i:], B[r + 1, i:], B[r + 2, i:], B[r + 3, i:])
             r += 4
         while r < d:
-            _reflect(B[i], factor, B[r], i)
+            _reflect(v, factor, B[r, i:])
             r += 1
         B[i, i] = corner
         for k in range(i + 1, m):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Diagnostics, Estimate, Need, Problem
 from inertica.estimators.closed_loop.start import FromPrior, Start
-from inertica.estimators.recursive.chart import Chart, ConsistentChart, PlainChart
+from inertica.estimators.recursive.chart import Chart, ConsistentChart, Coordinates, PlainChart
 from inertica.estimators.recursive.passes import Passed, kalman
 from inertica.estimators.recursive.records import Between, Record, driven_by_loop, driven_by_torque, transition
 from inertica.estimators.recursive.tuning import PRESETS, Variances, most_likely
@@ -100,8 +100,9 @@ class JointFilter(Filter):
         alpha, beta, kappa: of the unscented ones; alpha is 0.1 in the toolbox.
         h: of central differences.
         smooth: the history given all measurements (Rauch, Tung, Striebel); the estimate is the last one anyway.
-        consistent: log-Cholesky coordinates of all bodies in place of base parameters, so that every point is a robot that can
-            exist; `pc-` in front of the name.
+        consistent: coordinates of all bodies in place of base parameters, so that every point is a robot that can exist; `pc-` in
+            front of the name.
+        coordinates: which ones, log-Cholesky or principal moments bounded by sigmoids (survey, eq. 57 and its [79]).
     """
 
     kind: Kind = "ekf"
@@ -111,8 +112,14 @@ class JointFilter(Filter):
     h: float = float(np.sqrt(3.0))
     smooth: bool = False
     consistent: bool = False
+    coordinates: Coordinates = "log-cholesky"
 
     without: ClassVar[frozenset[str]] = frozenset({"kind", "consistent"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.coordinates != "log-cholesky" and not self.consistent:
+            raise InputError("`coordinates` are those of a filter that keeps bodies real; take pc-ekf or pc-ekf-ct")
 
     @property
     def name(self) -> str:
@@ -129,7 +136,7 @@ class JointFilter(Filter):
         beta = self.start(problem, rng)
         records, dt = self.records(problem)
         plain = transition(problem, beta, dt, self.integrator)
-        chart: Chart = ConsistentChart.of(problem, beta) if self.consistent else PlainChart(beta)
+        chart: Chart = ConsistentChart.of(problem, beta, self.coordinates) if self.consistent else PlainChart(beta)
         moved = chart.transition(plain)
         v = chart.variances(PRESETS[self.preset](problem, records, beta))
 
@@ -146,7 +153,8 @@ class JointFilter(Filter):
                     break
                 found = passed(self.kind, records, found.beta, v, self.smooth)
         found = found.widened() if self.tune else found
-        return reported(self.name, problem, chart, found, self.passes, time.perf_counter() - begun, self.settings(v))
+        settings = self.settings(v) | ({"coordinates": self.coordinates} if self.consistent else {})
+        return reported(self.name, problem, chart, found, self.passes, time.perf_counter() - begun, settings)
 
 
 @dataclass(frozen=True)

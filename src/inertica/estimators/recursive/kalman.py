@@ -10,9 +10,8 @@ the cancellation of a large negative weight.  Central differences are any h, cur
 Points that go where no motion goes (an inertia became negative, say) are drawn nearer, with the unscented weights; narrow pairs of
 points between which dry friction jumps, which is no slope, are set as wide as those of central differences for that sample.
 Parameters do not move, so only the 2n rows of the state are worked out.  Points lie along the columns of the lower triangular factor
-of P with the state first, so that points of the parameters do not move the state.  Square-root forms keep the factor L of P = L L'
-with the parameters first: noise is added by reflections that touch only what it reaches, and positions correct it one by one
-(Carlson 1973).  P or L may be in single precision; z is in double precision.
+of P with the state first, so that points of the parameters do not move the state.  Square-root forms keep a factor with the
+parameters first (`roots`).  P or its factor may be in single precision; z is in double precision.
 """
 
 from __future__ import annotations
@@ -24,6 +23,15 @@ import numpy as np
 
 from inertica.dynamics.llvm.stepping import advance_points, advance_rates
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, add_rank_one, cholesky, triangular
+from inertica.estimators.recursive.roots import (
+    correct_root,
+    cross_root,
+    predict_root,
+    product_root,
+    root_covariance,
+    state_first,
+    turned,
+)  # fmt: skip
 
 WIDE = 3.0**0.5
 """Of points between which the model jumps."""
@@ -93,7 +101,7 @@ def run(
     """One pass over a record; returns the sample at which the filter broke down, or -1.
 
     Args:
-        root: P is a factor.
+        root: P is a factor L', P = L L' with the parameters first.
         points: of the sigma-point filter; h = 0 for the extended one, whose stepper has tangents.
         s: stepper of the transition.
         table: (T, m) of the transition.
@@ -111,7 +119,8 @@ def run(
     work = P.copy()
     low = np.zeros((n, n), P.dtype)
     gain = np.zeros((d, n), P.dtype)
-    wide = np.zeros((d, 2 * d if root else 1), P.dtype)
+    wide, last = np.zeros((2 * d - states + 1 if root else 1, d), P.dtype), np.zeros((states, d + states), P.dtype)
+    turns = np.zeros((2, d - states, states), P.dtype)
     extra = np.zeros((states, d + states), P.dtype)
     A = np.zeros((states, d), P.dtype)
     X = np.zeros((states, states), P.dtype)
@@ -121,7 +130,7 @@ def run(
     for k in range(N):
         if used[k]:
             fine = (
-                _correct_root(z, P, y[k], noise.measurement, wide, kept, k)
+                correct_root(z, P, y[k], noise.measurement, wide, kept, k)
                 if root
                 else _correct(z, P, y[k], noise.measurement, low, gain, kept, k)
             )
@@ -138,21 +147,23 @@ def run(
             break
         if points.h > 0.0:
             if root:
-                for i in range(d):
-                    for j in range(d):
-                        work[i, j] = P[(i - states) % d, j]
-                triangular(work)
+                state_first(P, wide[:d], work, turns)
             elif not cholesky(P, work):
                 return k
             used_points = points
             before = memory.copy()
             for i in range(d):
                 hs[i] = points.h
+            some = False
             for attempt in range(NEARER):
-                _spread(hs, z, work, Z)
-                for i in range(memory.shape[0]):
-                    memory[i] = before[i]
-                advance_points(s, table, steps[k], steps[k + 1], Z, memory, Y)
+                if some:
+                    _again(s, table, steps[k], steps[k + 1], hs, points.h, z, work, before, Z, Y)
+                else:
+                    _spread(hs, z, work, Z)
+                    for i in range(memory.shape[0]):
+                        memory[i] = before[i]
+                    advance_points(s, table, steps[k], steps[k + 1], Z, memory, Y)
+                some = False
                 if _too_far(noise.reach, Y):
                     h = 0.25 * used_points.h if attempt > 0 or points.h >= 1.0 else points.h
                     used_points = Points(h, 1.0 / (4.0 * h * h), 2.0)
@@ -160,24 +171,26 @@ def run(
                         hs[i] = h
                 elif attempt > 0 or points.h >= 1.0 or not _jumps(Y, hs):
                     break
+                else:
+                    some = True
         else:
             advance_rates(s, table, steps[k], steps[k + 1], z, memory, x, F)
         if root:
             if points.h > 0.0:
                 _sigma_rows(used_points, hs, Y, noise.state, extra, A, x)
-                _turned(A, work, P)
+                turned(A, turns, wide)
             else:
-                _product_root(F, P, A)
+                product_root(F, P, A)
                 for i in range(states):
                     for j in range(states):
                         extra[i, j] = np.sqrt(noise.state[i]) if i == j else 0.0
             if smoothed:
-                _cross_root(A, P, kept.cross[k])
-            _predict_root(P, A, extra, q, wide)
+                cross_root(A, P, kept.cross[k])
+            predict_root(P, A, extra, q, wide, last)
             if points.h > 0.0 and used_points.offset > 0.0:
                 for i in range(states):
                     gain[i, 0] = np.sqrt(used_points.offset) * (x[i] - Y[0, i])
-                add_rank_one(P[d - states :, d - states :], gain[:states, 0])
+                add_rank_one(P[d - states :, d - states :].T, gain[:states, 0])
         else:
             if points.h > 0.0:
                 _sigma_covariance(used_points, hs, Y, work, A, X, x)
@@ -238,6 +251,28 @@ def _spread(hs: Any, z: Any, L: Any, Z: Any) -> None:
             step = hs[i] * L[k, i]
             Z[1 + 2 * i, k] += step
             Z[2 + 2 * i, k] -= step
+
+
+@nb.njit(**OPTIONS)
+def _again(s: Any, table: Any, first: int, last: int, hs: Any, h: float, z: Any, L: Any, memory: Any, Z: Any, Y: Any) -> None:
+    """Only the pairs whose distance is no longer h go once more."""
+    d, count = z.shape[0], 0
+    for i in range(d):
+        if hs[i] != h:
+            for k in range(d):
+                step = hs[i] * L[k, i]
+                Z[count, k] = z[k] + step
+                Z[count + 1, k] = z[k] - step
+            count += 2
+    moved = np.zeros((count, Y.shape[1]))
+    advance_points(s, table, first, last, Z[:count], memory.copy(), moved)
+    count = 0
+    for i in range(d):
+        if hs[i] != h:
+            for k in range(Y.shape[1]):
+                Y[1 + 2 * i, k] = moved[count, k]
+                Y[2 + 2 * i, k] = moved[count + 1, k]
+            count += 2
 
 
 @nb.njit(**OPTIONS)
@@ -314,29 +349,13 @@ def _sigma_rows(points: Any, hs: Any, Y: Any, state: Any, extra: Any, A: Any, me
         for i in range(states):
             extra[a, d + i] = 0.0
         extra[a, d + a] = np.sqrt(state[a])
-        for i in range(d):
-            one, other = Y[1 + 2 * i, a], Y[2 + 2 * i, a]
-            A[a, i] = 0.5 / hs[i] * (one - other)
-            extra[a, i] = np.sqrt(_curve(points, hs[i])) * ((one - Y[0, a]) + (other - Y[0, a]))
+    for i in range(d):
+        one, other = Y[1 + 2 * i], Y[2 + 2 * i]
+        half, curve = 0.5 / hs[i], np.sqrt(_curve(points, hs[i]))
+        for a in range(states):
+            A[a, i] = half * (one[a] - other[a])
+            extra[a, i] = curve * ((one[a] - Y[0, a]) + (other[a] - Y[0, a]))
     triangular(extra)
-
-
-@nb.njit(**SUMS)
-def _turned(A: Any, S: Any, L: Any) -> None:
-    """Rows that belong to the columns of S, which has the state first, for the columns of L instead: A S' = out L'."""
-    states, d = A.shape
-    row = np.zeros(d, A.dtype)
-    for a in range(states):
-        for i in range(d):
-            at = (i + states) % d
-            total = A[a, 0] * S[at, 0]
-            for k in range(1, at + 1):
-                total += A[a, k] * S[at, k]
-            for k in range(i):
-                total -= L[i, k] * row[k]
-            row[i] = total / L[i, i]
-        for i in range(d):
-            A[a, i] = row[i]
 
 
 @nb.njit(**OPTIONS)
@@ -351,67 +370,6 @@ def _predict(P: Any, A: Any, X: Any, state: Any, parameter: Any) -> None:
         P[i, i] += state[i]
     for j in range(states, d):
         P[j, j] += parameter[j - states]
-
-
-@nb.njit(**SUMS)
-def _product_root(F: Any, L: Any, out: Any) -> None:
-    """out = F L, the columns of F in the order of the rows of L."""
-    states, d = F.shape
-    for i in range(states):
-        for j in range(d):
-            out[i, j] = 0.0
-        for k in range(d):
-            f = out.dtype.type(F[i, (k + states) % d])
-            for j in range(k + 1):
-                out[i, j] += f * L[k, j]
-
-
-@nb.njit(**OPTIONS)
-def _predict_root(L: Any, A: Any, extra: Any, parameter: Any, wide: Any) -> None:
-    """The next factor from the rows [L, sqrt(Q), 0] of the parameters and [A, 0, extra] of the state."""
-    states, d = A.shape
-    b = d - states
-    for i in range(d):
-        for k in range(d):
-            wide[i, k] = L[i, k] if i < b else A[i - b, k]
-            wide[i, d + k] = 0.0
-        if i < b:
-            wide[i, d + i] = np.sqrt(parameter[i])
-        else:
-            for k in range(states):
-                wide[i, d + b + k] = extra[i - b, k]
-    for i in range(b):
-        _add_noise(wide, i, d)
-    triangular(wide[b:, b:])
-    for i in range(d):
-        for k in range(d):
-            L[i, k] = wide[i, k] if k <= i else 0.0
-
-
-@nb.njit(**SUMS)
-def _add_noise(wide: Any, i: int, d: int) -> None:
-    """The reflection that takes the noise of row i, columns d .. d + i, into its diagonal."""
-    row = wide[i]
-    square = row[i] * row[i]
-    for k in range(d, d + i + 1):
-        square += row[k] * row[k]
-    size = np.sqrt(square)
-    if size == row[i] or size == 0.0:
-        return
-    corner = row[i] + size
-    factor = 1.0 / (size * corner)
-    for r in range(i + 1, d):
-        other = wide[r]
-        total = corner * other[i]
-        for k in range(d, d + i + 1):
-            total += row[k] * other[k]
-        total *= factor
-        other[i] = total * corner - other[i]  # with the sign that keeps the diagonal positive
-        for k in range(d, d + i + 1):
-            other[k] -= total * row[k]
-    row[i] = size
-    for k in range(d, d + i + 1):
-        row[k] = 0.0
 
 
 @nb.njit(**SUMS)
@@ -443,40 +401,6 @@ def _correct(z: Any, P: Any, y: Any, R: Any, low: Any, gain: Any, kept: Any, at:
 
 
 @nb.njit(**OPTIONS)
-def _correct_root(z: Any, L: Any, y: Any, R: Any, wide: Any, kept: Any, at: int) -> bool:
-    """Positions one by one: with f a row of L, columns of L (I - f f' / (R + f'f)) L' from the last to the first."""
-    n, d = y.shape[0], z.shape[0]
-    states = 2 * n
-    f, one, two = wide[0], wide[1], wide[2]
-    square, size = 0.0, 0.0
-    for j in range(n):
-        row = d - n + j
-        total = f.dtype.type(R[j])
-        for c in range(row, -1, -1):
-            f[c] = L[row, c]
-            more = total + f[c] * f[c]
-            if not more > 0.0:
-                return False
-            one[c] = np.sqrt(total / more)
-            two[c] = f[c] / np.sqrt(total * more)
-            total = more
-        r = y[j] - z[n + j]
-        kept.innovation[at, j] = r
-        square += r * r / total
-        size += np.log(2.0 * np.pi * total)
-        for i in range(d):
-            sum_ = f.dtype.type(0.0)
-            for c in range(min(i, row), -1, -1):
-                before = L[i, c]
-                L[i, c] = one[c] * before - two[c] * sum_
-                sum_ += before * f[c]
-            z[(i + states) % d] += sum_ * r / total
-    kept.score[at, 0] = square
-    kept.score[at, 1] = square + size
-    return True
-
-
-@nb.njit(**OPTIONS)
 def _move(z: Any, y: Any, low: Any, gain: Any, kept: Any, at: int) -> None:
     """z + gain low^-1 (y - q)"""
     n, d = y.shape[0], z.shape[0]
@@ -504,10 +428,7 @@ def _record(root: bool, z: Any, P: Any, kept: Any, row: int) -> None:
     for i in range(d):
         kept.z[row, i] = z[i]
         if root:
-            total, at = 0.0, (i - states) % d
-            for k in range(at + 1):
-                total += P[at, k] * P[at, k]
-            kept.std[row, i] = np.sqrt(total)
+            kept.std[row, i] = np.sqrt(root_covariance(P, (i - states) % d, (i - states) % d))
         else:
             kept.std[row, i] = np.sqrt(max(P[i, i], 0.0))
 
@@ -519,24 +440,9 @@ def _covariance(root: bool, P: Any, states: int, out: Any) -> None:
     for i in range(out.shape[0]):
         for j in range(out.shape[0]):
             if root:
-                total, one, other = 0.0, (i - states) % d, (j - states) % d
-                for k in range(min(one, other) + 1):
-                    total += P[one, k] * P[other, k]
-                out[i, j] = total
+                out[i, j] = root_covariance(P, (i - states) % d, (j - states) % d)
             else:
                 out[i, j] = P[i, j]
-
-
-@nb.njit(**OPTIONS)
-def _cross_root(A: Any, L: Any, out: Any) -> None:
-    """Covariance of the next state with z: A L'."""
-    states, d = A.shape
-    for i in range(states):
-        for j in range(d):
-            total, at = 0.0, (j - states) % d
-            for k in range(at + 1):
-                total += A[i, k] * L[at, k]
-            out[i, j] = total
 
 
 @nb.njit(**OPTIONS)

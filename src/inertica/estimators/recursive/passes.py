@@ -130,7 +130,7 @@ def kalman(
         if smooth and at < 0:
             states = (_smoothed(kept, noise, every)[:, : 2 * n],)
         wide, b = np.asarray(P, float), d - 2 * n
-        C = wide[:b, :b] @ wide[:b, :b].T if root else wide[2 * n :, 2 * n :]
+        C = wide[:b, :b].T @ wide[:b, :b] if root else wide[2 * n :, 2 * n :]
         parts.append(replace(passed(record, kept, done, every, C, beta, 2 * n, at), states=states))
         if at >= 0:
             break
