@@ -120,7 +120,7 @@ class FilteredOls:
 
 @dataclass(frozen=True)
 class Random:
-    """beta_0 = beta_prior (1 + spread u), u uniform in [-1, 1]: off by up to `spread` (survey, section 9.4).
+    """beta_0 = beta_prior (1 + spread u), u uniform in [-1, 1]: off by up to `spread` (survey, section 9.1).
 
     Args:
         spread: relative.
@@ -138,7 +138,7 @@ class Random:
 
 @dataclass(frozen=True)
 class Distorted:
-    """The prior's standard parameters, each off by a random share, links still possible (survey, section 9.4).
+    """The prior's standard parameters, each off by a random share, links still possible (survey, section 9.1).
 
     Args:
         share: standard deviation relative to each value.
