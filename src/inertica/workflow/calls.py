@@ -1,4 +1,4 @@
-"""Jobs of the command line that are one call each: `check`, `simulate`, `reduce`, `watch`, `examine`."""
+"""Jobs of the command line that are one call each: `check`, `simulate`, `dynamics_at`, `reduce`, `watch`, `examine`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from inertica.checks.findings import Quality
 from inertica.checks.gate import checked
+from inertica.dynamics.parts import Parts, parts
 from inertica.errors import InputError
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.recursive.change import Change
@@ -30,6 +31,7 @@ from inertica.robot.load import load
 from inertica.robot.plain import assumed_friction
 from inertica.workflow.doctor import examination
 from inertica.workflow.inputs import LogLike
+from inertica.workflow.result import RESULT, Result
 from inertica.workflow.watch import Snapshot, WatchSettings, log_blocks, watched
 
 RobotLike = str | Path | Description
@@ -101,6 +103,20 @@ def simulate(
         duration: in s; one period of the trajectory by default.
     """
     return list(rehearsal(robot, trajectory, **options).logs(runs, seed, duration))
+
+
+def dynamics_at(
+    robot: RobotLike | Result, q: Sequence[float], dq: Sequence[float] | None = None, ddq: Sequence[float] | None = None
+) -> Parts:
+    """Inertia matrix, Coriolis matrix, gravity and friction of a model or a result at one state.
+
+    Args:
+        robot: catalog name, model file, card, a description, a result or its folder.
+        q, dq, ddq: one value per joint; velocities and accelerations are zero when not given.
+    """
+    if isinstance(robot, (str, Path)) and Path(robot, RESULT).is_file():
+        robot = Result.load(robot)
+    return parts(robot.parameters if isinstance(robot, Result) else described(robot).prior, q, dq, ddq)
 
 
 @dataclass(frozen=True)
