@@ -1,8 +1,8 @@
 """Position filters: each turns recorded positions into position, velocity and acceleration.
 
 The papers filter positions with a Butterworth low-pass run forward and backward and differentiate the result by central
-differences (survey, section 9.3.1; DIDIM paper, sections II and VI.A).  The alternatives differentiate what they fit: a polynomial, a spline, a
-Fourier series.
+differences (survey, section 9.3.1; DIDIM paper, sections II and VI.A).  The alternatives differentiate what they fit: a polynomial,
+a spline, a Fourier series.
 """
 
 from __future__ import annotations
