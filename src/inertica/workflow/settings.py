@@ -26,7 +26,8 @@ class Settings:
     Args:
         method: a method or its name, or auto.
         cutoff: of the position filter in Hz.
-        filter: of the positions: none, butterworth, forward or fourier, see `named_filter`; chosen with the cut-off when not given.
+        filter: of the positions: none, butterworth, forward, fourier, fir or savitzky-golay, see `named_filter`; chosen
+            with the cut-off when not given.
         decimate: bandwidth to decimate to in Hz; follows the cut-off when not given.
         delay: of the torque in s, a number or one per joint.
         friction: names of laws on all joints.
