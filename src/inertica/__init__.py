@@ -122,6 +122,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.workflow.payload_result import Payload as Payload
     from inertica.workflow.result import Result as Result
     from inertica.workflow.settings import Settings as Settings
+    from inertica.workflow.truth import AgainstTruth as AgainstTruth, against_truth as against_truth
     from inertica.report.folder import write_folder as write_folder
     from inertica.reproduce.studies import reproduce as reproduce
     # isort: on
@@ -193,6 +194,7 @@ _HOME = {
     "inertica.workflow.payload_result": ("Payload",),
     "inertica.workflow.result": ("Result",),
     "inertica.workflow.settings": ("Settings",),
+    "inertica.workflow.truth": ("AgainstTruth", "against_truth"),
     "inertica.report.folder": ("write_folder",),
     "inertica.reproduce.studies": ("reproduce",),
 }

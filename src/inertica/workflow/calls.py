@@ -22,6 +22,7 @@ from inertica.identifiability.states import States
 from inertica.identifiability.svd_reduction import SvdReduction, reduced_by_svd
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
+from inertica.logs.simulated import marked
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
@@ -59,7 +60,8 @@ class Rehearsal:
         """One log after the other, each with noise of its own."""
         if runs < 1:
             raise InputError(f"the number of runs should be at least 1, not {runs}")
-        return self.experiment.iterate(self.trajectory, runs=runs, seed=seed, duration=duration)
+        found = self.experiment.iterate(self.trajectory, runs=runs, seed=seed, duration=duration)
+        return (marked(log, self.experiment.description) for log in found)
 
 
 def rehearsal(
