@@ -114,7 +114,7 @@ def test_a_short_study_with_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_what_is_asked_wrongly_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has no short form; frisch has"):
+    with pytest.raises(InputError, match="has no short form; frisch, survey have"):
         reproduce("didim", Options(quick=True))
     with pytest.raises(InputError, match="at least 2 runs"):
         reproduce("frisch", Options(seeds=1))

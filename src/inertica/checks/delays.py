@@ -33,6 +33,6 @@ def delays(description: Description, logs: Sequence[Log], base: BaseModel | None
     if found.stated.any() or found.mixed.any():
         advice = "identify takes out what it calls a delay; --delay states it"
         return Finding("delay", "note", found.sentence, advice, numbers=numbers)
-    if not found.level_told:
+    if not found.level_known:
         return Finding("delay", "not testable", found.sentence, "if the delay is known, --delay states it", numbers=numbers)
     return Finding("delay", "fine", found.sentence, numbers=numbers)

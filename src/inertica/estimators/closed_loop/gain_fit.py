@@ -110,7 +110,7 @@ class GainSearch:
         if not all(np.isfinite(rows).all() for group in groups for rows in group):
             self.answers = []
             return None
-        return told(groups, len(beta))
+        return gain_step(groups, len(beta))
 
     def _groups(self, beta: Array, x: Array) -> list[list[Array]]:
         """Per signal and joint (rows, b + g + 1): answers, and what the log shows beyond the simulation."""
@@ -160,7 +160,7 @@ def recorded_position(motion: Motion) -> Array:
     return np.column_stack([np.interp(motion.t, log.t[use], q) for q in log.need("q")[use].T])
 
 
-def told(groups: Sequence[Sequence[Array]], b: int) -> GainStep:
+def gain_step(groups: Sequence[Sequence[Array]], b: int) -> GainStep:
     """The step that the rows of several signals call for, with b parameters to take their share first."""
     listed = [rows for group in groups for rows in group]
     with one_thread():

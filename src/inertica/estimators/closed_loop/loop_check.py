@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Need, Problem
-from inertica.estimators.closed_loop.gain_fit import ENOUGH, ENOUGH_TORQUE, KNOWN, channels, told
+from inertica.estimators.closed_loop.gain_fit import ENOUGH, ENOUGH_TORQUE, KNOWN, channels, gain_step
 from inertica.estimators.closed_loop.loop_gains import LoopGains, driven
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
 from inertica.experiment.track import Replay
@@ -111,10 +111,10 @@ def fit_gains(simulator: LoopSimulator, beta: Array, gains: Mapping[str, Array],
     if not stable[0]:
         return None
     pairs = list(zip(nominal, _answers(coarse, simulator.run.integrator, beta, unknown, nominal), strict=True))
-    by_torque = told([channels(problem.motions, pairs, _regressors(problem, nominal), "tau")], len(beta))
+    by_torque = gain_step([channels(problem.motions, pairs, _regressors(problem, nominal), "tau")], len(beta))
     scale, std = np.exp(by_torque.change), by_torque.std
     if measured:
-        by_position = told([channels(problem.motions, pairs, [np.zeros((len(m), m.n, 0)) for m in problem.motions], "q")], 0)
+        by_position = gain_step([channels(problem.motions, pairs, [np.zeros((len(m), m.n, 0)) for m in problem.motions], "q")], 0)
         own = np.exp(by_position.change)
         use = _contradicts(own, by_position.std) | ~(std < KNOWN)
         scale, std = np.where(use, own, scale), np.where(use, by_position.std, std)

@@ -190,7 +190,7 @@ class OutputFit:
         self.measured = self.output.measured(self.problem, self.weights, self.use)
         chart: Chart = ConsistentChart.of(self.problem) if method.consistent else Plain(self.base.rank)
         self.chart = chart
-        self.free = self._told() if method.estimate_gains else np.zeros(0, np.intp)
+        self.free = self._identifiable_gains() if method.estimate_gains else np.zeros(0, np.intp)
         gains = len(self.free)
         self.first = np.concatenate([chart.coordinates(self.problem, run.start), np.zeros(gains)])
         self.nudge = method.nudge * _typical(system)
@@ -207,7 +207,7 @@ class OutputFit:
     def _signal(self) -> str:
         return "tau" if isinstance(self.output, Torque) else "q"
 
-    def _told(self) -> NDArray[np.intp]:
+    def _identifiable_gains(self) -> NDArray[np.intp]:
         """Unknown gains that the output tells from the parameters and from each other."""
         unknown = self.run.unknown
         assert unknown is not None

@@ -267,7 +267,7 @@ class FoundDelays:
     Args:
         each: of every joint on its own.
         level, error: the delay that all joints share, those apart left out, and its standard deviation.
-        told: (n,) joints whose own delay is known well enough to be compared.
+        known: (n,) joints whose own delay is known well enough to be compared.
         apart: (n,) joints whose own delay differs from what the others share.
         most_sd: standard deviation above which a delay is not told.
     """
@@ -275,12 +275,12 @@ class FoundDelays:
     each: DelayEstimate
     level: float
     error: float
-    told: Mask
+    known: Mask
     apart: Mask
     most_sd: float
 
     @property
-    def level_told(self) -> bool:
+    def level_known(self) -> bool:
         return self.error < self.most_sd
 
 
@@ -291,20 +291,20 @@ def find_delays(fit: DelayFit, start: float) -> FoundDelays:
     common = fit.together(np.full(fit.n, start))
     each = fit.each(common.values)
     sd = each.sd
-    told, apart = sd < fit.most_sd, np.zeros(fit.n, bool)
-    weight = np.where(told, 1.0 / np.where(told, sd, 1.0) ** 2, 0.0)
+    known, apart = sd < fit.most_sd, np.zeros(fit.n, bool)
+    weight = np.where(known, 1.0 / np.where(known, sd, 1.0) ** 2, 0.0)
     level, error = float(common.values[0]), float(common.sd[0])
-    while np.count_nonzero(told & ~apart) > 1:
-        keep = told & ~apart
+    while np.count_nonzero(known & ~apart) > 1:
+        keep = known & ~apart
         middle = float(weight[keep] @ each.values[keep] / weight[keep].sum())
-        z = np.where(keep, np.abs(each.values - middle) / np.where(told, sd, 1.0), 0.0)
+        z = np.where(keep, np.abs(each.values - middle) / np.where(known, sd, 1.0), 0.0)
         if z @ z <= chdtri(np.count_nonzero(keep) - 1, AGREE):
             break
         apart[int(np.argmax(z))] = True
     if apart.any():  # the common fit held them as well
-        keep = told & ~apart
+        keep = known & ~apart
         level, error = float(weight[keep] @ each.values[keep] / weight[keep].sum()), float(weight[keep].sum() ** -0.5)
-    return FoundDelays(each, level, error, told, apart, fit.most_sd)
+    return FoundDelays(each, level, error, known, apart, fit.most_sd)
 
 
 def _few(freedom: float) -> float:

@@ -78,7 +78,7 @@ class SearchedDelays:
         expected: the delay in s that is taken where the data say nothing else.
         sentence: what was found or assumed, and how well it is known.
         each: the delay of every joint on its own; None when motion and noise are too near to look.
-        level_told: whether the delay that all joints share is known well enough to be compared.
+        level_known: whether the delay that all joints share is known well enough to be compared.
         stated: (n,) joints whose delay was found in the data.
         mixed: (n,) joints that seem delayed, but by another time in another band.
     """
@@ -87,7 +87,7 @@ class SearchedDelays:
     expected: float
     sentence: str
     each: DelayEstimate | None
-    level_told: bool
+    level_known: bool
     stated: Mask
     mixed: Mask
 
@@ -127,7 +127,9 @@ class _JointDelays:
         if verdict.stated.any():
             verdict = self._checked(verdict, found, self._fit(0.5 * cutoff))
         sentence = self._sentence(found, verdict, cutoff)
-        return SearchedDelays(verdict.taken, self.expected, sentence, found.each, found.level_told, verdict.stated, verdict.mixed)
+        return SearchedDelays(
+            verdict.taken, self.expected, sentence, found.each, found.level_known, verdict.stated, verdict.mixed
+        )
 
     def _bands(self) -> tuple[float, float]:
         """Hz up to which the logs move, and at which the first joint drowns in noise."""
@@ -149,7 +151,7 @@ class _JointDelays:
     def _judged(self, found: FoundDelays) -> _Verdict:
         """Those that differ from what is expected by more than their errors."""
         each, sd = found.each.values, found.each.sd
-        common = found.level_told and abs(found.level - self.expected) > CLEAR * found.error
+        common = found.level_known and abs(found.level - self.expected) > CLEAR * found.error
         level = found.level if common else self.expected
         own = found.apart & (np.abs(each - self.expected) > CLEAR_OWN * np.where(np.isfinite(sd), sd, np.inf))
         taken = np.where(own, each, np.where(found.apart, self.expected, level))
@@ -196,11 +198,11 @@ class _JointDelays:
             measured = f"{1e3 * found.level:.2g} ± {1e3 * found.error:.2g} ms below {cutoff:.2g} Hz"
             least = f"less than {1e3 * CLEAR * found.error:.2g} ms more or less would not be noticed"
             known = (
-                f"the data ({measured}) do not contradict, {least}" if found.level_told else f"the data cannot tell ({measured})"
+                f"the data ({measured}) do not contradict, {least}" if found.level_known else f"the data cannot tell ({measured})"
             )
             parts.append(f"{self._assumption()}; {known}" if not parts else self._assumption())
-        if untold := [j for j in range(self.n) if not found.told[j]]:
-            listed = ", ".join(str(j + 1) for j in untold)
+        if unknown := [j for j in range(self.n) if not found.known[j]]:
+            listed = ", ".join(str(j + 1) for j in unknown)
             parts.append(f"joint {listed}: an own delay cannot be told, the common value is used")
         return "; ".join(parts)
 
