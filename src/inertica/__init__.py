@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # `as` makes a name public for type checkers
     # isort: off
     from inertica.dynamics.engine import Engine as Engine, Reduction as Reduction
+    from inertica.dynamics.parts import Parts as Parts
     from inertica.dynamics.simulate import Noise as Noise, Simulation as Simulation
     from inertica.errors import (
         FileError as FileError,
@@ -98,6 +99,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.campaign.run import run_campaign as run_campaign
     from inertica.workflow.calls import (
         check as check,
+        dynamics_at as dynamics_at,
         examine as examine,
         reduce as reduce,
         simulate as simulate,
@@ -120,12 +122,14 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.workflow.payload_result import Payload as Payload
     from inertica.workflow.result import Result as Result
     from inertica.workflow.settings import Settings as Settings
+    from inertica.workflow.truth import AgainstTruth as AgainstTruth, against_truth as against_truth
     from inertica.report.folder import write_folder as write_folder
     from inertica.reproduce.studies import reproduce as reproduce
     # isort: on
 
 _HOME = {
     "inertica.dynamics.engine": ("Engine", "Reduction"),
+    "inertica.dynamics.parts": ("Parts",),
     "inertica.dynamics.simulate": ("Noise", "Simulation"),
     "inertica.errors": ("FileError", "InerticaError", "InputError", "ModelWarning"),
     "inertica.estimators.base": ("Capability", "Estimate", "Estimator", "Problem"),
@@ -177,7 +181,7 @@ _HOME = {
     "inertica.workflow.compare": ("compare",),
     "inertica.campaign.advice": ("Situation", "advise"),
     "inertica.campaign.run": ("run_campaign",),
-    "inertica.workflow.calls": ("check", "examine", "reduce", "simulate", "watch"),
+    "inertica.workflow.calls": ("check", "dynamics_at", "examine", "reduce", "simulate", "watch"),
     "inertica.workflow.exchange": ("from_mujoco", "from_pinocchio", "to_mujoco", "to_pinocchio"),
     "inertica.workflow.excite": ("excite",),
     "inertica.workflow.export": ("export_model", "write_parameters"),
@@ -190,6 +194,7 @@ _HOME = {
     "inertica.workflow.payload_result": ("Payload",),
     "inertica.workflow.result": ("Result",),
     "inertica.workflow.settings": ("Settings",),
+    "inertica.workflow.truth": ("AgainstTruth", "against_truth"),
     "inertica.report.folder": ("write_folder",),
     "inertica.reproduce.studies": ("reproduce",),
 }

@@ -159,7 +159,7 @@ REFUSED = [
     ("didim", ("--stop", "never"), "'both'"),
     ("didim", ("--option", "iterations=many"), "whole number"),
     ("didim", ("--option", "iteration=3"), "iterations"),
-    ("didim", ("--start", "ols", "--option", "start=prior"), "stated twice"),
+    ("didim", ("--start", "wls", "--option", "start=prior"), "stated twice"),
     ("cloe", ("--option", "observed=torque"), "position"),
     ("auto", ("--start", "prior"), "need the method"),
 ]

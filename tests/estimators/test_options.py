@@ -7,7 +7,7 @@ import pytest
 from inertica.errors import InputError
 from inertica.estimators.closed_loop.didim import Didim
 from inertica.estimators.closed_loop.output_error import Clie, Cloe, Oloe
-from inertica.estimators.closed_loop.start import Regular
+from inertica.estimators.closed_loop.start import FilteredWls, Regular, RegularLinks
 from inertica.estimators.options import READERS, option_names, with_options
 from inertica.estimators.registry import METHODS, method
 
@@ -30,6 +30,13 @@ def test_every_option_a_method_lists_can_be_read(name: str) -> None:
             assert with_options(made, {option: word}).name == name
         with pytest.raises(InputError, match=r"unknown|takes|on or off|stops"):
             with_options(made, {option: "?"})
+
+
+def test_the_start_by_least_squares_is_called_what_it_is() -> None:
+    """It weighs joints, so it is wls; `ols` is what it was called before."""
+    assert with_options(Didim(), {"start": "wls"}) == with_options(Didim(), {"start": "ols"}) == Didim(start=FilteredWls())
+    assert "ols" not in READERS["start"].words
+    assert with_options(Didim(), {"start": "regular-links"}).start == RegularLinks()
 
 
 def test_iterations_and_tolerance_are_the_same_words_everywhere() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import inertica as ia
+from inertica.estimators.options import with_options
 from inertica.physical.cone import Program
 from inertica.physical.conesets import Barrier, ConeSet
 from inertica.physical.constraints import PHYSICAL, Equal, MassBounds, TotalMass, slack
@@ -14,6 +16,7 @@ from inertica.physical.priors import (
     Entropic,
     Euclidean,
     Observability,
+    Plain,
     Pullback,
     Riemannian,
     chosen_strength,
@@ -22,9 +25,9 @@ from inertica.physical.priors import (
 )
 from inertica.physical.scales import Reference
 from inertica.robot import inertia
-from physical.problems import Case, case
+from physical.problems import Case, case, cvxpy_objective
 
-ALL = (Euclidean(0.3), Observability(0.3), BaseRidge(), Pullback(0.3), Entropic(0.3), Riemannian(0.3))
+ALL = (Euclidean(0.3), Plain(0.3), Observability(0.3), BaseRidge(), Pullback(0.3), Entropic(0.3), Riemannian(0.3))
 
 
 def off_prior(problem: Case, amount: float, seed: int = 0) -> np.ndarray:
@@ -234,3 +237,21 @@ def test_the_strength_with_the_lowest_score_is_chosen() -> None:
     best, scores = chosen_strength((0.1, 1.0, 10.0), lambda s: abs(np.log10(s) - 0.2))
     assert best == 1.0 and set(scores) == {0.1, 1.0, 10.0}
     assert chosen_strength((0.1, 1.0), lambda s: 0.0)[0] == 1.0
+
+
+def test_the_plain_pull_is_equation_65() -> None:
+    """min |W beta - y|^2 + lambda |chi - chi_0|^2 over links that could exist, as cvxpy solves it."""
+    problem, strength = case("scara2", 0.3, 1), 1e-3
+    penalty = Plain(strength).penalty(problem.reference, problem.fit)
+    chi = off_prior(problem, 0.1)
+    assert penalty.value(chi) == pytest.approx(strength * np.sum((chi - problem.reference.values) ** 2), rel=1e-12)
+    program = Program(problem.reference)
+    found = program.solve(problem.fit, penalty)
+    value, _ = cvxpy_objective(program, problem.fit, penalty)
+    assert found.squares + penalty.value(found.chi) == pytest.approx(value, rel=1e-5)
+
+
+def test_the_plain_pull_has_a_name_and_a_given_strength() -> None:
+    found = ia.method("pc-ols+plain")
+    assert found.name == "pc-ols+plain" and found.solve.strength == "given" and found.solve.prior == Plain(1e-3)
+    assert with_options(found, {"prior-strength": "0.01"}).solve.prior == Plain(0.01)

@@ -79,6 +79,7 @@ class Tour:
         from inertica.checks.gate import checked
         from inertica.excitation.own import own_trajectory
         from inertica.identifiability.base import base_model
+        from inertica.logs.simulated import marked
         from inertica.workflow.compare import compare
         from inertica.workflow.settings import Settings
 
@@ -91,6 +92,7 @@ class Tour:
             say("simulating an identification and a validation run")
             kinds = [own_trajectory(self.robot, kind, say) for kind in ("identification", "validation")]
             first, second = (experiment.run(t, seed=seed, first_run=k)[0] for k, t in enumerate(kinds))
+            first, second = marked(first, self.robot), marked(second, self.robot)
             self.logs, self.control_rate = (first, second), experiment.loop.rate
         with self._timed("check"):
             say("checking the log")

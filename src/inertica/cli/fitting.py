@@ -29,6 +29,10 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--validate", metavar="LOG", action="append", default=[], help="a log that is only predicted; may be given several times"
     )
+    parser.add_argument(
+        "--prior", choices=("truth",),
+        help="start a fit of a simulated log from the values that it was simulated with; they are 15 %% off by default",
+    )  # fmt: skip
 
 
 def add_choices(parser: argparse.ArgumentParser) -> None:
@@ -115,7 +119,9 @@ def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
     fixed = (cutoff, arguments.decimate, delay, laws, arguments.velocity, references, options)
     quick, force = (bool(getattr(arguments, name, False)) for name in ("quick", "force"))
     gravity, regressor = _gravity(arguments.gravity), arguments.regressor
-    return Settings(method, *fixed, quick=quick, force=force, gravity=gravity, regressor=regressor, filter=chosen)
+    stated = getattr(arguments, "prior", None)
+    prior: Literal["truth"] | None = "truth" if stated == "truth" else None
+    return Settings(method, *fixed, quick=quick, force=force, gravity=gravity, regressor=regressor, filter=chosen, prior=prior)
 
 
 def residual_table(residuals: Mapping[str, Residual]) -> RenderableType:

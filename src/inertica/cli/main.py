@@ -29,6 +29,7 @@ COMMANDS = {
     "demo": "a closed-loop simulation of a built-in robot; no input needed",
     "drive-gains": "torque per unit of current of every drive, from a load of known mass",
     "doctor": "what this installation has, whether it computes rightly, and how fast",
+    "dynamics": "inertia matrix, Coriolis matrix, gravity and friction of a model at one state",
     "excite": "an optimal exciting trajectory inside the robot's limits",
     "export": "a saved result written into a copy of its model file",
     "figure": "one figure of a saved result for a paper, as a vector drawing",
@@ -44,6 +45,7 @@ COMMANDS = {
     "reproduce": "a published study beside its printed numbers",
     "robots": "the built-in robots",
     "simulate": "a closed-loop noisy experiment along a trajectory",
+    "truth": "a saved result held against known values",
     "watch": "parameters converging, and loads picked up or dropped, while samples come",
     "show": "geometry, limits, base parameters and identifiability of a robot",
 }

@@ -16,7 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from inertica.errors import InputError, nearest
 from inertica.estimators.base import Estimator
 from inertica.estimators.closed_loop.optimisers import OPTIMISERS
-from inertica.estimators.closed_loop.start import STARTS
+from inertica.estimators.closed_loop.start import FORMER_STARTS, STARTS
 from inertica.estimators.consistent.strategy import Consistent, Solver
 from inertica.estimators.iteration import Still, Stop
 from inertica.estimators.registry import METHODS
@@ -46,6 +46,7 @@ class Reader:
 
 
 def _one_of(made: Mapping[str, Callable[[], object]], what: str, word: str, _: object) -> object:
+    word = FORMER_STARTS.get(word, word) if what == "start" else word
     if word not in made:
         raise InputError(f"unknown {what} '{word}'; {nearest(word, made)}")
     return made[word]()

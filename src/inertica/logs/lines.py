@@ -48,11 +48,11 @@ def blocks(lines: Iterable[str], n: int, together: int = 50) -> Iterator[Block]:
     """Samples of a robot with n joints from lines of comma-separated values.
 
     Args:
-        lines: the first one names the columns.
+        lines: the first one that is no comment (#) names the columns.
         n: joints.
         together: lines that make a block; the last one may have fewer.
     """
-    source = enumerate(lines, start=1)
+    source = ((k, line) for k, line in enumerate(lines, start=1) if not line.lstrip().startswith("#"))
     _, first = next(source, (0, ""))
     columns = _columns(first, n)
     gathered: list[list[float]] = []

@@ -16,6 +16,7 @@ from inertica.display import html_table, line, paragraph, titled
 from inertica.errors import FileError, InputError, nearest
 from inertica.frames import Tabular
 from inertica.logs.noise import position_noise, quantisation_step
+from inertica.logs.readers.table import SIMULATED
 from inertica.logs.save import write_csv, write_npz
 from inertica.logs.units import SIGNALS
 
@@ -268,7 +269,7 @@ class Log(Tabular):
 
     def write_csv(self, path: str | Path) -> None:
         """Write the plain form, gzipped when the name ends in .gz; numbers are written so that they read back exactly."""
-        write_csv(Path(path), self.t, self.signals)
+        write_csv(Path(path), self.t, self.signals, [note for note in self.notes if note.startswith(SIMULATED)])
 
     def save(self, path: str | Path) -> None:
         """Write as NPZ (with masks, truth, notes) or, for names in .csv and .csv.gz, in the plain form (signals only)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,12 +18,17 @@ from inertica.logs.readers.table import Values
 Array = NDArray[np.float64]
 
 
-def write_csv(path: Path, t: Array, signals: Mapping[str, Array]) -> None:
+def write_csv(path: Path, t: Array, signals: Mapping[str, Array], comments: Sequence[str] = ()) -> None:
     """The plain form `t,q1..qn[,dq1..dqn][,qr1..qrn],tau1..taun`; numbers in the fewest digits that read back exactly."""
     header = ["t", *(f"{symbol}{j + 1}" for symbol, values in signals.items() for j in range(values.shape[1]))]
     table = np.column_stack([t, *signals.values()]).tolist()
-    text = ",".join(header) + "\n" + "".join(",".join(map(repr, row)) + "\n" for row in table)
-    data = text.encode("ascii")
+    text = (
+        "".join(f"# {c}\n" for c in comments)
+        + ",".join(header)
+        + "\n"
+        + "".join(",".join(map(repr, row)) + "\n" for row in table)
+    )
+    data = text.encode("utf-8")
     with _writing(path):
         # the time of writing is left out of the gzip header: the same log gives the same bytes
         path.write_bytes(gzip.compress(data, 6, mtime=0) if path.name.lower().endswith(".gz") else data)

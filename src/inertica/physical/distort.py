@@ -1,4 +1,4 @@
-"""Prior values that are wrong by a stated share: the start vectors of the survey's Monte Carlo study (its section 9.4)."""
+"""Prior values that are wrong by a stated share: the start vectors of the survey's Monte Carlo study (its section 9.1)."""
 
 from __future__ import annotations
 

@@ -107,6 +107,19 @@ class Euclidean:
 
 
 @dataclass(frozen=True)
+class Plain:
+    """strength |chi - chi_0|^2 in SI units, whatever the sizes of parameters and noise (survey, eq. 65, with `Ols`).
+
+    Kilograms and kilogram square metres count alike, so the result depends on the units; `Euclidean` does not.
+    """
+
+    strength: float = 1e-3
+
+    def penalty(self, reference: Reference, fit: Fit) -> Quadratic:
+        return Quadratic(float(np.sqrt(self.strength)) * np.eye(reference.layout.size), reference.values)
+
+
+@dataclass(frozen=True)
 class Observability:
     """Squared changes weighed by how little the data say about them.
 

@@ -1,8 +1,8 @@
 """Position filters: each turns recorded positions into position, velocity and acceleration.
 
 The papers filter positions with a Butterworth low-pass run forward and backward and differentiate the result by central
-differences (survey, section 9.1; DIDIM paper, section V).  The alternatives differentiate what they fit: a polynomial, a spline, a
-Fourier series.
+differences (survey, section 9.3.1; DIDIM paper, sections II and VI.A).  The alternatives differentiate what they fit: a polynomial,
+a spline, a Fourier series.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError, nearest
+from inertica.preprocessing.fir import differentiators
 from inertica.preprocessing.lowpass import butterworth, filtered
 
 Array = NDArray[np.float64]
@@ -208,6 +209,67 @@ class Equiripple(Filter):
 
 
 @dataclass(frozen=True)
+class FirDifferentiator(Filter):
+    """Low-pass and derivatives by three finite impulse responses centred on the sample, so without any delay.
+
+    Unlike central differences behind a low-pass they lose nothing of velocity and acceleration inside the pass band, and one wrong
+    sample spoils no more than half their length on each side.
+
+    Args:
+        passes: edge of the pass band in Hz; by default the cut-off that `Butterworth` would take.
+        stops: edge of the stop band in Hz; by default 2.2 times that.
+        attenuation: of position in the stop band and error in the pass band, dB.
+    """
+
+    passes: float | None = None
+    stops: float | None = None
+    attenuation: float = 60.0
+
+    def kinematics(self, q: Array, dt: float) -> Kinematics:
+        from scipy import signal
+
+        taps = self.taps(dt)
+        half = (len(taps[0]) - 1) // 2
+        if len(q) <= half:
+            raise InputError(f"a FIR differentiator of {2 * half + 1} samples needs more than {half}; this record has {len(q)}")
+        # the ends are continued by point reflection, as for the Butterworth filter
+        extended = np.concatenate([2.0 * q[0] - q[half:0:-1], q, 2.0 * q[-1] - q[-2 : -half - 2 : -1]])
+        return Kinematics(*(np.asarray(signal.oaconvolve(extended, h[::-1, None], mode="valid", axes=0)) for h in taps))
+
+    def taps(self, dt: float) -> tuple[Array, Array, Array]:
+        """Coefficients of position, velocity and acceleration for offsets of the samples from -half to half."""
+        from scipy import signal
+
+        passes, stops = self._edges(dt)
+        count, beta = signal.kaiserord(self.attenuation, 2.0 * (stops - passes) * dt)
+        return differentiators(np.pi * (passes + stops) * dt, int(np.ceil(count / 2.0)), float(beta), dt)
+
+    def _edges(self, dt: float) -> tuple[float, float]:
+        passes = default_cutoff(1.0 / dt) if self.passes is None else self.passes
+        stops = round(EDGES * passes, 9) if self.stops is None else self.stops
+        if not 0.0 < passes < stops < 0.5 / dt:
+            raise InputError(
+                f"a FIR differentiator from {passes:g} to {stops:g} Hz does not fit a record sampled at {1.0 / dt:.4g} Hz; its edges "
+                "should ascend and lie below half the rate"
+            )
+        return passes, stops
+
+    def resolved(self, dt: float) -> FirDifferentiator:
+        passes, stops = self._edges(dt)
+        return replace(self, passes=passes, stops=stops)
+
+    def reach(self, dt: float) -> int:
+        return (len(self.taps(dt)[0]) - 1) // 2
+
+    def sentence(self, dt: float) -> str:
+        passes, stops = self._edges(dt)
+        return (
+            f"position, velocity and acceleration are those of FIR differentiators of {2 * self.reach(dt) + 1} taps that pass "
+            f"{passes:.4g} Hz and stop {stops:.4g} Hz, without delay"
+        )
+
+
+@dataclass(frozen=True)
 class Fourier(Filter):
     """Low-pass in the Fourier domain, exact for records that hold whole periods of a periodic motion; derivatives by i omega.
 
@@ -323,6 +385,8 @@ FILTERS: dict[str, Callable[[float | None, float], Filter]] = {
     "butterworth": lambda cutoff, rate: Butterworth(cutoff),
     "forward": _forward,
     "fourier": lambda cutoff, rate: Fourier(cutoff),
+    "fir": lambda cutoff, rate: FirDifferentiator(cutoff),
+    "savitzky-golay": lambda cutoff, rate: SavitzkyGolay(None if cutoff is None else 1.0 / cutoff),
 }
 """By the names users type: made from a cut-off in Hz, or None, and the sampling rate."""
 
@@ -331,7 +395,8 @@ def named_filter(name: str, cutoff: float | None, rate: float) -> Filter:
     """A filter by its name; one that takes no cut-off refuses it.
 
     Args:
-        name: none, butterworth (forward and backward), forward (equiripple, delays the motion) or fourier (whole periods).
+        name: none, butterworth (forward and backward), forward (equiripple, delays the motion), fourier (whole periods), fir
+            (differentiators by the window method) or savitzky-golay (polynomials over one period of the cut-off).
         cutoff: in Hz; the papers' 50, less for slow records, when None.
         rate: of the record.
     """

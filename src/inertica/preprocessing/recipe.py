@@ -26,7 +26,8 @@ class Recipe:
         velocity_delay: the same for recorded velocity.
         filter: of the positions; the papers' Butterworth of order 4 at 50 Hz, forward and backward, by default.
         velocity: `differences` of the filtered position, or the `recorded` one, filtered alike; the acceleration is its derivative.
-        filter_torque: low-pass the torque like the positions.  The papers never do; decimation treats torque and model alike.
+        filter_torque: low-pass the torque like the positions.  The Jaco2 paper does (its Figure 3); survey and DIDIM paper filter
+            positions only, and decimation treats torque and model alike.
         border: samples masked at each end.  The papers cut 50 at 1 kHz and 50 Hz cut-off; by default that, scaled with rate over
             cut-off, at most a twentieth of the record.
         standstill: samples at which every joint is slower than this part of its rms velocity, or than the noise of its velocity,

@@ -14,7 +14,7 @@ from scipy import stats
 
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.closed_loop.didim import Didim
-from inertica.estimators.closed_loop.start import FilteredOls, Regular
+from inertica.estimators.closed_loop.start import FilteredWls, Regular
 from inertica.estimators.linear.least_squares import Wls
 from inertica.logs.log import Log
 from inertica.reproduce.didim_figures import write_figures
@@ -84,7 +84,7 @@ class Study:
         tuned = tuple(float(x) for x in self.setup.inertia)
         found = {
             "A IDIM": Wls().estimate(fast),
-            "A": Didim(start=FilteredOls(), retune=True, tuned_for=tuned).estimate(fast),
+            "A": Didim(start=FilteredWls(), retune=True, tuned_for=tuned).estimate(fast),
             "B": Didim(start=Regular(), retune=True, tuned_for=tuned).estimate(fast),
             "C IDIM": Wls().estimate(slow),
             "C": Didim(start=Regular(), retune=True, tuned_for=tuned).estimate(slow),

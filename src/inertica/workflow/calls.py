@@ -1,4 +1,4 @@
-"""Jobs of the command line that are one call each: `check`, `simulate`, `reduce`, `watch`, `examine`."""
+"""Jobs of the command line that are one call each: `check`, `simulate`, `dynamics_at`, `reduce`, `watch`, `examine`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from inertica.checks.findings import Quality
 from inertica.checks.gate import checked
+from inertica.dynamics.parts import Parts, parts
 from inertica.errors import InputError
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.recursive.change import Change
@@ -21,6 +22,7 @@ from inertica.identifiability.states import States
 from inertica.identifiability.svd_reduction import SvdReduction, reduced_by_svd
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
+from inertica.logs.simulated import marked
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
@@ -30,6 +32,7 @@ from inertica.robot.load import load
 from inertica.robot.plain import assumed_friction
 from inertica.workflow.doctor import examination
 from inertica.workflow.inputs import LogLike
+from inertica.workflow.result import RESULT, Result
 from inertica.workflow.watch import Snapshot, WatchSettings, log_blocks, watched
 
 RobotLike = str | Path | Description
@@ -57,7 +60,8 @@ class Rehearsal:
         """One log after the other, each with noise of its own."""
         if runs < 1:
             raise InputError(f"the number of runs should be at least 1, not {runs}")
-        return self.experiment.iterate(self.trajectory, runs=runs, seed=seed, duration=duration)
+        found = self.experiment.iterate(self.trajectory, runs=runs, seed=seed, duration=duration)
+        return (marked(log, self.experiment.description) for log in found)
 
 
 def rehearsal(
@@ -101,6 +105,20 @@ def simulate(
         duration: in s; one period of the trajectory by default.
     """
     return list(rehearsal(robot, trajectory, **options).logs(runs, seed, duration))
+
+
+def dynamics_at(
+    robot: RobotLike | Result, q: Sequence[float], dq: Sequence[float] | None = None, ddq: Sequence[float] | None = None
+) -> Parts:
+    """Inertia matrix, Coriolis matrix, gravity and friction of a model or a result at one state.
+
+    Args:
+        robot: catalog name, model file, card, a description, a result or its folder.
+        q, dq, ddq: one value per joint; velocities and accelerations are zero when not given.
+    """
+    if isinstance(robot, (str, Path)) and Path(robot, RESULT).is_file():
+        robot = Result.load(robot)
+    return parts(robot.parameters if isinstance(robot, Result) else described(robot).prior, q, dq, ddq)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from inertica.workflow.choice import Notes, Say
 from inertica.workflow.replay import own_reference
 from inertica.workflow.representative import Part, representative
 from inertica.workflow.settings import Settings, check_method
+from inertica.workflow.start_values import start_values
 
 LogLike = str | Path | Log
 T = TypeVar("T")
@@ -93,7 +94,8 @@ def read(
     names = [str(x.origin) if isinstance(x, Log) else str(x) for x in validate]
     validation = numbered(names, [_read(x, description, settings) for x in validate])
     check_references(len(settings.references), len(fitted), len(validation))
-    notes = Notes().warned(f"{log.origin}: {w}" for log in fitted for w in log.warnings)
+    description, said = start_values(description, fitted, settings.prior)
+    notes = Notes().chose(*said).warned(f"{log.origin}: {w}" for log in fitted for w in log.warnings)
     inputs = Inputs(description, fitted, validation, settings, notes.took("read", start))
     if not inputs.torque_only:
         check_logs(fitted)

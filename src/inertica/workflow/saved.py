@@ -182,7 +182,8 @@ def _read_value(value: Any) -> Any:
 _FILTERS: dict[str, type[filters.Filter]] = {
     kind.__name__: kind
     for kind in (
-        filters.Unfiltered, filters.Butterworth, filters.Equiripple, filters.Fourier, filters.SavitzkyGolay, filters.SmoothingSpline,
+        filters.Unfiltered, filters.Butterworth, filters.Equiripple, filters.FirDifferentiator, filters.Fourier,
+        filters.SavitzkyGolay, filters.SmoothingSpline,
     )
 }  # fmt: skip
 

@@ -26,7 +26,8 @@ class Settings:
     Args:
         method: a method or its name, or auto.
         cutoff: of the position filter in Hz.
-        filter: of the positions: none, butterworth, forward or fourier, see `named_filter`; chosen with the cut-off when not given.
+        filter: of the positions: none, butterworth, forward, fourier, fir or savitzky-golay, see `named_filter`; chosen
+            with the cut-off when not given.
         decimate: bandwidth to decimate to in Hz; follows the cut-off when not given.
         delay: of the torque in s, a number or one per joint.
         friction: names of laws on all joints.
@@ -38,6 +39,7 @@ class Settings:
         quick: do not apply the estimate to itself, nor try neighbouring cut-offs; intervals then hold no bias, and say so.
         force: fit logs although their check found a problem.
         regressor: rows of linear fits: torque, or without accelerations momentum or power.
+        prior: `truth` to start a fit of a log that was simulated with this very model from its values; 15 % off them when not given.
         gravity: free fall in the base frame in m/s^2, or `auto` to find its direction; as the card or model file says when not given.
     """
 
@@ -55,6 +57,7 @@ class Settings:
     gravity: Literal["auto"] | tuple[float, float, float] | None = None
     filter: str | None = None
     regressor: Regressor = "torque"
+    prior: Literal["truth"] | None = None
 
     def __post_init__(self) -> None:
         if self.filter is not None and self.filter not in FILTERS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from scipy.interpolate import CubicSpline
 
@@ -16,7 +17,7 @@ from inertica.estimators.closed_loop.didim import Didim
 from inertica.estimators.closed_loop.gain_fit import FLOOR, separated
 from inertica.estimators.closed_loop.iv import Instrumented, Iv
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator, poles, settling_time
-from inertica.estimators.closed_loop.start import FilteredOls, Given, Random, Regular
+from inertica.estimators.closed_loop.start import FilteredWls, Given, Random, Regular, RegularLinks
 from inertica.estimators.closed_loop.torque_only import torque_only
 from inertica.estimators.consistent.strategy import Consistent
 from inertica.estimators.iteration import Stop
@@ -26,6 +27,7 @@ from inertica.estimators.solve import LinearSolve, Solution, Unconstrained
 from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import ControlLoop
 from inertica.preprocessing.filters import Butterworth
+from referee import pinocchio_model
 
 LOW = "low_position"
 
@@ -150,6 +152,28 @@ def test_regular_start_has_identity_inertia() -> None:
         chi[base.kept] = Regular()(p)
         M = base.engine.mass_matrix(np.random.default_rng(0).normal(size=(5, base.layout.robot.n)), chi)
         np.testing.assert_allclose(M, np.broadcast_to(expected, M.shape), atol=1e-9)
+
+
+def test_the_other_regular_start_has_unit_inertias_about_the_axes() -> None:
+    """DIDIM paper, eq. 63: M = L'L, L_kj = z_k z_j for joints j that move link k, with the axes by Pinocchio."""
+    for name in ("tx40", "scara2"):
+        description, base = robot(name)
+        joints = description.robot.joints
+        n = len(joints)
+        chi = np.zeros(base.layout.size)
+        chi[base.kept] = RegularLinks()(Problem(base, (), description.prior))
+        model = pinocchio_model(description.robot, np.tile([0.0] * 9 + [1.0], (n, 1)))
+        data = model.createData()
+        for q in np.random.default_rng(0).normal(size=(5, n)):
+            pin.forwardKinematics(model, data, q)
+            z = np.array([data.oMi[k + 1].rotation @ joints[k].axis for k in range(n)])
+            L = np.tril(z @ z.T)
+            np.testing.assert_allclose(base.engine.mass_matrix(q, chi)[0], L.T @ L, atol=1e-9)
+
+
+def test_didim_converges_from_the_other_regular_start() -> None:
+    e = Didim(start=RegularLinks(), retune=True).estimate(problem("tx40", [experiment_log("tx40", LOW)]))
+    assert e.stop_reason.startswith("converged") and 1 < e.iterations <= 5 and mean_error("tx40", e.beta) < 0.01
 
 
 def test_retuned_loop_keeps_its_poles() -> None:
@@ -320,7 +344,7 @@ def test_names_and_filtered_start() -> None:
     p = problem("scara2", [experiment_log("scara2", "standard")])
     for name in ("iv", "didim", "clie", "cloe", "oloe", "pc-iv", "pc-didim", "pc-clie", "pc-cloe"):
         assert method(name).name == name
-    e = Didim(start=FilteredOls(20.0)).estimate(p)
+    e = Didim(start=FilteredWls(20.0)).estimate(p)
     assert e.stop_reason.startswith("converged")
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from estimators.simulated import SIGMA, exact_motion, noisy, repeated, robot
+from estimators.simulated import SIGMA, exact_motion, noisy, repeated, robot, stacked_rows
 from inertica.estimators.base import Problem
 from inertica.estimators.iteration import Still
 from inertica.estimators.linear.irls import BISQUARE, HUBER, Irls, bisquare_weights, huber_weights, robust_scales
@@ -55,6 +55,41 @@ def test_five_percent_gross_outliers_cost_less_than_a_fifth_of_six_joints():
     assert irls < 1.0 / 0.8
     assert wls > 5.0
     assert untouched < 1.12
+
+
+def test_the_running_minimum_is_equation_24():
+    """v_i = min(v_i-1, Lambda(e_i)) written down row by row: Huber, then bisquare, weights never rising."""
+    description, base = robot("scara2")
+    motion = exact_motion(description.prior, duration=5.0)
+    motion = noisy(motion, contaminated(motion.tau.shape, np.random.default_rng(3)))
+    problem = Problem(base, (motion,), description.prior)
+    stop = Still(iterations=6, step=1e-300)
+    found = Irls(running_minimum=True, hac=False, stop=stop).estimate(problem)
+
+    W, y = stacked_rows(problem)
+    wls = problem.observations.sigmas
+    v = [np.ones(len(t)) for t in y]
+    beta, risen = _weighted(W, y, [1.0 / s for s in wls], v), 0
+    for function in (huber_weights, bisquare_weights):
+        for _ in range(6):
+            e = [t - w @ beta for w, t in zip(W, y, strict=True)]
+            scale = robust_scales([np.column_stack(e)], [np.ones((len(e[0]), len(e)), bool)], base.rank)
+            now = [np.sqrt(function(r / s)) for r, s in zip(e, scale, strict=True)]
+            risen += sum(int(np.sum(a > b)) for a, b in zip(now, v, strict=True))
+            v = [np.minimum(a, b) for a, b in zip(now, v, strict=True)]
+            beta = _weighted(W, y, 1.0 / scale, v)
+    assert risen > 0  # the minimum was at work
+    np.testing.assert_allclose(found.beta, beta, rtol=1e-7)
+    free = Irls(hac=False, stop=stop).estimate(problem)
+    assert np.abs(found.beta - free.beta).max() > 1e-9
+    inside = np.abs(found.beta - problem.prior_beta) / np.sqrt(np.diag(found.diagnostics.plain_covariance))
+    assert inside.max() < 4.0
+
+
+def _weighted(W, y, factors, v):
+    rows = [f * (u[:, None] * w) for f, w, u in zip(factors, W, v, strict=True)]
+    right = [f * u * t for f, t, u in zip(factors, y, v, strict=True)]
+    return np.linalg.lstsq(np.vstack(rows), np.concatenate(right), rcond=None)[0]
 
 
 def test_intervals_hold_with_outliers():

@@ -42,6 +42,21 @@ def test_tls_is_the_smallest_singular_vector_of_scaled_columns(problem):
     np.testing.assert_allclose(found.diagnostics.plain_covariance, published * np.outer(units, units), rtol=1e-7)
 
 
+def test_unscaled_tls_is_as_the_survey_prints_it(problem):
+    """Its eqs. 26 and 27, term by term, on the stacked rows."""
+    W, y = stacked_rows(problem)
+    W, y = np.vstack(W), np.concatenate(y)
+    _, s, Vt = np.linalg.svd(np.column_stack([W, y]), full_matrices=False)
+    expected = -Vt[-1, :-1] / Vt[-1, -1]
+    found = Tls(scaled=False).estimate(problem)
+    np.testing.assert_allclose(found.beta, expected, rtol=1e-7)
+    spread = np.linalg.inv(W.T @ W - s[-1] ** 2 * np.eye(W.shape[1]))
+    np.testing.assert_allclose(
+        found.diagnostics.plain_covariance, (1.0 + expected @ expected) * s[-1] ** 2 / len(y) * spread, rtol=1e-6, atol=1e-12
+    )
+    assert np.abs(found.beta / Tls().estimate(problem).beta - 1.0).max() > 1e-3  # scaling makes a difference
+
+
 def test_gtls_is_the_smallest_generalised_eigenvector(problem):
     rng = np.random.default_rng(1)
     size = problem.base.rank + 1

@@ -16,6 +16,7 @@ from inertica.physical.distort import SHARE, distorted
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.prepare import prepare
 from inertica.robot.drives import Armature
+from inertica.robot.layout import Layout
 
 Array = NDArray[np.float64]
 
@@ -59,7 +60,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Regular:
-    """A regular inertia matrix and nothing else: no prior values are needed (DIDIM paper, eqs. 61-63).
+    """A regular inertia matrix and nothing else: no prior values are needed (DIDIM paper, eqs. 61-62).
 
     Every joint gets armature 1; one without armature gets a link of inertia 1 about its axis (mass 1 when it slides), which leaves
     the matrix regular although no longer the identity.
@@ -75,15 +76,37 @@ class Regular:
             if isinstance(term, Armature):
                 chi[where] = 1.0
                 with_armature.add(term.joint)
-        for j, joint in enumerate(layout.robot.joints):
-            if j in with_armature:
-                continue
-            a, first = np.array(joint.axis, float), layout.link(j).start
-            if joint.prismatic:
-                chi[first + 9] = 1.0
-            else:
-                chi[first : first + 6] = [a[0] * a[0], a[0] * a[1], a[0] * a[2], a[1] * a[1], a[1] * a[2], a[2] * a[2]]
+        for j in range(layout.robot.n):
+            if j not in with_armature:
+                _turn_heavily(chi, layout, j)
         return problem.base.beta(chi)
+
+
+@dataclass(frozen=True)
+class RegularLinks:
+    """The other regular inertia matrix: zero but for ZZ = 1 of every link, its inertia about its axis (DIDIM paper, eq. 63).
+
+    Row i, column j of the matrix is the sum over the links k that both joints move of (z_k z_i)(z_k z_j), z the axes: regular, though
+    not the identity.  A joint that slides gets mass 1.
+    """
+
+    name: ClassVar[str] = "regular-links"
+
+    def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
+        layout, chi = problem.base.layout, problem.fixed_values.copy()
+        for j in range(layout.robot.n):
+            _turn_heavily(chi, layout, j)
+        return problem.base.beta(chi)
+
+
+def _turn_heavily(chi: Array, layout: Layout, j: int) -> None:
+    """Inertia 1 of link j about the axis of its joint, or mass 1 where it slides."""
+    joint, first = layout.robot.joints[j], layout.link(j).start
+    if joint.prismatic:
+        chi[first + 9] = 1.0
+    else:
+        a = np.array(joint.axis, float)
+        chi[first : first + 6] = [a[0] * a[0], a[0] * a[1], a[0] * a[2], a[1] * a[1], a[1] * a[2], a[2] * a[2]]
 
 
 @dataclass(frozen=True)
@@ -93,11 +116,11 @@ class LeastSquaresOrPrior:
     name: ClassVar[str] = "least-squares"
 
     def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
-        return FilteredOls()(problem, rng)
+        return FilteredWls()(problem, rng)
 
 
 @dataclass(frozen=True)
-class FilteredOls:
+class FilteredWls:
     """Weighted least squares of the measured motion behind a low-pass filter.
 
     Args:
@@ -106,7 +129,7 @@ class FilteredOls:
 
     cutoff: float | None = None
 
-    name: ClassVar[str] = "ols"
+    name: ClassVar[str] = "wls"
 
     def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
         if not problem.has(Need.MOTION):
@@ -120,7 +143,7 @@ class FilteredOls:
 
 @dataclass(frozen=True)
 class Random:
-    """beta_0 = beta_prior (1 + spread u), u uniform in [-1, 1]: off by up to `spread` (survey, section 9.4).
+    """beta_0 = beta_prior (1 + spread u), u uniform in [-1, 1]: off by up to `spread` (survey, section 9.1).
 
     Args:
         spread: relative.
@@ -138,7 +161,7 @@ class Random:
 
 @dataclass(frozen=True)
 class Distorted:
-    """The prior's standard parameters, each off by a random share, links still possible (survey, section 9.4).
+    """The prior's standard parameters, each off by a random share, links still possible (survey, section 9.1).
 
     Args:
         share: standard deviation relative to each value.
@@ -155,5 +178,10 @@ class Distorted:
         return problem.base.beta(distorted(problem.prior, draw, self.share).values)
 
 
-STARTS: dict[str, Callable[[], Start]] = {kind.name: kind for kind in (FromPrior, FilteredOls, Regular, Random, Distorted)}
+STARTS: dict[str, Callable[[], Start]] = {
+    kind.name: kind for kind in (FromPrior, FilteredWls, Regular, RegularLinks, Random, Distorted)
+}
 """By the names users type."""
+
+FORMER_STARTS = {"ols": "wls"}
+"""Names that starts had before, still read."""

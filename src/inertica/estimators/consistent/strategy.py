@@ -34,6 +34,7 @@ from inertica.physical.priors import (
     Entropic,
     Euclidean,
     Penalty,
+    Plain,
     Prior,
     Pullback,
     Quadratic,
@@ -68,8 +69,10 @@ PRIORS: dict[str, Prior] = {
     "entropic": Entropic(),
     "pullback": Pullback(),
     "riemann": Riemannian(),
+    "plain": Plain(),
 }
-"""What may follow the name of a consistent method and a plus; their strength is chosen by cross-validation, but for `MILD`."""
+"""What may follow the name of a consistent method and a plus; their strength is chosen by cross-validation, but for `MILD` and plain,
+whose strength is in units of parameters and given."""
 
 MILD = "entropic"
 """The prior whose strength is mild (see `mild`): it keeps every link near the model where data do not decide, at no cost to them."""
@@ -105,6 +108,8 @@ class Consistent(LinearSolve):
     @classmethod
     def towards(cls, prior: str) -> Consistent:
         """With a pull towards the prior, by the name of its distance: what `+entropic` behind the name of a method means."""
+        if prior == "plain":
+            return cls(prior=PRIORS[prior])
         return cls(prior=PRIORS[prior], strength="mild" if prior == MILD else "cross-validated")
 
     @property
@@ -228,7 +233,9 @@ class Settled:
         """
         program, solve = self.program, self.used.solve
         silent = untouched(program, fit)
-        holding = holdable(program, silent) if self.used.solver in ("auto", "cone", "newton") else np.zeros_like(silent)
+        # the plain pull is there for the published minimum, in which nothing is held
+        holds = self.used.solver in ("auto", "cone", "newton") and not isinstance(prior, Plain)
+        holding = holdable(program, silent) if holds else np.zeros_like(silent)
         penalty = prior.penalty(program.reference, fit)
         free: Outcome | None = None
         while holding.any():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
@@ -47,6 +47,8 @@ class Irls(Composed):
         solve: how each linear problem is solved; a consistent strategy makes this PC-IRLS.
         hac: covariance that accounts for serial correlation of the residuals.
         stop: of each of the two stages.
+        running_minimum: a weight never rises again, v_i = min(v_i-1, Lambda(e_i)) (survey, eq. 24): the iteration cannot swing, but
+            what the first fits mistook for an outlier stays one.  The covariance takes the last weights for an M-estimator's.
     """
 
     weights: Literal["bisquare", "huber"] = "bisquare"
@@ -54,10 +56,16 @@ class Irls(Composed):
     solve: LinearSolve = field(default_factory=Unconstrained)
     hac: bool = True
     stop: Still = field(default_factory=Still)
+    running_minimum: bool = False
 
     kind: ClassVar[str] = "irls"
     needs: ClassVar[frozenset[Need]] = MEASURED
     own: ClassVar[frozenset[Capability]] = ROWS
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        found = super().capabilities
+        return found - {Capability.LINEAR} if self.running_minimum else found  # its weights do not follow from its residuals
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
@@ -105,7 +113,8 @@ class _Fit:
         stop = self.method.stop
         self.stage, self.reason = stage, stop.exhausted
         for _ in range(stop.iterations):
-            self.root = [np.sqrt(function(r / self.scale)) * u for r, u in zip(self.residual, self.use, strict=True)]
+            root = [np.sqrt(function(r / self.scale)) * u for r, u in zip(self.residual, self.use, strict=True)]
+            self.root = [np.minimum(*both) for both in zip(self.root, root, strict=True)] if self.method.running_minimum else root
             self.weighted = self.system.reweighted(self.root)
             before = self.solution.beta
             self.solution = self._solve()
@@ -161,22 +170,27 @@ class _Fit:
     def estimate(self, problem: Problem, method: Irls, start: float) -> Estimate:
         standard = [r[u] / s for r, u, s in zip(self._by_joint(self.residual), self._by_joint(self.use), self.scale, strict=True)]
         function = huber_weights if self.stage == "huber" else bisquare_weights
-        covariance, plain, evidence = self._covariances(standard, function)
-        dropped = [float(np.mean(function(u) == 0.0)) for u in standard]
-        settings = {"weights": method.weights, "full": method.full, "dropped": tuple(dropped)}
+        weights = [function(u) for u in standard]
+        if method.running_minimum:
+            weights = [w[u] ** 2 for w, u in zip(self._by_joint(self.root), self._by_joint(self.use), strict=True)]
+        covariance, plain, evidence = self._covariances(standard, weights)
+        dropped = [float(np.mean(w == 0.0)) for w in weights]
+        settings: dict[str, object] = {"weights": method.weights, "full": method.full, "dropped": tuple(dropped)}
+        if method.running_minimum:
+            settings["running_minimum"] = True
         found = estimated(
             method.name, problem, self.solution, covariance, self.scale, start, plain=plain, evidence=evidence, settings=settings
         )
         return replace(found, iterations=len(self.steps), history={"step": tuple(self.steps)}, stop_reason=self.reason)
 
-    def _covariances(self, standard: list[Array], function: Callable[[Array], Array]) -> tuple[Array, Array, Evidence]:
+    def _covariances(self, standard: list[Array], weights: list[Array]) -> tuple[Array, Array, Evidence]:
         """Of an M-estimator: bread from the slope of the score, filling from its square; with serial correlation, and without.
 
         The third is what the data say without constraints, by one Newton step from the solution.
         """
-        kept = np.array([function(u).mean() for u in standard])
+        kept = np.array([w.mean() for w in weights])
         slope = np.maximum(np.array([_slope(self.stage, u).mean() for u in standard]) / kept, 0.1)
-        square = np.array([np.mean((function(u) * u) ** 2) for u in standard]) / kept
+        square = np.array([np.mean((w * u) ** 2) for w, u in zip(weights, standard, strict=True)]) / kept
         parts = self._whole if self.method.full else self._joint_by_joint
         now, curved, bread, filling, scores = parts(slope, square)
         beta = self.solution.beta

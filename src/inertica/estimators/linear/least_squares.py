@@ -65,7 +65,7 @@ class Ols(Composed):
 
 @dataclass(frozen=True)
 class Wls(Composed):
-    """min sum_j |W_j beta - y_j|^2 / sigma_j^2, sigma_j from the joint's own fit (survey, eqs. 21-22 corrected).
+    """min sum_j |W_j beta - y_j|^2 / sigma_j^2, sigma_j from the joint's own fit (survey, eqs. 20-21 corrected).
 
     sigma_j^2 = |r_j|^2 / (N_j - p_j), r_j the residual of joint j fitted alone, p_j the rank of its own columns.
 

@@ -36,10 +36,13 @@ class Tls:
     Args:
         weighted: divide the rows of each joint by its residual standard deviation first, as `wls` does.
         hac: covariance that accounts for serial correlation of the residuals.
+        scaled: columns divided by their norms first.  Without, D = 1: the singular vectors of [W y] as they are, as eqs. 26-27 print
+            it, and a result that depends on the units of parameters and torque.
     """
 
     weighted: bool = False
     hac: bool = True
+    scaled: bool = True
 
     name: ClassVar[str] = "tls"
     needs: ClassVar[frozenset[Need]] = MEASURED
@@ -51,7 +54,7 @@ class Tls:
         weights = 1.0 / system.sigmas if self.weighted else np.ones(system.n)
         stacked = system.stacked(weights)
         norms = np.append(np.linalg.norm(stacked.R, axis=0), np.hypot(np.linalg.norm(stacked.z), stacked.rest))
-        found = _minimise(stacked, np.diag(norms**2), problem)
+        found = _minimise(stacked, np.diag(norms**2) if self.scaled else np.eye(len(norms)), problem)
         return _estimate(self.name, problem, system, weights, found, self.hac, start)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from inertica.errors import FileError
 from inertica.logs.readers.guard import read_bytes
 from inertica.logs.readers.options import ReadOptions
-from inertica.logs.readers.table import MAX_COLUMNS, Table
+from inertica.logs.readers.table import MAX_COLUMNS, SIMULATED, Table
 
 _MISSING = {"", "nan", "na", "n/a", "null", "none", "-", "+nan", "-nan"}
 _DECIMAL = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?inf(inity)?", re.IGNORECASE | re.ASCII)
@@ -54,11 +54,17 @@ def read(path: Path, options: ReadOptions) -> Table:
         body.pop()
     if not body:
         raise FileError(path, "ends after the header; there is no line of numbers", head.first or 1)
+    said = [line.lstrip().lstrip("#%").strip() for line in text.lines[: head.first] if line.lstrip().startswith(("#", "%"))]
+    table = _read_body(text, body, head)
+    return replace(table, notes=(*(c for c in said if c.startswith(SIMULATED)), *table.notes))
+
+
+def _read_body(text: _Text, body: list[str], head: _Head) -> Table:
     fast = None if text.broken_off else _fast(body, head)
     if fast is not None:
         lines = np.arange(head.first + 1, head.first + 1 + len(body))
         notes = ("the file does not end with a line break; if it was cut off, the last number may be short",) * text.unterminated
-        return Table(path, "csv", _columns(fast, body, head), lines, notes=notes)
+        return Table(text.path, "csv", _columns(fast, body, head), lines, notes=notes)
     return _careful(text, body, head)
 
 

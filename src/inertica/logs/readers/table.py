@@ -19,6 +19,10 @@ MAX_COLUMNS = 10_000
 """More than any log has; what is larger is a matrix of something else."""
 
 
+SIMULATED = "simulated with the links of"
+"""How the note begins that says which model made a log; the only one that the plain form keeps, as a comment."""
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Columns of a file before anybody knows what they mean.
