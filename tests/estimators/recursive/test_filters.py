@@ -13,13 +13,13 @@ from inertica.errors import InputError
 from inertica.estimators.base import Capability, Problem
 from inertica.estimators.checks import estimator_checks, example_problem
 from inertica.estimators.closed_loop.start import Random
-from inertica.estimators.recursive.chart import PlainChart
 from inertica.estimators.recursive.joint import KINDS, ComputedTorqueFilter, Filter, JointFilter, reported
 from inertica.estimators.recursive.others import DualEkf, IdimEkf
 from inertica.estimators.recursive.particles import ParticleFilter
 from inertica.estimators.recursive.passes import kalman, weights
 from inertica.estimators.recursive.records import driven_by_torque, transition
 from inertica.estimators.recursive.tuning import relative, survey
+from inertica.estimators.recursive.unknowns import PlainUnknowns
 from inertica.estimators.registry import METHODS, able
 from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import Experiment, Sensors
@@ -171,7 +171,7 @@ def test_says_where_it_broke_down() -> None:
     wild = replace(v, measurement=np.full(2, -1.0))
     found = kalman("ekf", (0.0, 0.0, 0.0), transition(p, p.prior_beta, dt, "rk2"), records, p.prior_beta, wild)
     assert found.broke is not None
-    e = reported("ekf", p, PlainChart(p.prior_beta), found, 1, 0.0, {})
+    e = reported("ekf", p, PlainUnknowns(p.prior_beta), found, 1, 0.0, {})
     assert "broke down" in e.stop_reason and "square-root" in e.warnings[0] and np.isfinite(e.beta).all()
 
 

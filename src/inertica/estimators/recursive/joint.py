@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Diagnostics, Estimate, Need, Problem
 from inertica.estimators.closed_loop.start import FromPrior, Start
-from inertica.estimators.recursive.chart import Chart, ConsistentChart, Coordinates, PlainChart
 from inertica.estimators.recursive.passes import Passed, kalman
 from inertica.estimators.recursive.records import Between, Record, driven_by_loop, driven_by_torque, transition
 from inertica.estimators.recursive.tuning import PRESETS, Variances, most_likely
+from inertica.estimators.recursive.unknowns import ConsistentUnknowns, Coordinates, PlainUnknowns, Unknowns
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -136,9 +136,9 @@ class JointFilter(Filter):
         beta = self.start(problem, rng)
         records, dt = self.records(problem)
         plain = transition(problem, beta, dt, self.integrator)
-        chart: Chart = ConsistentChart.of(problem, beta, self.coordinates) if self.consistent else PlainChart(beta)
-        moved = chart.transition(plain)
-        v = chart.variances(PRESETS[self.preset](problem, records, beta))
+        unknowns: Unknowns = ConsistentUnknowns.of(problem, beta, self.coordinates) if self.consistent else PlainUnknowns(beta)
+        moved = unknowns.transition(plain)
+        v = unknowns.variances(PRESETS[self.preset](problem, records, beta))
 
         def passed(kind: str, chosen: list[Record], x: Array, v: Variances, smooth: bool = False) -> Passed:
             return kalman(kind, (self.h if "cdkf" in kind else self.alpha, self.beta, self.kappa), moved, chosen, x, v, smooth)
@@ -146,15 +146,15 @@ class JointFilter(Filter):
         with one_thread():
             if self.tune:
                 short = records[0].stretches(*self.tuned_over)
-                v = most_likely(lambda tried: sum(passed("ekf", [r], chart.start, tried).score for r in short), v)
-            found = passed(self.kind, records, chart.start, v, self.smooth)
+                v = most_likely(lambda tried: sum(passed("ekf", [r], unknowns.start, tried).score for r in short), v)
+            found = passed(self.kind, records, unknowns.start, v, self.smooth)
             for _ in range(self.passes - 1):
                 if found.broke is not None:
                     break
                 found = passed(self.kind, records, found.beta, v, self.smooth)
         found = found.widened() if self.tune else found
         settings = self.settings(v) | ({"coordinates": self.coordinates} if self.consistent else {})
-        return reported(self.name, problem, chart, found, self.passes, time.perf_counter() - begun, settings)
+        return reported(self.name, problem, unknowns, found, self.passes, time.perf_counter() - begun, settings)
 
 
 @dataclass(frozen=True)
@@ -168,10 +168,10 @@ class ComputedTorqueFilter(JointFilter):
 
 
 def reported(
-    name: str, problem: Problem, chart: Chart, found: Passed, passes: int, seconds: float, settings: dict[str, object]
+    name: str, problem: Problem, unknowns: Unknowns, found: Passed, passes: int, seconds: float, settings: dict[str, object]
 ) -> Estimate:
     """The outcome of a filter as an estimate."""
-    beta, J = chart.beta(found.beta)
+    beta, J = unknowns.beta(found.beta)
     covariance = J @ found.covariance @ J.T
     scale = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     values = np.maximum(np.linalg.eigvalsh(covariance / np.outer(scale, scale)), 1e-300)
@@ -185,8 +185,8 @@ def reported(
     size = float(np.sqrt(values[-1] / values[0]))
     return Estimate(
         name, problem.base, beta, covariance, Diagnostics(torque_residual(problem, beta), size, np.zeros((len(beta), 0)), covariance),
-        chi=chart.chi(found.beta), iterations=passes, seconds=seconds,
-        trace=replace(found.history, **chart.history(found.history)), stop_reason=reason, settings=settings | {"nis": found.nis},
+        chi=unknowns.chi(found.beta), iterations=passes, seconds=seconds,
+        trace=replace(found.history, **unknowns.history(found.history)), stop_reason=reason, settings=settings | {"nis": found.nis},
         warnings=tuple(warnings),
     )  # fmt: skip
 

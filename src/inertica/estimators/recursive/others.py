@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Capability, Estimate, Problem
-from inertica.estimators.recursive.chart import PlainChart
 from inertica.estimators.recursive.joint import RECURSIVE, Filter, reported
 from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, passed, reach
 from inertica.estimators.recursive.records import Record, driven_by_torque, transition
 from inertica.estimators.recursive.tuning import PRESETS, Variances, most_likely
+from inertica.estimators.recursive.unknowns import PlainUnknowns
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -73,7 +73,9 @@ class DualEkf(Filter):
             for _ in range(self.passes - 1):
                 found = run(records, found.beta, v) if found.broke is None else found
         found = found.widened() if self.tune else found
-        return reported(self.name, problem, PlainChart(beta), found, self.passes, time.perf_counter() - begun, self.settings(v))
+        return reported(
+            self.name, problem, PlainUnknowns(beta), found, self.passes, time.perf_counter() - begun, self.settings(v)
+        )
 
 
 @dataclass(frozen=True)
@@ -114,4 +116,4 @@ class IdimEkf(Filter):
                 parts.append(passed(r, kept, len(m), every, C, beta, 0, -1))
         found = joined(parts)
         settings: dict[str, object] = {"preset": self.preset, "passes": self.passes, "start": self.start.name}
-        return reported(self.name, problem, PlainChart(beta), found, self.passes, time.perf_counter() - begun, settings)
+        return reported(self.name, problem, PlainUnknowns(beta), found, self.passes, time.perf_counter() - begun, settings)

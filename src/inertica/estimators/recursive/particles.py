@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 from inertica.dynamics.transition import Transition
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
-from inertica.estimators.recursive.chart import PlainChart
 from inertica.estimators.recursive.joint import COMPUTED, RECURSIVE, Filter, reported
 from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, passed, reach
 from inertica.estimators.recursive.records import Record, transition
 from inertica.estimators.recursive.tuning import PRESETS, Variances
+from inertica.estimators.recursive.unknowns import PlainUnknowns
 
 Array = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ class ParticleFilter(Filter):
         for _ in range(self.passes - 1):
             found = run(moved, records, found.beta, v, count, self.least, draw) if found.broke is None else found
         settings = self.settings(v) | {"particles": count}
-        return reported(self.name, problem, PlainChart(beta), found, self.passes, time.perf_counter() - begun, settings)
+        return reported(self.name, problem, PlainUnknowns(beta), found, self.passes, time.perf_counter() - begun, settings)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from inertica.dynamics.kernels import Kernel, Symbols, traced
 from inertica.dynamics.transition import LAG, Transition, last_position
 from inertica.estimators.base import Problem
-from inertica.estimators.consistent.charts import ConsistentChart as SearchChart
+from inertica.estimators.consistent.charts import ConsistentChart
 from inertica.estimators.recursive.passes import Followed
 from inertica.estimators.recursive.tuning import OFF, Variances
 from inertica.physical.bodies import BodyCoordinates, combined
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 Coordinates = Literal["log-cholesky", "principal-moments"]
 
 
-class Chart(Protocol):
+class Unknowns(Protocol):
     """Unknowns x of a filter beside the state."""
 
     @property
@@ -48,7 +48,7 @@ class Chart(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class PlainChart:
+class PlainUnknowns:
     """x = beta"""
 
     start: Array
@@ -70,7 +70,7 @@ class PlainChart:
 
 
 @dataclass(frozen=True, eq=False)
-class ConsistentChart:
+class ConsistentUnknowns:
     """x = theta, log-Cholesky coordinates of all parameters that are free, or bounded principal moments.
 
     Args:
@@ -88,8 +88,8 @@ class ConsistentChart:
     n: int
 
     @classmethod
-    def of(cls, problem: Problem, beta: Array, coordinates: Coordinates = "log-cholesky") -> ConsistentChart:
-        search = SearchChart.of(problem)
+    def of(cls, problem: Problem, beta: Array, coordinates: Coordinates = "log-cholesky") -> ConsistentUnknowns:
+        search = ConsistentChart.of(problem)
         theta = search.coordinates(problem, beta)
         chart: BodyCoordinates = search.chart
         if coordinates == "principal-moments":
@@ -130,7 +130,7 @@ class ConsistentChart:
         return {"beta": np.array([b for b, _ in found]), "std": np.array(std)}
 
 
-def _parameters(own: ConsistentChart, plain: Transition) -> Kernel:
+def _parameters(own: ConsistentUnknowns, plain: Transition) -> Kernel:
     """theta -> chi as the simulation takes it, and whatever else the transition begins with."""
     fixed, first = plain.fields["chi"], plain.loop.start is not None
 
