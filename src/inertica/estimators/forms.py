@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,45 +87,28 @@ class TorqueRows:
 
 
 @dataclass(frozen=True, eq=False)
-class MomentumRows:
+class MomentumRows(TorqueRows):
     """Rate of momentum, joint by joint."""
 
-    engine: Engine
-
-    @property
-    def count(self) -> int:
-        return self.engine.n
+    kept: ClassVar[Literal["momentum", "energy"]] = "momentum"
 
     @property
     def entries(self) -> Sequence[tuple[int, int]]:
-        return balance(self.engine, "momentum").entries
+        return balance(self.engine, self.kept).entries
 
     def chunks(self, motion: Motion, where: slice, shapes: Array | None) -> Iterator[tuple[slice, Array]]:
-        return _balanced(balance(self.engine, "momentum"), motion, where, shapes)
-
-    def measured(self, motion: Motion, where: slice) -> Array:
-        return np.array(motion.tau[where])
-
-    def idle(self, joints: Mask) -> Mask:
-        return joints
+        return _balanced(balance(self.engine, self.kept), motion, where, shapes)
 
 
 @dataclass(frozen=True, eq=False)
-class PowerRows:
+class PowerRows(MomentumRows):
     """Rate of energy, all joints together; friction of a joint that rests or turns has no power there, so that no row is idle."""
 
-    engine: Engine
+    kept: ClassVar[Literal["momentum", "energy"]] = "energy"
 
     @property
     def count(self) -> int:
         return 1
-
-    @property
-    def entries(self) -> Sequence[tuple[int, int]]:
-        return balance(self.engine, "energy").entries
-
-    def chunks(self, motion: Motion, where: slice, shapes: Array | None) -> Iterator[tuple[slice, Array]]:
-        return _balanced(balance(self.engine, "energy"), motion, where, shapes)
 
     def measured(self, motion: Motion, where: slice) -> Array:
         return np.asarray(np.sum(motion.dq[where] * motion.tau[where], axis=1, keepdims=True))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from estimators.recursive.linear_robot import B, Linear, example, transition
+from inertica.errors import InerticaError
 from inertica.estimators.checks import example_problem
 from inertica.estimators.recursive.factors import add_rank_one, cholesky, triangular
 from inertica.estimators.recursive.joint import KINDS
@@ -55,6 +56,16 @@ def test_smoother_sees_the_whole_record(kind: str) -> None:
     found = kalman(kind, shape(kind), transition(), [record], START, v, smooth=True)
     np.testing.assert_allclose(found.history.beta, np.tile(found.beta, (len(found.history.beta), 1)), atol=1e-8)
     np.testing.assert_allclose(found.states[0], _least_squares(record, v), atol=1e-7)
+
+
+def test_a_smoother_that_cannot_go_on_says_so() -> None:
+    """A parameter taken as known exactly leaves no positive covariance; nothing half smoothed is given out."""
+    record, v = example()
+    first = v.first.copy()
+    first[-1] = 0.0
+    known = replace(v, first=first, parameter=np.zeros(3), floor=np.zeros(3))
+    with pytest.raises(InerticaError, match="the smoother ended at .* not positive any more"):
+        kalman("ekf", SHAPE, transition(), [record], START, known, smooth=True)
 
 
 def _least_squares(record, v):  # type: ignore[no-untyped-def]

@@ -22,7 +22,7 @@ import numba as nb
 import numpy as np
 
 from inertica.dynamics.llvm.stepping import advance_points, advance_rates
-from inertica.estimators.recursive.factors import OPTIONS, SUMS, add_rank_one, cholesky, triangular
+from inertica.estimators.recursive.factors import OPTIONS, SUMS, add_rank_one, cholesky
 from inertica.estimators.recursive.roots import (
     correct_root,
     cross_root,
@@ -32,9 +32,7 @@ from inertica.estimators.recursive.roots import (
     state_first,
     turned,
 )  # fmt: skip
-
-WIDE = 3.0**0.5
-"""Of points between which the model jumps."""
+from inertica.estimators.recursive.sigma import advance_again, jumps, sigma_covariance, sigma_rows, spread, too_far
 
 NEARER = 8
 """How often sigma points that reach too far are drawn to a quarter of their distance."""
@@ -157,19 +155,19 @@ def run(
             some = False
             for attempt in range(NEARER):
                 if some:
-                    _again(s, table, steps[k], steps[k + 1], hs, points.h, z, work, before, Z, Y)
+                    advance_again(s, table, steps[k], steps[k + 1], hs, points.h, z, work, before, Z, Y)
                 else:
-                    _spread(hs, z, work, Z)
+                    spread(hs, z, work, Z)
                     for i in range(memory.shape[0]):
                         memory[i] = before[i]
                     advance_points(s, table, steps[k], steps[k + 1], Z, memory, Y)
                 some = False
-                if _too_far(noise.reach, Y):
+                if too_far(noise.reach, Y):
                     h = 0.25 * used_points.h if attempt > 0 or points.h >= 1.0 else points.h
                     used_points = Points(h, 1.0 / (4.0 * h * h), 2.0)
                     for i in range(d):
                         hs[i] = h
-                elif attempt > 0 or points.h >= 1.0 or not _jumps(Y, hs):
+                elif attempt > 0 or points.h >= 1.0 or not jumps(Y, hs):
                     break
                 else:
                     some = True
@@ -177,7 +175,7 @@ def run(
             advance_rates(s, table, steps[k], steps[k + 1], z, memory, x, F)
         if root:
             if points.h > 0.0:
-                _sigma_rows(used_points, hs, Y, noise.state, extra, A, x)
+                sigma_rows(used_points, hs, Y, noise.state, extra, A, x)
                 turned(A, turns, wide)
             else:
                 product_root(F, P, A)
@@ -193,7 +191,7 @@ def run(
                 add_rank_one(P[d - states :, d - states :].T, gain[:states, 0])
         else:
             if points.h > 0.0:
-                _sigma_covariance(used_points, hs, Y, work, A, X, x)
+                sigma_covariance(used_points, hs, Y, work, A, X, x)
             else:
                 _product(F, P, A)
                 _outer(A, F, X)
@@ -237,125 +235,6 @@ def _outer(A: Any, F: Any, out: Any) -> None:
                 total += A[i, k] * F[j, k]
             out[i, j] = total
             out[j, i] = total
-
-
-@nb.njit(**SUMS)
-def _spread(hs: Any, z: Any, L: Any, Z: Any) -> None:
-    """The centre, then for every column of L the points on both sides."""
-    d = z.shape[0]
-    for i in range(Z.shape[0]):
-        for k in range(d):
-            Z[i, k] = z[k]
-    for i in range(d):
-        for k in range(i, d):
-            step = hs[i] * L[k, i]
-            Z[1 + 2 * i, k] += step
-            Z[2 + 2 * i, k] -= step
-
-
-@nb.njit(**OPTIONS)
-def _again(s: Any, table: Any, first: int, last: int, hs: Any, h: float, z: Any, L: Any, memory: Any, Z: Any, Y: Any) -> None:
-    """Only the pairs whose distance is no longer h go once more."""
-    d, count = z.shape[0], 0
-    for i in range(d):
-        if hs[i] != h:
-            for k in range(d):
-                step = hs[i] * L[k, i]
-                Z[count, k] = z[k] + step
-                Z[count + 1, k] = z[k] - step
-            count += 2
-    moved = np.zeros((count, Y.shape[1]))
-    advance_points(s, table, first, last, Z[:count], memory.copy(), moved)
-    count = 0
-    for i in range(d):
-        if hs[i] != h:
-            for k in range(Y.shape[1]):
-                Y[1 + 2 * i, k] = moved[count, k]
-                Y[2 + 2 * i, k] = moved[count + 1, k]
-            count += 2
-
-
-@nb.njit(**OPTIONS)
-def _too_far(reach: Any, Y: Any) -> bool:
-    """Whether a point went where no motion goes: its parameters cannot be a robot's."""
-    for i in range(1, Y.shape[0]):
-        for k in range(Y.shape[1]):
-            if not abs(Y[i, k] - Y[0, k]) < reach[k]:
-                return True
-    return False
-
-
-@nb.njit(**OPTIONS)
-def _jumps(Y: Any, hs: Any) -> bool:
-    """Pairs of points between which the model jumps, as dry friction does at a reversal, are set as wide as central differences."""
-    found = False
-    for i in range(hs.shape[0]):
-        for k in range(Y.shape[1]):
-            slope, curve = Y[1 + 2 * i, k] - Y[2 + 2 * i, k], (Y[1 + 2 * i, k] - Y[0, k]) + (Y[2 + 2 * i, k] - Y[0, k])
-            if abs(curve) > 0.1 * abs(slope) and abs(curve) > 1e-12 * abs(Y[0, k]):
-                hs[i] = WIDE
-                found = True
-                break
-    return found
-
-
-@nb.njit(**SUMS)
-def _sigma_mean(hs: Any, Y: Any, mean: Any) -> None:
-    for k in range(mean.shape[0]):
-        mean[k] = Y[0, k]
-    for i in range(hs.shape[0]):
-        weight = 0.5 / (hs[i] * hs[i])
-        for k in range(mean.shape[0]):
-            mean[k] += weight * ((Y[1 + 2 * i, k] - Y[0, k]) + (Y[2 + 2 * i, k] - Y[0, k]))
-
-
-@nb.njit(**OPTIONS)
-def _curve(points: Any, h: float) -> float:
-    return points.curve if h == points.h else (h * h - 1.0) / (4.0 * h**4)
-
-
-@nb.njit(**SUMS)
-def _sigma_covariance(points: Any, hs: Any, Y: Any, L: Any, A: Any, X: Any, mean: Any) -> None:
-    """Mean and covariance X of the next state, and its covariance A with the present z."""
-    d, states = L.shape[0], mean.shape[0]
-    _sigma_mean(hs, Y, mean)
-    for a in range(states):
-        for k in range(d):
-            A[a, k] = 0.0
-        m = mean[a] - Y[0, a]
-        for b in range(a + 1):
-            X[a, b] = points.offset * m * (mean[b] - Y[0, b])
-    for i in range(d):
-        one, other = Y[1 + 2 * i], Y[2 + 2 * i]
-        half, curve = 0.5 / hs[i], _curve(points, hs[i])
-        for a in range(states):
-            e = half * (one[a] - other[a])
-            c = curve * ((one[a] - Y[0, a]) + (other[a] - Y[0, a]))
-            for b in range(a + 1):
-                X[a, b] += e * half * (one[b] - other[b]) + c * ((one[b] - Y[0, b]) + (other[b] - Y[0, b]))
-            for k in range(i, d):
-                A[a, k] += e * L[k, i]
-    for a in range(states):
-        for b in range(a):
-            X[b, a] = X[a, b]
-
-
-@nb.njit(**SUMS)
-def _sigma_rows(points: Any, hs: Any, Y: Any, state: Any, extra: Any, A: Any, mean: Any) -> None:
-    """Mean of the next state; A (2n, d) its rows of the stacked factor, extra (2n, d + 2n) the curvature and the noise."""
-    d, states = A.shape[1], mean.shape[0]
-    _sigma_mean(hs, Y, mean)
-    for a in range(states):
-        for i in range(states):
-            extra[a, d + i] = 0.0
-        extra[a, d + a] = np.sqrt(state[a])
-    for i in range(d):
-        one, other = Y[1 + 2 * i], Y[2 + 2 * i]
-        half, curve = 0.5 / hs[i], np.sqrt(_curve(points, hs[i]))
-        for a in range(states):
-            A[a, i] = half * (one[a] - other[a])
-            extra[a, i] = curve * ((one[a] - Y[0, a]) + (other[a] - Y[0, a]))
-    triangular(extra)
 
 
 @nb.njit(**OPTIONS)
@@ -443,80 +322,3 @@ def _covariance(root: bool, P: Any, states: int, out: Any) -> None:
                 out[i, j] = root_covariance(P, (i - states) % d, (j - states) % d)
             else:
                 out[i, j] = P[i, j]
-
-
-@nb.njit(**OPTIONS)
-def smooth(kept: Any, parameter: Any) -> None:
-    """Rauch-Tung-Striebel, backwards over a record, in place: kept.all and kept.P become those given all measurements.
-
-    Args:
-        kept: of a pass that broke nowhere.
-        parameter: (N, b) noise that was added to the parameters after each sample.
-    """
-    N, d = kept.all.shape
-    states = kept.before.shape[1]
-    ahead, low = np.zeros((d, d)), np.zeros((d, d))
-    G, change = np.zeros((d, d)), np.zeros(d)
-    for k in range(N - 2, -1, -1):
-        P, cross = kept.P[k], kept.cross[k]
-        for i in range(d):
-            for j in range(d):
-                if i < states and j < states:
-                    ahead[i, j] = kept.ahead[k, i, j]
-                elif i < states:
-                    ahead[i, j] = cross[i, j]
-                elif j < states:
-                    ahead[i, j] = cross[j, i]
-                else:
-                    ahead[i, j] = P[i, j]
-                    if i == j:
-                        ahead[i, j] += parameter[k, i - states]
-                G[i, j] = cross[j, i] if j < states else P[i, j]  # covariance of z with the next z
-        if not cholesky(ahead, low):
-            return
-        _solve_rows(low, G)
-        for i in range(d):
-            change[i] = kept.all[k + 1, i] - (kept.before[k, i] if i < states else kept.all[k, i])
-        _smooth_step(G, change, kept.P[k + 1], ahead, kept.all[k], P)
-
-
-@nb.njit(**SUMS)
-def _solve_rows(low: Any, G: Any) -> None:
-    """Every row g of G becomes g (low low')^-1."""
-    d = low.shape[0]
-    for r in range(G.shape[0]):
-        for i in range(d):
-            total = G[r, i]
-            for k in range(i):
-                total -= low[i, k] * G[r, k]
-            G[r, i] = total / low[i, i]
-        for i in range(d - 1, -1, -1):
-            total = G[r, i]
-            for k in range(i + 1, d):
-                total -= low[k, i] * G[r, k]
-            G[r, i] = total / low[i, i]
-
-
-@nb.njit(**SUMS)
-def _smooth_step(G: Any, change: Any, after: Any, ahead: Any, z: Any, P: Any) -> None:
-    """z + G change, P + G (after - ahead) G'"""
-    d = z.shape[0]
-    D, W = np.zeros((d, d)), np.zeros((d, d))
-    for i in range(d):
-        total = z[i]
-        for k in range(d):
-            total += G[i, k] * change[k]
-            D[i, k] = after[i, k] - ahead[i, k]
-        z[i] = total
-    for i in range(d):
-        for k in range(d):
-            g = G[i, k]
-            for j in range(d):
-                W[i, j] += g * D[k, j]
-    for i in range(d):
-        for j in range(i + 1):
-            total = P[i, j]
-            for k in range(d):
-                total += W[i, k] * G[j, k]
-            P[i, j] = total
-            P[j, i] = total

@@ -73,7 +73,7 @@ class Rls(Composed):
 
 
 @dataclass(frozen=True)
-class Rwls(Composed):
+class Rwls(Rls):
     """The same with every joint's rows divided by the standard deviation of its own fit so far: `wls` at every sample.
 
     Every joint keeps a factor of its own rows; they are weighed and brought together only when the estimate is asked for, so that
@@ -83,18 +83,7 @@ class Rwls(Composed):
         forgetting, directional, moments, solve, hac: as for `Rls`.
     """
 
-    forgetting: float = 1.0
-    directional: bool = False
-    moments: int = MOMENTS
-    solve: LinearSolve = field(default_factory=Unconstrained)
-    hac: bool = True
-
     kind: ClassVar[str] = "rwls"
-    needs: ClassVar[frozenset[Need]] = MEASURED
-    own: ClassVar[frozenset[Capability]] = ROWS | {Capability.RECURSIVE}
-
-    def __post_init__(self) -> None:
-        check_forgetting(self.forgetting)
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.transition import Transition
-from inertica.errors import InputError
+from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import History
 from inertica.estimators.covariance import correlation_time
 from inertica.estimators.recursive.records import Record
@@ -128,7 +128,7 @@ def kalman(
             P = first
         states: tuple[Array, ...] = ()
         if smooth and at < 0:
-            states = (_smoothed(kept, noise, every)[:, : 2 * n],)
+            states = (_smoothed(kept, noise, record.t, every)[:, : 2 * n],)
         wide, b = np.asarray(P, float), d - 2 * n
         C = wide[:b, :b].T @ wide[:b, :b] if root else wide[2 * n :, 2 * n :]
         parts.append(replace(passed(record, kept, done, every, C, beta, 2 * n, at), states=states))
@@ -180,14 +180,19 @@ def arrays(N: int, n: int, d: int, every: int, smooth: bool = False) -> Any:
     )  # fmt: skip
 
 
-def _smoothed(kept: Any, noise: Any, every: int) -> Array:
+def _smoothed(kept: Any, noise: Any, t: Array, every: int) -> Array:
     """(N, d) estimates given all measurements, which also take the place of those in the history."""
-    from inertica.estimators.recursive import kalman as compiled
+    from inertica.estimators.recursive.smoother import smooth
 
     q = [np.array(noise.parameter)]
     for _ in range(len(kept.all) - 1):
         q.append(np.maximum(noise.shrink * q[-1], noise.floor))
-    compiled.smooth(kept, np.array(q))
+    at = smooth(kept, np.array(q))
+    if at >= 0:
+        raise InerticaError(
+            f"the smoother ended at {t[at]:.4g} s, where the filter's covariance is not positive any more; "
+            "use a square-root form (sr..), other variances (preset, tune), or no smoother"
+        )
     kept.z[:], kept.std[:] = kept.all[::every], np.sqrt(np.maximum(np.diagonal(kept.P[::every], axis1=1, axis2=2), 0.0))
     return np.array(kept.all)
 
