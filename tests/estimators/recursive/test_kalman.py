@@ -64,7 +64,7 @@ def test_a_smoother_that_cannot_go_on_says_so() -> None:
     first = v.first.copy()
     first[-1] = 0.0
     known = replace(v, first=first, parameter=np.zeros(3), floor=np.zeros(3))
-    with pytest.raises(InerticaError, match="the smoother ended at .* not positive any more"):
+    with pytest.raises(InerticaError, match=r"the smoother ended at .* not positive any more"):
         kalman("ekf", SHAPE, transition(), [record], START, known, smooth=True)
 
 
