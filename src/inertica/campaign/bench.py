@@ -151,7 +151,7 @@ class Remembered:
 @lru_cache(maxsize=8)
 def _robot(name: str, laws: tuple[str, ...] | None) -> tuple[Description, BaseModel]:
     description = with_model_friction(load(name), laws)
-    return description, base_model(description.layout)
+    return description, base_model(description.layout).computed(threads=1)
 
 
 def bench(spec: Spec, cell: Cell) -> Bench:

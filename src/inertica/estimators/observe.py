@@ -107,6 +107,14 @@ class Observations:
     def shapes(self) -> Array | None:
         return None if self.prior is None else self.prior.shapes
 
+    def same_rows(self, prior: Parameters | None) -> bool:
+        """Whether another prior leaves the rows as they are: it enters them by shapes and by the values of fixed parameters."""
+        if prior is None or self.prior is None:
+            return prior is self.prior
+        fixed = self.base.fixed
+        same = np.array_equal(prior.values[fixed], self.prior.values[fixed])
+        return same and np.array_equal(prior.shapes, self.prior.shapes)
+
     def _like(self, **changes: object) -> Observations:
         other = copy(self)
         for found in ("factored", "sigmas"):

@@ -57,6 +57,7 @@ class _OutputMethod(Composed, ABC):
     stop: Stop = field(default_factory=Stop)
     solve: LinearSolve = field(default_factory=Unconstrained)
     estimate_gains: bool = False
+    check_loop: bool = True
     jacobian: Literal["differences", "tangents"] = "differences"
     nudge: float = 5e-3
     integrator: Literal["euler", "rk2", "rk4"] = "rk4"
@@ -115,6 +116,7 @@ class Clie(_OutputMethod):
         solve: `Consistent()` to search in log-Cholesky coordinates, in which every point is a robot that can exist.  That is all
             it does here: there is no linear problem that its prior or solver could act on.
         estimate_gains: the gains of the loop as further unknowns, those that the torque tells from the parameters.
+        check_loop: compare the stated control law with the log in the end.
         jacobian: differences of perturbed lanes, or exact tangents (use a smooth friction sign with those).
         nudge: perturbation of a parameter in the Jacobian, relative to the value that would explain all of the torque by itself.
             Not small: Coulomb friction jumps wherever a perturbation moves a velocity reversal across a sample, and these jumps,
@@ -136,7 +138,7 @@ class Cloe(_OutputMethod):
 
     Args:
         observed: position, velocity, both, cartesian.
-        optimiser, start, stop, solve, estimate_gains, jacobian, nudge, integrator, hac: as for `Clie`.
+        optimiser, start, stop, solve, estimate_gains, check_loop, jacobian, nudge, integrator, hac: as for `Clie`.
     """
 
     observed: Literal["position", "velocity", "both", "cartesian"] = "position"
@@ -157,7 +159,7 @@ class Oloe(_OutputMethod):
 
     Args:
         horizon: s.
-        optimiser, start, stop, solve, nudge, integrator, hac: as for `Clie`.
+        optimiser, start, stop, solve, check_loop, nudge, integrator, hac: as for `Clie`.
     """
 
     horizon: float = 0.1
