@@ -303,18 +303,28 @@ class Observations:
 
     def _apart(self, found: Array) -> tuple[tuple[Array, ...], Array]:
         """Rows of every joint and torques, which lie side by side."""
-        *W, y = (np.ascontiguousarray(x) for x in np.split(found, np.cumsum([len(c) for c in self.columns]), axis=1))
-        return tuple(W), y
+        *W, y = np.split(found, np.cumsum([len(c) for c in self.columns]), axis=1)
+        if found.flags.f_contiguous:
+            return tuple(W), np.ascontiguousarray(y)
+        return tuple(np.ascontiguousarray(x) for x in W), np.ascontiguousarray(y)
 
     def _chunks(self, motion: Motion, where: slice) -> Iterator[tuple[slice, Array]]:
-        """Rows of all joints and their torques (k, m) at the full rate, chunk by chunk, while entries are in the cache."""
+        """Rows of all joints and their torques (k, m) at the full rate, chunk by chunk, while entries are in the cache.
+
+        An array is overwritten by the next chunk.
+        """
         tau, values = self.form.measured(motion, where), fixed_values(self.base, self.prior)
         chosen = np.concatenate(self.entries).astype(np.intp)
+        found = np.empty((len(chosen) + tau.shape[1], 0))
         for part, entries in self.regressor(motion, where):
-            torque = np.array(tau[part].T)
+            if found.shape[1] != entries.shape[1]:
+                found = np.empty((len(found), entries.shape[1]))
+            np.take(entries, chosen, axis=0, out=found[: len(chosen)], mode="clip")
+            torque = found[len(chosen) :]
+            torque[:] = tau[part].T
             for joint, k, e in self.known:
                 torque[joint] -= values[k] * entries[e]
-            yield part, np.concatenate([entries[chosen], torque])
+            yield part, found
 
     def regressor(self, motion: Motion, where: slice) -> Iterator[tuple[slice, Array]]:
         """Entries of the regressor (E, m) of some samples of a motion, chunk by chunk."""

@@ -133,6 +133,8 @@ class Decimator:
     def decimated(self, count: int, pieces: Iterable[Piece]) -> Iterator[Array]:
         """(N, k) -> (M, k), piece by piece, of columns that come chunk by chunk, and are never there as such.
 
+        Where nothing is decimated a column lies in one piece, as it came.
+
         Args:
             count: k.
             pieces: samples N, chunks (which samples, and the columns (k, m) there), and samples that remain.
@@ -140,10 +142,10 @@ class Decimator:
         columns: Columns | None = None
         for samples, chunks, remaining in pieces:
             if self.ratio == 1:
-                out = np.empty((samples, count))
+                out = np.empty((count, samples))
                 for where, values in chunks:
-                    out[where] = values.T
-                yield out[remaining] if len(remaining) < samples else out
+                    out[:, where] = values
+                yield (out[:, remaining] if len(remaining) < samples else out).T
                 continue
             if columns is None or columns.samples < samples:  # touching fresh memory takes as long as filtering
                 columns = Columns(samples, count, self._pad(samples))
