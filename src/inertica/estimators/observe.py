@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.dynamics.resident import Place, Resident
 from inertica.dynamics.tsqr import Factors, JointFactor, Stacked, absorbed
 from inertica.errors import InputError
 from inertica.estimators.forms import row_form
@@ -303,6 +304,11 @@ class Observations:
 
     def _apart(self, found: Array) -> tuple[tuple[Array, ...], Array]:
         """Rows of every joint and torques, which lie side by side."""
+        if isinstance(found, Resident):
+            ends = np.cumsum([len(c) for c in self.columns])
+            return tuple(found[:, e - len(c) : e] for c, e in zip(self.columns, ends, strict=True)), np.array(
+                found[:, ends[-1] :]
+            )
         *W, y = np.split(found, np.cumsum([len(c) for c in self.columns]), axis=1)
         if found.flags.f_contiguous:
             return tuple(W), np.ascontiguousarray(y)
@@ -317,6 +323,9 @@ class Observations:
         chosen = np.concatenate(self.entries).astype(np.intp)
         found = np.empty((len(chosen) + tau.shape[1], 0))
         for part, entries in self.regressor(motion, where):
+            if isinstance(entries, Resident):
+                yield part, self._resident(entries, tau[part], values, chosen)
+                continue
             if found.shape[1] != entries.shape[1]:
                 found = np.empty((len(found), entries.shape[1]))
             np.take(entries, chosen, axis=0, out=found[: len(chosen)], mode="clip")
@@ -325,6 +334,14 @@ class Observations:
             for joint, k, e in self.known:
                 torque[joint] -= values[k] * entries[e]
             yield part, found
+
+    def _resident(self, entries: Resident, tau: Array, values: Array, chosen: NDArray[np.intp]) -> Array:
+        """The same of entries that lie elsewhere, there."""
+        place = Place.of(entries)
+        torque = np.array(tau.T)
+        for joint, k, e in self.known:
+            torque[joint] -= values[k] * np.asarray(entries[e])
+        return Resident.signal(entries.memory, place.xp.concatenate([entries.array[place.take(chosen)], place.take(torque)]))
 
     def regressor(self, motion: Motion, where: slice) -> Iterator[tuple[slice, Array]]:
         """Entries of the regressor (E, m) of some samples of a motion, chunk by chunk."""

@@ -115,7 +115,8 @@ class Track:
 
     def sampled(self, recorded: Array) -> Array:
         """(B, K, n) at the recorded control steps -> (B, N, n) at the samples of the log."""
-        left = recorded[:, self.before]
+        every = len(self.before) == recorded.shape[1] and self.before[-1] == len(self.before) - 1
+        left = recorded if every else recorded[:, self.before]
         if not self.share.any():
             return left
         return np.asarray(left + self.share[:, None] * (recorded[:, self.after] - left))

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-import clarabel
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.physical.constraints import Block, Cone
 from inertica.physical.pseudo import side, smat, svec
 from inertica.physical.scales import Reference
+from inertica.physical.solver import clarabel
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -291,7 +292,7 @@ def cones_of(blocks: Sequence[Block]) -> list[object]:
     return out
 
 
-def settings_of(accuracy: Accuracy) -> clarabel.DefaultSettings:
+def settings_of(accuracy: Accuracy) -> Any:
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = accuracy.gap

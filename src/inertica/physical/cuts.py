@@ -8,7 +8,8 @@ are small cone programs on the data of the fit, all with the same matrix.
 
 from __future__ import annotations
 
-import clarabel
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from inertica.physical.conesets import Accuracy, cones_of, settings_of
 from inertica.physical.conflict import HELD
 from inertica.physical.constraints import Block, Cone, cone_slack
 from inertica.physical.pseudo import smat
+from inertica.physical.solver import clarabel
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -143,7 +145,7 @@ class _Ends:
         self.cones = cones_of([b for b, _ in blocks])
         self.cones.insert(len(kinds), clarabel.SecondOrderConeT(k + 1))
         self.P = sp.csc_matrix((k, k))
-        self.solvers: dict[bool, clarabel.DefaultSolver] = {}
+        self.solvers: dict[bool, Any] = {}
 
     def find(self, j: int, sign: float) -> Array | None:
         """The point with the least (sign 1) or largest (sign -1) x_j; None when the solver does not get there."""
@@ -163,7 +165,7 @@ class _Ends:
                     return x
         return None
 
-    def _solver(self, careful: bool, objective: Array) -> clarabel.DefaultSolver:
+    def _solver(self, careful: bool, objective: Array) -> Any:
         """Set up for this objective; `careful` scales and refines, which takes longer."""
         if careful in self.solvers:
             self.solvers[careful].update(q=objective)

@@ -5,13 +5,13 @@ Whether a point is inside is measured, whatever a solver says of it.
 
 from __future__ import annotations
 
-import clarabel
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from inertica.physical.certified import descent, newton_step
 from inertica.physical.conesets import Accuracy, Barrier, ConeSet, settings_of
+from inertica.physical.solver import clarabel
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import clarabel
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from inertica.physical.conesets import settings_of
 from inertica.physical.constraints import SIGN_MARGIN, slack
 from inertica.physical.fit import Fit
 from inertica.physical.priors import Quadratic
+from inertica.physical.solver import clarabel
 from inertica.robot import inertia
 
 Array = NDArray[np.float64]

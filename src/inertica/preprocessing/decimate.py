@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.llvm.parallel import in_order
+from inertica.dynamics.resident import Resident
 from inertica.errors import InputError
 from inertica.preprocessing.lowpass import Columns, LowPass, chebyshev, filtered
 
@@ -190,6 +191,8 @@ def _as_they_are(count: int, samples: int, chunks: Iterable[tuple[slice, Array]]
     """(M, k) columns of a piece that is not low-passed, each in one piece."""
     out = np.empty((count, samples))
     for where, values in chunks:
+        if values.shape == out.shape and len(remaining) == samples and isinstance(values, Resident):
+            return values.T
         out[:, where] = values
     return (out[:, remaining] if len(remaining) < samples else out).T
 

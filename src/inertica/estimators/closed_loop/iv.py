@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from inertica.dynamics.resident import Place
 from inertica.dynamics.tsqr import Stacked, absorbed
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, ClosedLoop, Iterated, Step
@@ -149,15 +150,15 @@ class Instrumented:
             for w, z in self._rows():
                 self.counts += np.count_nonzero(w.use, axis=0)
                 for j, total in enumerate(self.products):
-                    some, k = stretch(w.use[:, j]), len(self.columns[j])
-                    Z, W, y = z.W[j], w.W[j], w.y[:, j]
+                    some = stretch(w.use[:, j])
+                    place = Place.of(z.W[j])
+                    Z, W, y = (place.take(x) for x in (z.W[j], w.W[j], w.y[:, j]))
                     if some is None:
-                        weighted = Z * w.use[:, j, None]
+                        weighted = Z * place.take(w.use[:, j, None])
                     else:
                         weighted, Z, W, y = Z[some], Z[some], W[some], y[some]
-                    total[:, :k] += weighted.T @ Z
-                    total[:, k : 2 * k] += weighted.T @ W
-                    total[:, 2 * k] += weighted.T @ y
+                    products = [weighted.T @ Z, weighted.T @ W, (weighted.T @ y)[:, None]]
+                    total += place.back(place.xp.concatenate(products, axis=1))
 
     def _rows(self) -> Iterator[tuple[Rows, Rows]]:
         return zip(self.measured.rows(), self.simulated.rows(), strict=True)
