@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from inertica.dynamics.resident import Place, Resident
-from inertica.dynamics.tsqr import Factors, JointFactor, Stacked, absorbed
+from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.tsqr import Factors, JointFactor, Stacked
 from inertica.errors import InputError
 from inertica.estimators.forms import row_form
 from inertica.identifiability.base import BaseModel

@@ -15,7 +15,7 @@ from inertica.dynamics.cuda.write import body, resource
 from inertica.dynamics.kernels import Array, Kernel
 from inertica.dynamics.resident import Place, Resident
 from inertica.dynamics.trace import Key
-from inertica.dynamics.tsqr import absorbed
+from inertica.dynamics.triangle import absorbed
 
 BLOCK = 128
 
