@@ -43,6 +43,10 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
     fixed.add_argument("--decimate", metavar="HZ", type=_positive, help="bandwidth to decimate to; follows the cut-off")
     fixed.add_argument("--delay", metavar="S[,S..]", type=_numbers, help="of torque behind motion in s, one or one per joint")
     fixed.add_argument("--friction", metavar="A,B", help=f"laws on every joint: {', '.join(friction.LAWS)}, or none")
+    fixed.add_argument(
+        "--refine-shapes", action="store_true",
+        help="find the constants of friction laws that enter nonlinearly, too: Stribeck velocity and exponent, widths",
+    )  # fmt: skip
     fixed.add_argument("--force", action="store_true", help="fit the logs although their check found a problem")
     fixed.add_argument(
         "--gravity", metavar="auto|=X,Y,Z",
@@ -121,7 +125,11 @@ def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
     gravity, regressor = _gravity(arguments.gravity), arguments.regressor
     stated = getattr(arguments, "prior", None)
     prior: Literal["truth"] | None = "truth" if stated == "truth" else None
-    return Settings(method, *fixed, quick=quick, force=force, gravity=gravity, regressor=regressor, filter=chosen, prior=prior)
+    refine = bool(getattr(arguments, "refine_shapes", False))
+    return Settings(
+        method, *fixed, quick=quick, force=force, gravity=gravity, regressor=regressor, filter=chosen, prior=prior,
+        refine_shapes=refine,
+    )  # fmt: skip
 
 
 def residual_table(residuals: Mapping[str, Residual]) -> RenderableType:
