@@ -78,7 +78,7 @@ def rehearsal(
         radians: read the preset's position noise as radians, as printed.
         distribution: of the noise: normal, uniform or laplace.
         friction: of the simulated robot, by name; that of the file by default.
-        integrator: euler, rk2 or rk4.
+        integrator: euler, rk2, rk4 or variable.
         rate: of the log in Hz; what the robot states by default.
         progress: receives one line per step of a design.
         sensors: further fields of `Sensors`, such as delay, jitter, dropped, outliers, position_step, current.

@@ -62,7 +62,7 @@ def refine_shapes(description: Description, motions: Sequence[Motion], say: Say)
         )
     say("friction: constants of the laws")
     found = _searched(description, laws, motions)
-    terms = tuple(t.with_shapes(found.values) if t in laws else t for t in description.layout.terms)  # type: ignore[attr-defined]
+    terms = tuple(t.with_shapes(found.values) if t in laws else t for t in description.layout.terms)
     refined = description.with_terms(terms)
     prior = Parameters(refined.layout, refined.prior.values, None, refined.prior.origin)  # type: ignore[arg-type]
     std = {name: found.values[name] * s for name, s in found.std.items()}

@@ -50,7 +50,7 @@ class LoopSimulator:
 
     Args:
         problem: with loop and reference.
-        integrator: euler, rk2 or rk4, one step per control period.
+        integrator: euler, rk2 or rk4, one step per control period, or `variable`.
     """
 
     def __init__(self, problem: Problem, integrator: str = "rk4") -> None:

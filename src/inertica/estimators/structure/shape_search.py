@@ -176,7 +176,7 @@ class ShapeSearch:
             if not len(lost):
                 return self._found(x, free, std, cov, raw)
             # exponents go before speeds: of two shapes that the rows tell together only, a law is used to the speed
-            worst = max(lost, key=lambda k: (bool(edge[k]), self._later(k), float(np.nan_to_num(std[k], posinf=1e300))))
+            worst = max(lost, key=lambda k: (bool(edge[k]), self._later(int(k)), float(np.nan_to_num(std[k], posinf=1e300))))
             free[worst], x[worst] = False, self.start[worst]
 
     def swept(self, x: Array) -> Array:
@@ -302,7 +302,7 @@ class ShapeSearch:
         point = self._point(x)
         before = self._point(self.start).squares
         names = [name for law in self.laws for name in law.parameters]
-        da = -np.linalg.lstsq(point.R, point.Q.T @ raw, rcond=INDEPENDENT)[0]
+        da: Array = np.asarray(-np.linalg.lstsq(point.R, point.Q.T @ raw, rcond=INDEPENDENT)[0], float)
         C = [self._columns(law, x[self._own(k)]) for k, law in enumerate(self.laws)]
         db = self._followed(C, da, x, free, point)
         rates = dict(zip([*self.base_names, *names], np.vstack([db, da]), strict=True))
