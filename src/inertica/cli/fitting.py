@@ -202,6 +202,6 @@ def _laws(words: str) -> tuple[str, ...]:
     for name in names:
         if friction.law(name, 0).memory:
             raise InputError(
-                f"the friction law '{name}' is for simulation; identification needs laws that are linear in parameters"
+                f"the friction law '{name}' has memory; `inertica friction` identifies it, identify takes laws without"
             )
     return names

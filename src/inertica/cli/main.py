@@ -34,6 +34,7 @@ COMMANDS = {
     "export": "a saved result written into a copy of its model file",
     "figure": "one figure of a saved result for a paper, as a vector drawing",
     "fit-loop": "law, gains, bandwidth and damping of the control loop from a log",
+    "friction": "bristle friction with memory (LuGre) of every joint, with the links",
     "identify": "dynamic parameters of a robot from recorded motion",
     "import-cad": "masses and inertias of a CAD export in the link frames of a model",
     "loads": "robot, several loads and drive gains in one fit of logs that say what they carry",

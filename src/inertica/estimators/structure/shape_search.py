@@ -45,6 +45,9 @@ LONGEST = 0.7
 INDEPENDENT = 1e-10
 """Share of a column below which others explain it."""
 
+FINE, COARSE = 1e-9, 1e-3
+"""Change of a logarithm below which steps end: of the last search, and of those that find where it begins."""
+
 SLOPE = 1e-4
 """Step of the logarithm for slopes of columns."""
 
@@ -83,6 +86,9 @@ class FoundShapes:
         spread: parameter -> standard deviation that the uncertain shapes add to it; base parameters and amplitudes.
         gain: share of the squared error, in units of the noise, that other shapes than the stated ones explain.
         sigmas: (n,) root mean square residual of every joint.
+        names: shapes, then amplitudes.
+        covariance: of the logarithms of the shapes and of the amplitudes, in that order; zero for shapes that are as stated.
+        beta: parameters of the fixed columns in the same fit.
     """
 
     values: Mapping[str, float]
@@ -92,6 +98,9 @@ class FoundShapes:
     spread: Mapping[str, float]
     gain: float
     sigmas: Array
+    names: tuple[str, ...]
+    covariance: Array
+    beta: Array
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -117,19 +126,25 @@ class _Point:
         return float(self.r @ self.r)
 
 
-def found_shapes(system: Observations, laws: Sequence[Shaped], sigma: Array) -> FoundShapes:
+def found_shapes(
+    system: Observations, laws: Sequence[Shaped], sigma: Array, start: Mapping[str, float] | None = None
+) -> FoundShapes:
     """Shapes that fit the rows best.
 
     Args:
         system: rows with the columns of everything else.
         laws: whose shapes are sought.
         sigma: (n,) standard deviation of each joint's residual, a first guess; the second pass weighs with what the first one left.
+        start: shapes from which no grid is needed, such as those of a neighbouring model; a grid by default.
     """
     with one_thread():
         first = ShapeSearch(system, laws, sigma)
         x, free = first.start, np.ones(first.size, bool)
-        for _ in range(SWEEPS):
-            x = first.settled(first.swept(x), free)
+        if start is not None:
+            known = np.array([np.log(start[name]) if name in start else x[k] for k, name in enumerate(first.names)])
+            x = first.settled(np.clip(known, first.lower, first.upper), free, COARSE)
+        for _ in range(SWEEPS if start is None else 0):
+            x = first.settled(first.swept(x), free, COARSE)
         search = ShapeSearch(system, laws, first.sigmas(x))
         return search.run(x)
 
@@ -157,7 +172,7 @@ class ShapeSearch:
         Q, R, order = qr(A / self.scale, mode="economic", pivoting=True)
         rank = int(np.count_nonzero(np.abs(np.diag(R)) > INDEPENDENT * abs(R[0, 0]))) if R.size else 0
         self.Q, self.R, self.order = Q[:, :rank], R[:rank, :rank], order[:rank]
-        self.y, self.b = y - self.Q @ (self.Q.T @ y), system.base.rank
+        self.whole, self.y, self.b = y, y - self.Q @ (self.Q.T @ y), system.base.rank
         self.places = np.cumsum([0, *(len(law.names) for law in laws)])
         self.names = tuple(name for law in laws for name in law.names)
         self.start = np.log(np.concatenate([law.start for law in laws]))
@@ -185,13 +200,15 @@ class ShapeSearch:
         x = x.copy()
         for k, law in enumerate(self.laws):
             own = self._own(k)
+            if not law.names:
+                continue
             line = np.linspace(self.lower[own.start], self.upper[own.start], GRID + 2)[1:-1]
             tried = [self._with(x, own, np.concatenate([[value], self.start[own][1:]])) for value in line]
             squares = np.array([self._point(trial).squares for trial in tried])
             around = np.concatenate([[np.inf], squares, [np.inf]])
             low = [t for t, s, a, b in zip(tried, squares, around[:-2], around[2:], strict=True) if s <= a and s <= b]
             free = self._with(np.zeros(self.size, bool), own, np.ones(len(law.names), bool))
-            settled = [self.settled(start, free) for start in (x, *low)]
+            settled = [self.settled(start, free, COARSE) for start in (x, *low)]
             x = min(settled, key=lambda found: self._point(found).squares)
         return x
 
@@ -201,7 +218,7 @@ class ShapeSearch:
         out[where] = values
         return out
 
-    def settled(self, x: Array, free: NDArray[np.bool_]) -> Array:
+    def settled(self, x: Array, free: NDArray[np.bool_], tolerance: float = FINE) -> Array:
         """Gauss-Newton steps of the free logarithms, damped where they would not help, inside the bounds."""
         x, damping = x.copy(), 0.0
         point = self._point(x)
@@ -221,7 +238,7 @@ class ShapeSearch:
                 return x
             moved = float(np.abs(trial - x).max())
             x, point, damping = trial, after, 0.25 * damping if damping > 1e-6 else 0.0
-            if moved < 1e-9:
+            if moved < tolerance:
                 break
         return x
 
@@ -294,7 +311,12 @@ class ShapeSearch:
         lags = lags_for(self.instants, np.array([correlation_time(r[:, None]) for r in series.T]))
         freedom = len(self.y) / max(len(self.y) - self.b - len(point.a) - self.size, 1)
         cov = H @ np.asarray(long_run(score, lags)) @ H * freedom
+        # few rows tell a shape (slow ones, reversals): what their own scatter says is held against that of all residuals
+        longest = max(correlation_time(point.r[where][:, None]) for where in self.rows)
+        plain = np.diag(H) * longest * point.squares / len(self.y) * freedom
         found = np.sqrt(np.maximum(np.diag(cov), 0.0))
+        wider = np.sqrt(np.maximum(plain, found**2)) / np.maximum(found, 1e-300)
+        cov, found = wider[:, None] * cov * wider, found * wider
         std[free] = np.where(seen, found, np.inf)
         return std, cov, raw
 
@@ -308,18 +330,35 @@ class ShapeSearch:
         rates = dict(zip([*self.base_names, *names], np.vstack([db, da]), strict=True))
         spread = {name: float(np.sqrt(max(rate @ cov @ rate, 0.0))) for name, rate in rates.items()} if free.any() else {}
         inverse = np.linalg.pinv(point.R)
-        white = np.sqrt(np.sum(inverse**2, axis=1) * point.squares / max(len(self.y) - self.b - len(point.a), 1))
         longest = max(correlation_time(point.r[where][:, None]) for where in self.rows)
-        own = white * np.sqrt(longest)
+        own = inverse @ inverse.T * longest * point.squares / max(len(self.y) - self.b - len(point.a), 1)
+        whole = np.zeros((self.size + len(names), self.size + len(names)))
+        told, last = np.flatnonzero(free), slice(self.size, None)
+        whole[np.ix_(told, told)] = cov
+        whole[last, told], whole[told, last] = da @ cov, (da @ cov).T
+        whole[last, last] = own + da @ cov @ da.T
         return FoundShapes(
             dict(zip(self.names, np.exp(x).tolist(), strict=True)),
             dict(zip(self.names, std.tolist(), strict=True)),
             dict(zip(names, point.a.tolist(), strict=True)),
-            {name: float(np.hypot(s, spread.get(name, 0.0))) for name, s in zip(names, own, strict=True)},
+            {name: float(s) for name, s in zip(names, np.sqrt(np.diag(whole)[last]), strict=True)},
             spread,
             1.0 - point.squares / max(before, 1e-300),
             self.sigmas(x),
+            (*self.names, *names),
+            whole,
+            self._fixed(C, point.a),
         )
+
+    def _fixed(self, C: Sequence[Array], a: Array) -> Array:
+        """(b,) parameters of the fixed columns for these amplitudes."""
+        left, done = self.whole.copy(), 0
+        for law, own in zip(self.laws, C, strict=True):
+            left[self.rows[law.joint]] -= own @ a[done : done + own.shape[1]]
+            done += own.shape[1]
+        out = np.zeros(self.b)
+        out[self.order] = solve_triangular(self.R, self.Q.T @ left)
+        return out / self.scale
 
     def _followed(self, C: Sequence[Array], da: Array, x: Array, free: NDArray[np.bool_], point: _Point) -> Array:
         """(b, s) how the fixed columns' parameters follow the shapes, amplitudes following, too."""
