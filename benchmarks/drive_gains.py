@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from payload import drawn_load, held, logs, robot, wrong_model
+from payload import drawn_load, held, kernels_kept, logs, robot, wrong_model
 
 import inertica as ia
 from inertica.logs.log import Log
@@ -135,6 +135,7 @@ def main() -> None:
     parser.add_argument("--store", type=Path, help="file of records, one line each; the tables are of all that are in it")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    kernels_kept()
     begin = time.process_time()
     records: list[dict[str, Any]] = []
     for run in range(arguments.first, arguments.first + arguments.runs):
