@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, numbers, progress_line, table
-from inertica.cli.fitting import add_choices, residual_table, settings
+from inertica.cli.fitting import add_choices, add_prior, residual_table, settings
 from inertica.cli.identify import check_output, marked
 from inertica.errors import ModelWarning
 from inertica.identifiability.labels import INTERVAL
@@ -54,6 +54,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="DIR", type=Path, help="write payload.json, load.urdf, load.xml and controllers.txt"
     )
     parser.add_argument("--quick", action="store_true", help="intervals hold noise and blocks only, no bias")
+    add_prior(parser)
     add_choices(parser)
 
 

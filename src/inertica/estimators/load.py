@@ -86,7 +86,11 @@ class Load:
     @property
     def silent(self) -> NDArray[np.bool_]:
         """(10,) parameters that no torque in the loaded records depends on."""
-        return np.asarray(np.linalg.norm(self.unresolved, axis=1) > 1.0 - 1e-9)
+        return _silent(self.unresolved)
+
+
+def _silent(unresolved: Array) -> NDArray[np.bool_]:
+    return np.asarray(np.linalg.norm(unresolved, axis=1) > 1.0 - 1e-9)
 
 
 def fitted_load(unloaded: Rows, loaded: Rows, columns: Array, own: Array) -> Load:
@@ -108,6 +112,7 @@ def fitted_load(unloaded: Rows, loaded: Rows, columns: Array, own: Array) -> Loa
         left, A = (np.pad(x, [(0, 0), (0, 10)]) for x in (left, A.T))  # rows that say nothing: at least as many as columns
         svd = ScaledSvd.of(A.T)
         H = svd.half @ (svd.U[:, : len(svd.s)][:, svd.known].T @ left.T)
+    H[_silent(svd.unresolved)] = 0.0  # rounding would look like something known to sixteen digits
     z = np.concatenate([unloaded.z, loaded.z])
     values, resolved = H @ z, int(svd.known.sum())
     misfit = float(np.sum((left.T @ z - A.T @ values) ** 2))
