@@ -119,6 +119,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.workflow.identify import identify as identify
     from inertica.workflow.loads import LoadedLogs as LoadedLogs, Loads as Loads, fit_loads as fit_loads
     from inertica.workflow.payload import payload as payload
+    from inertica.workflow.payload_online import online_payload as online_payload, payload_while_moving as payload_while_moving
     from inertica.workflow.payload_result import Payload as Payload
     from inertica.workflow.result import Result as Result
     from inertica.workflow.settings import Settings as Settings
@@ -191,6 +192,7 @@ _HOME = {
     "inertica.workflow.identify": ("identify",),
     "inertica.workflow.loads": ("LoadedLogs", "Loads", "fit_loads"),
     "inertica.workflow.payload": ("payload",),
+    "inertica.workflow.payload_online": ("online_payload", "payload_while_moving"),
     "inertica.workflow.payload_result": ("Payload",),
     "inertica.workflow.result": ("Result",),
     "inertica.workflow.settings": ("Settings",),

@@ -20,11 +20,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtri
 
 from inertica.estimators.evidence import RESOLVED, ScaledSvd
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
+
+CHANCE = 0.025
+"""Probability with which noise alone would exceed what counts as significant."""
 
 LOST = 1e-12
 """Eigenvalues of a correlation matrix below this share of the largest are directions that nothing is known of."""
@@ -79,6 +83,11 @@ class Load:
         return float(np.sqrt(max(1.0, self.misfit / self.freedom))) if self.freedom > 0 else 1.0
 
     @property
+    def significant_inflation(self) -> float:
+        """The same, 1 unless noise alone would seldom leave so much."""
+        return self.inflation if self.misfit > significant(self.freedom) * max(self.freedom, 1) else 1.0
+
+    @property
     def known(self) -> NDArray[np.bool_]:
         """(10,) parameters whose own value the records determine."""
         return np.asarray(np.abs(self.unresolved).max(axis=1, initial=0.0) < 1e-6)
@@ -87,6 +96,11 @@ class Load:
     def silent(self) -> NDArray[np.bool_]:
         """(10,) parameters that no torque in the loaded records depends on."""
         return _silent(self.unresolved)
+
+
+def significant(freedom: int) -> float:
+    """Ratio of a variance with this freedom to the true one that chance alone seldom exceeds."""
+    return float(chdtri(freedom, CHANCE)) / freedom if freedom > 0 else np.inf
 
 
 def _silent(unresolved: Array) -> NDArray[np.bool_]:
