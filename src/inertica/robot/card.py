@@ -81,7 +81,7 @@ def describe_tree(
         values |= dict(zip(layout.names[layout.link(j)], np.asarray(reduced.tens, float)[j], strict=True))
     for symbol, prior in (("Ia", reduced.armature), ("Fv", reduced.damping), ("Fc", reduced.friction)):
         values |= {f"{symbol}{j + 1}": float(prior[j]) for j in range(n)}
-    source = Source(kind, Path(path), root=root, tip=tip, joints=joints)
+    source = Source(kind, Path(path), root=root, tip=tip, joints=joints, movable=reduced.movable)
     return Description(reduced.robot, layout, layout.zeros("file").replaced(values), source, notes=tuple(reduced.notes))
 
 

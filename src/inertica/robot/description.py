@@ -25,6 +25,7 @@ class Source:
         path: the model file (not the card that points to it).
         card: the robot card, when there is one.
         root, tip, joints: the sub-chain that was selected.
+        movable: all joints of the model file that move, in its order; empty where no selection is possible.
     """
 
     format: str
@@ -33,6 +34,7 @@ class Source:
     root: str | None = None
     tip: str | None = None
     joints: tuple[str, ...] | None = None
+    movable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
