@@ -33,7 +33,7 @@ EXAMPLES = """\
 inertica simulate tx40 -o log.csv.gz --noise standard
 inertica simulate card.yaml -t traj.yaml -o log.csv.gz --friction stribeck --seed 3
 inertica simulate tx40 -t traj.yaml -o run.npz --runs 10 --rate 1000 --delay 0.002
-inertica simulate arm.urdf -o log.csv --loop '{law: pd, kp: [900, 800], kd: [60, 50], rate: 1000}' --position-noise 1e-5
+inertica simulate arm.urdf -o log.csv --loop '{law: pd, wn: 15, rate: 2000}' --torque-noise 0.5
 """
 
 
