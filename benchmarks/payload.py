@@ -51,6 +51,7 @@ Array = NDArray[np.float64]
 SHARES = {"usual": 0.10, "light": 0.02}
 SPREAD = 0.15
 REACH = 0.12
+KNOWN = ("records", "result")
 CHECKED = True
 
 
@@ -105,7 +106,9 @@ def logs(name: str, loads: Sequence[Array], run: int, pair: int) -> tuple[Log, l
     return first, carried
 
 
-def one(name: str, run: int, loop: str, pair: int, kinds: Sequence[str]) -> dict[str, dict[str, Any]]:
+def one(
+    name: str, run: int, loop: str, pair: int, kinds: Sequence[str], known: Sequence[str] = KNOWN
+) -> dict[str, dict[str, Any]]:
     """Row -> which of the ten intervals hold, and the relative error of the mass; or the sentence that a run ended in."""
     rng = np.random.default_rng([run, 14])
     description, _, _ = robot(name)
@@ -118,8 +121,10 @@ def one(name: str, run: int, loop: str, pair: int, kinds: Sequence[str]) -> dict
     out = {}
     with asked_once():
         for kind, load, with_load in zip(kinds, loads, carried, strict=True):
-            out[kind] = outcome(load, with_load, lambda: {"robot": model, "unloaded": [without]})
-            out[f"{kind}, result"] = outcome(load, with_load, lambda: {"robot_from": job.identify(model, [without])})
+            if "records" in known:
+                out[kind] = outcome(load, with_load, lambda: {"robot": model, "unloaded": [without]})
+            if "result" in known:
+                out[f"{kind}, result"] = outcome(load, with_load, lambda: {"robot_from": job.identify(model, [without])})
     return out
 
 
@@ -206,6 +211,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--kinds", nargs="+", default=list(SHARES), choices=list(SHARES))
+    parser.add_argument("--known", nargs="+", default=list(KNOWN), choices=KNOWN, help="what the robot is known by")
     parser.add_argument("--loop", nargs="+", default=["known", "unknown"], choices=["known", "unknown"], help="taken in turn")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many")
     parser.add_argument("--store", type=Path, help="file of records, one line each; the tables are of all that are in it")
@@ -221,7 +227,7 @@ def main() -> None:
     for run in range(arguments.first, arguments.first + arguments.runs):
         name = several[run % len(several)]
         loop = loops[run // len(several) % len(loops)]
-        for row, found in one(name, run, loop, run // (len(several) * len(loops)), arguments.kinds).items():
+        for row, found in one(name, run, loop, run // (len(several) * len(loops)), arguments.kinds, arguments.known).items():
             records.append({"row": row, "robot": name, "loop": loop, "run": run, **found})
             if arguments.store is not None:
                 with arguments.store.open("a") as file:
