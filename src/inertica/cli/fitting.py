@@ -29,6 +29,11 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--validate", metavar="LOG", action="append", default=[], help="a log that is only predicted; may be given several times"
     )
+    add_prior(parser)
+
+
+def add_prior(parser: argparse.ArgumentParser) -> None:
+    """For logs that `simulate` wrote."""
     parser.add_argument(
         "--prior", choices=("truth",),
         help="start a fit of a simulated log from the values that it was simulated with; they are 15 %% off by default",

@@ -33,6 +33,7 @@ COMMANDS = {
     "excite": "an optimal exciting trajectory inside the robot's limits",
     "export": "a saved result written into a copy of its model file",
     "figure": "one figure of a saved result for a paper, as a vector drawing",
+    "fleet": "results of several robots of one type in one table, with what differs from robot to robot",
     "fit-loop": "law, gains, bandwidth and damping of the control loop from a log",
     "friction": "bristle friction with memory (LuGre) of every joint, with the links",
     "identify": "dynamic parameters of a robot from recorded motion",

@@ -89,6 +89,7 @@ class Experiment:
         rate = stated.get("rate") if isinstance(stated, dict) else None
         loop = ControlLoop.of(description)
         own = Sensors(rate=float(rate) if rate and float(rate) <= loop.rate else None)
+        own = replace(own, **description.sensors)
         if noise is None and distribution != NORMAL:
             raise InputError(f"a distribution of noise ({distribution}) needs a noise preset")
         preset = None if noise is None else replace(noise_preset(description, noise, radians=radians), distribution=distribution)

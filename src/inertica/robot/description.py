@@ -25,6 +25,7 @@ class Source:
         path: the model file (not the card that points to it).
         card: the robot card, when there is one.
         root, tip, joints: the sub-chain that was selected.
+        movable: all joints of the model file that move, in its order; empty where no selection is possible.
     """
 
     format: str
@@ -33,6 +34,7 @@ class Source:
     root: str | None = None
     tip: str | None = None
     joints: tuple[str, ...] | None = None
+    movable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Description:
         friction_stated: whether friction was stated; when not, identification chooses.
         loop: control law and gains as stated (`law`, `kp`, `kd`, `ki`, `rate`, ...), joint-side SI units; None when not stated.
         noise: named noise presets: name -> {q: sd in rad (number or per joint), tau: sd in N m, ...}.
+        sensors: what `simulate` records with: `rate`, `position_step`, `torque_step`.
         friction_sets: other stated friction values by name (stribeck, lugre, ...), for simulation.
         home: joint coordinates of the home pose.
         log: how a log of this robot is to be read: `columns`, `torque`, `transmission`.
@@ -72,6 +75,7 @@ class Description:
     reference: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     gravity_stated: bool | None = None
+    sensors: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

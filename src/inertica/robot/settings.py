@@ -1,4 +1,4 @@
-"""Keys of cards and DH files that state numbers beside the model: limits, loop, noise, torque, transmission, columns, prior."""
+"""Keys of cards and DH files with numbers beside the model: limits, loop, noise, sensors, torque, transmission, columns, prior."""
 
 from __future__ import annotations
 
@@ -98,6 +98,17 @@ def _read_preset(item: Item, n: int) -> dict[str, Any]:
             raise entry.fail(f"{entry.key} is a standard deviation and should not be negative")
         preset[key] = list(values) if entry.is_list else values[0]
     return preset
+
+
+def read_sensors(item: Item, n: int) -> dict[str, Any]:
+    """What `simulate` records with: rate in Hz, steps of encoders and torque sensors as one number or one per joint."""
+    keys = item.mapping(("rate", "position_step", "torque_step"))
+    out: dict[str, Any] = {"rate": keys["rate"].positive()} if "rate" in keys else {}
+    for key in set(keys) - {"rate"}:
+        out[key] = list(keys[key].per_joint(n))
+        if min(out[key]) < 0.0:
+            raise keys[key].fail(f"{keys[key].key} is a resolution and should not be negative")
+    return out
 
 
 def read_torque(item: Item, n: int) -> dict[str, Any]:

@@ -224,6 +224,7 @@ class Result(Tabular):
         arrays |= {} if e.covariance is None else {"covariance": e.covariance}
         if (d := e.diagnostics) is not None:
             arrays |= {"plain_covariance": d.plain_covariance, "sigma": d.sigma, "unresolved": d.unresolved}
+            arrays |= {} if d.widened is None else {"widened": d.widened}
         np.savez(target / ARRAYS, allow_pickle=False, **arrays)
         for k, trajectory in enumerate(self.references):
             save_trajectory(trajectory, target / f"{REFERENCE}{k + 1}.yaml")
@@ -256,7 +257,8 @@ class Result(Tabular):
         diagnostics = None
         if "sigma" in arrays:
             condition = document["condition"] or math.inf
-            diagnostics = Diagnostics(arrays["sigma"], condition, arrays["unresolved"], arrays["plain_covariance"])
+            plainly, widened = arrays["plain_covariance"], arrays.get("widened")
+            diagnostics = Diagnostics(arrays["sigma"], condition, arrays["unresolved"], plainly, widened)
         stated = document.get("estimate", {})
         estimate = Estimate(
             document["method"], base, arrays["beta"], arrays.get("covariance"), diagnostics,
