@@ -21,6 +21,7 @@ from inertica.robot.settings import (
     read_limits,
     read_loop,
     read_names,
+    read_shapes,
     read_torque,
     read_transmission,
     read_trust,
@@ -31,7 +32,7 @@ from inertica.robot.yamlfile import Item
 
 CARD_KEYS = (
     *("model", "name", "joints", "root", "tip", "gravity", *OPTION_KEYS),
-    *("torque", "transmission", "transmission_offset", "columns", "limits", "loop", "prior", "parameters", "constraints"),
+    *("torque", "transmission", "transmission_offset", "columns", "limits", "shapes", "loop", "prior", "parameters", "constraints"),
 )
 
 
@@ -54,6 +55,7 @@ def describe_card(root: Item) -> Description:
         source=replace(base.source, card=root.path),
         friction_stated=stated,
         loop=read_loop(keys["loop"], robot.n) if "loop" in keys else base.loop,
+        shapes=read_shapes(keys["shapes"], robot) if "shapes" in keys else base.shapes,
         log=dict(base.log) | _log(keys, robot.n),
         trust=read_trust(keys["prior"], layout) if "prior" in keys else base.trust,
         constraints=base.constraints if said is None else read_constraints(said, layout, base.source.format),

@@ -150,6 +150,7 @@ class Reduced:
         tens: (n, 10) inertial parameters per link, fixed parts merged.
         armature, damping, friction: (n,) prior Ia, Fv, Fc.
         merged: per robot link the source links it consists of; the first is the link itself.
+        base: source links that do not move.
         notes: remarks, one sentence each.
     """
 
@@ -159,6 +160,7 @@ class Reduced:
     damping: Array
     friction: Array
     merged: tuple[tuple[Placed, ...], ...]
+    base: tuple[Placed, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -194,7 +196,7 @@ def reduce(
     tens = np.array([_total(tree, places) for places in merged]).reshape(-1, 10)
     _warn_massless(tree, source, tens)
     priors = {what: np.array([getattr(j, what) for j in source]) for what in ("armature", "damping", "friction")}
-    return Reduced(robot, tens, merged=merged, notes=tree.notes, **priors)
+    return Reduced(robot, tens, merged=merged, base=bodies[root], notes=tree.notes, **priors)
 
 
 def checked(tree: Tree) -> Tree:
