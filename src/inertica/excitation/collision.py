@@ -2,7 +2,8 @@
 
 Which pairs count.  All of two links, and of a moving link with the floor, the walls of a box and every obstacle, but for
 
-* neighbours: two links that one joint connects;
+* neighbours: two links that one joint connects; of built capsules, also those with sliding joints besides, as in a quill that runs
+  through the arm of a SCARA;
 * pairs of links that touch by construction: nearer than the clearance in each of `POSES` poses drawn over the joint ranges;
 * links that stand on or in something: nearer to it than the clearance in each of these poses, and always equally near.
 
@@ -26,7 +27,7 @@ from inertica.excitation.kinematics import Frames, frames
 from inertica.excitation.trajectory import Array, Samples
 from inertica.robot.description import Description
 from inertica.robot.model import Robot, Vector
-from inertica.robot.outline import BASE, Outlines, outlines
+from inertica.robot.outline import BASE, Outline, Outlines, outlines
 from inertica.robot.shapes import Solid, round_points
 
 CLEARANCE = 0.02
@@ -164,9 +165,9 @@ class Collisions:
         """Those left out because they touch by construction; neighbours are not listed."""
         return self._chosen[1]
 
-    def distances(self, q: Array) -> Array:
-        """(M, pairs) at poses (M, n); those beyond the clearance by `FAR` are given as that."""
-        return self._measured(self.pairs, q)[0]
+    def distances(self, q: Array, far: float | None = None) -> Array:
+        """(M, pairs) at poses (M, n); those beyond `far`, the clearance and `FAR` when not given, are given as that."""
+        return self._measured(self.pairs, q, far=far)[0]
 
     def excess(self, motion: Samples) -> Array:
         return (self.clearance - self.distances(motion.q)) / self.unit
@@ -257,7 +258,7 @@ class Collisions:
         out = []
         for i, a in enumerate(links):
             for b in links[i + 1 :]:
-                if robot.joints[b.link].parent != a.link:
+                if not _neighbours(robot, a, b):
                     out.append(Pair(a.link, b.link, (a.name, b.name)))
         surroundings = [*(p.name for p in self.planes), *(o.name for o in self.obstacles)]
         return (*out, *(Pair(a.link, None, (a.name, name)) for a in links if a.link != BASE for name in surroundings))
@@ -345,6 +346,19 @@ def drawn_poses(description: Description, count: int, rng: np.random.Generator) 
     home = np.array(description.home or np.zeros(description.robot.n))
     low, high = np.where(np.isfinite(low), low, home - OPEN), np.where(np.isfinite(high), high, home + OPEN)
     return np.vstack([home, rng.uniform(low, high, (count - 1, len(home)))])
+
+
+def _neighbours(robot: Robot, near: Outline, far: Outline) -> bool:
+    """Whether one joint connects two links, the first nearer to the base; of built shapes, besides sliding joints."""
+    between = list[int]()
+    j = far.link
+    while j not in (near.link, BASE):
+        between.append(j)
+        j = robot.joints[j].parent
+    if j != near.link:
+        return False
+    turning = [i for i in between if not robot.joints[i].prismatic]
+    return len(between) == 1 or (near.origin == far.origin == "built" and len(turning) <= 1 and len(turning) < len(between))
 
 
 def _arms(robot: Robot, link: int, bound: float) -> Array:
