@@ -5,7 +5,9 @@ torques stay inside the limits less a margin; a result that violates one on a gr
 
 No two links come closer to each other than --clearance, nor any link to the floor, to the walls of a --box or to an --obstacle; the
 result is looked at at 1 kHz and its closest approach is said.  Links have the shapes of the model file or card, else capsules from
-joint to joint; pairs that touch by construction are left out and listed.  With --given the motion is sought that adds most to logs that exist already.
+joint to joint; pairs that touch by construction are left out and listed.
+
+With --given the motion is sought that adds most to logs that exist already.
 
 With --for payload the motion is a short one that reveals the ten parameters of a load best: of a robot that is known, or that will be
 recorded along the same motion without the load; with --robot-from, of a robot known as well as that result says.
@@ -167,7 +169,8 @@ def _safety(made: Excitation) -> dict[str, object]:
 def _safety_text(made: Excitation) -> Iterator[str]:
     bodies, found = made.bodies, made.design.approach
     if found is not None:
-        yield f"closest approach, looked at at 1 kHz: {found} (kept: {1e3 * bodies.clearance:.0f} mm, {len(bodies.pairs)} pairs of bodies)"
+        kept = f"{1e3 * bodies.clearance:.0f} mm were kept free, {len(bodies.pairs)} pairs of bodies"
+        yield f"closest approach, looked at at 1 kHz: {found} ({kept})"
     else:
         yield "nothing could collide: the model has no two bodies that could meet"
     if not any(plane.name == "floor" for plane in bodies.planes):

@@ -7,6 +7,9 @@ Which pairs count.  All of two links, and of a moving link with the floor, the w
 * pairs of links that touch by construction: nearer than the clearance in each of `POSES` poses drawn over the joint ranges;
 * links that stand on or in something: nearer to it than the clearance in each of these poses, and always equally near.
 
+Built capsules are only about as thick as the links: a pair that touches in most poses counts with capsules of three quarters, a half
+or a quarter of their radius, the thickest that are apart in at least half of the poses; it is left out when none are.
+
 The pairs left out are listed.  Between two instants a distance changes by no more than the joints' speeds allow (`reaches`), so that a
 grid of times shows where a motion has to be looked at more closely.
 """
@@ -14,7 +17,7 @@ grid of times shows where a motion has to be looked at more closely.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -35,6 +38,9 @@ CLEARANCE = 0.02
 
 POSES = 1000
 """Random poses by which pairs that touch by construction are told."""
+
+THINNER = (1.0, 0.75, 0.5, 0.25)
+"""Shares of the radius of built capsules that are tried."""
 
 STILL = 1e-3
 """m by which the distance of a link from its surroundings varies at most when the link does not move towards them."""
@@ -111,11 +117,18 @@ class Approach:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two bodies that could meet: links (0-based, -1 the base), and their names; second is None for planes and obstacles."""
+    """Two bodies that could meet.
+
+    Args:
+        first, second: links (0-based, -1 the base); second is None for planes and obstacles.
+        names: of both.
+        thinned: m by which the radii of both, built capsules, are less than those of `outlines`, together.
+    """
 
     first: int
     second: int | None
     names: tuple[str, str]
+    thinned: float = 0.0
 
     @property
     def label(self) -> str:
@@ -245,12 +258,31 @@ class Collisions:
         if not possible:
             return (), ()
         poses = drawn_poses(self.description, POSES, np.random.default_rng(0))
-        d = self._measured(possible, poses)[0]
-        fixed = np.array([pair.second is not None for pair in possible]) | (np.ptp(d, axis=0) < STILL)
-        apart = (d.max(axis=0) >= self.clearance) | ~fixed
-        kept = tuple(p for p, free in zip(possible, apart, strict=True) if free)
-        left = tuple(p for p, free in zip(possible, apart, strict=True) if not free)
-        return kept, left
+        d = self._measured(possible, poses, far=FAR + self.clearance)[0]
+        kept, left = list[Pair](), list[Pair]()
+        for pair, column in zip(possible, d.T, strict=True):
+            found = self._thinned(pair, column)
+            if found is None:
+                left.append(pair)
+            else:
+                kept.append(found)
+        return tuple(kept), tuple(left)
+
+    def _thinned(self, pair: Pair, d: Array) -> Pair | None:
+        """The pair as it counts, from its distances at random poses; None when it touches by construction."""
+        if pair.second is None:
+            return None if np.ptp(d) < STILL and d.max() < self.clearance else pair
+        if all(self._built[j] > 0.0 for j in (pair.first, pair.second)):
+            both = self._built[pair.first] + self._built[pair.second]
+            for share in THINNER:
+                if np.mean(d + (1.0 - share) * both >= self.clearance) >= 0.5:
+                    return replace(pair, thinned=(1.0 - share) * both)
+        return pair if d.max() >= self.clearance else None
+
+    @cached_property
+    def _built(self) -> dict[int, float]:
+        """Radius of the capsules of links whose shapes are built; zero of others."""
+        return {o.link: o.solids[0].size[0] if o.origin == "built" and o.solids else 0.0 for o in self.outlines.links}
 
     def _possible(self) -> tuple[Pair, ...]:
         """All pairs but neighbours."""
@@ -272,6 +304,7 @@ class Collisions:
         R, p = np.empty((M, n + 1, 3, 3)), np.zeros((M, n + 1, 3))  # the base comes last, so that it is body -1
         R[:, :n], R[:, n], p[:, :n] = at.rotation, np.eye(3), at.origin
         limit = self.clearance + FAR if far is None else far
+        thinned = np.array([pair.thinned for pair in pairs])
         d, (near, other, normal) = np.empty((M, len(pairs))), np.empty((3, M, len(pairs), 3))
         w = self._world
         between, against = w.columns(pairs)
@@ -279,7 +312,7 @@ class Collisions:
             R, p, w.points, w.starts, w.radius, w.body, w.centre, w.size, between, w.planes, against, w.directions, limit,
             d, near, other, normal,
         )  # fmt: skip
-        return d, near, other, normal
+        return np.minimum(d + thinned, limit), near, other, normal
 
     @cached_property
     def _world(self) -> _World:

@@ -1,8 +1,8 @@
-"""Distances of convex solids, compiled: hulls of points with a radius around them, so that spheres, capsules, boxes and meshes are one thing.
+"""Distances of convex solids, compiled: hulls of points with a radius, so that spheres, capsules, boxes and meshes are one thing.
 
-The point of P - Q nearest to the origin is found by Wolfe's method (Math. Programming 11, 1976), the support of P - Q at a time as in GJK;
-every step also gives a lower bound, so that solids that are far apart are dismissed at once.  Of hulls that overlap the depth is the
-least overlap in a set of directions: never less than the true depth, and with a direction in which to part them.
+The point of P - Q nearest to the origin is found by Wolfe's method (Math. Programming 11, 1976), one support of P - Q at a time as in
+GJK; every step also gives a lower bound, so that solids that are far apart are dismissed at once.  The depth of hulls that overlap is
+the least overlap in a set of directions: never less than the true depth, and with a direction in which to part them.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ def _minor(S: Any, ends: Any, k: int, lam: Any, scale: float, A: Any, mu: Any) -
 
 
 @nb.njit(**OPTIONS)
-def hull_distance(P: Any, p0: int, p1: int, Q: Any, q0: int, q1: int, beyond: float, work: Any, ends: Any, a: Any, b: Any) -> float:
+def hull_distance(
+    P: Any, p0: int, p1: int, Q: Any, q0: int, q1: int, beyond: float, work: Any, ends: Any, a: Any, b: Any
+) -> float:
     """Distance of the hulls of P[p0:p1] and Q[q0:q1], nearest points into a and b; 0 when they overlap.
 
     A distance that is at least `beyond` may come out as any number from `beyond` to itself.
@@ -176,7 +178,7 @@ def clearances(
         planes: (L, 4) normal and level; against: (J, 3) a solid, a plane and a column.
         directions: (D, 3) for depths.
         far: distances beyond it are given as `far`.
-        distance: (M, k) result, near and other (M, k, 3) the nearest points of first and second body, normal (M, k, 3) from first to second.
+        distance: (M, k) result; near, other: (M, k, 3) nearest points of both bodies; normal: (M, k, 3) from first to second.
     """
     placed, there = np.empty_like(points), np.empty(len(radius), np.int64)
     middle = np.empty((len(radius), 3))

@@ -11,6 +11,7 @@ import numpy as np
 from inertica.excitation.trajectory import Array
 from inertica.robot.model import Robot
 
+
 @dataclass(frozen=True, eq=False)
 class Frames:
     """Link frames in the base frame, for N positions.

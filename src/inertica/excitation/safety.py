@@ -51,7 +51,7 @@ def surroundings(
     """
     if not clearance > 0.0:
         raise InputError(f"the clearance should be a number of metres greater than zero, not {clearance:g}")
-    height = usual_floor(description) if floor == AUTO else None if floor in (NONE, None) else float(floor)  # type: ignore[arg-type]
+    height = usual_floor(description) if floor == AUTO else None if floor is None or floor == NONE else float(floor)
     planes = [] if height is None else [Plane(upwards(description.robot), height, "floor")]
     planes += _walls(box) if box is not None else []
     shapes = outlines(description, packages)
@@ -70,8 +70,8 @@ def upwards(robot: Robot) -> tuple[float, float, float]:
 def usual_floor(description: Description) -> float | None:
     """0, the plane of the base frame, for a robot that stands upright on it; None where that cannot be told from the model.
 
-    That is so when the first joint whose axis is not vertical lies well above the base frame; an arm whose first axis lies in the plane
-    of its base frame stands on something that the model does not have.
+    That is so when the first joint whose axis is not vertical lies well above the base frame; an arm whose first axis lies in that
+    plane stands on something that the model does not have.
     """
     robot = description.robot
     if not robot.upright:

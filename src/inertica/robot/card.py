@@ -32,7 +32,18 @@ from inertica.robot.yamlfile import Item
 
 CARD_KEYS = (
     *("model", "name", "joints", "root", "tip", "gravity", *OPTION_KEYS),
-    *("torque", "transmission", "transmission_offset", "columns", "limits", "shapes", "loop", "prior", "parameters", "constraints"),
+    *(
+        "torque",
+        "transmission",
+        "transmission_offset",
+        "columns",
+        "limits",
+        "shapes",
+        "loop",
+        "prior",
+        "parameters",
+        "constraints",
+    ),
 )
 
 

@@ -59,7 +59,9 @@ def mjcf_solids(path: str | Path) -> dict[str, list[Solid]]:
     for link, geoms in found.items():
         collide = [g for g in geoms if g[1].get("contype", "1") != "0" or g[1].get("conaffinity", "1") != "0"]
         out[link] = [
-            solid for item, attributes in collide or geoms for solid in geom_solids(reader.settings, item.element, attributes, item.pose)
+            solid
+            for item, attributes in collide or geoms
+            for solid in geom_solids(reader.settings, item.element, attributes, item.pose)
         ]
     return out
 

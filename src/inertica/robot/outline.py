@@ -1,7 +1,8 @@
 """The shapes of a whole robot: of the base and of every link, for collision checks and for pictures.
 
 Shapes come from the card or the DH file (`shapes:`), else from the model file (collision elements, visual ones where there are none),
-else they are built: capsules from joint to joint and to the centre of mass, as thick as a body of water of the link's mass.
+else they are built: capsules from joint to joint, straight or along the joints' axes as the centre of mass tells, and to the centre of
+mass where they miss it, as thick as a body of water of the link's mass.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -145,26 +147,30 @@ def _built(description: Description, j: int, places: Sequence[Placed], radius: f
     """Capsules from where a link hangs to the joints it carries, to frames of the file and to its centre of mass."""
     robot = description.robot
     start = np.zeros(3) if j == BASE else -np.array(robot.joints[j].arm)
-    ends = [np.array(joint.position) for joint in robot.joints if joint.parent == j]
-    ends += [np.array(place.position) for place in places]
+    carried = [joint for joint in robot.joints if joint.parent == j]
+    ends = [(np.array(joint.position), np.array(joint.rotation) @ joint.axis) for joint in carried]
+    ends += [(np.array(place.position), np.zeros(3)) for place in places]
     if j == robot.n - 1 and not places:
-        ends.append(np.array([0.0, 0.0, float(description.reference.get("flange", {}).get("d", 0.0))]))
-    if j != BASE:
-        ten = description.prior.link(j)
-        if ten[9] > 0.0:
-            centre = inertia.to_com(ten).com
-            if all(_off(centre, start, end) > 0.5 * radius for end in (start, *ends)):
-                ends.append(centre)
-    far = [end for end in ends if np.linalg.norm(end - start) > 0.25 * radius] or [start]
-    return tuple(capsule(start, end, radius) for end in _different(far))
+        ends.append((np.array([0.0, 0.0, float(description.reference.get("flange", {}).get("d", 0.0))]), np.zeros(3)))
+    ten = np.zeros(10) if j == BASE else description.prior.link(j)
+    centre = inertia.to_com(ten).com if ten[9] > 0.0 else None
+    axis = np.zeros(3) if j == BASE else np.array(robot.joints[j].axis)
+    ways = [_way(start, end, axis, its, centre) for end, its in ends if np.linalg.norm(end - start) > 0.25 * radius]
+    pieces = [(a, b) for way in ways for a, b in pairwise(way)]
+    if centre is not None and all(_off(centre, a, b) > 0.5 * radius for a, b in (*pieces, (start, start))):
+        pieces.append((start, centre))
+    seen = {tuple(np.round(np.concatenate(piece), 6)): piece for piece in pieces or [(start, start)]}
+    return tuple(capsule(a, b, radius) for a, b in seen.values())
 
 
-def _different(points: Sequence[Array]) -> list[Array]:
-    out: list[Array] = []
-    for point in points:
-        if all(np.linalg.norm(point - other) > 1e-6 for other in out):
-            out.append(point)
-    return out
+def _way(start: Array, end: Array, axis: Array, its: Array, centre: Array | None) -> list[Array]:
+    """How a link goes from joint to joint: straight, or along an axis and then across, whichever passes its centre of mass."""
+    across = end - start
+    corners = [start + (across @ a) * a for a in (axis, its)] + [end - (across @ a) * a for a in (axis, its)]
+    ways = [[start, end], *([start, c, end] for c in corners if min(np.linalg.norm(c - start), np.linalg.norm(c - end)) > 1e-3)]
+    if centre is None:
+        return ways[0]
+    return min(ways, key=lambda way: round(min(_off(centre, a, b) for a, b in pairwise(way)), 3))
 
 
 def _off(point: Array, a: Array, b: Array) -> float:

@@ -67,7 +67,7 @@ class Solid:
             return self.size[0] * round_points(ROUND[sides])
         if self.kind == "capsule":
             ball = self.size[0] * round_points(ROUND[sides])
-            return np.vstack([ball + [0.0, 0.0, z] for z in (-0.5 * self.size[1], 0.5 * self.size[1])])
+            return np.vstack([ball + np.array([0.0, 0.0, z]) for z in (-0.5 * self.size[1], 0.5 * self.size[1])])
         if self.kind == "box":
             return np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * self.size
         radius, length = self.size

@@ -188,7 +188,7 @@ def _criterion(name: str, joints: int, grid: int, seed: int, weights: Mapping[st
     makers: dict[str, Callable[[], Criterion]] = {
         "condition": Condition,
         "scaled-condition": lambda: Condition(scaled=True),
-        "survey": lambda: Survey(**weights),
+        "survey": lambda: Survey(k1=weights.get("k1", Survey.k1), k2=weights.get("k2", Survey.k2)),
         "determinant": Determinant,
         "smallest": SmallestSingular,
         "frisch": lambda: FrischCost.drawn(np.random.default_rng(seed), grid, joints),
