@@ -8,10 +8,9 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+import coal
 import numpy as np
 import pinocchio as pin
-
-import coal
 
 POSES = 400
 
@@ -24,9 +23,12 @@ class Referee:
         geometry: shapes of its links.
         limits: (2, n) joint ranges, for the random poses.
         floor: height of a floor, None for none.
+        never: pairs of joints whose links cannot meet on the real robot, whatever their shapes here do.
     """
 
-    def __init__(self, model, geometry, limits, floor: float | None = 0.0) -> None:
+    def __init__(
+        self, model, geometry, limits, floor: float | None = 0.0, never: frozenset[tuple[int, int]] = frozenset()
+    ) -> None:
         self.model, self.geometry, self.floor = model, geometry, None
         own = geometry.ngeoms
         if floor is not None:
@@ -35,17 +37,19 @@ class Referee:
         for i in range(own):
             for k in range(i + 1, own):
                 a, b = (geometry.geometryObjects[x].parentJoint for x in (i, k))
-                if a != b and model.parents[a] != b and model.parents[b] != a:
+                if a != b and model.parents[a] != b and model.parents[b] != a and (a, b) not in never:
                     geometry.addCollisionPair(pin.CollisionPair(i, k))
-            if self.floor is not None and geometry.geometryObjects[i].parentJoint > 0:
+            if self.floor is not None and geometry.geometryObjects[i].parentJoint > 1:  # the first link turns about the vertical
                 geometry.addCollisionPair(pin.CollisionPair(i, self.floor))
         self.data = model.createData()
         rng = np.random.default_rng(12345)
         hits = np.array([self._hits(q) for q in rng.uniform(*limits, (POSES, model.nq))])
         objects = geometry.geometryObjects
         always: dict[tuple[int, int], bool] = {}  # by link: a link of two shapes meets another when one of them does
-        names = [(objects[p.first].parentJoint, objects[p.second].parentJoint if p.second != self.floor else -1)
-                 for p in geometry.collisionPairs]
+        names = [
+            (objects[p.first].parentJoint, objects[p.second].parentJoint if p.second != self.floor else -1)
+            for p in geometry.collisionPairs
+        ]
         for pair in set(names):
             always[pair] = bool(hits[:, [n == pair for n in names]].any(axis=1).all())
         for p, name in zip(list(geometry.collisionPairs), names, strict=True):
@@ -64,7 +68,9 @@ class Referee:
         data, objects, out = pin.GeometryData(self.geometry), self.geometry.geometryObjects, []
         for time, q in zip(t, trajectory(t).q, strict=True):
             if pin.computeCollisions(self.model, self.data, self.geometry, data, q, True):
-                pair = next(p for p, r in zip(self.geometry.collisionPairs, data.collisionResults, strict=True) if r.isCollision())
+                pair = next(
+                    p for p, r in zip(self.geometry.collisionPairs, data.collisionResults, strict=True) if r.isCollision()
+                )
                 out.append((float(time), f"{objects[pair.first].name} {objects[pair.second].name}"))
         return out
 
@@ -128,7 +134,8 @@ def panda7(limits) -> Referee:
         (7, (0.055 * s, 0.055 * s, 0.082), (0.065 * s, 0.065 * s, 0.082), 0.03),
     ):
         rod(model, geometry, joint, start, end, radius, coal.Capsule)
-    return Referee(model, geometry, limits)
+    # the robot's public semantic description calls 1-3 and 3-5 never colliding, Drake filters 5-7
+    return Referee(model, geometry, limits, never=frozenset({(1, 3), (3, 5), (5, 7)}))
 
 
 def ur10e(urdf: Path, limits) -> Referee:
@@ -192,7 +199,9 @@ def write_arm(folder: Path, meshes: bool) -> Path:
             write_stl(folder / f"{name}.stl", boxes)
             shape = f'<collision><geometry><mesh filename="{name}.stl"/></geometry></collision>'
         xyz = " ".join(str(x) for x in com)
-        return f'<link name="{name}"><inertial><origin xyz="{xyz}"/><mass value="{total}"/><inertia{six}/></inertial>{shape}</link>'
+        return (
+            f'<link name="{name}"><inertial><origin xyz="{xyz}"/><mass value="{total}"/><inertia{six}/></inertial>{shape}</link>'
+        )
 
     text = '<robot name="seven">' + link("base", BASE)
     for k, (at, axis, boxes) in enumerate(ARM, 1):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from inertica.excitation import Design
-    from inertica.excitation.collision import Obstacle
+    from inertica.excitation.solids import Obstacle
     from inertica.robot.description import Description
     from inertica.workflow.excite import Excitation
 
@@ -217,7 +217,7 @@ def _floor(words: str) -> float | str:
 
 
 def _obstacle(words: str) -> Obstacle:
-    from inertica.excitation.collision import Obstacle
+    from inertica.excitation.solids import Obstacle
 
     shape, at, place = words.partition("@")
     kind, colon, size = shape.partition(":")

@@ -7,8 +7,9 @@ Which pairs count.  All of two links, and of a moving link with the floor, the w
 * pairs of links that touch by construction: nearer than the clearance in each of `POSES` poses drawn over the joint ranges;
 * links that stand on or in something: nearer to it than the clearance in each of these poses, and always equally near.
 
-Built capsules are only about as thick as the links: a pair that touches in most poses counts with capsules of three quarters, a half
-or a quarter of their radius, the thickest that are apart in at least half of the poses; it is left out when none are.
+Built capsules are only about as thick as the links, and meet at the joints.  A pair of them that touches in most poses counts with
+thinner capsules, or without the part of the outer link (else of the inner one) that is next to the other: the first of `LESSER` that
+are apart in at least half of the poses; it is left out when none are.
 
 The pairs left out are listed.  Between two instants a distance changes by no more than the joints' speeds allow (`reaches`), so that a
 grid of times shows where a motion has to be looked at more closely.
@@ -25,80 +26,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.excitation.distance import clearances, hull_distance
+from inertica.excitation.distance import clearances
 from inertica.excitation.kinematics import Frames, frames
+from inertica.excitation.pairs import LESSER, POSES, STILL, Pair, drawn_poses, meeting_point, neighbours, without
+from inertica.excitation.solids import Obstacle, Plane, World
 from inertica.excitation.trajectory import Array, Samples
 from inertica.robot.description import Description
 from inertica.robot.model import Robot, Vector
-from inertica.robot.outline import BASE, Outline, Outlines, outlines
-from inertica.robot.shapes import Solid, round_points
+from inertica.robot.outline import BASE, Outlines, outlines
 
 CLEARANCE = 0.02
 """m kept free between bodies when not stated otherwise."""
-
-POSES = 1000
-"""Random poses by which pairs that touch by construction are told."""
-
-THINNER = (1.0, 0.75, 0.5, 0.25)
-"""Shares of the radius of built capsules that are tried."""
-
-STILL = 1e-3
-"""m by which the distance of a link from its surroundings varies at most when the link does not move towards them."""
 
 FAR = 0.1
 """m beyond the clearance from which a distance counts as far: it is not computed more exactly."""
 
 COARSE = 200
 """Poses of a motion that are looked at first: what is further apart than their closest need not be known exactly."""
-
-CORNERS = 60
-"""A solid with more corners is replaced by a hull of about as many with a radius around it that encloses it."""
-
-OPEN = np.pi
-"""Range assumed of joints without limits when poses are drawn."""
-
-
-@dataclass(frozen=True)
-class Obstacle:
-    """A box, sphere or cylinder (along z) fixed in the base frame.
-
-    Args:
-        kind: box, sphere or cylinder.
-        size: full side lengths; radius; radius and length.
-        position: of its centre.
-        name: for messages.
-    """
-
-    kind: str
-    size: tuple[float, ...]
-    position: Vector
-    name: str = "obstacle"
-
-    def __post_init__(self) -> None:
-        counts = {"box": 3, "sphere": 1, "cylinder": 2}
-        if self.kind not in counts:
-            raise InputError(f"an obstacle cannot be a '{self.kind}'; use {', '.join(counts)}")
-        if len(self.size) != counts[self.kind] or not min(self.size) > 0.0:
-            raise InputError(f"a {self.kind} has {counts[self.kind]} positive sizes, got {self.size}")
-
-    @property
-    def solid(self) -> Solid:
-        return Solid(self.kind, self.size, np.eye(3), np.array(self.position, float))
-
-
-@dataclass(frozen=True)
-class Plane:
-    """normal . p >= level in the base frame: a floor, or a wall.
-
-    Args:
-        normal: unit vector to the free side.
-        level: in m.
-        name: for messages.
-    """
-
-    normal: Vector
-    level: float
-    name: str = "floor"
 
 
 @dataclass(frozen=True)
@@ -113,26 +57,6 @@ class Approach:
 
     def __str__(self) -> str:
         return f"{self.first} and {self.second}: {1e3 * self.distance:.0f} mm at {self.time:.3f} s"
-
-
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """Two bodies that could meet.
-
-    Args:
-        first, second: links (0-based, -1 the base); second is None for planes and obstacles.
-        names: of both.
-        thinned: m by which the radii of both, built capsules, are less than those of `outlines`, together.
-    """
-
-    first: int
-    second: int | None
-    names: tuple[str, str]
-    thinned: float = 0.0
-
-    @property
-    def label(self) -> str:
-        return " and ".join(self.names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,26 +182,42 @@ class Collisions:
         if not possible:
             return (), ()
         poses = drawn_poses(self.description, POSES, np.random.default_rng(0))
-        d = self._measured(possible, poses, far=FAR + self.clearance)[0]
+        placed = frames(self.description.robot, poses)
+        plain = self._with()
+        d = self._measured(possible, poses, placed, world=plain)[0]
         kept, left = list[Pair](), list[Pair]()
-        for pair, column in zip(possible, d.T, strict=True):
-            found = self._thinned(pair, column)
+        for k, pair in enumerate(possible):
+            if pair.second is None:
+                found = None if np.ptp(d[:, k]) < STILL and d[:, k].max() < self.clearance else pair
+            elif all(self._built[j] > 0.0 for j in (pair.first, pair.second)):
+                found = self._lesser(pair, poses, placed)
+            else:
+                found = pair if d[:, k].max() >= self.clearance else None
             if found is None:
                 left.append(pair)
             else:
                 kept.append(found)
         return tuple(kept), tuple(left)
 
-    def _thinned(self, pair: Pair, d: Array) -> Pair | None:
-        """The pair as it counts, from its distances at random poses; None when it touches by construction."""
-        if pair.second is None:
-            return None if np.ptp(d) < STILL and d.max() < self.clearance else pair
-        if all(self._built[j] > 0.0 for j in (pair.first, pair.second)):
-            both = self._built[pair.first] + self._built[pair.second]
-            for share in THINNER:
-                if np.mean(d + (1.0 - share) * both >= self.clearance) >= 0.5:
-                    return replace(pair, thinned=(1.0 - share) * both)
-        return pair if d.max() >= self.clearance else None
+    def _lesser(self, pair: Pair, poses: Array, placed: Frames) -> Pair | None:
+        """A pair of built capsules as it counts, from random poses and the frames there; None when it touches by construction."""
+        assert pair.second is not None
+        both = self._built[pair.first] + self._built[pair.second]
+        whole = tuple(next(o.solids for o in self.outlines.links if o.link == j) for j in (pair.first, pair.second))
+        links = (pair.first, pair.second)
+        for cut, share in LESSER:
+            solids = None
+            if cut:
+                meeting = meeting_point(placed, (links[cut - 1], whole[cut - 1]), (links[2 - cut], whole[2 - cut]))
+                rest = without(whole[cut - 1], meeting, share * both + 2.0 * self.clearance)
+                if not rest:
+                    continue
+                solids = (rest, whole[1]) if cut == 1 else (whole[0], rest)
+            tried = replace(pair, thinned=(1.0 - share) * both, solids=solids)
+            d = self._measured([tried], poses, placed, world=self._with([tried]))[0]
+            if np.mean(d >= self.clearance) >= 0.5:
+                return tried
+        return None
 
     @cached_property
     def _built(self) -> dict[int, float]:
@@ -290,13 +230,13 @@ class Collisions:
         out = []
         for i, a in enumerate(links):
             for b in links[i + 1 :]:
-                if not _neighbours(robot, a, b):
+                if not neighbours(robot, a, b):
                     out.append(Pair(a.link, b.link, (a.name, b.name)))
         surroundings = [*(p.name for p in self.planes), *(o.name for o in self.obstacles)]
         return (*out, *(Pair(a.link, None, (a.name, name)) for a in links if a.link != BASE for name in surroundings))
 
     def _measured(
-        self, pairs: Sequence[Pair], q: Array, placed: Frames | None = None, far: float | None = None
+        self, pairs: Sequence[Pair], q: Array, placed: Frames | None = None, far: float | None = None, world: World | None = None
     ) -> tuple[Array, Array, Array, Array]:
         """Distances (M, k) of pairs, nearest points and directions (M, k, 3)."""
         at = frames(self.description.robot, q) if placed is None else placed
@@ -306,7 +246,7 @@ class Collisions:
         limit = self.clearance + FAR if far is None else far
         thinned = np.array([pair.thinned for pair in pairs])
         d, (near, other, normal) = np.empty((M, len(pairs))), np.empty((3, M, len(pairs), 3))
-        w = self._world
+        w = self._world if world is None else world
         between, against = w.columns(pairs)
         clearances(
             R, p, w.points, w.starts, w.radius, w.body, w.centre, w.size, between, w.planes, against, w.directions, limit,
@@ -314,84 +254,12 @@ class Collisions:
         )  # fmt: skip
         return np.minimum(d + thinned, limit), near, other, normal
 
+    def _with(self, pairs: Sequence[Pair] = ()) -> World:
+        return World.of(self.description.robot.n, self.outlines, self.obstacles, self.planes, pairs)
+
     @cached_property
-    def _world(self) -> _World:
-        return _World.of(self)
-
-
-@dataclass(frozen=True, eq=False)
-class _World:
-    """All solids as the compiled loop wants them; obstacles are solids of the base with a name of their own."""
-
-    points: Array
-    starts: NDArray[np.int64]
-    radius: Array
-    body: NDArray[np.int64]
-    centre: Array
-    size: Array
-    planes: Array
-    directions: Array
-    of_link: dict[int, list[int]]
-    of_name: dict[str, list[int]]
-    of_plane: dict[str, list[int]]
-
-    @classmethod
-    def of(cls, collisions: Collisions) -> _World:
-        n = collisions.description.robot.n
-        cores, body = list[tuple[Array, float]](), list[int]()
-        of_link, of_name, of_plane = dict[int, list[int]](), dict[str, list[int]](), dict[str, list[int]]()
-        for outline in collisions.outlines.links:
-            for solid in outline.solids:
-                of_link.setdefault(outline.link, []).append(len(cores))
-                cores.append(_simple(*solid.core()))
-                body.append(n if outline.link == BASE else outline.link)
-        for obstacle in collisions.obstacles:
-            of_name.setdefault(obstacle.name, []).append(len(cores))
-            cores.append(obstacle.solid.core())
-            body.append(n)
-        for k, plane in enumerate(collisions.planes):
-            of_plane.setdefault(plane.name, []).append(k)
-        points = np.vstack([p for p, _ in cores]) if cores else np.zeros((0, 3))
-        centre = np.array([0.5 * (p.min(axis=0) + p.max(axis=0)) for p, _ in cores]).reshape(-1, 3)
-        size = np.array([np.linalg.norm(p - c, axis=1).max() + r for (p, r), c in zip(cores, centre, strict=True)])
-        planes = np.array([[*p.normal, p.level] for p in collisions.planes], float).reshape(-1, 4)
-        starts = np.cumsum([0, *(len(p) for p, _ in cores)])
-        radius = np.array([r for _, r in cores])
-        return cls(
-            points, starts, radius, np.array(body, np.int64), centre, size, planes, round_points(42), of_link, of_name, of_plane
-        )
-
-    def columns(self, pairs: Sequence[Pair]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Pairs of solids, and of solids and planes, each with the column it counts in."""
-        between, against = list[tuple[int, int, int]](), list[tuple[int, int, int]]()
-        for k, pair in enumerate(pairs):
-            others = self.of_link[pair.second] if pair.second is not None else self.of_name.get(pair.names[1], [])
-            between += [(s, t, k) for s in self.of_link[pair.first] for t in others]
-            if pair.second is None:
-                against += [(s, t, k) for s in self.of_link[pair.first] for t in self.of_plane.get(pair.names[1], [])]
-        return np.array(between, np.int64).reshape(-1, 3), np.array(against, np.int64).reshape(-1, 3)
-
-
-def drawn_poses(description: Description, count: int, rng: np.random.Generator) -> Array:
-    """(count, n) poses over the joint ranges, the home pose first."""
-    limits = description.robot.limits
-    low, high = np.array(limits.lower), np.array(limits.upper)
-    home = np.array(description.home or np.zeros(description.robot.n))
-    low, high = np.where(np.isfinite(low), low, home - OPEN), np.where(np.isfinite(high), high, home + OPEN)
-    return np.vstack([home, rng.uniform(low, high, (count - 1, len(home)))])
-
-
-def _neighbours(robot: Robot, near: Outline, far: Outline) -> bool:
-    """Whether one joint connects two links, the first nearer to the base; of built shapes, besides sliding joints."""
-    between = list[int]()
-    j = far.link
-    while j not in (near.link, BASE):
-        between.append(j)
-        j = robot.joints[j].parent
-    if j != near.link:
-        return False
-    turning = [i for i in between if not robot.joints[i].prismatic]
-    return len(between) == 1 or (near.origin == far.origin == "built" and len(turning) <= 1 and len(turning) < len(between))
+    def _world(self) -> World:
+        return self._with(self.pairs)
 
 
 def _arms(robot: Robot, link: int, bound: float) -> Array:
@@ -416,14 +284,3 @@ def _rate(placed: Frames, rows: NDArray[np.intp], link: int, point: Array, direc
         return np.zeros((len(rows), placed.robot.n))
     part = Frames(placed.robot, *(x[rows] for x in (placed.rotation, placed.origin, placed.axis, placed.pivot)))
     return np.asarray(np.einsum("mdj,md->mj", part.jacobian(link, point), direction))
-
-
-def _simple(points: Array, radius: float) -> tuple[Array, float]:
-    """A hull with few corners and a radius around it that encloses the hull of many."""
-    if len(points) <= CORNERS:
-        return points, radius
-    take = np.unique((points @ round_points(CORNERS).T).argmax(axis=0))
-    few = np.ascontiguousarray(points[take])
-    work, ends, a, b = np.empty((11, 4)), np.empty((4, 2), np.int64), np.empty(3), np.empty(3)
-    off = [hull_distance(points, i, i + 1, few, 0, len(few), np.inf, work, ends, a, b) for i in range(len(points))]
-    return few, radius + max(off)

@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from inertica.errors import InerticaError, InputError
-from inertica.excitation.collision import CLEARANCE, Collisions, Obstacle, Plane, drawn_poses
+from inertica.excitation.collision import CLEARANCE, Collisions
 from inertica.excitation.kinematics import frames
 from inertica.excitation.own import middle_pose
+from inertica.excitation.pairs import drawn_poses
+from inertica.excitation.solids import Obstacle, Plane
 from inertica.excitation.trajectory import Array
 from inertica.robot.description import Description
 from inertica.robot.model import Robot

@@ -30,9 +30,10 @@ from inertica.excitation import (
     information,
     robot_constraints,
 )
-from inertica.excitation.collision import CLEARANCE, Collisions, Obstacle
+from inertica.excitation.collision import CLEARANCE, Collisions
 from inertica.excitation.own import usual_margin
 from inertica.excitation.safety import AUTO, require_limits, safe_start, surroundings
+from inertica.excitation.solids import Obstacle
 from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
