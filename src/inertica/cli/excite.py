@@ -233,7 +233,8 @@ def _numbers(option: str, words: str, count: int | None = None) -> list[float]:
     except ValueError:
         values = []
     if not values or any(math.isnan(v) for v in values) or (count is not None and len(values) != count):
-        raise InputError(f"{option} takes {'numbers' if count is None else count} separated by commas in m, not '{words}'")
+        wanted = {None: "numbers in m, separated by commas", 1: "a height in m, auto or none"}.get(count, f"{count} numbers in m")
+        raise InputError(f"{option} takes {wanted}, not '{words}'")
     return values
 
 

@@ -50,19 +50,35 @@ def convex_parts(triangles: Array, halvings: int = PARTS) -> list[Array]:
     points = np.unique(triangles.reshape(-1, 3), axis=0)
     whole = ConvexHull(points)
     out = [points[whole.vertices]]
-    if not halvings or len(triangles) < 8:
+    if not halvings:
         return out
-    middle = triangles.mean(axis=1)
     axis = int(np.argmax(np.ptp(points, axis=0)))
-    low = middle[:, axis] <= 0.5 * (points[:, axis].min() + points[:, axis].max())
-    if low.all() or not low.any():
-        return out
+    low, high = _halves(triangles, axis, 0.5 * float(points[:, axis].min() + points[:, axis].max()))
     try:
-        halves = [convex_parts(triangles[side], halvings - 1) for side in (low, ~low)]
+        halves = [convex_parts(side, halvings - 1) for side in (low, high)]
         volume = sum(float(ConvexHull(part).volume) for half in halves for part in half)
     except QhullError:  # one side is flat
         return out
     return [part for half in halves for part in half] if volume < WORTH * whole.volume else out
+
+
+def _halves(triangles: Array, axis: int, level: float) -> tuple[Array, Array]:
+    """A surface cut by the plane x[axis] = level: triangles (k, 3, 3) below and above it."""
+    side = triangles[:, :, axis] - level
+    whole = [triangles[(side <= 0.0).all(axis=1)], triangles[(side > 0.0).all(axis=1)]]
+    cut: tuple[list[Array], list[Array]] = ([], [])
+    for triangle, d in zip(triangles, side, strict=True):
+        if (d <= 0.0).all() or (d > 0.0).all():
+            continue
+        for which, sign in ((0, -1.0), (1, 1.0)):
+            edge: list[Array] = []
+            for k in range(3):
+                a, b, da, db = triangle[k], triangle[(k + 1) % 3], sign * d[k], sign * d[(k + 1) % 3]
+                edge += [a] if da >= 0.0 else []
+                edge += [a + da / (da - db) * (b - a)] if da * db < 0.0 else []
+            cut[which].extend(np.array([edge[0], edge[k], edge[k + 1]]) for k in range(1, len(edge) - 1))
+    low, high = (np.concatenate([w, np.array(c).reshape(-1, 3, 3)]) for w, c in zip(whole, cut, strict=True))
+    return low, high
 
 
 def _stl(data: bytes) -> Array:
