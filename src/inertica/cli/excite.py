@@ -161,6 +161,7 @@ def _safety(made: Excitation) -> dict[str, object]:
         "floor": next((plane.level for plane in bodies.planes if plane.name == "floor"), None),
         "pairs": [list(pair.names) for pair in bodies.pairs],
         "touching": [list(pair.names) for pair in bodies.touching],
+        "counted_thinner": [list(pair.names) for pair in bodies.pairs if pair.thinned or pair.solids is not None],
         "shapes": {outline.name: outline.origin for outline in bodies.outlines.links if outline.solids},
         "notes": bodies.outlines.notes,
     }
