@@ -69,7 +69,11 @@ def test_what_must_not_be_touched(tmp_path, capsys) -> None:
     assert main([*words, "--harmonics", "4", "--period", "4", "--grid", "40", "--seconds", "2", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     safety, closest = document["safety"], document["safety"]["closest"]
-    assert safety["floor"] == -0.05 and safety["clearance"] == 0.03 and closest["distance"] >= 0.03
+    assert (
+        safety["floor"] == -0.05
+        and safety["clearance"] == {"least": 0.03, "of_built_shapes": 0.03}
+        and closest["distance"] >= 0.03
+    )
     assert ["link6", "sphere 1"] in safety["pairs"] and ["link6", "wall at z = 1.2"] in safety["pairs"]
     description, motion = load("tx40"), load_trajectory(target)
     bodies = surroundings(

@@ -57,7 +57,7 @@ def test_obstacles_count(tmp_path):
     distance, first, second = c.closest(q)
     assert distance == pytest.approx(0.5 - 0.15, abs=1e-6) and {"ball"} & {first, second}
     motion = Samples(q[None], q[None], q[None])
-    assert c.excess(motion).max() == -1.0  # far enough not to be looked at more closely
+    assert c.excess(motion).max() <= -1.0  # far enough not to be looked at more closely
     near = Samples(np.array([[0.35, 0.0, 0.0]]), q[None], q[None])
     gap = np.linalg.norm(1.2 * np.array([np.cos(0.35), np.sin(0.35)]) - [1.2, 0.5]) - 0.15
     assert c.excess(near).max() == pytest.approx((0.02 - gap) / 0.1, abs=1e-6) and gap < 0.1
@@ -174,7 +174,7 @@ def test_pairs_that_count(tmp_path):
     q = np.random.default_rng(5).uniform(
         *np.array([c.description.robot.limits.lower, c.description.robot.limits.upper]), (300, 7)
     )
-    everything = Collisions(c.description, planes=c.planes, clearance=1e-6)
+    everything = Collisions(c.description, planes=c.planes, clearance=1e-6, rough=1e-6)
     for pair in c.touching:
         assert everything._measured([pair], q)[0].max() < c.clearance
     assert {p.names for p in c.pairs} | listed == {p.names for p in c._possible()}
@@ -186,10 +186,10 @@ def test_what_happens_between_two_instants_is_bounded():
     c = Collisions(description, planes=(Plane((0.0, 0.0, 1.0), 0.0),))
     rng = np.random.default_rng(2)
     motion = Multisine(10.0, np.array([0.0, 1.0, 1.0, 0.0, 0.0, 0.0]), *rng.normal(0.0, 0.4, (2, 3, 6)))
-    t = np.linspace(0.0, motion.period, 101)
+    t = np.linspace(0.0, motion.period, 501)
     states = motion(t)
     doubt = c.doubtful(states, t, c.distances(states.q))
     fine = np.linspace(0.0, motion.period, 5001)
-    near = c.distances(motion(fine).q).min(axis=1) < c.clearance
-    inside = np.minimum(np.searchsorted(t, fine, side="right") - 1, 99)
+    near = (c.distances(motion(fine).q) < c.kept).any(axis=1)
+    inside = np.minimum(np.searchsorted(t, fine, side="right") - 1, 499)
     assert near.any() and not np.any(near & ~doubt[inside]) and not doubt.all()

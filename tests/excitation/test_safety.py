@@ -62,9 +62,9 @@ def test_start_pose_is_the_middle_one_where_that_has_room_else_another(tmp_path)
     free = surroundings(description)
     assert np.array_equal(safe_start(description, free), middle_pose(description))
     there = surroundings(description, obstacles=[Obstacle("box", (0.3, 0.3, 0.3), (0.0, 0.0, 0.8))])
-    assert there.distances(middle_pose(description)[None]).min() < there.clearance
+    assert not there.free(middle_pose(description)[None])
     found = safe_start(description, there)
-    assert there.distances(found[None]).min() > there.clearance
+    assert there.free(found[None])
     assert np.all(found > description.robot.limits.lower) and np.all(found < description.robot.limits.upper)
 
 
@@ -90,9 +90,9 @@ def test_walls_keep_every_link_inside_a_box():
         for corners, radius in cores:
             p = at.origin[:, link, None] + np.einsum("mij,kj->mki", at.rotation[:, link], corners)
             room = np.stack([p[..., 0] + 0.4, 0.4 - p[..., 0], p[..., 1] + 0.4, 0.9 - p[..., 2]]).min(axis=(0, 2))
-            inside &= room - radius >= c.clearance
+            inside &= room - radius >= c.rough
     walls = [k for k, pair in enumerate(c.pairs) if pair.second is None]
-    assert np.array_equal(c.distances(q)[:, walls].min(axis=1) >= c.clearance, inside) and 0 < inside.sum() < 200
+    assert np.array_equal(c.distances(q)[:, walls].min(axis=1) >= c.rough, inside) and 0 < inside.sum() < 200
 
 
 def robot(name: str, tmp_path, request):
@@ -129,7 +129,7 @@ def test_designed_motions_touch_nothing(name, options, tmp_path, request):
     """Short search; the check is Pinocchio's and Coal's, at 1 kHz, with shapes of its own."""
     description, referee = robot(name, tmp_path, request)
     found = ia.excite(description, **({"harmonics": 5, "period": 5.0, "grid": 40, "seconds": 1.0} | options))
-    assert found.feasible and found.approach.distance >= 0.02
+    assert found.feasible and found.approach.distance >= (0.02 if name in ("mesh", "panda7") else 0.05)
     assert referee.collisions(found.trajectory) == []
     assert np.ptp(found.trajectory(np.linspace(0, found.trajectory.period, 200)).q, axis=0).min() > 0.05
 
@@ -155,5 +155,5 @@ def test_twenty_designs_touch_nothing(name, tmp_path, request):
     description, referee = robot(name, tmp_path, request)
     for seed in range(20):
         found = ia.excite(description, seconds=15, seed=seed)
-        assert found.feasible and found.approach.distance >= 0.02
+        assert found.feasible and found.approach.distance >= (0.02 if name in ("mesh", "panda7") else 0.05)
         assert referee.collisions(found.trajectory) == [], seed

@@ -53,7 +53,7 @@ DESIGN = (
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    from inertica.excitation.collision import CLEARANCE
+    from inertica.excitation.collision import CLEARANCE, ROUGH
     from inertica.workflow.excite import CRITERIA, FAMILIES
 
     parser.add_argument("robot", metavar="ROBOT", help="catalog name, model file or card")
@@ -79,7 +79,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     bodies.add_argument("--box", metavar="=X,Y,Z,X,Y,Z", help="lowest and highest corner of a box that every link stays inside")
     obstacle = "box:X,Y,Z (sides), sphere:R or cylinder:R,LENGTH (along z), @ its centre; several times for several"
     bodies.add_argument("--obstacle", action="append", default=[], metavar="KIND:SIZE@X,Y,Z", help=obstacle)
-    bodies.add_argument("--clearance", type=float, default=CLEARANCE, metavar="M", help=f"kept free (default {CLEARANCE:g})")
+    kept = f"kept free (default {CLEARANCE:g}, and {ROUGH:g} where a shape is built since the model has none)"
+    bodies.add_argument("--clearance", type=float, metavar="M", help=kept)
     figure = "draw the clearance over time and the robot at its closest approach: .pdf, .svg or .eps"
     bodies.add_argument("--figure", metavar="FILE", type=Path, help=figure)
     parser.add_argument("--given", action="append", default=[], metavar="LOG", help="logs whose knowledge is to be completed")
@@ -156,7 +157,7 @@ def _safety(made: Excitation) -> dict[str, object]:
     if found is not None:
         closest = {"bodies": [found.first, found.second], "distance": found.distance, "time": found.time, "points": found.points}
     return {
-        "clearance": bodies.clearance,
+        "clearance": {"least": bodies.clearance, "of_built_shapes": bodies.rough},
         "closest": closest,
         "floor": next((plane.level for plane in bodies.planes if plane.name == "floor"), None),
         "pairs": [list(pair.names) for pair in bodies.pairs],
@@ -170,7 +171,8 @@ def _safety(made: Excitation) -> dict[str, object]:
 def _safety_text(made: Excitation) -> Iterator[str]:
     bodies, found = made.bodies, made.design.approach
     if found is not None:
-        kept = f"{1e3 * bodies.clearance:.0f} mm were kept free, {len(bodies.pairs)} pairs of bodies"
+        least, most = 1e3 * bodies.kept.min(), 1e3 * bodies.kept.max()
+        kept = f"{least:.0f}{f' to {most:.0f}' if most > least else ''} mm were kept free, {len(bodies.pairs)} pairs of bodies"
         yield f"closest approach, looked at at 1 kHz: {found} ({kept})"
     else:
         yield "nothing could collide: the model has no two bodies that could meet"

@@ -35,8 +35,8 @@ from inertica.robot.description import Description
 from inertica.robot.model import Robot, Vector
 from inertica.robot.outline import BASE, Outlines, outlines
 
-CLEARANCE = 0.02
-"""m kept free between bodies when not stated otherwise."""
+CLEARANCE, ROUGH = 0.02, 0.05
+"""m kept free between bodies when not stated otherwise; where the shape of one is built, which is a guess at the link."""
 
 FAR = 0.1
 """m beyond the clearance from which a distance counts as far: it is not computed more exactly."""
@@ -70,6 +70,7 @@ class Collisions:
         description: the robot.
         obstacles: fixed surroundings.
         clearance: metres kept free.
+        rough: metres kept free where a shape is built.
         packages: folders that `package://` refers to.
         unit: metres that count as one in the excess.
         planes: floor and walls.
@@ -79,6 +80,7 @@ class Collisions:
     description: Description
     obstacles: tuple[Obstacle, ...] = ()
     clearance: float = CLEARANCE
+    rough: float = ROUGH
     packages: Sequence[str | Path] = ()
     unit: float = 0.1
     planes: tuple[Plane, ...] = ()
@@ -103,11 +105,20 @@ class Collisions:
         return self._chosen[1]
 
     def distances(self, q: Array, far: float | None = None) -> Array:
-        """(M, pairs) at poses (M, n); those beyond `far`, the clearance and `FAR` when not given, are given as that."""
+        """(M, pairs) at poses (M, n); those beyond `far`, the greatest clearance and `FAR` when not given, are given as that."""
         return self._measured(self.pairs, q, far=far)[0]
 
+    @cached_property
+    def kept(self) -> Array:
+        """(pairs,) m kept free."""
+        return np.array([self._room(pair) for pair in self.pairs])
+
     def excess(self, motion: Samples) -> Array:
-        return (self.clearance - self.distances(motion.q)) / self.unit
+        return (self.kept - self.distances(motion.q)) / self.unit
+
+    def free(self, q: Array) -> bool:
+        """Whether all bodies keep their distance at all poses (M, n)."""
+        return bool((self.distances(q) >= self.kept).all())
 
     def gradient(self, motion: Samples, weights: Array) -> Samples:
         out = Samples(*(np.zeros_like(x) for x in motion))
@@ -142,7 +153,7 @@ class Collisions:
         return Approach(float(d[m, k]), *self.pairs[k].names, float(t[m]), (a, b))
 
     def doubtful(self, motion: Samples, t: Array, d: Array) -> NDArray[np.bool_]:
-        """(M - 1,) whether bodies could come nearer than the clearance between two instants, by the joints' speeds there.
+        """(M - 1,) whether bodies could come nearer than they may between two instants, by the joints' speeds there.
 
         Args:
             motion, t: states (M, n) and times (M,).
@@ -154,7 +165,7 @@ class Collisions:
         dt = np.diff(t)[:, None]
         speed = np.maximum(abs(motion.dq[:-1]), abs(motion.dq[1:])) + dt * np.maximum(abs(motion.ddq[:-1]), abs(motion.ddq[1:]))
         least = 0.5 * (d[:-1] + d[1:] - dt * (speed @ self.reaches.T))
-        return np.asarray((least < self.clearance).any(axis=1))
+        return np.asarray((least < self.kept).any(axis=1))
 
     @cached_property
     def reaches(self) -> Array:
@@ -187,12 +198,13 @@ class Collisions:
         d = self._measured(possible, poses, placed, world=plain)[0]
         kept, left = list[Pair](), list[Pair]()
         for k, pair in enumerate(possible):
+            room = self._room(pair)
             if pair.second is None:
-                found = None if np.ptp(d[:, k]) < STILL and d[:, k].max() < self.clearance else pair
+                found = None if np.ptp(d[:, k]) < STILL and d[:, k].max() < room else pair
             elif all(self._built[j] > 0.0 for j in (pair.first, pair.second)):
                 found = self._lesser(pair, poses, placed)
             else:
-                found = pair if d[:, k].max() >= self.clearance else None
+                found = pair if d[:, k].max() >= room else None
             if found is None:
                 left.append(pair)
             else:
@@ -202,22 +214,29 @@ class Collisions:
     def _lesser(self, pair: Pair, poses: Array, placed: Frames) -> Pair | None:
         """A pair of built capsules as it counts, from random poses and the frames there; None when it touches by construction."""
         assert pair.second is not None
-        both = self._built[pair.first] + self._built[pair.second]
+        both, room = self._built[pair.first] + self._built[pair.second], self._room(pair)
         whole = tuple(next(o.solids for o in self.outlines.links if o.link == j) for j in (pair.first, pair.second))
         links = (pair.first, pair.second)
         for cut, share in LESSER:
             solids = None
             if cut:
                 meeting = meeting_point(placed, (links[cut - 1], whole[cut - 1]), (links[2 - cut], whole[2 - cut]))
-                rest = without(whole[cut - 1], meeting, share * both + 2.0 * self.clearance)
+                rest = without(whole[cut - 1], meeting, share * both + 2.0 * room)
                 if not rest:
                     continue
                 solids = (rest, whole[1]) if cut == 1 else (whole[0], rest)
             tried = replace(pair, thinned=(1.0 - share) * both, solids=solids)
             d = self._measured([tried], poses, placed, world=self._with([tried]))[0]
-            if np.mean(d >= self.clearance) >= 0.5:
+            if np.mean(d >= room) >= 0.5:
                 return tried
         return None
+
+    def _room(self, pair: Pair) -> float:
+        return (
+            self.rough
+            if any(self._built.get(j, 0.0) > 0.0 for j in (pair.first, pair.second) if j is not None)
+            else self.clearance
+        )
 
     @cached_property
     def _built(self) -> dict[int, float]:
@@ -243,7 +262,7 @@ class Collisions:
         M, n = q.shape
         R, p = np.empty((M, n + 1, 3, 3)), np.zeros((M, n + 1, 3))  # the base comes last, so that it is body -1
         R[:, :n], R[:, n], p[:, :n] = at.rotation, np.eye(3), at.origin
-        limit = self.clearance + FAR if far is None else far
+        limit = max(self.clearance, self.rough) + FAR if far is None else far
         thinned = np.array([pair.thinned for pair in pairs])
         d, (near, other, normal) = np.empty((M, len(pairs))), np.empty((3, M, len(pairs), 3))
         w = self._world if world is None else world

@@ -237,7 +237,7 @@ def _made_safe(task: Task) -> Approach | None:
     if not bodies or task.finest is None or task.x is None:
         return None
     everywhere = np.arange(len(task.finest.t))
-    if any(c.distances(task.finest.positions(task.x, everywhere)).min() < c.clearance for c in bodies):
+    if not all(c.free(task.finest.positions(task.x, everywhere)) for c in bodies):
         task.thorough, task.best, x = True, math.inf, task.x
         task.x = None
         task.judge(x)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from inertica.errors import InerticaError, InputError
-from inertica.excitation.collision import CLEARANCE, Collisions
+from inertica.excitation.collision import CLEARANCE, ROUGH, Collisions
 from inertica.excitation.kinematics import frames
 from inertica.excitation.own import middle_pose
 from inertica.excitation.pairs import drawn_poses
@@ -37,7 +37,7 @@ ROOM = 0.05
 
 def surroundings(
     description: Description, floor: float | str | None = AUTO, box: Sequence[float] | None = None,
-    obstacles: Sequence[Obstacle] = (), clearance: float = CLEARANCE, load: tuple[int, Array, float] | None = None,
+    obstacles: Sequence[Obstacle] = (), clearance: float | None = None, load: tuple[int, Array, float] | None = None,
     packages: Sequence[str | Path] = (),
 ) -> Collisions:  # fmt: skip
     """The robot with everything it must not touch.
@@ -47,11 +47,11 @@ def surroundings(
         floor: height in m that every link stays above; `auto` is `usual_floor`, `none` (or None) has no floor.
         box: x, y, z of the lowest and of the highest corner of a box of the base frame that every link stays inside; may be infinite.
         obstacles: boxes, spheres, cylinders.
-        clearance: m kept free.
+        clearance: m kept free; 0.02, and 0.05 where a shape is built, when not given.
         load: link (0-based), position of the centre in its frame and radius of a ball that is carried.
         packages: folders in which `package://` is looked for.
     """
-    if not clearance > 0.0:
+    if clearance is not None and not clearance > 0.0:
         raise InputError(f"the clearance should be a number of metres greater than zero, not {clearance:g}")
     height = usual_floor(description) if floor == AUTO else None if floor is None or floor == NONE else float(floor)
     planes = [] if height is None else [Plane(upwards(description.robot), height, "floor")]
@@ -59,7 +59,8 @@ def surroundings(
     shapes = outlines(description, packages)
     if load is not None:
         shapes = _carrying(shapes, *load)
-    return Collisions(description, _named(obstacles), clearance, packages, planes=tuple(planes), shapes=shapes)
+    near, rough = (CLEARANCE, ROUGH) if clearance is None else (clearance, clearance)
+    return Collisions(description, _named(obstacles), near, rough, packages, planes=tuple(planes), shapes=shapes)
 
 
 def upwards(robot: Robot) -> tuple[float, float, float]:
@@ -118,8 +119,7 @@ def safe_start(description: Description, bodies: Collisions) -> Array:
     wish = middle_pose(description)
     if not bodies.pairs:
         return wish
-    wanted = bodies.clearance + ROOM
-    if bodies.distances(wish[None]).min() >= wanted:
+    if (bodies.distances(wish[None]) - bodies.kept).min() >= ROOM:
         return wish
     rng = np.random.default_rng(0)
     anywhere = drawn_poses(description, TRIES, rng)
@@ -129,19 +129,19 @@ def safe_start(description: Description, bodies: Collisions) -> Array:
     inset = np.where(np.isfinite(spans), 0.15 * spans, 0.0)
     low, high = np.array(limits.lower) + inset, np.array(limits.upper) - inset
     poses = np.clip(np.vstack([wish, wish + share * (anywhere - wish), anywhere]), low, high)
-    d = bodies.distances(poses)
+    d = bodies.distances(poses) - bodies.kept
     room = d.min(axis=1)
-    if room.max() < bodies.clearance + 1e-3:
-        way = int(np.argmax((d < bodies.clearance + 1e-3).mean(axis=0)))
-        count = int((d[:, way] < bodies.clearance + 1e-3).sum())
+    if room.max() < 1e-3:
+        way = int(np.argmax((d < 1e-3).mean(axis=0)))
+        count = int((d[:, way] < 1e-3).sum())
         raise InerticaError(
-            f"no trajectory inside the limits: no pose to start from was found, in none of {len(poses)} do all bodies keep "
-            f"{1e3 * bodies.clearance:.0f} mm; {bodies.pairs[way].label} are too close in {count} of them: change the floor, the "
+            f"no trajectory inside the limits: no pose to start from was found, in none of {len(poses)} do all bodies keep their "
+            f"distance; {bodies.pairs[way].label} are too close in {count} of them: change the floor, the "
             "obstacles or --clearance, or state the links' shapes in a card (shapes:)"
         )
     size = np.where(np.isfinite(spans), spans, 2.0 * np.pi)
     away = np.abs((poses - wish) / size).max(axis=1)
-    return np.asarray(poses[int(np.argmax(np.minimum(room, wanted) / wanted - 0.3 * away))])
+    return np.asarray(poses[int(np.argmax(np.minimum(room, ROOM) / ROOM - 0.3 * away + 1e3 * np.minimum(room - 1e-3, 0.0)))])
 
 
 def _continuous(description: Description) -> set[str]:

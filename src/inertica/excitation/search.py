@@ -161,14 +161,14 @@ class Task:
     def _clear(self, bodies: Collisions, x: Array, motion: Samples) -> bool:
         """Whether bodies keep their distance on the fine grid, and on the finest wherever they could come closer in between."""
         d = bodies.distances(motion.q)
-        if not d.min() >= bodies.clearance:
+        if not (d >= bodies.kept).all():
             return False
         if self.finest is None:
             return True
         doubt = np.append(bodies.doubtful(motion, self.fine.t, d), False)
         at = np.searchsorted(self.fine.t, self.finest.t, side="right") - 1
         rows = np.flatnonzero(doubt[at] | self.thorough)
-        return not rows.size or bool(bodies.distances(self.finest.positions(x, rows)).min() >= bodies.clearance)
+        return not rows.size or bodies.free(self.finest.positions(x, rows))
 
     def accept(self, x: Array, value: float) -> None:
         if value < self.best:

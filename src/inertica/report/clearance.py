@@ -65,7 +65,8 @@ def _over_time(ax: Any, bodies: Collisions, design: Design, closest: Approach) -
     t, smallest = clearance_over_time(bodies, design)
     for name, d in smallest.items():
         ax.plot(t, 1e3 * d, label=name)
-    ax.axhline(1e3 * bodies.clearance, color=GREY, lw=0.6, ls="--")
+    for level in np.unique(bodies.kept):
+        ax.axhline(1e3 * level, color=GREY, lw=0.6, ls="--")
     ax.plot(closest.time, 1e3 * closest.distance, "o", color="black", ms=3)
     top = min(1e3 * SEEN, 1.15e3 * max(float(d.max()) for d in smallest.values()))
     ax.set(xlabel="time (s)", ylabel="smallest distance (mm)", xlim=(t[0], t[-1]), ylim=(min(0.0, 1e3 * closest.distance), top))

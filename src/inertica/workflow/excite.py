@@ -30,7 +30,7 @@ from inertica.excitation import (
     information,
     robot_constraints,
 )
-from inertica.excitation.collision import CLEARANCE, Collisions
+from inertica.excitation.collision import Collisions
 from inertica.excitation.own import usual_margin
 from inertica.excitation.safety import AUTO, require_limits, safe_start, surroundings
 from inertica.excitation.solids import Obstacle
@@ -64,7 +64,7 @@ def excite(
     floor: float | str | None = AUTO,
     box: Sequence[float] | None = None,
     obstacles: Sequence[Obstacle] = (),
-    clearance: float = CLEARANCE,
+    clearance: float | None = None,
     given: Sequence[str | Path | Log] = (),
     purpose: str = "robot",
     robot_from: str | Path | Result | None = None,
@@ -90,7 +90,7 @@ def excite(
         floor: height in m that every link stays above; `auto`: the base frame's plane where the robot stands on it; `none`.
         box: x, y, z of the lowest and the highest corner of a box that every link stays inside.
         obstacles: boxes, spheres and cylinders in the base frame.
-        clearance: m kept free between bodies.
+        clearance: m kept free between bodies; 0.02, and 0.05 where the model has no shape of one, when not given.
         given: logs whose knowledge is to be completed.
         purpose: what is to be revealed: robot or payload.
         robot_from: for a payload: a result that says how well the robot is known; exactly when not given.
@@ -126,7 +126,7 @@ class Excitation:
 def excitation(
     robot: str | Path | Description, *, family: str, period: float | None, harmonics: int, criterion: str | None, grid: int,
     margin: float | tuple[float, float, float] | None, torque_margin: float, k1: float | None, k2: float | None,
-    floor: float | str | None, box: Sequence[float] | None, obstacles: Sequence[Obstacle], clearance: float,
+    floor: float | str | None, box: Sequence[float] | None, obstacles: Sequence[Obstacle], clearance: float | None,
     given: Sequence[str | Path | Log], purpose: str, robot_from: str | Path | Result | None,
     flange: str | tuple[float, ...] | None, mass: float | None, rate: float, seconds: float, seed: int,
     progress: Callable[[str], None] | None,
