@@ -92,7 +92,7 @@ class Collisions:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(f"distance of {pair.label}" for pair in self.pairs)
+        return tuple(f"nearness of {pair.label}" for pair in self.pairs)
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
