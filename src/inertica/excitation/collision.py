@@ -38,7 +38,7 @@ from inertica.robot.outline import BASE, Outlines, outlines
 CLEARANCE, ROUGH = 0.02, 0.05
 """m kept free between bodies when not stated otherwise; where the shape of one is built, which is a guess at the link."""
 
-FAR = 0.1
+FAR = 0.06
 """m beyond the clearance from which a distance counts as far: it is not computed more exactly."""
 
 COARSE = 200

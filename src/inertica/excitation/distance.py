@@ -140,6 +140,33 @@ def hull_distance(
 
 
 @nb.njit(**OPTIONS)
+def segment_distance(P: Any, p0: int, p1: int, Q: Any, q0: int, q1: int, a: Any, b: Any) -> float:
+    """The same for one or two points each: nearest points of two segments, in closed form."""
+    aa = bb = ab = ad = bd = 0.0
+    for c in range(3):
+        u, v, w = P[p1 - 1, c] - P[p0, c], Q[q1 - 1, c] - Q[q0, c], P[p0, c] - Q[q0, c]
+        aa += u * u
+        bb += v * v
+        ab += u * v
+        ad += u * w
+        bd += v * w
+    s, t, area = 0.0, 0.0, aa * bb - ab * ab
+    if area > 1e-14 * aa * bb:
+        s = min(max((ab * bd - bb * ad) / area, 0.0), 1.0)
+    if bb > 0.0:
+        t = (ab * s + bd) / bb
+    if t < 0.0 or t > 1.0 or bb == 0.0:
+        t = min(max(t, 0.0), 1.0)
+        s = min(max((t * ab - ad) / aa, 0.0), 1.0) if aa > 0.0 else 0.0
+    square = 0.0
+    for c in range(3):
+        a[c] = P[p0, c] + s * (P[p1 - 1, c] - P[p0, c])
+        b[c] = Q[q0, c] + t * (Q[q1 - 1, c] - Q[q0, c])
+        square += (a[c] - b[c]) ** 2
+    return np.sqrt(square)
+
+
+@nb.njit(**OPTIONS)
 def hull_depth(P: Any, p0: int, p1: int, Q: Any, q0: int, q1: int, directions: Any, a: Any, b: Any, normal: Any) -> float:
     """Least overlap of two hulls along given directions: Q moved so far along `normal` parts from P."""
     least = np.inf
@@ -202,7 +229,12 @@ def clearances(
                     _place(R[m, body[u]], p[m, body[u]], points, starts[u], starts[u + 1], placed)
                     there[u] = 1
             both = radius[s] + radius[t]
-            d = hull_distance(placed, starts[s], starts[s + 1], placed, starts[t], starts[t + 1], beyond + both, work, ends, a, b)
+            if starts[s + 1] - starts[s] <= 2 and starts[t + 1] - starts[t] <= 2:
+                d = segment_distance(placed, starts[s], starts[s + 1], placed, starts[t], starts[t + 1], a, b)
+            else:
+                d = hull_distance(
+                    placed, starts[s], starts[s + 1], placed, starts[t], starts[t + 1], beyond + both, work, ends, a, b
+                )
             if d > 1e-9:
                 for c in range(3):
                     n[c] = (b[c] - a[c]) / d
