@@ -232,11 +232,9 @@ class Collisions:
         return None
 
     def _room(self, pair: Pair) -> float:
-        return (
-            self.rough
-            if any(self._built.get(j, 0.0) > 0.0 for j in (pair.first, pair.second) if j is not None)
-            else self.clearance
-        )
+        """m that a pair keeps free."""
+        built = any(self._built.get(j, 0.0) > 0.0 for j in (pair.first, pair.second) if j is not None)
+        return self.rough if built else self.clearance
 
     @cached_property
     def _built(self) -> dict[int, float]:
