@@ -47,7 +47,8 @@ class Ml(Composed):
     noise that is independent from sample to sample and of the torque (not so in a closed loop, nor after strong filtering; the
     covariance accounts for the correlation, the estimate does not).  Where noise of the velocity may decide the sign of dry friction
     the torque has no derivative to speak of, so these rows are left out.  Fails when noise goes round the control loop: the true
-    acceleration then follows it, which looks like noise of the measured one (docs/methods/ml.md).  On decimated motions it sees decimated positions, not decimated columns.
+    acceleration then follows it, which looks like noise of the measured one (docs/methods/ml.md).  On decimated motions it sees
+    decimated positions, not decimated columns.
 
     Args:
         certain: rows of a joint with dry friction are left out while its velocity is within so many standard deviations of zero.
