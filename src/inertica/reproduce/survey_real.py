@@ -113,7 +113,7 @@ class Real:
         estimator: Estimator = with_options(method(name), options)
         loop = None
         if hasattr(estimator, "start"):
-            estimator = replace(estimator, start=Given(self.start))
+            estimator = replace(estimator, start=Given(self.start))  # type: ignore[type-var]
         if Need.LOOP in estimator.needs:
             loop = self.loop
             loop = loop.with_gains(**{g: slower * np.asarray(v) for g, v in loop.gains.items()}) if slower != 1.0 else loop
