@@ -110,5 +110,6 @@ def _line(row: dict[str, str]) -> Line:
     place = Place(row["robot"], row["loop"], row["noise"], row["distribution"], float(row["quantise"]), int(row["decimate"]),
                   row["filter"], row["method"])  # fmt: skip
     mean, sd = ({name: float(row[f"{name}_{kind}"]) for name in FIGURES} for kind in ("mean", "sd"))
-    shares = (float(row[name]) for name in ("convergence", "coverage", "margin"))
-    return Line(place, mean, sd, (int(row["counted"]), int(row["rows"])), *shares, int(row["rank"]), row["failure"])
+    counted = int(row["counted"]), int(row["rows"])
+    convergence, coverage, margin = (float(row[name]) for name in ("convergence", "coverage", "margin"))
+    return Line(place, mean, sd, counted, convergence, coverage, margin, int(row["rank"]), row["failure"])
