@@ -1,11 +1,11 @@
 """Makes the tables that ship with the package from the folder of a study:
 
     inertica reproduce survey --quick --keep DIR
-    python -m inertica.reproduce.shipped DIR STATE src/inertica/campaign/results
+    python -m inertica.reproduce.shipped DIR STATE src/inertica/campaign/results [METHOD...]
 
-Conditions that the folder has take the place of the same ones in the tables, with STATE in their last column; the others stay.  The
-survey's claims are then found anew on all lines.  Those that need single estimates are found on the folder's rows; where it has none
-for them, what was found before stays.
+With methods only theirs are taken.  Lines that the folder has take the place of the same ones in the tables, with STATE in their last
+column; the others stay, and ranks are counted anew.  The survey's claims are then found anew on all lines.  Those that need single
+estimates are found on the folder's rows when all of it was computed and all methods are taken; else what was found before stays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from inertica.campaign.store import Store
 from inertica.campaign.stored import CLAIMS as FILE
 from inertica.campaign.stored import StoredClaim, claims, lines_of
 from inertica.campaign.stored import stored as shipped
-from inertica.campaign.summary import Group, groups, lines
+from inertica.campaign.summary import Group, groups, lines, ranked
 from inertica.campaign.written import as_csv
 from inertica.reproduce.survey_claims import CLAIMS, UNTESTED, cases
 
@@ -34,30 +34,29 @@ def found_on_lines() -> list[StoredClaim]:
     return [StoredClaim(claim.name, claim.published, v.ours, v.verdict) for claim, v in verdicts]
 
 
-def merged(campaign: str, store: Store, state: str) -> str:
-    """The table of a campaign with the store's conditions in the place of its own."""
-    new = lines(store)
-    seen = {line.place.condition for line in new}
-    kept = [x for x in shipped() if x.campaign == campaign and x.line.place.condition not in seen]
-    texts = [(as_csv([*new]), state), *((as_csv([x.line]), x.state) for x in kept)]
-    rows: list[list[str]] = []
-    for text, own in texts:
-        head, *body = csv.reader(text.splitlines())
-        rows += [[*head, "state"]] if not rows else []
-        rows += [[*row, own] for row in body]
-    return _written(rows)
+def merged(campaign: str, store: Store, state: str, methods: Sequence[str] = ()) -> str:
+    """The table of a campaign with the store's lines, or those of some methods, in the place of its own."""
+    own = {x.line.place: (x.line, x.state) for x in shipped() if x.campaign == campaign}
+    own |= {line.place: (line, state) for line in lines(store) if not methods or line.place.method in methods}
+    conditions = list(dict.fromkeys(place.condition for place in own))
+    listed = sorted(own.values(), key=lambda x: conditions.index(x[0].place.condition))
+    states = [state for _, state in listed]
+    head, *body = csv.reader(as_csv(ranked([line for line, _ in listed])).splitlines())
+    return _written([[*head, "state"], *([*row, of] for row, of in zip(body, states, strict=True))])
 
 
-def write(folder: Path, state: str, results: Path) -> None:
+def write(folder: Path, state: str, results: Path, methods: Sequence[str] = ()) -> None:
     """Tables and claims from the stores in a folder."""
     rows: list[Group] = []
+    whole = not methods
     for name in QUICK:
         path = next((folder / x for x in (name, name.removesuffix("-quick")) if (folder / x).is_dir()), None)
         if path is not None and (store := Store.open(path)).files():
-            (results / f"{name}.csv").write_text(merged(name, store, state), encoding="utf-8")
+            (results / f"{name}.csv").write_text(merged(name, store, state, methods), encoding="utf-8")
             rows += groups(store)
+            whole = whole and not store.pending()
     shipped.cache_clear()
-    conditions, former = cases(lines_of(QUICK), rows), {c.name: c for c in claims()}
+    conditions, former = cases(lines_of(QUICK), rows if whole else []), {c.name: c for c in claims()}
     table = [["name", "published", "ours", "verdict"]]
     for claim in CLAIMS:
         v = claim.test(conditions)
@@ -76,4 +75,4 @@ def _written(rows: Sequence[Sequence[str]]) -> str:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
+    write(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), sys.argv[4:])

@@ -17,9 +17,14 @@ HOLDS, FAILS, DEPENDS, UNTESTED = "holds", "does not hold", "depends", "not test
 
 PLAIN = ("ols", "wls", "irls", "tls", "ml", "adann", "htrnn")
 LEAST_SQUARES = ("ols", "wls", "irls")
+FILTERS = ("ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf")
 MODERATE, HIGHEST = ("row 1", "row 2"), ("row 3", "row 5")
-NEAR = 1.5
-"""Times an error up to which another one is as good."""
+NEAR, WORSE = 1.5, 2.0
+"""Times an error up to which another one is as good, and from which it is clearly worse."""
+
+
+SHOWN = 6
+"""Conditions whose numbers are listed."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,7 @@ def _counted(answers: Iterable[tuple[str, bool, str]]) -> Verdict:
         return Verdict("no such conditions or methods in the campaign", UNTESTED)
     good = sum(holds for _, holds, _ in listed)
     verdict = HOLDS if good == len(listed) else FAILS if good == 0 else DEPENDS
-    shown = "; ".join(f"{name}: {text}" for name, _, text in listed[:4]) + (" ..." if len(listed) > 4 else "")
+    shown = "; ".join(f"{name}: {text}" for name, _, text in listed[:SHOWN]) + (" ..." if len(listed) > SHOWN else "")
     return Verdict(f"{good} of {len(listed)} conditions; {shown}", verdict)
 
 
@@ -118,14 +123,14 @@ def _input_error(found: Sequence[Case]) -> Verdict:
 
 
 def _filters_decimated(found: Sequence[Case]) -> Verdict:
-    """Beside DIDIM, which decimation does not hurt, and beside the same filter without decimation."""
+    """Filter by filter, beside itself without decimation."""
     out = []
     for c in found:
         before = _same(found, c, c.noise, decimate=1)
-        if c.decimate > 1 and c.has("ekf", "srukf", "didim") and before is not None and before.has("ekf", "srukf"):
-            errors = [(case.error("ekf"), case.error("srukf")) for case in (before, c)]
-            text = f"ekf / srukf {_percent(*errors[0])} -> {_percent(*errors[1])}, didim {_percent(c.error('didim'))}"
-            out.append((c.name, c.error("ekf") > 3.0 * c.error("didim"), text))
+        for name in FILTERS:
+            if c.decimate > 1 and c.has(name) and before is not None and before.has(name):
+                errors = before.error(name), c.error(name)
+                out.append((f"{c.name} {name}", errors[1] > WORSE * errors[0], " -> ".join(map(_percent, errors))))
     return _counted(out)
 
 
