@@ -193,13 +193,13 @@ def run(
             if points.h > 0.0:
                 sigma_covariance(used_points, hs, Y, work, A, X, x)
             else:
-                _product(F, P, A)
-                _outer(A, F, X)
+                product(F, P, A)
+                outer(A, F, X)
             if smoothed:
                 for i in range(states):
                     for j in range(d):
                         kept.cross[k, i, j] = A[i, j]
-            _predict(P, A, X, noise.state, q)
+            predict(P, A, X, noise.state, q)
         for i in range(states):
             z[i] = x[i]
             if not np.isfinite(x[i]):
@@ -214,7 +214,7 @@ def run(
 
 
 @nb.njit(**SUMS)
-def _product(F: Any, P: Any, out: Any) -> None:
+def product(F: Any, P: Any, out: Any) -> None:
     """out = F P"""
     for i in range(F.shape[0]):
         for j in range(P.shape[1]):
@@ -226,7 +226,7 @@ def _product(F: Any, P: Any, out: Any) -> None:
 
 
 @nb.njit(**SUMS)
-def _outer(A: Any, F: Any, out: Any) -> None:
+def outer(A: Any, F: Any, out: Any) -> None:
     """out = A F', which is symmetric"""
     for i in range(A.shape[0]):
         for j in range(i + 1):
@@ -238,7 +238,7 @@ def _outer(A: Any, F: Any, out: Any) -> None:
 
 
 @nb.njit(**OPTIONS)
-def _predict(P: Any, A: Any, X: Any, state: Any, parameter: Any) -> None:
+def predict(P: Any, A: Any, X: Any, state: Any, parameter: Any) -> None:
     states, d = A.shape
     for i in range(states):
         for j in range(states):

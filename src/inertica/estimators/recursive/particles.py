@@ -36,6 +36,9 @@ from inertica.estimators.recursive.unknowns import PlainUnknowns
 Array = NDArray[np.float64]
 
 
+SHARE = 0.1
+"""Of the covariance that lies in where the particles are, the rest in the Gaussians around them."""
+
 ROUGH = 4e-6
 """Share of the first variance of parameters that is added at every sample where no other noise is stated."""
 
@@ -127,24 +130,28 @@ def particles(
 
 
 def marginal_particles(
-    moved: Transition, records: list[Record], beta: Array, v: Variances, count: int, least: float, draw: np.random.Generator
-) -> Passed:
-    """One pass over all records, parameters as Gaussians."""
+    moved: Transition, records: list[Record], beta: Array, v: Variances, count: int, least: float, draw: np.random.Generator,
+    share: float = SHARE,
+) -> Passed:  # fmt: skip
+    """One pass over all records, a Gaussian around every particle."""
     from inertica.dynamics.llvm.stepping import stepper  # imports Numba
-    from inertica.estimators.recursive import cloud, kalman
+    from inertica.estimators.recursive import kalman, mixture
 
     (s, _code), (rates, _more) = stepper(moved, False), stepper(moved, True)
     n, d = moved.n, moved.size
     noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement, reach(records))
-    C, Z, parts = np.diag(v.first[2 * n :]), np.tile(np.concatenate([np.zeros(2 * n), beta]), (count, 1)), []
-    spread = np.sqrt(np.concatenate([v.first[:n], np.minimum(v.first[n : 2 * n], v.measurement)]))
+    P, parts = np.diag(v.first), list[Passed]()
     for r in records:
         every = max(1, -(-len(r.t) // ROWS))
-        Z[:, : 2 * n] = r.start + spread * draw.standard_normal((count, 2 * n))
+        Z = np.tile(np.concatenate([r.start, beta]), (count, 1))
         kept, memory = arrays(len(r.t), n, d, every), np.zeros(n * len(moved.memory))
-        at = cloud.marginal(s, rates, r.table, r.steps, r.q, r.used, Z, C, noise, memory, least, draw, kept)
-        whole = C + np.atleast_2d(np.cov(Z[:, 2 * n :].T))
-        parts.append(passed(r, kept, len(r.t) if at < 0 else at, every, whole, Z[:, 2 * n :].mean(axis=0), 2 * n, at))
+        with np.errstate(all="ignore"):
+            at = mixture.run(s, rates, r.table, r.steps, r.q, r.used, Z, P, noise, memory, share, least, draw, kept)
+        beta, whole = Z[:, 2 * n :].mean(axis=0), P + np.atleast_2d(np.cov(Z.T, bias=True))
+        C = whole[2 * n :, 2 * n :]
+        parts.append(passed(r, kept, len(r.t) if at < 0 else at, every, C, beta, 2 * n, at))
         if at >= 0:
             break
+        P = np.diag(v.first)  # another record begins anew, but for what is known of the parameters
+        P[2 * n :, 2 * n :] = C
     return joined(parts)
