@@ -7,8 +7,9 @@
 
 The unscented filter is h = alpha sqrt(d + kappa), curve = 1 / (4 h^2), offset = beta - alpha^2: its usual weights, summed up, without
 the cancellation of a large negative weight.  Central differences are any h, curve = (h^2 - 1) / (4 h^4), offset = 0.
-Points that go where no motion goes (an inertia became negative, say) are drawn nearer, with the unscented weights; narrow pairs of
-points between which dry friction jumps, which is no slope, are set as wide as those of central differences for that sample.
+Pairs of points between which the model is not what two derivatives say of it (dry friction jumps, an inertia comes near zero or below)
+are drawn near and tell the slope alone, from the one of them that moved less: with them as they are, the filter is a map that magnifies
+differences of rounding tenfold every few samples (`sigma.bent`).
 Parameters do not move, so only the 2n rows of the state are worked out.  Points lie along the columns of the lower triangular factor
 of P with the state first, so that points of the parameters do not move the state.  Square-root forms keep a factor with the
 parameters first (`roots`).  P or its factor may be in single precision; z is in double precision.
@@ -32,10 +33,10 @@ from inertica.estimators.recursive.roots import (
     state_first,
     turned,
 )  # fmt: skip
-from inertica.estimators.recursive.sigma import advance_again, jumps, sigma_covariance, sigma_rows, spread, too_far
+from inertica.estimators.recursive.sigma import advance_again, bent, sigma_covariance, sigma_rows, spread, straightened
 
 NEARER = 8
-"""How often sigma points that reach too far are drawn to a quarter of their distance."""
+"""How often pairs of sigma points that still reach too far are drawn to a quarter of their distance."""
 
 
 class Points(NamedTuple):
@@ -124,7 +125,7 @@ def run(
     X = np.zeros((states, states), P.dtype)
     F, x = np.zeros((states, d)), np.zeros(states)
     Z, Y = np.zeros((2 * d + 1 if points.h > 0.0 else 1, d)), np.zeros((2 * d + 1 if points.h > 0.0 else 1, states))
-    used_points, hs = points, np.zeros(d)
+    hs = np.zeros(d)
     for k in range(N):
         if used[k]:
             fine = (
@@ -148,34 +149,23 @@ def run(
                 state_first(P, wide[:d], work, turns)
             elif not cholesky(P, work):
                 return k
-            used_points = points
             before = memory.copy()
             for i in range(d):
                 hs[i] = points.h
-            some = False
-            for attempt in range(NEARER):
-                if some:
+            spread(hs, z, work, Z)
+            advance_points(s, table, steps[k], steps[k + 1], Z, memory, Y)
+            if bent(noise.reach, Y, points.h, hs):
+                for _attempt in range(NEARER):
                     advance_again(s, table, steps[k], steps[k + 1], hs, points.h, z, work, before, Z, Y)
-                else:
-                    spread(hs, z, work, Z)
-                    for i in range(memory.shape[0]):
-                        memory[i] = before[i]
-                    advance_points(s, table, steps[k], steps[k + 1], Z, memory, Y)
-                some = False
-                if too_far(noise.reach, Y):
-                    h = 0.25 * used_points.h if attempt > 0 or points.h >= 1.0 else points.h
-                    used_points = Points(h, 1.0 / (4.0 * h * h), 2.0)
+                    if straightened(noise.reach, Y, hs, points.h):
+                        break
                     for i in range(d):
-                        hs[i] = h
-                elif attempt > 0 or points.h >= 1.0 or not jumps(Y, hs):
-                    break
-                else:
-                    some = True
+                        hs[i] = hs[i] if hs[i] == points.h else 0.25 * hs[i]
         else:
             advance_rates(s, table, steps[k], steps[k + 1], z, memory, x, F)
         if root:
             if points.h > 0.0:
-                sigma_rows(used_points, hs, Y, noise.state, extra, A, x)
+                sigma_rows(points, hs, Y, noise.state, extra, A, x)
                 turned(A, turns, wide)
             else:
                 product_root(F, P, A)
@@ -185,13 +175,13 @@ def run(
             if smoothed:
                 cross_root(A, P, kept.cross[k])
             predict_root(P, A, extra, q, wide, last)
-            if points.h > 0.0 and used_points.offset > 0.0:
+            if points.h > 0.0 and points.offset > 0.0:
                 for i in range(states):
-                    gain[i, 0] = np.sqrt(used_points.offset) * (x[i] - Y[0, i])
+                    gain[i, 0] = np.sqrt(points.offset) * (x[i] - Y[0, i])
                 add_rank_one(P[d - states :, d - states :].T, gain[:states, 0])
         else:
             if points.h > 0.0:
-                sigma_covariance(used_points, hs, Y, work, A, X, x)
+                sigma_covariance(points, hs, Y, work, A, X, x)
             else:
                 product(F, P, A)
                 outer(A, F, X)
