@@ -57,6 +57,8 @@ class Noise(NamedTuple):
         floor: (b,)
         measurement: (n,)
         reach: (2n,) no variance: by how much a state may differ from one point to another.
+        jump: (2n,) added to that of the state where a joint reverses,
+        slow: (n,) or is slower than this.
     """
 
     state: Any
@@ -65,6 +67,8 @@ class Noise(NamedTuple):
     floor: Any
     measurement: Any
     reach: Any
+    jump: Any
+    slow: Any
 
 
 class Kept(NamedTuple):
@@ -125,7 +129,7 @@ def run(
     X = np.zeros((states, states), P.dtype)
     F, x = np.zeros((states, d)), np.zeros(states)
     Z, Y = np.zeros((2 * d + 1 if points.h > 0.0 else 1, d)), np.zeros((2 * d + 1 if points.h > 0.0 else 1, states))
-    hs = np.zeros(d)
+    hs, state = np.zeros(d), noise.state.copy()
     for k in range(N):
         if used[k]:
             fine = (
@@ -163,15 +167,19 @@ def run(
                         hs[i] = hs[i] if hs[i] == points.h else 0.25 * hs[i]
         else:
             advance_rates(s, table, steps[k], steps[k + 1], z, memory, x, F)
+        if points.h > 0.0:
+            noise_now(noise, z, Y[0], state)
+        else:
+            noise_now(noise, z, x, state)
         if root:
             if points.h > 0.0:
-                sigma_rows(points, hs, Y, noise.state, extra, A, x)
+                sigma_rows(points, hs, Y, state, extra, A, x)
                 turned(A, turns, wide)
             else:
                 product_root(F, P, A)
                 for i in range(states):
                     for j in range(states):
-                        extra[i, j] = np.sqrt(noise.state[i]) if i == j else 0.0
+                        extra[i, j] = np.sqrt(state[i]) if i == j else 0.0
             if smoothed:
                 cross_root(A, P, kept.cross[k])
             predict_root(P, A, extra, q, wide, last)
@@ -189,7 +197,7 @@ def run(
                 for i in range(states):
                     for j in range(d):
                         kept.cross[k, i, j] = A[i, j]
-            predict(P, A, X, noise.state, q)
+            predict(P, A, X, state, q)
         for i in range(states):
             z[i] = x[i]
             if not np.isfinite(x[i]):
@@ -201,6 +209,16 @@ def run(
         for i in range(q.shape[0]):
             q[i] = max(noise.shrink * q[i], noise.floor[i])
     return -1
+
+
+@nb.njit(**OPTIONS)
+def noise_now(noise: Any, before: Any, after: Any, state: Any) -> None:
+    """Variances of the state for a step from one velocity to another."""
+    n = noise.slow.shape[0]
+    for i in range(n):
+        turns = abs(before[i]) < noise.slow[i] or before[i] * after[i] < 0.0
+        state[i] = noise.state[i] + (noise.jump[i] if turns else 0.0)
+        state[n + i] = noise.state[n + i] + (noise.jump[n + i] if turns else 0.0)
 
 
 @nb.njit(**SUMS)

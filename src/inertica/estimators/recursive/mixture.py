@@ -22,7 +22,7 @@ import numpy as np
 from inertica.dynamics.llvm.stepping import advance_points, advance_rates
 from inertica.estimators.recursive.cloud import record_particles, resample
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky
-from inertica.estimators.recursive.kalman import outer, predict, product
+from inertica.estimators.recursive.kalman import noise_now, outer, predict, product
 
 
 @nb.njit(**OPTIONS)
@@ -48,7 +48,7 @@ def run(
     x, F, lost = np.zeros(states), np.zeros((states, d)), memory.copy()
     A, X = np.zeros((states, d)), np.zeros((states, states))
     S, low, gain, wide = np.zeros((n, n)), np.zeros((n, n)), np.zeros((d, n)), np.zeros((n, n))
-    q = noise.parameter.copy()
+    q, state = noise.parameter.copy(), noise.state.copy()
     if not _renew(Z, weight, P, share, draw, spare):
         return 0
     for k in range(N):
@@ -60,7 +60,8 @@ def run(
             memory[:] = lost
             product(F, P, A)
             outer(A, F, X)
-            predict(P, A, X, noise.state, q)
+            noise_now(noise, mean, x, state)
+            predict(P, A, X, state, q)
             for i in range(q.shape[0]):
                 q[i] = max(noise.shrink * q[i], noise.floor[i])
             if not _moved(Z, out, x, noise.reach, log, weight):

@@ -28,9 +28,9 @@ from inertica.dynamics.transition import Transition
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.recursive.joint import COMPUTED, RECURSIVE, Filter, reported
-from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, passed, reach
+from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, noises, passed
 from inertica.estimators.recursive.records import Record, transition
-from inertica.estimators.recursive.tuning import PRESETS, Variances
+from inertica.estimators.recursive.tuning import Variances
 from inertica.estimators.recursive.unknowns import PlainUnknowns
 
 Array = NDArray[np.float64]
@@ -80,7 +80,7 @@ class ParticleFilter(Filter):
         draw = np.random.default_rng(0) if rng is None else rng
         beta = self.start(problem, draw)
         records, dt = self.records(problem)
-        v = PRESETS[self.preset](problem, records, beta)
+        v = self.variances(problem, records, beta)
         moved = transition(problem, beta, dt, self.integrator)
         count = self.particles or (100 if self.rao_blackwell else 25 * len(beta))
         run = marginal_particles if self.rao_blackwell else particles
@@ -106,11 +106,11 @@ def particles(
 ) -> Passed:
     """One pass over all records."""
     from inertica.dynamics.llvm.stepping import stepper  # imports Numba
-    from inertica.estimators.recursive import cloud, kalman
+    from inertica.estimators.recursive import cloud
 
     s, _code = stepper(moved, False)
     n, d = moved.n, moved.size
-    noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement, reach(records))
+    noise = noises(v, records)
     if not np.any(v.parameter):  # particles need some, or soon all are copies of one
         some = ROUGH * v.first[2 * n :]
         noise = noise._replace(parameter=some, floor=some)
@@ -135,11 +135,11 @@ def marginal_particles(
 ) -> Passed:  # fmt: skip
     """One pass over all records, a Gaussian around every particle."""
     from inertica.dynamics.llvm.stepping import stepper  # imports Numba
-    from inertica.estimators.recursive import kalman, mixture
+    from inertica.estimators.recursive import mixture
 
     (s, _code), (rates, _more) = stepper(moved, False), stepper(moved, True)
     n, d = moved.n, moved.size
-    noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement, reach(records))
+    noise = noises(v, records)
     P, parts = np.diag(v.first), list[Passed]()
     for r in records:
         every = max(1, -(-len(r.t) // ROWS))
