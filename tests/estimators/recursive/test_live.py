@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from inertica.errors import InputError
-from inertica.estimators.recursive.change import Calibration, LoadWatch, load_direction, load_directions
+from inertica.estimators.recursive.change import Calibration, LoadWatch, load_direction
 from inertica.estimators.recursive.live import OnlineFit, RowStream, Sample, sections
+from inertica.estimators.recursive.loads import Loads
 from inertica.excitation.files import catalog_trajectory
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.robot.load import load
@@ -132,10 +133,10 @@ def rows_with_load(arm: Motion, mass: float, sigma: float, seed: int) -> tuple[n
 @pytest.mark.parametrize(("mass", "kind"), [(1.0, "picked up"), (-1.0, "dropped"), (0.0, None)])
 def test_a_load_is_flagged_and_weighed(six: Motion, mass: float, kind: str | None) -> None:
     rows, use, taken = rows_with_load(six, mass, 0.5, 6)
-    directions = load_directions(six.base, 1.0)
+    loads = Loads.of(six.base, 1.0)
     calm = taken < 6000
-    normal = Calibration.of(rows[calm], use[calm], six.true, directions, 100.0)
-    found = LoadWatch(normal, directions, 1.0).run(1e-3 * taken[~calm], rows[~calm], use[~calm])
+    normal = Calibration.of(rows[calm], use[calm], six.true, loads.directions, 100.0)
+    found = LoadWatch(normal, loads, 100.0).run(1e-3 * taken[~calm], rows[~calm], use[~calm])
     if kind is None:
         assert not found
         return
@@ -147,7 +148,7 @@ def test_a_load_is_flagged_and_weighed(six: Motion, mass: float, kind: str | Non
 def test_calibration_needs_rows(arm: Motion) -> None:
     rows, use, _ = rows_with_load(arm, 0.0, 0.1, 0)
     with pytest.raises(InputError, match="20 rows or more"):
-        Calibration.of(rows[:10], use[:10], arm.true, load_directions(arm.base, 1.0), 100.0)
+        Calibration.of(rows[:10], use[:10], arm.true, Loads.of(arm.base, 1.0).directions, 100.0)
 
 
 def test_refusals() -> None:

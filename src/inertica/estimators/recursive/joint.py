@@ -167,7 +167,6 @@ class JointFilter(Filter):
         settings = self.settings(v) | ({"coordinates": self.coordinates} if self.consistent else {})
         return reported(self.name, problem, unknowns, found, self.passes, time.perf_counter() - begun, settings)
 
-
     def _tuned(self, v: Variances, start: Array, records: list[Record], passed: Callable[..., Passed]) -> Variances:
         """Noise under which the innovations of some stretches are most likely."""
         short, near = records[0].stretches(*self.tuned_over), v
