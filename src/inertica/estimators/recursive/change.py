@@ -1,15 +1,16 @@
 """A load picked up or dropped, seen in what the model of the unloaded robot does not explain.
 
-A body on the last link changes row k of the fit by A_k theta (`loads`).  With the residuals e_k of the model so far, sums of A'e and A'A in
-units of the residuals' variances,
+A body on the last link changes row k of the fit by A_k theta (`loads`).  With the residuals e_k of the model so far, sums of A'e
+and A'A in units of the residuals' variances,
 
     s = sum w_k A_k' S^-1 e_k / c,   I = sum w_k A_k' S^-1 A_k / c,
 
-S the variances of the joints' residuals and c by how much more such a sum varies than if residuals were independent, tell how likely it is that
-a load came (or went) at some instant, whatever its place, against that nothing changed.  Instants are tried every `APART` for the last
-`LONGEST`; rows in which a joint errs by more than `FAR` standard deviations, as friction does at a reversal, count less (w < 1).  The ratio
-of likelihoods of one instant ever reaches exp(h) by chance in one of exp(h) cases at most, which sets the threshold:
-h = log(instants between false alarms, for loads that come and loads that go).
+S the variances of the joints' residuals and c by how much more such a sum varies than if residuals were independent, tell how
+likely it is that a load came (or went) at some instant, whatever its place, against that nothing changed.  Instants are tried
+every `APART` for the last `LONGEST`; rows in which a joint errs by more than `FAR` standard deviations, as friction does at a
+reversal, count less (w < 1).  The ratio of likelihoods of one instant ever reaches exp(h) by chance in one of exp(h) cases at
+most, which sets the threshold: h = log(instants between false alarms, for loads that come and loads that go), neighbouring ones
+counted as one.
 """
 
 from __future__ import annotations
@@ -42,10 +43,13 @@ MARGIN = 1.1
 """Factor on the variance of the score, for residuals that are not quite what the calibration saw."""
 
 FAR = 3.0
-"""Standard deviations beyond which a residual counts less: friction at a reversal errs for a few rows, a load is there in all of them."""
+"""Standard deviations beyond which a residual counts less: friction at a reversal errs for a few rows, a load in all of them."""
 
 APART, LONGEST = 0.05, 2.0
 """s between instants at which a load may have come, and since the earliest of them."""
+
+TOGETHER = 0.2
+"""s within which instants are so much alike that they count as one when false alarms are."""
 
 SIGNS = (1.0, -1.0)
 
@@ -142,7 +146,7 @@ class LoadWatch:
         self.beta = np.array(calibration.beta)
         self._every = max(1, round(APART * rate))
         count = max(2, round(LONGEST * rate / self._every))
-        self.threshold = float(np.log(2.0 * 3600.0 * hours * rate / self._every))
+        self.threshold = float(np.log(2.0 * 3600.0 * hours / TOGETHER))
         self.sums = np.zeros((2, 1))
         self._parts, self._best = np.zeros((2, len(loads.means))), np.zeros((2, 3))
         self._s, self._I, self._began = np.zeros((count, 10)), np.zeros((count, 10, 10)), np.zeros(count)
@@ -190,7 +194,7 @@ class LoadWatch:
 
     def _settle(self) -> None:
         """The body of the load, from all rows for some time after the alarm."""
-        bodies = [self.loads.body(self._now_s, self._now_I, part, self._sign) for part in np.flatnonzero(self.loads.ranks)]
+        bodies = [self.loads.body(self._now_s, self._now_I, int(part), self._sign) for part in np.flatnonzero(self.loads.ranks)]
         fits = [self._now_s @ x - 0.5 * x @ self._now_I @ x for x in bodies]
         self.beta += self.loads.bodies @ bodies[int(np.argmax(fits))]
         self._settled = -np.inf

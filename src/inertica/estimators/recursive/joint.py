@@ -82,10 +82,34 @@ class Filter:
         """What it sees, and its step; None for that of the control loop."""
         return (driven_by_loop(problem), None) if self.computed else driven_by_torque(problem, self.longest_step, self.between)
 
+    @property
+    def begins(self) -> str:
+        """The preset that is taken.  Tuned filters of the loop begin with `relative`: noise is so small there that with the survey's
+        first variances, several times a parameter, the first samples would throw parameters where no robot is."""
+        return "relative" if self.tune and self.computed else self.preset
+
+    def tuned(self, v: Variances, start: Array, records: list[Record], passed: Callable[..., Passed]) -> Variances:
+        """Noise under which the innovations of some stretches are most likely.
+
+        Args:
+            v: where the search begins.
+            start: first parameters.
+            records: of the filter; stretches are those of the first one.
+            passed: a pass of a filter: kind, records, first parameters and variances to its outcome.
+        """
+        short, near = records[0].stretches(*self.tuned_over), v
+        if self.computed:  # what wrong parameters do in a closed loop would be taken for noise: they come from a first pass
+            first = passed("ekf", records[:1], start, v)
+            if first.broke is None:
+                start, known = first.beta, np.diag(first.covariance)
+                near = replace(v, first=np.concatenate([v.first[: -len(known)], known]))
+        found = most_likely(lambda tried: sum(passed("ekf", [r], start, tried).score for r in short), near, self.computed)
+        return replace(found, first=v.first)
+
     def variances(self, problem: Problem, records: list[Record], beta: Array) -> Variances:
         """Of the preset; where the controller computes the torque, what it feeds back in place of the noise of measured torques."""
-        v = PRESETS[self.preset](problem, records, beta)
-        if self.computed and self.preset == "relative":
+        v = PRESETS[self.begins](problem, records, beta)
+        if self.computed and self.begins == "relative":
             v = replace(v, state=fed_back(problem, records, beta, self.integrator))
         if self.tune and v.jump is None:  # what reversals do would be taken for noise at all times
             v = replace(v, jump=reversal_jumps(problem, records, beta))
@@ -93,7 +117,7 @@ class Filter:
 
     def settings(self, v: Variances) -> dict[str, object]:
         return {
-            "preset": self.preset, "tuned": self.tune, "passes": self.passes, "integrator": self.integrator,
+            "preset": self.begins, "tuned": self.tune, "passes": self.passes, "integrator": self.integrator,
             "longest_step": self.longest_step,
             "start": self.start.name, "state_noise": tuple(map(float, v.state)),
         }  # fmt: skip
@@ -157,7 +181,7 @@ class JointFilter(Filter):
 
         with one_thread():
             if self.tune:
-                v = self._tuned(v, unknowns.start, records, passed)
+                v = self.tuned(v, unknowns.start, records, passed)
             found = passed(self.kind, records, unknowns.start, v, self.smooth)
             for _ in range(self.passes - 1):
                 if found.broke is not None:
@@ -166,17 +190,6 @@ class JointFilter(Filter):
         found = found.widened() if self.tune else found
         settings = self.settings(v) | ({"coordinates": self.coordinates} if self.consistent else {})
         return reported(self.name, problem, unknowns, found, self.passes, time.perf_counter() - begun, settings)
-
-    def _tuned(self, v: Variances, start: Array, records: list[Record], passed: Callable[..., Passed]) -> Variances:
-        """Noise under which the innovations of some stretches are most likely."""
-        short, near = records[0].stretches(*self.tuned_over), v
-        if self.computed:  # what wrong parameters do in a closed loop would be taken for noise: they come from a first pass
-            first = passed("ekf", records[:1], start, v)
-            if first.broke is None:
-                start, known = first.beta, np.diag(first.covariance)
-                near = replace(v, first=np.concatenate([v.first[: -len(known)], known]))
-        found = most_likely(lambda tried: sum(passed("ekf", [r], start, tried).score for r in short), near, self.computed)
-        return replace(found, first=v.first)
 
 
 @dataclass(frozen=True)

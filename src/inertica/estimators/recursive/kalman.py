@@ -5,14 +5,14 @@
                    e_i = z'_i+ - z'_i-,  c_i = z'_i+ + z'_i- - 2 z'_0,  mean z'_0 + sum c_i / (2 h^2),
                    P' = sum e_i e_i' / (4 h^2) + curve sum c_i c_i' + offset m m' + Q,   m = sum c_i / (2 h^2)
 
-The unscented filter is h = alpha sqrt(d + kappa), curve = 1 / (4 h^2), offset = beta - alpha^2: its usual weights, summed up, without
-the cancellation of a large negative weight.  Central differences are any h, curve = (h^2 - 1) / (4 h^4), offset = 0.
-Pairs of points between which the model is not what two derivatives say of it (dry friction jumps, an inertia comes near zero or below)
-are drawn near and tell the slope alone, from the one of them that moved less: with them as they are, the filter is a map that magnifies
-differences of rounding tenfold every few samples (`sigma.bent`).
-Parameters do not move, so only the 2n rows of the state are worked out.  Points lie along the columns of the lower triangular factor
-of P with the state first, so that points of the parameters do not move the state.  Square-root forms keep a factor with the
-parameters first (`roots`).  P or its factor may be in single precision; z is in double precision.
+The unscented filter is h = alpha sqrt(d + kappa), curve = 1 / (4 h^2), offset = beta - alpha^2: its usual weights, summed up,
+without the cancellation of a large negative weight.  Central differences are any h, curve = (h^2 - 1) / (4 h^4), offset = 0.
+Pairs of points between which the model is not what two derivatives say of it (dry friction jumps, an inertia comes near zero or
+below) are drawn near and tell the slope alone, from the one of them that moved less: with them as they are, the filter is a map
+that magnifies differences of rounding tenfold every few samples (`sigma.bent`). Parameters do not move, so only the 2n rows of
+the state are worked out.  Points lie along the columns of the lower triangular factor of P with the state first, so that points
+of the parameters do not move the state.  Square-root forms keep a factor with the parameters first (`roots`).  P or its factor
+may be in single precision; z is in double precision.
 """
 
 from __future__ import annotations

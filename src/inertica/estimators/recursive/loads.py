@@ -1,14 +1,14 @@
 """What a load on the last link may be, and how likely residuals make it.
 
-A body on the last link has ten parameters theta and changes row k of the fit by A_k theta, A_k = W_k B.  Beforehand it is a mixture: point
-masses of the size looked for at three places on the axis of the last joint, and around each of these places bodies that sit elsewhere,
-Gaussians theta ~ N(m, G G').  With s = sum A'e and I = sum A'A over rows since some instant (weighted, see `change`), the likelihood of such
-a load against none is for each part of the mixture
+A body on the last link has ten parameters theta and changes row k of the fit by A_k theta, A_k = W_k B.  Beforehand it is a
+mixture: point masses of the size looked for at three places on the axis of the last joint, and around each of these places bodies
+that sit elsewhere, Gaussians theta ~ N(m, G G').  With s = sum A'e and I = sum A'A over rows since some instant (weighted, see
+`change`), the likelihood of such a load against none is for each part of the mixture
 
     exp(m's - m'I m / 2 + r'(1 + G'I G)^-1 r / 2) / sqrt(det(1 + G'I G)),   r = G'(s - I m),
 
-their mean that of the mixture.  For a load that goes theta changes its sign.  While nothing changes the mean of this ratio stays one, so that
-it reaches exp(h) with a probability of exp(-h) at most, whatever the motion (Ville 1939).
+their mean that of the mixture.  For a load that goes theta changes its sign.  While nothing changes the mean of this ratio stays
+one, so that it reaches exp(h) with a probability of exp(-h) at most, whatever the motion (Ville 1939).
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Loads:
         """(d, b) change of the base parameters by a point mass at each of the places."""
         return np.asarray(self.means[::2] @ self.bodies.T)
 
-    def body(self, s: Array, I: Array, part: int, sign: float) -> Array:  # noqa: E741
+    def body(self, s: Array, I: Array, part: int, sign: float) -> Array:
         """(10,) most likely change of the last link's parameters, given that part of the mixture; mass last."""
         m, G = sign * self.means[part], self.spreads[part][:, : self.ranks[part]]
         if not self.ranks[part]:
@@ -104,7 +104,7 @@ def _point(mass: float, place: ArrayLike) -> Array:
 @nb.njit(**OPTIONS)
 def ratios(
     s: Any, I: Any, count: int, now_s: Any, now_I: Any, means: Any, spreads: Any, ranks: Any, sums: Any, best: Any
-) -> None:  # noqa: E741
+) -> None:
     """Logarithms of the likelihood ratios of loads that came (first row) or went, the largest over the instants they may have done so.
 
     Args:

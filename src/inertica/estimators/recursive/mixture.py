@@ -1,15 +1,16 @@
-"""Compiled loop of the Rao-Blackwellised particle filter: a weighted mixture of Gaussians, each with a Kalman filter of its own mean.
+"""Compiled loop of the Rao-Blackwellised particle filter: a weighted mixture of Gaussians, each with a Kalman filter of its own
+mean.
 
-The distribution of z = (dq, q, beta) is a mixture  sum w_p N(z_p, P).  A share of what is uncertain lies in where the particles z_p are,
-the rest is the Gaussian around each (`share`).  From sample to sample
+The distribution of z = (dq, q, beta) is a mixture  sum w_p N(z_p, P).  A share of what is uncertain lies in where the particles
+z_p are, the rest is the Gaussian around each (`share`).  From sample to sample
 
     z_p' = f(z_p),   P' = F P F' + Q,   F at the mean            every particle goes through the model itself
     w_p <- w_p N(y; q_p', S),   S = H P' H' + R                    its weight is the likelihood of the measurement
     z_p <- z_p' + K (y - q_p'),   P <- P' - K S K'                  and given the particle the rest is Gaussian
 
-(mixture Kalman filter, Chen and Liu 2000; Gaussian sum particle filter, Kotecha and Djuric 2003).  When weights have become unequal,
-particles are resampled systematically and copies drawn apart within their Gaussian; then a linear map moves them so that mean and
-covariance of the mixture are what they were before, and the share is again what it was at first.
+(mixture Kalman filter, Chen and Liu 2000; Gaussian sum particle filter, Kotecha and Djuric 2003).  When weights have become
+unequal, particles are resampled systematically and copies drawn apart within their Gaussian; then a linear map moves them so that
+mean and covariance of the mixture are what they were before, and the share is again what it was at first.
 """
 
 from __future__ import annotations
@@ -209,7 +210,7 @@ def _renew(Z: Any, weight: Any, P: Any, share: float, draw: Any, spare: Any) -> 
     scatter = _scatter(Z, equal, own)
     if not cholesky(whole, low):
         return False
-    known = L > d and cholesky(scatter, other)
+    known = d < L and cholesky(scatter, other)
     for p in range(L):
         for i in range(d):  # e of unit covariance; with few particles a random one
             if known:

@@ -1,18 +1,18 @@
 """`pf`: a particle filter on z = (dq, q, beta)  (survey, section 6.1; Arulampalam et al. 2002).
 
-Every particle is advanced by the transition with process noise; because that noise is additive and positions are measured directly,
-the measurement guides where a particle goes (the optimal proposal), and its weight is the likelihood of the measurement before that:
+Every particle is advanced by the transition with process noise; because that noise is additive and positions are measured
+directly, the measurement guides where a particle goes (the optimal proposal), and its weight is the likelihood of the measurement
+before that:
 
     q' ~ q_pred + K (y - q_pred) + sqrt((1 - K) Q) e,   K = Q / (Q + R),   w <- w N(y; q_pred, Q + R)
 
-Systematic resampling when the effective number of particles falls below a share of all; copies are then moved apart with a kernel that
-leaves mean and covariance of the parameters as they are (Liu and West 2001).  In many dimensions particles are few: with dozens of
-parameters expect little.  A measurement so precise that it would leave but a few particles counts only as much as leaves a tenth.
+Systematic resampling when the effective number of particles falls below a share of all; copies are then moved apart with a kernel
+that leaves mean and covariance of the parameters as they are (Liu and West 2001).  In many dimensions particles are few: with
+dozens of parameters expect little.  A measurement so precise that it would leave but a few particles counts only as much as
+leaves a tenth.
 
-Rao-Blackwellised, particles carry the state only, and the parameters of each are a Gaussian with its own mean, since the torque is
-linear in beta and the next state nearly so, x' = f(x, m) + F (beta - m) + v: the drawn x' is a measurement of beta.  F, and with it
-the covariance of beta, are taken at the mean of the particles, so that many of them cost little.
-
+Rao-Blackwellised, which is the default, a tenth of what is uncertain lies in where the particles are, and the rest is a Gaussian
+around each of them, since the state is linear in itself and nearly so in beta over such distances (`mixture`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from inertica.dynamics.transition import Transition
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.recursive.joint import COMPUTED, RECURSIVE, Filter, reported
-from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, noises, passed
+from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, kalman, noises, passed
 from inertica.estimators.recursive.records import Record, transition
 from inertica.estimators.recursive.tuning import Variances
 from inertica.estimators.recursive.unknowns import PlainUnknowns
@@ -48,10 +48,12 @@ class ParticleFilter(Filter):
     """Particles in place of a covariance.
 
     Args:
-        start, preset, passes, longest_step, between, integrator: as for every filter; a pass begins with the last one's parameters.
-        particles: how many; when not given 100, or the survey's 25 per parameter without Rao-Blackwell.
+        start, preset, tune, passes, longest_step, between, integrator: as for every filter; a pass begins with the last one's
+            parameters.
+        particles: how many; when not given 100, twice the unknowns where that is more, or the survey's 25 per parameter without
+            Rao-Blackwell.
         least: effective share of the particles below which they are resampled.
-        rao_blackwell: particles of the state only, 100 by default; the parameters of each are a Gaussian.
+        rao_blackwell: around every particle the rest of what is uncertain is a Gaussian with a Kalman filter of its own.
     """
 
     particles: int | None = None
@@ -59,7 +61,6 @@ class ParticleFilter(Filter):
     rao_blackwell: bool = True
 
     kind: ClassVar[str] = "pf"
-    without: ClassVar[frozenset[str]] = frozenset({"tune"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -82,11 +83,14 @@ class ParticleFilter(Filter):
         records, dt = self.records(problem)
         v = self.variances(problem, records, beta)
         moved = transition(problem, beta, dt, self.integrator)
-        count = self.particles or (100 if self.rao_blackwell else 25 * len(beta))
+        count = self.particles or (max(100, 2 * moved.size) if self.rao_blackwell else 25 * len(beta))
         run = marginal_particles if self.rao_blackwell else particles
+        if self.tune:
+            v = self.tuned(v, beta, records, lambda kind, *given: kalman(kind, (0.0, 0.0, 0.0), moved, *given))
         found = run(moved, records, beta, v, count, self.least, draw)
         for _ in range(self.passes - 1):
             found = run(moved, records, found.beta, v, count, self.least, draw) if found.broke is None else found
+        found = found.widened() if self.tune else found
         settings = self.settings(v) | {"particles": count}
         return reported(self.name, problem, PlainUnknowns(beta), found, self.passes, time.perf_counter() - begun, settings)
 
@@ -98,7 +102,7 @@ class ComputedTorqueParticles(ParticleFilter):
     computed: ClassVar[bool] = True
     needs: ClassVar[frozenset[Need]] = COMPUTED
     own: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.SIMULATES}
-    without: ClassVar[frozenset[str]] = frozenset({"tune", "longest_step", "between"})
+    without: ClassVar[frozenset[str]] = frozenset({"longest_step", "between"})
 
 
 def particles(
