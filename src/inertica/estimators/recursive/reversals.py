@@ -1,7 +1,7 @@
 """What dry friction leaves open when a joint reverses: at which instant of a step of integration it did.
 
 Friction jumps by 2 Fc at a reversal, and an integrator that finds it a step late errs by the jump of the acceleration times the
-step.  With precise encoders that is a thousand times what the noise of the torque does in a sample, and a filter that does not
+step.  With precise encoders that is far more than what the noise of the torque does in a sample, and a filter that does not
 know of it takes it for wrong parameters, at every reversal and all the time while a joint rests.
 """
 
