@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from inertica.cli.progress import LOUDNESS, progress, progress_line
 from inertica.errors import InerticaError, ModelWarning
 from inertica.report.numbers import number
 from inertica.workflow.plain import plain
@@ -18,6 +19,10 @@ from inertica.workflow.plain import plain
 if TYPE_CHECKING:
     from rich.console import Console, Group, RenderableType
     from rich.table import Table
+
+__all__ = [
+    "Answer", "collected_warnings", "complain", "grid", "numbers", "progress", "progress_line", "table", "text_console", "write",
+]  # fmt: skip
 
 COLUMNS = 100
 """Width of text that does not go to a terminal, and the most that text on a terminal uses."""
@@ -41,8 +46,8 @@ class Answer:
 
 
 def write(answer: Answer, warnings_said: Sequence[str], as_json: bool) -> None:
-    """Writes an answer to stdout."""
-    if answer.written:
+    """Writes an answer to stdout; with --quiet only a document that was asked for."""
+    if answer.written or (LOUDNESS.get() == "quiet" and not as_json):
         return
     try:
         if as_json:
@@ -67,42 +72,23 @@ def text_console() -> Console:
             """Rich would end the program here; `main` decides."""
             raise
 
-    console = PipeConsole(markup=False, highlight=False, emoji=False)
+    console = PipeConsole(markup=False, highlight=False, emoji=False, quiet=LOUDNESS.get() == "quiet")
     stated = sys.stdout.isatty() or os.environ.get("COLUMNS")
     console.width = min(console.width, COLUMNS) if stated else COLUMNS
     return console
 
 
 @contextmanager
-def progress(doing: str) -> Iterator[None]:
-    """Says on stderr what is being done, for work that may take more than a second; quiet when stderr is not a terminal."""
-    with progress_line() as say:
-        say(doing)
-        yield
-
-
-@contextmanager
-def progress_line() -> Iterator[Callable[[str], None]]:
-    """A line on stderr that work in steps can rewrite; quiet when stderr is not a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True, markup=False, highlight=False).status("") as status:
-        yield lambda text: status.update(text)
-
-
-@contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Shows every warning once, as a line on stderr, and keeps the sentences."""
+    """Shows every warning once, as a line on stderr unless --quiet, and keeps the sentences."""
     said: list[str] = []
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         sentence = one_line(str(message))
         if sentence not in said:
             said.append(sentence)
-            print(f"inertica: warning: {sentence}", file=sys.stderr)
+            if LOUDNESS.get() != "quiet":
+                print(f"inertica: warning: {sentence}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", ModelWarning)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inertica.cli.console import Answer, progress_line, table
+from inertica.cli.progress import by_clock
 from inertica.errors import InerticaError
 from inertica.report.numbers import number
 
@@ -80,7 +81,7 @@ def run(arguments: argparse.Namespace) -> Answer:
 
     description = load(arguments.robot)
     options = {name: value for name, value in vars(arguments).items() if name in DESIGN}
-    with progress_line() as say:
+    with progress_line(by_clock(arguments.seconds)) as say:
         found, expected = excitation(description, **options, flange=frame(arguments.flange), progress=say)
     if not found.feasible:
         worst = found.violations[0] if found.violations else "no feasible motion was found"
