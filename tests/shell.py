@@ -9,11 +9,14 @@ from inertica.cli.main import COMMANDS, command_parser
 def commands(line: str) -> list[list[str]]:
     """Words of every command of inertica in a shell line: comments, redirections and other programs of a pipe are left out."""
     out: list[list[str]] = []
+    line = re.sub(r"(^|\s)#.*", "", line)
+    if not re.search(r"(^|\|)\s*inertica ", line):
+        return out
     words = shlex.shlex(line, posix=True, punctuation_chars="|><&;")
     words.whitespace_split = True
     words.commenters = ""
     part: list[str] = []
-    for word in [*_without_comment(list(words)), ";"]:
+    for word in [*words, ";"]:
         if set(word) <= set("|&;"):
             if part[:1] == ["inertica"]:
                 out.append(_without_redirection(part[1:]))
@@ -21,12 +24,6 @@ def commands(line: str) -> list[list[str]]:
         else:
             part.append(word)
     return out
-
-
-def _without_comment(words: list[str]) -> list[str]:
-    """A comment begins with a word of its own that begins with #."""
-    ends = [k for k, word in enumerate(words) if word.startswith("#")]
-    return words[: ends[0]] if ends else words
 
 
 def _without_redirection(words: list[str]) -> list[str]:
