@@ -33,6 +33,9 @@ class Svd:
     Needs prior values.  Assumes the prior right in the directions that the torque does not show.  Parameters of large numbers
     (masses) move more readily than those of small ones, whatever they are known to; the result is possible only if prior and
     data are good: see `link_tolerance`.
+
+    Args:
+        hac: covariance that accounts for serial correlation of the residuals.
     """
 
     hac: bool = True
