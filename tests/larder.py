@@ -179,10 +179,15 @@ LARDER: Mapping[str, Recipe] = {
 }
 """File -> files that must be there before, and how it is made."""
 
+_CURRENTS: Mapping[str, Recipe] = {
+    "empty.csv.gz": (("card.yaml",), _loaded("empty.csv.gz", 3, 0.0, current=True)),
+    "disc.csv.gz": (("card.yaml",), _loaded("disc.csv.gz", 4, 2.805, current=True)),
+}
+
 ELSEWHERE: Mapping[str, Mapping[str, Recipe]] = {
+    "currents.md": _CURRENTS,
     "drive-gains.md": {
-        "empty.csv.gz": (("card.yaml",), _loaded("empty.csv.gz", 3, 0.0, current=True)),
-        "disc.csv.gz": (("card.yaml",), _loaded("disc.csv.gz", 4, 2.805, current=True)),
+        **_CURRENTS,
         "a.csv": (("card.yaml",), _loaded("a.csv", 3, 0.0, current=True)),
         "b.csv": (("card.yaml",), _loaded("b.csv", 4, 1.73, current=True, centre=(0.0, 0.0, 0.04))),
     },
