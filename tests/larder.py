@@ -32,29 +32,32 @@ def _card(folder: Path) -> None:
     (folder / "card.yaml").write_text(f"model: arm.urdf\nfriction: [viscous, coulomb]\n{loop}\n")
 
 
-def _trajectory(folder: Path, seed: int = 3) -> Fourier:
+def _motion(seed: int) -> Fourier:
     rng = np.random.default_rng(seed)
-    A, B = rng.normal(size=(2, 5, 3)) * 0.35
-    motion = Fourier.at_rest(10.0, [0.0, 0.2, 0.3], A, B)
-    ia.save_trajectory(motion, folder / "traj.yaml", robot="arm", joints=("pan", "lift", "elbow"))
-    return motion
+    A, B = rng.normal(size=(2, 8, 3)) * 0.1 * np.arange(1, 9)[:, None]  # fast parts are as wide as slow ones
+    return Fourier.at_rest(10.0, [0.0, 0.2, 0.3], A, B)
+
+
+def _trajectory(folder: Path) -> None:
+    """What the torque-only log followed."""
+    ia.save_trajectory(_motion(3), folder / "traj.yaml", robot="arm", joints=("pan", "lift", "elbow"))
 
 
 def _experiment(folder: Path, load: np.ndarray | None = None) -> Experiment:
     made = Experiment.of(ia.load(folder / "card.yaml"), threads=1)
     values = np.array(made.truth.values)
-    for name, value in {"Fv": 0.6, "Fc": 0.8, "Ia": 0.02}.items():
+    for name, value in {"Fv": 0.2, "Fc": 0.3, "Ia": 0.02}.items():
         for j in range(3):
             if f"{name}{j + 1}" in made.truth.layout.names:
                 values[made.truth.layout.index(f"{name}{j + 1}")] = value
     if load is not None:
         values[made.truth.layout.link(2)] += load
     truth = Parameters(made.truth.layout, values, made.truth.shapes)
-    return replace(made, truth=truth, noise=Noise(np.full(3, 1e-5), np.full(3, 0.02)))
+    return replace(made, truth=truth, noise=Noise(np.full(3, 1e-6), np.full(3, 0.005)))
 
 
 def _recorded(folder: Path, seed: int, load: np.ndarray | None = None) -> Log:
-    return _experiment(folder, load).run(_trajectory(folder, seed), seed=seed)[0]
+    return _experiment(folder, load).run(_motion(seed), seed=seed)[0]
 
 
 def _log(name: str, seed: int) -> Callable[[Path], None]:
@@ -154,7 +157,7 @@ Recipe = tuple[tuple[str, ...], Callable[[Path], None]]
 LARDER: Mapping[str, Recipe] = {
     "arm.urdf": ((), _arm),
     "card.yaml": (("arm.urdf",), _card),
-    "traj.yaml": (("card.yaml",), lambda folder: void(_trajectory(folder))),
+    "traj.yaml": (("card.yaml",), _trajectory),
     "run1.csv.gz": (("card.yaml",), _log("run1.csv.gz", 3)),
     "run2.csv.gz": (("card.yaml",), _log("run2.csv.gz", 4)),
     "run3.csv.gz": (("card.yaml",), _log("run3.csv.gz", 5)),
@@ -193,10 +196,6 @@ ELSEWHERE: Mapping[str, Mapping[str, Recipe]] = {
     },
 }
 """Pages on which a name stands for another file."""
-
-
-def void(_: object) -> None:
-    return None
 
 
 def stock(folder: Path, text: str, page: str = "") -> None:

@@ -112,8 +112,8 @@ def caption(campaign: str, own: Sequence[Line]) -> str:
     counts = f"{fits[0]}" if len(fits) == 1 else f"{fits[0]} to {fits[-1]}"
     rough = " So few runs show orders of magnitude, not ranks." if fits[-1] < 20 else ""
     return (
-        f"Error of the base parameters, |beta - true| / |true|, over noise; other methods under the same conditions in grey: table `{campaign}`, "
-        f"shipped with the package, {counts} fits a point.{rough}"
+        f"Error of the base parameters, \\|beta - true\\| / \\|true\\|, over noise, beside other methods (grey): table "
+        f"`{campaign}`, shipped with the package, {counts} fits a point.{rough}"
     )
 
 
