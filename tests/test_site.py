@@ -34,22 +34,23 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[-\s]+", "-", word) for word in words}
 
 
-def named(nav: object) -> list[str]:
-    if isinstance(nav, str):
-        return [nav]
-    inner = nav.values() if isinstance(nav, dict) else nav
-    return [name for part in inner for name in named(part)]
-
-
 @pytest.fixture(scope="module")
-def nav() -> list[str]:
-    return named(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
+def nav() -> list[object]:
+    return yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
 
 
-def test_navigation_names_pages_that_exist_and_leaves_none_out(nav):
-    missing = [name for name in nav if not (DOCS / name).is_file() and name not in generated.names()]
-    assert not missing and len(set(nav)) == len(nav)
-    assert {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} <= set(nav)
+def test_navigation_names_pages_that_exist_and_each_once(nav):
+    placed = generated.placed(nav)
+    assert not [name for name in placed if not (DOCS / name).is_file() and name not in generated.names()]
+    assert len(set(placed)) == len(placed)
+
+
+def test_pages_that_the_navigation_does_not_place_are_added(nav):
+    """A new page need not be named in mkdocs.yml: it comes last under In depth."""
+    assert any("In depth" in section for section in nav) and any("Methods" in section for section in nav)
+    here = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
+    assert set(generated.unplaced(nav)) == here - set(generated.placed(nav))
+    assert "identify.md" in generated.unplaced([{"In depth": ["check.md"]}])
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=lambda page: str(page.relative_to(ROOT)))

@@ -70,6 +70,20 @@ def api() -> str:
     return "\n\n".join(out) + "\n"
 
 
+def placed(nav: object) -> list[str]:
+    """Pages that a navigation names."""
+    if isinstance(nav, str):
+        return [nav]
+    inner = nav.values() if isinstance(nav, dict) else nav
+    return [name for part in inner for name in placed(part)]  # type: ignore[attr-defined]
+
+
+def unplaced(nav: object) -> list[str]:
+    """Pages of docs/ that it does not name."""
+    pages_here = sorted(str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md"))
+    return [name for name in pages_here if name not in placed(nav)]
+
+
 def contents() -> Iterator[tuple[str, str | bytes]]:
     """Address on the site, content."""
     for uri, path in TAKEN.items():

@@ -14,8 +14,11 @@ import generated
 
 
 def on_config(config: Any) -> Any:
-    """Adds the pages of all methods to the navigation."""
+    """Adds the pages of all methods to the navigation, and pages that mkdocs.yml does not place."""
+    left = generated.unplaced(config["nav"])
     for section in config["nav"]:
+        if "In depth" in section:
+            section["In depth"] += left
         if "Methods" in section:
             section["Methods"].append({"One by one": [{page.names[0]: page.uri} for page in generated.method_pages()]})
     return config
