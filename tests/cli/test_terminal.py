@@ -55,6 +55,20 @@ def test_a_wide_table_folds_its_prose_and_never_its_numbers(columns, monkeypatch
     assert all(row[1] in said for row in rows)
 
 
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_columns_that_do_not_fit_go_below(columns, monkeypatch, capsys):
+    from inertica.cli.console import table, text_console
+
+    monkeypatch.setenv("COLUMNS", str(columns))
+    names = ["method", *(f"d_{k} %" for k in range(12))]
+    rows = [[f"method-{i}", *(f"{27.1 + i:.1f}±{0.05 * k:.3g}" for k in range(12))] for i in range(3)]
+    text_console().print(table("t", names, rows, right=names[1:]))
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) <= columns
+    assert all(said.count(cell) >= 1 for row in rows for cell in row) and all(name in said for name in names)
+    assert said.count("method-1") == {60: 3, 80: 2, 100: 2}[columns]
+
+
 @pytest.mark.parametrize("columns", [80, 100])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_fits(name, columns, monkeypatch, capsys):

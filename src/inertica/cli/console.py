@@ -17,7 +17,7 @@ from inertica.report.numbers import number
 from inertica.workflow.plain import plain
 
 if TYPE_CHECKING:
-    from rich.console import Console, Group, RenderableType
+    from rich.console import Console, ConsoleOptions, Group, RenderableType
     from rich.table import Table
 
 __all__ = [
@@ -111,12 +111,49 @@ def numbers(values: Iterable[float], digits: int = 4) -> str:
     return " ".join(number(v, digits) for v in values)
 
 
+GAP = 2
+"""Characters between columns."""
+SHORT = 24
+"""Cells up to this many characters are never broken: numbers with their spread, names."""
+
+
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[RenderableType]], right: Sequence[str] = ()) -> Group:
-    """A titled table; columns named in `right` are aligned to the right."""
+    """A titled table; columns named in `right` are aligned to the right.
+
+    Numbers are never broken.  Columns that do not fit side by side go into another table below, with the first one again.
+    """
     from rich.console import Group
     from rich.text import Text
 
-    return Group(Text(title, "bold"), grid(columns, rows, right), "")
+    return Group(Text(title, "bold"), _Fitted(columns, [list(row) for row in rows], right), "")
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """As many tables as the width asks for."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[RenderableType]]
+    right: Sequence[str]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        least = [_least([name, *(row[k] for row in self.rows)]) for k, name in enumerate(self.columns)]
+        begin = 1
+        while begin == 1 or begin < len(self.columns):
+            end = begin + 1
+            while end < len(self.columns) and least[0] + sum(GAP + w for w in least[begin : end + 1]) <= options.max_width:
+                end += 1
+            shown = [0, *range(begin, min(end, len(self.columns)))]
+            if begin > 1:
+                yield ""
+            yield grid([self.columns[k] for k in shown], [[row[k] for k in shown] for row in self.rows], self.right)
+            begin = end
+
+
+def _least(cells: Sequence[RenderableType]) -> int:
+    """Width that a column needs: that of its widest cell, or of a few words where cells are prose."""
+    width = max(len(str(cell)) for cell in cells)
+    return width if width <= SHORT else SHORT // 2
 
 
 def grid(columns: Sequence[str], rows: Iterable[Sequence[RenderableType]], right: Sequence[str] = ()) -> Table:
@@ -124,8 +161,10 @@ def grid(columns: Sequence[str], rows: Iterable[Sequence[RenderableType]], right
     from rich.table import Table
 
     out = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="", border_style="dim")
-    for name in columns:
-        out.add_column(name, justify="right" if name in right else "left", overflow="fold")
-    for row in rows:
+    body = [list(row) for row in rows]
+    for k, name in enumerate(columns):
+        short = max((len(str(row[k])) for row in body), default=0) <= SHORT
+        out.add_column(name, justify="right" if name in right else "left", overflow="fold", no_wrap=short)
+    for row in body:
         out.add_row(*row)
     return out
