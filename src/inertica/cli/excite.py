@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inertica.cli.console import Answer, progress_line, table
+from inertica.cli.progress import by_clock
 from inertica.errors import InerticaError, InputError
 from inertica.report.numbers import number
 
@@ -101,7 +102,7 @@ def run(arguments: argparse.Namespace) -> Answer:
 
     description = load(arguments.robot)
     options = {name: value for name, value in vars(arguments).items() if name in DESIGN}
-    with progress_line() as say:
+    with progress_line(by_clock(arguments.seconds)) as say:
         made = excitation(
             description, **options, floor=_floor(arguments.floor), box=_numbers("--box", arguments.box) if arguments.box else None,
             obstacles=[_obstacle(words) for words in arguments.obstacle], flange=frame(arguments.flange), progress=say,

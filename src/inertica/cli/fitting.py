@@ -89,9 +89,7 @@ def add_reference(parser: argparse.ArgumentParser) -> None:
 
 def add_loop(parser: argparse.ArgumentParser) -> None:
     """For methods that simulate the controller, and whatever else a method has to choose."""
-    loop = parser.add_argument_group(
-        "controller", "for methods that simulate it (iv, didim, ...); law and gains are in the card, under loop:"
-    )
+    loop = parser.add_argument_group("controller", "for methods that simulate it; law and gains are in the card, under loop:")
     add_reference(loop)  # type: ignore[arg-type]
     for name, (metavar, words) in SHORTCUTS.items():
         loop.add_argument(f"--{name}", metavar=metavar, help=f"{words}: {', '.join(READERS[name].words)}")

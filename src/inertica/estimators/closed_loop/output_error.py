@@ -157,7 +157,7 @@ class Oloe(_OutputMethod):
 
     Args:
         horizon: s.
-        optimiser, start, stop, solve, nudge, integrator, hac: as for `Clie`.
+        optimiser, start, stop, solve, jacobian, nudge, integrator, hac: as for `Clie`.
     """
 
     horizon: float = 0.1
