@@ -75,6 +75,8 @@ class Jobs:
         self._lock = threading.Lock()
         self._all: list[Job] = []
         self._processes: dict[int, BaseProcess] = {}
+        self._spare: tuple[BaseProcess, Connection] | None = None
+        self._closed = False
         shutil.rmtree(folder / WORK, ignore_errors=True)  # of a start that was ended
 
     @property
@@ -93,14 +95,28 @@ class Jobs:
                 raise InputError(f"{AT_ONCE} jobs are running already; wait for one of them, or cancel it")
             job = Job(len(self._all) + 1, room, name, asked)
             self._all.append(job)
-            ours, theirs = self._context.Pipe()
-            process = self._context.Process(target=_work, args=(theirs,), daemon=True, name=f"inertica {room} {name}")
-            process.start()
+            process, ours = self._taken()
             self._processes[job.number] = process
-        theirs.close()
         threading.Thread(target=self._follow, args=(job, process, ours), daemon=True).start()
         self.changed()
         return job
+
+    def warm(self) -> None:
+        """Have a worker ready that has imported everything, so that the next job starts at once."""
+        with self._lock:
+            if self._spare is None:
+                self._spare = self._new()
+
+    def _taken(self) -> tuple[BaseProcess, Connection]:
+        found, self._spare = self._spare, None
+        return found if found is not None and found[0].is_alive() else self._new()
+
+    def _new(self) -> tuple[BaseProcess, Connection]:
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=_work, args=(theirs,), daemon=True, name="inertica studio worker")
+        process.start()
+        theirs.close()
+        return process, ours
 
     def cancel(self, number: int) -> Job:
         """End a job; one that has ended stays as it is."""
@@ -116,10 +132,16 @@ class Jobs:
 
     def close(self) -> None:
         """End everything."""
+        self._closed = True
         for job in self.all:
             if job.state == RUNNING:
                 self.cancel(job.number)
-        for process in list(self._processes.values()):
+        with self._lock:
+            spare, self._spare = self._spare, None
+        if spare is not None:
+            spare[1].close()
+            spare[0].terminate()
+        for process in [*self._processes.values(), *([spare[0]] if spare else [])]:
             process.join(timeout=5.0)
 
     def _follow(self, job: Job, process: BaseProcess, pipe: Connection) -> None:
@@ -134,6 +156,8 @@ class Jobs:
                     job.state, job.ended, job.error = FAILED, time.time(), _crash(process.exitcode)
         process.join()
         pipe.close()
+        if not self._closed:
+            self.warm()
         shutil.rmtree(self.folder / WORK / str(job.number), ignore_errors=True)
         self.changed()
 
@@ -163,16 +187,16 @@ def _crash(code: int | None) -> str:
 
 def _work(pipe: Connection) -> None:
     """The worker: one job, then the end."""
-    try:
-        folder, number, room, name, asked = pipe.recv()
-    except EOFError:
-        return
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
     from inertica.studio.asked import Asked
     from inertica.studio.project import Project
     from inertica.studio.rooms import ROOMS
 
+    try:
+        folder, number, room, name, asked = pipe.recv()
+    except (EOFError, KeyboardInterrupt):  # the studio has ended
+        return
     work = Path(folder) / WORK / str(number)
     work.mkdir(parents=True, exist_ok=True)
     try:

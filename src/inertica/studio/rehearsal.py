@@ -18,6 +18,10 @@ Array = NDArray[np.float64]
 BANDWIDTH = 8.0
 """Hz of the loop that stands in where the robot states none."""
 
+ARMATURE = 0.5
+"""Of the largest inertia that a joint feels along the motion, planted as drive inertia where the model states none: geared drives have
+about as much, and without any the friction of a light wrist could not be simulated."""
+
 FRICTION = 0.04
 """Share of the largest torque of a joint that is planted as Coulomb friction, and again as viscous friction at its top speed, where
 the model says nothing of friction."""
@@ -59,6 +63,12 @@ def planted(description: Description, trajectory: Trajectory, spread: float, see
     engine = ia.engine(ia.base_model(prior.layout))
     torque = np.abs(np.asarray(engine.inverse_dynamics(*motion, prior))).max(axis=0)
     speed = np.abs(motion.dq).max(axis=0)
+    bare = [k for k, name in enumerate(prior.layout.names) if name in {f"Ia{j + 1}" for j in range(n)} and not values[k]]
+    if bare:
+        size = _inertias(prior, motion.q)
+        for k in bare:
+            values[k] = ARMATURE * max(size[int(prior.layout.names[k][2:]) - 1], 0.01 * size.max()) * rng.uniform(0.7, 1.3)
+        notes.append(f"the model states no drive inertia of {len(bare)} joints; some was planted")
     silent = [j for j in range(n) if not any(values[k] for k in _friction(prior.layout.names, j))]
     for j in silent:
         for k in _friction(prior.layout.names, j):
@@ -68,7 +78,7 @@ def planted(description: Description, trajectory: Trajectory, spread: float, see
         notes.append(f"the model states no friction of {len(silent)} joints; some was planted, about {100 * FRICTION:.0f} % of their torque")
     out = replace(description, prior=prior.with_values(values))
     if out.loop is None:
-        out = replace(out, loop=_loop(prior, motion.q))
+        out = replace(out, loop=_loop(out.prior, motion.q))
         notes.append(f"the card states no control loop; a PD loop of {BANDWIDTH:g} Hz stands in")
     return Planted(out, tuple(notes))
 
@@ -77,11 +87,15 @@ def _friction(names: tuple[str, ...], joint: int) -> list[int]:
     return [k for k, name in enumerate(names) if name in (f"Fv{joint + 1}", f"Fc{joint + 1}")]
 
 
-def _loop(prior: ia.Parameters, q: Array) -> dict[str, object]:
-    """A PD loop by the largest inertia that every joint feels along the motion, well damped."""
-    M = np.asarray(ia.Engine(prior.layout).mass_matrix(q, prior.values, prior.shapes))
-    size = np.maximum(np.diagonal(M, axis1=1, axis2=2).max(axis=0), 1e-4)
-    omega = 2.0 * math.pi * BANDWIDTH
+def _inertias(parameters: ia.Parameters, q: Array) -> Array:
+    """(n,) the largest inertia that every joint feels at positions (N, n)."""
+    M = np.asarray(ia.Engine(parameters.layout).mass_matrix(q, parameters.values, parameters.shapes))
+    return np.maximum(np.diagonal(M, axis1=1, axis2=2).max(axis=0), 1e-5)
+
+
+def _loop(parameters: ia.Parameters, q: Array) -> dict[str, object]:
+    """A PD loop by the inertia that every joint feels along the motion, well damped."""
+    size, omega = _inertias(parameters, q), 2.0 * math.pi * BANDWIDTH
     return {"law": "pd", "kp": (size * omega**2).tolist(), "kd": (1.6 * size * omega).tolist(), "rate": 1000.0}
 
 

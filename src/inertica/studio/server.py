@@ -69,10 +69,11 @@ class Studio:
         project: what is served.
         guard: who may ask.
         upload: largest file that can be dropped, in bytes.
+        warm: have a worker ready before the first job.
     """
 
-    def __init__(self, project: Project, guard: Guard, upload: int = UPLOAD) -> None:
-        self.project, self.guard, self.upload = project, guard, upload
+    def __init__(self, project: Project, guard: Guard, upload: int = UPLOAD, warm: bool = True) -> None:
+        self.project, self.guard, self.upload, self.warm = project, guard, upload, warm
         self.jobs = Jobs(project.folder, self._changed, lambda room, values: project.choose(room, **values))
         project.changed = self._changed
         self._pages: set[asyncio.Queue[str]] = set()
@@ -100,6 +101,8 @@ class Studio:
     @contextlib.asynccontextmanager
     async def _life(self, app: Starlette) -> AsyncIterator[None]:
         self._loop = asyncio.get_running_loop()
+        if self.warm:
+            await run_in_threadpool(self.jobs.warm)
         yield
         self._loop = None
         await run_in_threadpool(self.jobs.close)
