@@ -33,7 +33,10 @@ class Chromium:
         inward, self.write = os.pipe()
         self.read, outward = os.pipe()
         words = [str(where()), *flags(self.profile), "--remote-debugging-pipe", f"--window-size={width},{height}"]
-        words += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--hide-scrollbars"]  # nothing outside can be reached
+        words += [
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+            "--hide-scrollbars",
+        ]  # nothing outside can be reached
         if drawing:
             words = [w for w in words if w != "--disable-gpu"] + ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
         line = f'exec "$@" 3<&{inward} 4>&{outward}'
@@ -105,7 +108,12 @@ class Chromium:
     def key(self, name: str, text: str = "", shift: bool = False) -> None:
         """Press a key, by the name that pages see."""
         code = {"Tab": 9, "Enter": 13, " ": 32, "ArrowDown": 40, "ArrowUp": 38, "ArrowRight": 39, "ArrowLeft": 37}.get(name, 0)
-        more = {"key": name, "code": "Space" if name == " " else name, "windowsVirtualKeyCode": code, "modifiers": 8 if shift else 0}
+        more = {
+            "key": name,
+            "code": "Space" if name == " " else name,
+            "windowsVirtualKeyCode": code,
+            "modifiers": 8 if shift else 0,
+        }
         typed = text or {"Enter": "\r", " ": " "}.get(name, "")
         self.call("Input.dispatchKeyEvent", type="keyDown", **more, **({"text": typed} if typed else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", **more)

@@ -24,7 +24,9 @@ inertica studio tx40 --port 8000 --no-browser
 def add(parser: argparse.ArgumentParser) -> None:
     from inertica.studio.start import FOLDER
 
-    parser.add_argument("robot", metavar="ROBOT", nargs="?", help="catalog name, model file or card; the project's own by default")
+    parser.add_argument(
+        "robot", metavar="ROBOT", nargs="?", help="catalog name, model file or card; the project's own by default"
+    )
     parser.add_argument("logs", metavar="LOG", nargs="*", help="logs to add to the project; they stay where they are")
     parser.add_argument("--project", metavar="DIR", default=FOLDER, help=f"folder of the project (default {FOLDER})")
     parser.add_argument("--port", type=int, default=0, help="to listen on (default: a free one)")

@@ -22,7 +22,9 @@ POLICY = (
 )
 """Content-Security-Policy of the page: nothing from elsewhere, no scripts in texts."""
 
-REPORT_POLICY = "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+REPORT_POLICY = (
+    "sandbox allow-scripts allow-popups; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+)
 """Of files of the project: a report runs its own script, but not as part of the studio."""
 
 

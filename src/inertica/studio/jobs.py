@@ -68,7 +68,10 @@ class Jobs:
     """
 
     def __init__(
-        self, folder: Path, changed: Callable[[], None], remember: Callable[[str, dict[str, Any]], None] = lambda room, values: None
+        self,
+        folder: Path,
+        changed: Callable[[], None],
+        remember: Callable[[str, dict[str, Any]], None] = lambda room, values: None,
     ) -> None:
         self.folder, self.changed, self.remember = folder, changed, remember
         self._context = multiprocessing.get_context("spawn")
@@ -76,7 +79,7 @@ class Jobs:
         self._all: list[Job] = []
         self._processes: dict[int, BaseProcess] = {}
         self._spare: tuple[BaseProcess, Connection] | None = None
-        self._closed = False
+        self._ready = False
         shutil.rmtree(folder / WORK, ignore_errors=True)  # of a start that was ended
 
     @property
@@ -102,8 +105,9 @@ class Jobs:
         return job
 
     def warm(self) -> None:
-        """Have a worker ready that has imported everything, so that the next job starts at once."""
+        """From now on have a worker ready that has imported everything, so that jobs start at once."""
         with self._lock:
+            self._ready = True
             if self._spare is None:
                 self._spare = self._new()
 
@@ -132,7 +136,7 @@ class Jobs:
 
     def close(self) -> None:
         """End everything."""
-        self._closed = True
+        self._ready = False
         for job in self.all:
             if job.state == RUNNING:
                 self.cancel(job.number)
@@ -156,7 +160,7 @@ class Jobs:
                     job.state, job.ended, job.error = FAILED, time.time(), _crash(process.exitcode)
         process.join()
         pipe.close()
-        if not self._closed:
+        if self._ready:
             self.warm()
         shutil.rmtree(self.folder / WORK / str(job.number), ignore_errors=True)
         self.changed()

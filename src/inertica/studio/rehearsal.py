@@ -61,7 +61,7 @@ def planted(description: Description, trajectory: Trajectory, spread: float, see
         values[where] *= 1.0 + spread * rng.uniform(-1.0, 1.0, where.stop - where.start)
     motion = trajectory(np.linspace(0.0, trajectory.period, 400))
     engine = ia.engine(ia.base_model(prior.layout))
-    torque = np.abs(np.asarray(engine.inverse_dynamics(*motion, prior))).max(axis=0)
+    torque = np.abs(np.asarray(engine.inverse_dynamics(motion.q, motion.dq, motion.ddq, prior))).max(axis=0)
     speed = np.abs(motion.dq).max(axis=0)
     bare = [k for k, name in enumerate(prior.layout.names) if name in {f"Ia{j + 1}" for j in range(n)} and not values[k]]
     if bare:
@@ -75,7 +75,9 @@ def planted(description: Description, trajectory: Trajectory, spread: float, see
             size = FRICTION * torque[j] * rng.uniform(0.7, 1.3)
             values[k] = size if prior.layout.names[k].startswith("Fc") else size / max(speed[j], 1e-3)
     if silent:
-        notes.append(f"the model states no friction of {len(silent)} joints; some was planted, about {100 * FRICTION:.0f} % of their torque")
+        notes.append(
+            f"the model states no friction of {len(silent)} joints; some was planted, about {100 * FRICTION:.0f} % of their torque"
+        )
     out = replace(description, prior=prior.with_values(values))
     if out.loop is None:
         out = replace(out, loop=_loop(out.prior, motion.q))

@@ -18,7 +18,8 @@ from inertica.robot.layout import Parameters
 from inertica.robot.shapes import PACKAGE
 from inertica.robot.tree import Placed, reduce
 from inertica.robot.urdf import read_urdf, rpy_matrix
-from inertica.robot.xmlfile import Document, Element, child, children, floats, number as xml_number, read_xml, text
+from inertica.robot.xmlfile import Document, Element, child, children, floats, read_xml, text
+from inertica.robot.xmlfile import number as xml_number
 
 Array = NDArray[np.float64]
 

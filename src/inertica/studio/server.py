@@ -372,5 +372,3 @@ def _number(word: str) -> float:
 
 def _too_large(limit: int) -> str:
     return f"more than {limit / 2**20:g} MB cannot be taken; name the file on the command line instead, it is then read in place"
-
-

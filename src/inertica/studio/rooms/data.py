@@ -74,7 +74,11 @@ def describe(project: Project, asked: Asked) -> Document:
         "end": float(t[-1]) if len(t) else 0.0,
         "joints": list(log.joints),
         "signals": {
-            symbol: {"kind": SIGNALS[symbol].kind, "unit": SIGNALS[symbol].unit, "columns": list(log.origin.columns.get(symbol, ()))}
+            symbol: {
+                "kind": SIGNALS[symbol].kind,
+                "unit": SIGNALS[symbol].unit,
+                "columns": list(log.origin.columns.get(symbol, ())),
+            }
             for symbol in log.signals
         },
         "masks": [

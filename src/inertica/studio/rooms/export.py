@@ -8,6 +8,7 @@ from pathlib import Path
 
 import inertica as ia
 from inertica.studio.asked import Asked
+from inertica.studio.confined import Refused, inside
 from inertica.studio.project import Project
 from inertica.studio.room import OPEN, READY, Document, Room, same
 from inertica.studio.rooms.trust import selected
@@ -15,7 +16,7 @@ from inertica.workflow.export import SUFFIX
 
 FORMATS = {
     "urdf": ("URDF", "Copy of the URDF with masses, centres, inertias, damping and friction in place.",
-             "URDF has no place for drive inertia, offsets and friction laws beyond viscous and Coulomb; they go to a card beside it."),
+             "URDF has no place for drive inertia, offsets and other friction laws; they go to a card beside it."),
     "mjcf": ("MJCF", "For MuJoCo: a copy of the MJCF, or a new file from any model.",
              "MJCF holds drive inertia, damping and dry friction; offsets and other laws go to a card beside it."),
     "dh": ("DH YAML", "Copy of the DH file with the values in place.", "Holds everything."),
@@ -67,7 +68,7 @@ def snippets(source: str, target: str) -> list[Document]:
     return [
         {"title": "Pinocchio", "language": "python", "text": "\n".join(_pinocchio(source, urdf))},
         {"title": "MuJoCo", "language": "python", "text": "import mujoco\n\n"
-         'model = mujoco.MjModel.from_xml_path("exports/identified.xml")\ndata = mujoco.MjData(model)\nmujoco.mj_forward(model, data)'},
+         'model = mujoco.MjModel.from_xml_path("exports/identified.xml")\ndata = mujoco.MjData(model)'},
         {"title": "ROS 2", "language": "python", "text": "# launch file\n"
          "from launch import LaunchDescription\nfrom launch_ros.actions import Node\n\n"
          f'urdf = open("{urdf}").read()\n'
@@ -109,10 +110,10 @@ def write(project: Project, asked: Asked, say: Callable[[str], None], work: Path
 
 def remove(project: Project, asked: Asked) -> Document:
     """Delete a written file."""
-    from inertica.studio.confined import inside
-
     path = inside(project.folder / "exports", asked.text("file").removeprefix("exports/"))
-    path.unlink(missing_ok=True)
+    if not path.is_file():
+        raise Refused("there is no such file among the exports", 404)
+    path.unlink()
     project.changed()
     return {}
 

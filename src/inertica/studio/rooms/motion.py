@@ -87,7 +87,7 @@ def play(project: Project, asked: Asked) -> Document:
     fine = trajectory(np.linspace(0.0, trajectory.period, 4000))
     limits = robot.limits
     engine = ia.engine(ia.base_model(project.description.layout))
-    torque = np.abs(np.asarray(engine.inverse_dynamics(*fine, project.description.prior))).max(axis=0)
+    torque = np.abs(np.asarray(engine.inverse_dynamics(fine.q, fine.dq, fine.ddq, project.description.prior))).max(axis=0)
     rows = [
         {
             "joint": j.name, "unit": j.unit, "effort": j.effort_unit, "lowest": fine.q[:, k].min(), "highest": fine.q[:, k].max(),
