@@ -47,11 +47,22 @@ class Chromium:
         os.close(outward)
         self.pending, self.count, self.session = b"", 0, ""
         self.errors: list[str] = []
+        self.size = width, height
+        self.tabs: list[str] = []
+        self.session = self.tab()
+
+    def tab(self) -> str:
+        """Another tab of the same browser; `session` says which one is driven."""
+        before, self.session = self.session, ""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.session = new = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.call(f"{domain}.enable")
+        width, height = self.size
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.session = before or new
+        self.tabs.append(new)
+        return new
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         self.count += 1
@@ -97,13 +108,12 @@ class Chromium:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def until(self, script: str, seconds: float = 60.0) -> Any:
-        """The value of an expression as soon as it is something."""
+    def until(self, script: str, seconds: float = 60.0) -> None:
+        """Waits until an expression is true."""
         end = time.monotonic() + seconds
-        while not (value := self.run(script)):
+        while not self.run(f"Boolean({script})"):
             assert time.monotonic() < end, f"after {seconds:g} s still not: {script}"
             time.sleep(0.05)
-        return value
 
     def key(self, name: str, text: str = "", shift: bool = False) -> None:
         """Press a key, by the name that pages see."""
