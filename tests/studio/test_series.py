@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-from inertica.studio.series import packed, thinned
+from inertica.studio.series import Series, packed, thinned
 
 
 def test_extremes_are_kept_in_their_stretch():
@@ -13,10 +13,24 @@ def test_extremes_are_kept_in_their_stretch():
     x = rng.normal(size=(len(t), 7))
     x[123_456, 3], x[77_777, 5] = 50.0, -60.0
     times, values = thinned(t, x, -np.inf, np.inf, 1000)
-    assert len(times) <= 2002 and np.all(np.diff(times) > 0)
+    assert len(times) <= 2002 and np.all(np.diff(times) > 0) and (times[0], times[-1]) == (t[0], t[-1])
     assert np.array_equal(values.max(axis=0), x.max(axis=0)) and np.array_equal(values.min(axis=0), x.min(axis=0))
     width = t[-1] / 1000
     assert abs(times[values[:, 3].argmax()] - 123.456) <= width and abs(times[values[:, 5].argmin()] - 77.777) <= width
+
+
+def test_the_coarse_copy_loses_no_extreme_either():
+    rng = np.random.default_rng(1)
+    t = np.arange(300_001) / 1000.0
+    x = rng.normal(size=(len(t), 3)).astype(np.float32)
+    x[250_000, 1] = 40.0
+    series = Series(t, x)
+    times, values = series.window(-np.inf, np.inf, 500)
+    assert len(times) <= 1002 and (times[0], times[-1]) == (t[0], t[-1])
+    assert np.array_equal(values.max(axis=0), x.max(axis=0)) and np.array_equal(values.min(axis=0), x.min(axis=0))
+    assert abs(times[values[:, 1].argmax()] - 250.0) <= 2 * t[-1] / 500
+    times, values = series.window(249.9, 250.1, 500)
+    assert values[np.argmin(np.abs(times - 250.0)), 1] == 40.0  # sample by sample
 
 
 def test_a_narrow_window_shows_the_samples_themselves():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.errors import InputError
 from inertica.report.data import friction_laws, records
 from inertica.report.figures import thinned
 from inertica.report.names import short_names
@@ -35,7 +36,7 @@ def write_overlay(result: Result, motions: Motions, folder: Path) -> None:
     """
     drawn = records(result, motions) if motions else []
     names = short_names([r.source for r in drawn])
-    arrays: dict[str, Array] = {}
+    arrays: dict[str, NDArray[np.floating]] = {}
     for k, record in enumerate(drawn):
         stack = [record.motion.tau_raw, record.predicted, record.smooth, record.smooth_predicted, record.motion.q]
         arrays |= {f"t{k}": record.motion.t, f"signals{k}": np.stack(stack).astype(np.float32)}
@@ -73,7 +74,9 @@ def summary(folder: Path) -> dict[str, Any] | None:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
-def torques(folder: Path, number: int) -> tuple[Array, Array]:
+def torques(folder: Path, number: int) -> tuple[Array, NDArray[np.float32]]:
     """Times, and measured, predicted, low-passed measured, low-passed predicted torque and position (5, N, n) of one log."""
     with np.load(folder / SIGNALS, allow_pickle=False) as file:
-        return file[f"t{number}"], file[f"signals{number}"].astype(float)
+        if f"t{number}" not in file.files:
+            raise InputError(f"the result has no log number {number}")
+        return file[f"t{number}"], file[f"signals{number}"]

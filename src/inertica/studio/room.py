@@ -8,17 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from inertica.studio.asked import Asked
 from inertica.studio.project import Project
+from inertica.studio.series import Series
 
 Document = dict[str, Any]
 View = Callable[[Project, Asked], Document]
 Action = Callable[[Project, Asked], Document]
-Series = Callable[[Project, Asked], tuple[NDArray[np.float64], NDArray[np.float64]]]
-"""Times (N,) and values (N, k) of a series that the server thins to what a screen shows."""
+Long = Callable[[Project, Asked], Series]
+"""A series that the server thins to what a screen shows; rooms keep the last ones, since pages ask for many windows of one."""
 Work = Callable[[Project, Asked, Callable[[str], None], Path], Document]
 """A job: it says lines, and prepares files in a folder of its own that goes when it ends."""
 
@@ -47,7 +45,7 @@ class Room:
     view: View
     actions: Mapping[str, Action] = field(default_factory=dict)
     jobs: Mapping[str, Work] = field(default_factory=dict)
-    series: Mapping[str, Series] = field(default_factory=dict)
+    series: Mapping[str, Long] = field(default_factory=dict)
 
 
 def same(shell: list[list[str]], python: list[str]) -> Document:

@@ -57,6 +57,9 @@ BODY = 2**20
 MESSAGE = 4096
 """Largest message of a socket."""
 
+LATER = 4.0
+"""Seconds after the start when a worker is made ready: the first page comes first."""
+
 KINDS = {"model": (".urdf", ".xml", ".mjcf", ".yaml", ".yml", ".stl", ".obj", ".dae"),
          "logs": (".csv", ".gz", ".tsv", ".txt", ".parquet", ".npz", ".mat", ".bag", ".db3", ".mcap")}  # fmt: skip
 """Folders that files can be dropped into, and their suffixes."""
@@ -101,9 +104,10 @@ class Studio:
     @contextlib.asynccontextmanager
     async def _life(self, app: Starlette) -> AsyncIterator[None]:
         self._loop = asyncio.get_running_loop()
-        if self.warm:
-            await run_in_threadpool(self.jobs.warm)
+        ready = self._loop.call_later(LATER, self._loop.run_in_executor, None, self.jobs.warm) if self.warm else None
         yield
+        if ready is not None:
+            ready.cancel()
         self._loop = None
         await run_in_threadpool(self.jobs.close)
 
@@ -168,9 +172,9 @@ class Studio:
         words |= {"joint": numbers["joint"]} if "joint" in numbers else {}
 
         def work() -> bytes:
-            t, values = room.series[name](self.project, Asked(words))
+            found = room.series[name](self.project, Asked(words))
             start, end = numbers.get("from", -float("inf")), numbers.get("to", float("inf"))
-            return series.packed(*series.thinned(t, values, start, end, int(numbers.get("width", 1500))))
+            return series.packed(*found.window(start, end, int(numbers.get("width", 1500))))
 
         return Response(await run_in_threadpool(work), media_type="application/octet-stream")
 

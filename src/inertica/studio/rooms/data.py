@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused, inside
 from inertica.studio.project import ROLES, LogEntry, Project
 from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, same, short
+from inertica.studio.series import Series
 from inertica.workflow.plain import plain
 
 Array = NDArray[np.float64]
@@ -91,12 +93,18 @@ def describe(project: Project, asked: Asked) -> Document:
     }
 
 
-def signal(project: Project, asked: Asked) -> tuple[Array, Array]:
+def signal(project: Project, asked: Asked) -> Series:
     """A signal of a log, all joints."""
     log = project.read_log(asked.text("log"))
-    symbol = asked.word("signal", log.signals)
+    return _signal(log, asked.word("signal", log.signals))
+
+
+@lru_cache(maxsize=8)
+def _signal(log: ia.Log, symbol: str) -> Series:
     good = np.isfinite(log.t)
-    return log.t[good], log.signals[symbol][good]
+    if good.all():
+        return Series(log.t, log.signals[symbol])
+    return Series(log.t[good], log.signals[symbol][good])
 
 
 def add(project: Project, asked: Asked) -> Document:

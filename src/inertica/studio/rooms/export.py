@@ -65,10 +65,11 @@ def view(project: Project, asked: Asked) -> Document:
 def snippets(source: str, target: str) -> list[Document]:
     """How to load what was written elsewhere."""
     urdf = target if source == "urdf" else "exports/identified.urdf"
+    mjcf = target if source == "mjcf" else "exports/identified-mjcf.xml"
     return [
         {"title": "Pinocchio", "language": "python", "text": "\n".join(_pinocchio(source, urdf))},
         {"title": "MuJoCo", "language": "python", "text": "import mujoco\n\n"
-         'model = mujoco.MjModel.from_xml_path("exports/identified.xml")\ndata = mujoco.MjData(model)'},
+         f'model = mujoco.MjModel.from_xml_path("{mjcf}")\ndata = mujoco.MjData(model)'},
         {"title": "ROS 2", "language": "python", "text": "# launch file\n"
          "from launch import LaunchDescription\nfrom launch_ros.actions import Node\n\n"
          f'urdf = open("{urdf}").read()\n'
@@ -93,7 +94,8 @@ def write(project: Project, asked: Asked, say: Callable[[str], None], work: Path
     result = project.result(name)
     say(f"writing {FORMATS[kind][0]}")
     if kind in SUFFIX:
-        target = exports / f"identified{SUFFIX[kind]}"
+        own = kind == result.description.source.format
+        target = exports / f"identified{'' if own else f'-{kind}'}{SUFFIX[kind]}"  # each has its own card for what it lacks
         found = ia.export_model(result, target, kind, approximate=asked.flag("approximate"))
         files = [target.name, *([found.extra.name] if found.extra else [])]
         return {"files": [f"exports/{f}" for f in files], "sentence": found.sentence, "notes": list(found.notes)}

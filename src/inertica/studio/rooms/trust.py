@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +15,12 @@ from inertica.report.compared import compare_parameters
 from inertica.report.logs import motions_again
 from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS, LABEL_WORDS
 from inertica.studio.asked import Asked
-from inertica.studio.overlay import summary, torques, write_overlay
+from inertica.studio.confined import Refused
+from inertica.studio.overlay import SIGNALS, summary, torques, write_overlay
 from inertica.studio.project import Project
 from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, same
 from inertica.studio.rooms.identify import card
+from inertica.studio.series import Series
 from inertica.workflow.plain import plain
 from inertica.workflow.result import RESULT
 
@@ -96,21 +99,39 @@ def select(project: Project, asked: Asked) -> Document:
     return {"selected": name}
 
 
-def torque(project: Project, asked: Asked) -> tuple[Array, Array]:
-    """Measured, predicted, residual of one joint: as recorded, and low-passed."""
+def torque(project: Project, asked: Asked) -> Series:
+    """Measured, predicted, residual of one joint: as recorded, or low-passed."""
     folder = project.result_folder(asked.text("result"))
-    t, signals = torques(folder, round(asked.number("log", 0.0, 0.0, 1000.0)))
-    joint = round(asked.number("joint", 0.0, 0.0, signals.shape[2] - 1))
-    one = signals[:, :, joint]
-    smooth = asked.text("smooth", "no") == "yes"
-    measured, predicted = (one[SMOOTH], one[SMOOTH_PREDICTED]) if smooth else (one[MEASURED], one[PREDICTED])
-    return t, np.column_stack([measured, predicted, measured - predicted])
+    stamp = (folder / SIGNALS).stat().st_mtime_ns
+    joint, smooth = round(asked.number("joint", 0.0, 0.0, 1000.0)), asked.text("smooth", "no") == "yes"
+    return _torque(folder, stamp, round(asked.number("log", 0.0, 0.0, 1000.0)), joint, smooth)
 
 
-def position(project: Project, asked: Asked) -> tuple[Array, Array]:
+def position(project: Project, asked: Asked) -> Series:
     """Positions of the log, for the robot under the cursor."""
-    t, signals = torques(project.result_folder(asked.text("result")), round(asked.number("log", 0.0, 0.0, 1000.0)))
-    return t, signals[POSITION]
+    folder = project.result_folder(asked.text("result"))
+    return _position(folder, (folder / SIGNALS).stat().st_mtime_ns, round(asked.number("log", 0.0, 0.0, 1000.0)))
+
+
+@lru_cache(maxsize=3)
+def _recorded(folder: Path, stamp: int, number: int) -> tuple[Array, NDArray[np.float32]]:
+    return torques(folder, number)
+
+
+@lru_cache(maxsize=16)
+def _torque(folder: Path, stamp: int, number: int, joint: int, smooth: bool) -> Series:
+    t, signals = _recorded(folder, stamp, number)
+    if joint >= signals.shape[2]:
+        raise Refused(f"the robot has {signals.shape[2]} joints", 400)
+    one = signals[:, :, joint]
+    measured, predicted = (one[SMOOTH], one[SMOOTH_PREDICTED]) if smooth else (one[MEASURED], one[PREDICTED])
+    return Series(t, np.column_stack([measured, predicted, measured - predicted]))
+
+
+@lru_cache(maxsize=3)
+def _position(folder: Path, stamp: int, number: int) -> Series:
+    t, signals = _recorded(folder, stamp, number)
+    return Series(t, signals[POSITION])
 
 
 def compare(project: Project, asked: Asked) -> Document:

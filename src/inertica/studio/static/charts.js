@@ -44,7 +44,7 @@ export class Charts {
     const found = await row.fetch(from, to, Math.round(this.width));
     if (row.asked !== asked || !this.rows.includes(row)) return;
     const data = [Array.from(found.t), ...found.values.map((v) => Array.from(v, (x) => (Number.isNaN(x) ? null : x)))];
-    if (row.plot) { row.plot.setData(data, false); row.plot.setScale("x", { min: from, max: to }); row.plot.redraw(true, true); }
+    if (row.plot) row.plot.batch(() => { row.plot.setData(data, false); row.plot.setScale("x", { min: this.span[0], max: this.span[1] }); });
     else this.make(row, data);
   }
 
@@ -56,7 +56,7 @@ export class Charts {
       legend: { show: row.legend ?? false, live: true },
       cursor: { sync: { key: this.key.key, setSeries: false }, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
       scales: { x: { time: false, min: this.span[0], max: this.span[1] } },
-      axes: [{ ...axis, size: last ? 30 : 18, values: last ? (_, v) => v.map((x) => `${x} s`) : (_, v) => v.map(() => "") }, { ...axis, size: 58 }],
+      axes: [{ ...axis, size: last ? 30 : 18, values: last ? (_, v) => v.map((x) => `${x} s`) : (_, v) => v.map(() => "") }, { ...axis, size: 58, space: 22 }],
       series: [{}, ...row.series.map((s) => ({ label: s.label, stroke: s.colour.startsWith("#") ? s.colour : css(s.colour), width: s.width ?? 1.2, points: { show: false }, value: (_, v) => (v === null || v === undefined ? "–" : v.toPrecision(4)) }))],
       hooks: {
         setCursor: [(u) => { if (u.cursor.left >= 0 && u.cursor.event) this.options.onCursor?.(u.posToVal(u.cursor.left, "x")); }],
@@ -92,7 +92,21 @@ export class Charts {
     this.span = [Math.max(from, this.whole[0]), Math.min(to, this.whole[1])];
     for (const row of this.rows) row.plot?.setScale("x", { min: this.span[0], max: this.span[1] });
     this.options.onZoom?.(...this.span);
-    await Promise.all(this.rows.map((row) => this.fill(row)));
+    return this.refill();
+  }
+
+  // finer detail for what is shown; while one answer is on its way, the last of several wishes counts
+  async refill() {
+    if (this.filling) { this.again = true; return; }
+    this.filling = true;
+    try {
+      do {
+        this.again = false;
+        await Promise.all(this.rows.map((row) => this.fill(row)));
+      } while (this.again);
+    } finally {
+      this.filling = false;
+    }
   }
 
   // shows a time that comes from elsewhere, the player say

@@ -109,5 +109,5 @@ export function create(app) {
       found ? h(`div.banner.${level}`, { style: "margin: 10px 0" }, h("p", {}, `${found.sentence}.`)) : null, found ? sortable("Findings", columns, rows) : null);
   }
 
-  return { element, show, news: () => checking.news(), leave: () => charts.clear(), theme: () => log && about && !about.error && draw() };
+  return { element, show, charts, news: () => checking.news(), leave: () => charts.clear(), theme: () => log && about && !about.error && draw() };
 }
