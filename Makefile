@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 
-.PHONY: demo test test-all bench clean
+.PHONY: demo test test-all bench docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/inertica demo
@@ -23,6 +23,9 @@ test-all: $(VENV)/.dev
 
 bench: $(VENV)/.bench
 	for script in benchmarks/*.py; do case $$script in */bench.py|*/figaroh_fit.py|*/make_*|*/trust*.py|*/card.py) ;; *) $(BIN)/python $$script || exit 1;; esac; done
+
+docs: $(VENV)/.dev
+	$(BIN)/python docs/studio/make.py
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -1,6 +1,6 @@
 """The studio with a long log: ten minutes at 1 kHz of seven joints.  Time to a usable page, frames while zooming and moving the
-cursor, memory of the tab.  Prints, and asserts nothing.  Without a graphics card 3-D is drawn in software, which takes most of the time;
---flat leaves it out."""
+cursor, memory of the tab.  Prints, and asserts nothing.  Without a graphics card 3-D is drawn in software, which takes most of
+the time; --flat leaves it out."""
 
 from __future__ import annotations
 

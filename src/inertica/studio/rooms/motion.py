@@ -179,7 +179,7 @@ def rehearse(project: Project, asked: Asked, say: Callable[[str], None], work: P
     say("planting values")
     robot = rehearsal.planted(description, trajectory, spread, seed)
     say(f"simulating {trajectory.period:g} s in closed loop")
-    position, torque = asked.number("position_noise", 1e-5, 0.0, 0.1), asked.number("torque_noise", 0.02, 0.0, 1.0)
+    position, torque = asked.number("position_noise", 1e-6, 0.0, 0.1), asked.number("torque_noise", 0.02, 0.0, 1.0)
     log = rehearsal.recorded(robot, trajectory, position, torque, seed)
     result, held = rehearsal.recovered(description, robot, log, say, quick=asked.flag("quick", True))
     right, of = held.covered

@@ -8,7 +8,7 @@ import inertica as ia
 from inertica.errors import InerticaError
 from inertica.physical.stated import stated
 from inertica.robot.description import Description
-from inertica.robot.files import SUFFIXES
+from inertica.robot.files import CATALOG, SUFFIXES
 from inertica.robot.friction import LAWS, law
 from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused
@@ -53,7 +53,7 @@ def view(project: Project, asked: Asked) -> Document:
         "loaded": True,
         "name": description.name,
         "format": source.format,
-        "file": short(project, source.path),
+        "file": "the catalog" if source.path.parent == CATALOG else short(project, source.path),
         "model": keys.get("model"),
         "origin": prior.origin,
         "joints": [

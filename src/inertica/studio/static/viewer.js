@@ -167,7 +167,7 @@ export class Viewer {
         const [x, y, z] = body.com;
         const ball = new THREE.Mesh(new THREE.SphereGeometry(size * 0.032 * Math.cbrt(body.mass / heaviest) + 0.004 * size, 20, 14), new THREE.MeshBasicMaterial({ color: colour(name), depthTest: false, transparent: true, opacity: 0.9 }));
         ball.renderOrder = 3; ball.userData.kind = "centres"; ball.position.set(x, y, z);
-        const egg = new THREE.Mesh(new THREE.SphereGeometry(1, 28, 20), new THREE.MeshStandardMaterial({ color: colour(name), transparent: true, opacity: 0.42, depthWrite: false, side: THREE.DoubleSide }));
+        const egg = new THREE.Mesh(new THREE.SphereGeometry(1, 28, 20), new THREE.MeshStandardMaterial({ color: colour(name), transparent: true, opacity: 0.34, depthWrite: false }));
         const a = body.axes.map((v) => v.map((c) => (Math.abs(c) < 1e-9 ? 0 : c)));
         const least = 1e-3 * size;
         const columns = a.map((v) => { const n = Math.hypot(...v); return n > least ? v : n > 0 ? v.map((c) => (c / n) * least) : null; });
@@ -209,7 +209,7 @@ export class Viewer {
   }
 
   said(j, value) {
-    return this.model.joints[j].prismatic ? `${number(1000 * value, 4)} mm` : `${number((180 / Math.PI) * value, 3)}°`;
+    return this.model.joints[j].prismatic ? `${(1000 * value).toFixed(1)} mm` : `${(((180 / Math.PI) * value) || 0).toFixed(1)}°`;
   }
 
   panel() {

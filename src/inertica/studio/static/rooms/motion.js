@@ -64,7 +64,7 @@ export function create(app) {
   }
 
   function rehearsal(selected) {
-    const spread = numberField("Planted values differ by (%)", 20), torque = numberField("Torque noise (%)", 2), position = numberField("Position noise (rad)", 1e-5);
+    const spread = numberField("Planted values differ by (%)", 20), torque = numberField("Torque noise (%)", 2), position = numberField("Position noise (rad)", 1e-6);
     const full = tick("also the bias of filter and method (slower)", false);
     const start = h("button.primary", { type: "button", onclick: () => app.begin("motion", "rehearse", { trajectory: selected, spread: spread.number / 100, torque_noise: torque.number / 100, position_noise: position.number, quick: !full.input.checked }, start) }, "Rehearse");
     start.id = "rehearse";
