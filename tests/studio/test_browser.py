@@ -195,5 +195,9 @@ def test_the_keyboard_alone_suffices_and_axe_finds_nothing_serious(browser, tmp_
         serious["export"] = faults(browser)
         browser.dark(True)
         serious["dark"] = faults(browser)
+        browser.run(
+            "document.querySelector('#to-robot').removeAttribute('href'); document.querySelector('main').append(new Image())"
+        )
+        assert [v[1] for v in faults(browser)] == ["image-alt"]  # the next line would see one
     assert (tmp_path / "project" / "exports" / "identified.urdf").is_file()
     assert {room: found for room, found in serious.items() if found} == {}

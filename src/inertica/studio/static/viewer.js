@@ -4,6 +4,7 @@ import * as THREE from "./vendor/three.min.js";
 import { h, number } from "./dom.js";
 
 const colour = (name) => new THREE.Color(getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
+const tenths = (value) => (Math.round(10 * value) / 10 + 0).toFixed(1);
 const basis = (R) => new THREE.Matrix4().set(...R[0], 0, ...R[1], 0, ...R[2], 0, 0, 0, 0, 1);
 
 export class Viewer {
@@ -209,7 +210,7 @@ export class Viewer {
   }
 
   said(j, value) {
-    return this.model.joints[j].prismatic ? `${(1000 * value).toFixed(1)} mm` : `${(((180 / Math.PI) * value) || 0).toFixed(1)}°`;
+    return this.model.joints[j].prismatic ? `${tenths(1000 * value)} mm` : `${tenths((180 / Math.PI) * value)}°`;
   }
 
   panel() {
