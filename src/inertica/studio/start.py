@@ -127,6 +127,7 @@ def _listen(host: str, port: int) -> socket.socket:
         found = socket.socket(family, socket.SOCK_STREAM)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind(address)
+        found.listen(64)  # from now on nobody else has the port
     except OSError as error:
         raise InerticaError(f"cannot listen on {host}, port {port} ({error.strerror}); choose another --port or --host") from None
     return found
