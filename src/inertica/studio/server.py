@@ -44,7 +44,7 @@ from inertica.studio.jobs import Jobs
 from inertica.studio.project import Project
 from inertica.studio.room import Room
 from inertica.studio.rooms import ROOMS
-from inertica.studio.scene import mesh_files, mesh_path
+from inertica.studio.visuals import mesh_files, mesh_path
 from inertica.workflow.plain import plain
 
 STATIC = Path(__file__).parent / "static"
@@ -181,7 +181,9 @@ class Studio:
     async def _mesh(self, request: Request) -> Response:
         names = await run_in_threadpool(mesh_files, self.project.description)
         number = request.path_params["number"]
-        path = mesh_path(self.project.description.source.path, names[number]) if number < len(names) else None
+        path = (
+            mesh_path(self.project.description.source.path, names[number], self.project.folder) if number < len(names) else None
+        )
         if path is None:
             raise Refused("there is no such mesh", 404)
         return FileResponse(path, media_type="application/octet-stream")

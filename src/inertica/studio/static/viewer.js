@@ -12,12 +12,13 @@ export class Viewer {
     this.view = h("div.view");
     this.controls = h("div.controls");
     this.tell = h("div.tell", { role: "status" });
+    this.key = h("div.tell.right", { hidden: true }, h("i", { style: "background: var(--before)" }), "model ", h("i", { style: "background: var(--after)" }), "identified");
     this.options = { shapes: true, frames: false, centres: true, ellipsoids: false };
     const names = { shapes: "Links", frames: "Frames", centres: "Centres of mass", ellipsoids: "Ellipsoids" };
     this.buttons = Object.entries(names).map(([key, words]) => h("button", {
       type: "button", "aria-pressed": String(this.options[key]), onclick: (e) => { this.option(key, !this.options[key]); e.target.setAttribute("aria-pressed", String(this.options[key])); },
     }, words));
-    this.view.append(h("div.bar-top", {}, this.buttons, h("button", { type: "button", onclick: () => this.home() }, "Reset view")), this.tell);
+    this.view.append(h("div.bar-top", {}, this.buttons, h("button", { type: "button", onclick: () => this.home() }, "Reset view")), this.tell, this.key);
     stage.append(this.view, this.controls);
     try {
       this.renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
@@ -31,7 +32,7 @@ export class Viewer {
     canvas.tabIndex = 0;
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", "the robot; drag to turn, wheel to zoom, right drag to move; arrow keys turn, + and - zoom");
-    canvas.addEventListener("keydown", (e) => this.key(e));
+    canvas.addEventListener("keydown", (e) => this.pressed(e));
     this.view.prepend(canvas);
     this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
     this.scene = new THREE.Scene();
@@ -134,6 +135,8 @@ export class Viewer {
     if (one.kind === "mesh") { this.mesh(one, group, material); return group; }
     let geometry;
     if (one.kind === "box") geometry = new THREE.BoxGeometry(...one.size);
+    if (one.kind === "rod") geometry = new THREE.CapsuleGeometry(one.size[0], one.size[1], 8, 28).rotateX(Math.PI / 2);
+    if (one.kind === "ellipsoid") geometry = new THREE.SphereGeometry(1, 32, 20).scale(...one.size);
     if (one.kind === "sphere") geometry = new THREE.SphereGeometry(one.size[0], 32, 20);
     if (one.kind === "cylinder") geometry = new THREE.CylinderGeometry(one.size[0], one.size[0], one.size[1], 36).rotateX(Math.PI / 2);
     group.add(new THREE.Mesh(geometry, material));
@@ -183,6 +186,7 @@ export class Viewer {
         this.bodyGroups.push(group);
       });
     }
+    this.key.hidden = !after;
     this.apply();
   }
 
@@ -289,7 +293,7 @@ export class Viewer {
     this.tell.textContent = hit?.object.userData.words ?? "";
   }
 
-  key(event) {
+  pressed(event) {
     const turn = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, -0.1], ArrowDown: [0, 0.1] }[event.key];
     const zoom = { "+": 0.9, "=": 0.9, "-": 1.1 }[event.key];
     if (!turn && !zoom) return;
