@@ -18,6 +18,7 @@ pytest.importorskip("uvicorn", reason="the extra inertica[studio] is not install
 import chromium
 import inertica as ia
 import studio_arm as arm
+from inertica.studio.project import Project
 from inertica.studio.start import start
 from studio_serving import served
 
@@ -83,6 +84,15 @@ def test_every_room_opens_and_a_second_tab_sees_the_same(browser, tmp_path):
             enter(browser, room)
             assert browser.run("document.querySelector('#room h1').textContent") == room.capitalize()
             assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+        enter(browser, "robot")
+        field = (
+            "[...document.querySelectorAll('label.field')].find(l => l.textContent.startsWith('Gravity')).querySelector('select')"
+        )
+        browser.run(f"(s => {{ s.value = 'auto'; s.dispatchEvent(new Event('change')) }})({field})")
+        press(browser, "#write-card")
+        browser.until("document.querySelector('#room pre').textContent.includes('gravity: auto')")
+        card_now = Project(tmp_path / "project").card_keys()
+        assert card_now["gravity"] == "auto" and card_now["loop"]["kp"] == [900, 300]  # the rest of the card stays
         enter(browser, "data")
         browser.until("document.querySelectorAll('.chart .uplot').length === 2")
         assert browser.run("studio.viewer.links.length") == 2

@@ -90,11 +90,11 @@ export class Viewer {
       if (!model.drawn[j]) { const hub = this.hub(joint, size, j); shapes.add(hub); }
       link.add(shapes);
       this.shapeGroups.push(shapes);
-      const frame = new THREE.AxesHelper(0.16 * size);
+      const frame = this.axes(0.16 * size);
       link.add(frame);
       this.frameGroups.push(frame);
     });
-    const base = new THREE.AxesHelper(0.2 * size);
+    const base = this.axes(0.2 * size);
     this.root.add(base);
     this.frameGroups.push(base);
     this.grid();
@@ -104,6 +104,13 @@ export class Viewer {
     this.panel();
     this.home();
     return undefined;
+  }
+
+  axes(size) {
+    const axes = new THREE.AxesHelper(size);
+    axes.material.depthTest = false;  // seen through the links
+    axes.renderOrder = 4;
+    return axes;
   }
 
   hub(joint, size, j) {

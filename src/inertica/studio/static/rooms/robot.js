@@ -78,10 +78,11 @@ export function create(app) {
   function card(view) {
     const stated = view.card;
     const laws = Array.isArray(stated.friction) ? stated.friction.filter((x) => typeof x === "string") : [];
-    const mode = select("Friction", [["auto", "let identification choose"], ["none", "none"], ["laws", "these laws"]], Array.isArray(stated.friction) ? "laws" : stated.friction ?? "auto", () => { box.hidden = mode.input.value !== "laws"; });
+    const own = stated.friction && typeof stated.friction === "object" && (!Array.isArray(stated.friction) || laws.length !== stated.friction.length);  // more than this form can say
+    const mode = select("Friction", [["auto", "let identification choose"], ["none", "none"], ["laws", "these laws"], ...(own ? [["card", "as the card says"]] : [])], own ? "card" : Array.isArray(stated.friction) ? "laws" : stated.friction ?? "auto", () => { box.hidden = mode.input.value !== "laws"; });
     const boxes = view.laws.map((name) => tick(name, laws.includes(name)));
     const box = h("fieldset", { hidden: mode.input.value !== "laws" }, h("legend", {}, "Friction laws on every joint"), h("div.row", {}, boxes));
-    const armature = select("Drive inertia (armature)", [["true", "identify it"], ["false", "none"]], String(stated.armature ?? true));
+    const armature = select("Drive inertia (armature)", [["true", "identify it"], ["false", "none"], ...(Array.isArray(stated.armature) ? [["some", "of some joints, as the card says"]] : [])], Array.isArray(stated.armature) ? "some" : String(stated.armature ?? true));
     const vector = Array.isArray(stated.gravity) ? stated.gravity : null;
     const gravity = select("Gravity", [["file", "as the model file says"], ["auto", "find from the data"], ["vector", "state it"]], vector ? "vector" : stated.gravity ?? "file", () => { gravityBox.hidden = gravity.input.value !== "vector"; });
     const gravityBox = textField("Free fall in the base frame (m/s²)", (vector ?? [0, 0, -9.81]).join(", "));
@@ -90,22 +91,39 @@ export function create(app) {
     const place = textField("Payload frame x, y, z (m)", (stated.payload?.position ?? [0, 0, 0]).join(", "));
     const coupling = textField("Couplings, as 6: 5 6 (motor: joints)", (stated.coupling ?? []).map((c) => `${c.motor}: ${c.joints.join(" ")}`).join("; "), { placeholder: "none" });
     const gains = textField("Currents: torque per ampere (N m/A), one per joint", (stated.torque?.gain ?? []).join(", "), { placeholder: "logs hold torque", wide: true });
+    const listed = (values) => (Array.isArray(values) ? values.join(", ") : values ?? "");
+    const speed = textField("Velocity limits (rad/s, m/s), one per joint", listed(stated.limits?.velocity), { placeholder: "as the model says", wide: true });
+    const effort = textField("Torque limits (N m, N), one per joint", listed(stated.limits?.torque), { placeholder: "as the model says", wide: true });
+    const kp = textField("Loop: gains kp", listed(stated.loop?.kp), { placeholder: view.loop ? "as the model says" : "not known" }), kd = textField("Loop: gains kd", listed(stated.loop?.kd)), rate = numberField("Loop: rate (Hz)", stated.loop?.rate);
     const numbers = (text) => text.split(/[\s,]+/).filter(Boolean).map(Number);
-    const save = h("button.primary", { type: "button", onclick: () => trying(async () => {
+    const limits = (velocity, torque) => {
+      const out = { ...(stated.limits ?? {}) };
+      for (const [key, text] of [["velocity", velocity], ["torque", torque]]) { if (text.trim()) out[key] = numbers(text); else delete out[key]; }
+      return Object.keys(out).length ? out : null;
+    };
+    const read = () => {
       const picked = boxes.filter((b) => b.input.checked).map((b) => b.textContent);
       const pairs = coupling.input.value.split(";").map((s) => s.split(":")).filter((s) => s.length === 2);
-      const options = {
-        friction: mode.input.value === "laws" ? picked : mode.input.value === "none" ? "none" : null,
-        armature: armature.input.value === "true" ? null : false,
+      return {
+        friction: mode.input.value === "laws" ? picked : { none: "none", card: "card" }[mode.input.value] ?? null,
+        armature: armature.input.value === "true" ? null : armature.input.value === "false" ? false : "card",
         gravity: gravity.input.value === "vector" ? numbers(gravityBox.input.value) : gravity.input.value === "auto" ? "auto" : null,
-        payload: payload.input.value ? { link: Number(payload.input.value), position: numbers(place.input.value) } : null,
+        payload: payload.input.value ? { ...(stated.payload ?? {}), link: Number(payload.input.value), position: numbers(place.input.value) } : null,
         coupling: pairs.length ? pairs.map(([m, js]) => ({ motor: Number(m), joints: numbers(js) })) : null,
-        torque: gains.input.value.trim() ? { from: "current", gain: numbers(gains.input.value) } : null,
+        limits: limits(speed.input.value, effort.input.value),
+        loop: kp.input.value.trim() ? { ...(stated.loop ?? {}), law: stated.loop?.law ?? "pd", kp: numbers(kp.input.value), kd: numbers(kd.input.value), rate: rate.number } : null,
+        torque: gains.input.value.trim() ? { ...(stated.torque ?? {}), from: "current", gain: numbers(gains.input.value) } : null,
       };
+    };
+    const before = read();
+    const save = h("button.primary", { type: "button", onclick: () => trying(async () => {
+      // only what was changed here: a card can say more than this form shows
+      const options = Object.fromEntries(Object.entries(read()).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(before[key])));
       await post("robot/card", { options });
       toast("card.yaml is written");
     }, save) }, "Write card.yaml");
-    return h("section.card", {}, h("h2", {}, "What the robot has", save), h("div.fields", {}, mode, armature, gravity, gravityBox, payload, place, coupling, gains), box,
+    save.id = "write-card";
+    return h("section.card", {}, h("h2", {}, "What the robot has", save), h("div.fields", {}, mode, armature, gravity, gravityBox, payload, place, coupling, gains, speed, effort, kp, kd, rate), box,
       h("details", {}, h("summary", {}, "card.yaml"), h("pre", { tabIndex: 0, "aria-label": "card.yaml" }, view.card_text)));
   }
 
