@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 
-.PHONY: demo test test-all bench docs clean
+.PHONY: demo test test-all bench tour clean
 
 demo: $(VENV)/.installed
 	$(BIN)/inertica demo
@@ -24,8 +24,9 @@ test-all: $(VENV)/.dev
 bench: $(VENV)/.bench
 	for script in benchmarks/*.py; do case $$script in */bench.py|*/figaroh_fit.py|*/make_*|*/trust*.py|*/card.py) ;; *) $(BIN)/python $$script || exit 1;; esac; done
 
-docs: $(VENV)/.dev
-	$(BIN)/python docs/studio/make.py
+# pictures of docs/studio.md, from the studio in Chromium
+tour: $(VENV)/.dev
+	$(BIN)/python docs/make/studio.py
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

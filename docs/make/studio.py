@@ -1,4 +1,4 @@
-"""Pictures of the tour in docs/studio.md, and its animation, taken from the studio as it is.  `make docs` runs it.
+"""Pictures of the tour in docs/studio.md, and its animation, taken from the studio as it is.  `make tour` runs it.
 
 A project of the built-in TX40 is walked through: its own motion, a rehearsal, the log of the rehearsal checked and identified, a model
 written.  Needs Chromium.
@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1] / "studio"
 sys.path.insert(0, str(HERE.parents[1] / "tests"))
 
 from PIL import Image  # noqa: E402
