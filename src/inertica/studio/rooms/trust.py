@@ -102,7 +102,7 @@ def select(project: Project, asked: Asked) -> Document:
 def torque(project: Project, asked: Asked) -> Series:
     """Measured, predicted, residual of one joint: as recorded, or low-passed."""
     folder = project.result_folder(asked.text("result"))
-    stamp = (folder / SIGNALS).stat().st_mtime_ns
+    stamp = _stamp(folder)
     joint, smooth = round(asked.number("joint", 0.0, 0.0, 1000.0)), asked.text("smooth", "no") == "yes"
     return _torque(folder, stamp, round(asked.number("log", 0.0, 0.0, 1000.0)), joint, smooth)
 
@@ -110,7 +110,13 @@ def torque(project: Project, asked: Asked) -> Series:
 def position(project: Project, asked: Asked) -> Series:
     """Positions of the log, for the robot under the cursor."""
     folder = project.result_folder(asked.text("result"))
-    return _position(folder, (folder / SIGNALS).stat().st_mtime_ns, round(asked.number("log", 0.0, 0.0, 1000.0)))
+    return _position(folder, _stamp(folder), round(asked.number("log", 0.0, 0.0, 1000.0)))
+
+
+def _stamp(folder: Path) -> int:
+    if not (folder / SIGNALS).is_file():
+        raise Refused("the torques of this result were not worked out yet", 404)
+    return (folder / SIGNALS).stat().st_mtime_ns
 
 
 @lru_cache(maxsize=3)
