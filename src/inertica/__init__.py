@@ -128,6 +128,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.workflow.truth import AgainstTruth as AgainstTruth, against_truth as against_truth
     from inertica.report.folder import write_folder as write_folder
     from inertica.reproduce.studies import reproduce as reproduce
+    from inertica.studio.start import open_studio as open_studio
     # isort: on
 
 _HOME = {
@@ -203,6 +204,7 @@ _HOME = {
     "inertica.workflow.truth": ("AgainstTruth", "against_truth"),
     "inertica.report.folder": ("write_folder",),
     "inertica.reproduce.studies": ("reproduce",),
+    "inertica.studio.start": ("open_studio",),
 }
 _PLACE = {name: module for module, names in _HOME.items() for name in names}
 

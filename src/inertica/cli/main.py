@@ -51,6 +51,7 @@ COMMANDS = {
     "reproduce": "a published study beside its printed numbers",
     "robots": "the built-in robots",
     "simulate": "a closed-loop noisy experiment along a trajectory",
+    "studio": "the whole workflow in a browser, with the robot in three dimensions",
     "truth": "a saved result held against known values",
     "watch": "parameters converging, and loads picked up or dropped, while samples come",
     "show": "geometry, limits, base parameters and identifiability of a robot",
