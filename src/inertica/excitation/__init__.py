@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from inertica.excitation.collision import Collisions, Obstacle
+    from inertica.excitation.collision import Approach, Collisions
     from inertica.excitation.constraints import (
         HalfSpaces,
         JointLimits,
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from inertica.excitation.given import design_several, information, information_of
     from inertica.excitation.multisine import Multisine
     from inertica.excitation.payload import LoadDeterminant
+    from inertica.excitation.safety import require_limits, safe_start, surroundings, usual_floor
     from inertica.excitation.sampled import INTERPOLATIONS, Sampled
     from inertica.excitation.search import Progress, Search
+    from inertica.excitation.solids import Obstacle, Plane
     from inertica.excitation.splines import QuinticPoints, Spline
     from inertica.excitation.tables import read_samples, write_samples
     from inertica.excitation.trajectory import Samples, Shaped, Trajectory
@@ -39,8 +41,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "collision": (
+        "Approach",
         "Collisions",
-        "Obstacle",
     ),
     "constraints": (
         "HalfSpaces",
@@ -85,6 +87,12 @@ _HOME = {
     ),
     "multisine": ("Multisine",),
     "payload": ("LoadDeterminant",),
+    "safety": (
+        "require_limits",
+        "safe_start",
+        "surroundings",
+        "usual_floor",
+    ),
     "sampled": (
         "INTERPOLATIONS",
         "Sampled",
@@ -92,6 +100,10 @@ _HOME = {
     "search": (
         "Progress",
         "Search",
+    ),
+    "solids": (
+        "Obstacle",
+        "Plane",
     ),
     "splines": (
         "QuinticPoints",
@@ -112,6 +124,7 @@ _PLACE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "INTERPOLATIONS",
+    "Approach",
     "Collisions",
     "Condition",
     "Criterion",
@@ -126,6 +139,7 @@ __all__ = [
     "MotionConstraint",
     "Multisine",
     "Obstacle",
+    "Plane",
     "Progress",
     "QuinticPoints",
     "Sampled",
@@ -150,8 +164,12 @@ __all__ = [
     "load_trajectory",
     "read_samples",
     "read_trajectory",
+    "require_limits",
     "robot_constraints",
+    "safe_start",
     "save_trajectory",
+    "surroundings",
+    "usual_floor",
     "violations",
     "within_box",
     "write_ros2",
