@@ -6,7 +6,7 @@ import time
 import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import groupby
 from typing import Any
@@ -64,7 +64,7 @@ class _Outcome:
 
     estimate: Estimate | None = None
     error: str | None = None
-    spent: Spent = Spent()
+    spent: Spent = field(default_factory=Spent)
 
 
 def execute(spec: Mapping[str, Any], unit: Mapping[str, Any], code: str) -> bytes:

@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field, fields, replace
 from queue import SimpleQueue
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,6 +68,15 @@ def simulate(
     lanes |= {f"start {k}": np.asarray(x, float) for k, x in enumerate(options.pop("start", None) or ())}
     keep = np.asarray(options.pop("keep"), np.int64)
     found: Simulation = turn.ask(_Runs(model, rows, dict(reference), lanes, dt, keep, options))
+    return found
+
+
+def gathered(function: Callable[..., T], *given: Any) -> T:
+    """function(*given); where there are others, and it has `many` for a list of such arguments, all of them at once."""
+    turn = _TURN.get()
+    if turn is None or not hasattr(function, "many"):
+        return function(*given)
+    found: T = turn.ask(_Calls(function, given))
     return found
 
 
@@ -126,7 +135,7 @@ class _Turn(Generic[T]):
     def __init__(self, number: int, fit: Callable[[], T], said: SimpleQueue[_Turn[T]]) -> None:
         self.number, self.fit, self.said = number, fit, said
         self.answer: SimpleQueue[Any] = SimpleQueue()
-        self.asked: _Runs | None = None
+        self.asked: _Request | None = None
         self.spent, self._since = Spent(), Spent()
 
     def begin(self, pool: ThreadPoolExecutor) -> _Turn[T]:
@@ -143,7 +152,7 @@ class _Turn(Generic[T]):
         finally:
             self._count()
 
-    def ask(self, request: _Runs) -> Any:
+    def ask(self, request: _Request) -> Any:
         """The answer to a request, when all others ask, too."""
         self.asked = request
         self._count()
@@ -160,6 +169,36 @@ class _Turn(Generic[T]):
         if isinstance(answer, BaseException):
             raise answer
         return answer
+
+
+class _Request(Protocol):
+    """What a fit waits for."""
+
+    @property
+    def size(self) -> int:
+        """Its share in the time of a batch."""
+
+    def joins(self, other: Any) -> bool:
+        """Whether both can be answered at once."""
+
+    def answered(self, others: Sequence[Any]) -> Sequence[Any]:
+        """Each of these requests, which join this one."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Calls:
+    """Calls of a function that takes many at once."""
+
+    function: Any
+    given: tuple[Any, ...]
+    size: int = 1
+
+    def joins(self, other: Any) -> bool:
+        return isinstance(other, _Calls) and self.function is other.function
+
+    def answered(self, others: Sequence[_Calls]) -> Sequence[Any]:
+        found: Sequence[Any] = self.function.many([request.given for request in others])
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,13 +222,17 @@ class _Runs:
     keep: Any
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def joins(self, other: _Runs) -> bool:
-        """Whether both can be lanes of one batch."""
+    @property
+    def size(self) -> int:
+        return len(self.chi)
+
+    def joins(self, other: Any) -> bool:
+        if not isinstance(other, _Runs):
+            return False
         same = self.model is other.model and self.dt == other.dt and self.options == other.options
         return same and self.lanes.keys() == other.lanes.keys() and _equal(self.reference, other.reference)
 
-    def simulated(self, others: Sequence[_Runs]) -> list[Simulation]:
-        """Of each of these requests, which join this one."""
+    def answered(self, others: Sequence[_Runs]) -> list[Simulation]:
         counts = [max(len(r.chi), *(len(x) for x in r.lanes.values() if x.ndim == 2), 1) for r in others]
         keep = others[0].keep
         for request in others[1:]:
@@ -218,11 +261,11 @@ def _answers(turns: Sequence[_Turn[Any]]) -> list[Any]:
         requests = [turn.asked for turn in group if turn.asked is not None]
         begun = Spent(time.perf_counter(), time.process_time())
         try:
-            found: Sequence[Any] = requests[0].simulated(requests)
+            found: Sequence[Any] = requests[0].answered(requests)
         except InerticaError as error:  # every fit of the batch gets it where it asked
             found = [error] * len(group)
         took = Spent(time.perf_counter() - begun.seconds, time.process_time() - begun.cpu)
-        lanes = np.array([len(request.chi) for request in requests], float)
+        lanes = np.array([request.size for request in requests], float)
         for turn, answer, part in zip(group, found, lanes / lanes.sum(), strict=True):
             turn.spent += took.share(float(part))
             out[turn.number] = answer

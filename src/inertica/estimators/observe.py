@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.dynamics.products import Pair
 from inertica.dynamics.tsqr import Factors, JointFactor, Stacked, absorbed
 from inertica.errors import InputError
 from inertica.estimators.forms import row_form
@@ -117,7 +118,7 @@ class Observations:
 
     def _like(self, **changes: object) -> Observations:
         other = copy(self)
-        for found in ("factored", "sigmas"):
+        for found in ("factored", "sigmas", "_torques"):
             other.__dict__.pop(found, None)
         other.__dict__.update(changes)
         return other
@@ -232,11 +233,8 @@ class Observations:
 
     def _straight_factors(self, number: int, motion: Motion, edges: Sequence[int]) -> list[Factors]:
         """By the compiled kernels, rows never built."""
-        tau, kept, weight = motion.tau, tuple(int(k) for k in self.base.kept), self._use(motion).astype(float)
+        tau, kept, weight = self._torques[number], tuple(int(k) for k in self.base.kept), self._use(motion).astype(float)
         place, out = {k: i for i, k in enumerate(kept)}, []
-        if self.known:
-            values = fixed_values(self.base, self.prior)
-            tau = tau - self.engine.inverse_dynamics(motion.q, motion.dq, motion.ddq, values, self.shapes)
         if self.weights is not None:
             weight *= self.weights[number]
         for begin, end in pairwise(edges):
@@ -245,6 +243,36 @@ class Observations:
             joints = tuple(replace(f, columns=tuple(place[c] for c in f.columns)) for f in found.joints)
             out.append(Factors(joints, self.base.rank, found.counts))
         return out
+
+    @property
+    def straight(self) -> bool:
+        """Whether rows are those of the motions as they are: not decimated, reweighted or worked out otherwise."""
+        return self._straight and self.weights is None
+
+    def products(self, simulated: Observations) -> list[Array]:
+        """(k, 2 k + 1) of every joint: [Z'Z, Z'W, Z'y], W and y these rows and Z those of the same samples of other motions.
+
+        Both are straight; rows that take no part here do not there.
+        """
+        kept, place = tuple(int(k) for k in self.base.kept), {int(k): i for i, k in enumerate(self.base.kept)}
+        assert all(
+            [place[k] for j, k in self.form.entries if j == i and k in place] == list(c) for i, c in enumerate(self.columns)
+        )
+        out = [np.zeros((len(c), 2 * len(c) + 1)) for c in self.columns]
+        for number, (motion, other) in enumerate(zip(self.motions, simulated.motions, strict=True)):
+            sides = ((m.q, m.dq, m.ddq) for m in (motion, other))
+            pair = Pair(*sides, self._torques[number], self._use(motion).astype(float))
+            for total, found in zip(out, self.engine.products(pair, kept, self.shapes), strict=True):
+                total += found
+        return out
+
+    @cached_property
+    def _torques(self) -> list[Array]:
+        """Torques of every motion less what fixed parameters explain."""
+        if not self.known:
+            return [motion.tau for motion in self.motions]
+        values = fixed_values(self.base, self.prior)
+        return [m.tau - self.engine.inverse_dynamics(m.q, m.dq, m.ddq, values, self.shapes) for m in self.motions]
 
     @cached_property
     def sigmas(self) -> Array:

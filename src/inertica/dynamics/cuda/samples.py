@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.cuda.batches import crossed, filled, filled_weights, groups, triangles, whole
 from inertica.dynamics.cuda.device import Device, Module
 from inertica.dynamics.cuda.write import body, resource
 from inertica.dynamics.kernels import Array, Kernel
+from inertica.dynamics.products import Pair
 from inertica.dynamics.trace import Key
 
 BLOCK = 128
@@ -34,6 +37,7 @@ class Samples:
         self.kernel, self.device = kernel, device
         self.outputs = sum(len(symbols) for symbols in kernel.outputs.values())
         self._modules: dict[tuple[str, ...], Module] = {}
+        self._turn = Lock()
 
     def __call__(
         self,
@@ -56,8 +60,7 @@ class Samples:
         sizes = {name: size for name, size in self.kernel.sizes.items() if size}
         varying = tuple(name for name in sizes if inputs[name].ndim == 2)
         module = self._module(varying, sizes)
-        common = [np.ravel(inputs[name]) for name in sizes if name not in varying]
-        module.constant("common", np.concatenate([*common, [0.0]]))
+        common = np.concatenate([*(np.ravel(inputs[name]) for name in sizes if name not in varying), [0.0]])
         xp, width = self.device.arrays, sum(sizes[name] for name in varying)
         fits = int(USED * self.device.free) // (8 * (self.outputs + 2 * width + 1))
         at_once = max(1, min(AT_ONCE, fits, N))
@@ -70,8 +73,18 @@ class Samples:
                 else xp.zeros(1)
             )
             values = xp.empty((self.outputs, count))
-            module.launch("samples", count, BLOCK, 0, (np.int64(count), given, values))
+            with self._turn:  # what samples have in common is the card's own, and other threads set it, too
+                module.constant("common", common)
+                module.launch("samples", count, BLOCK, 0, (np.int64(count), given, values))
             yield part, values
+
+    def crossed(self, pairs: Sequence[Pair], entries: Sequence[NDArray[np.intp]], shapes: Array) -> list[list[Array]]:
+        """Products of the rows of many pairs of motions, of which the outputs are entries."""
+        out: list[list[Array]] = []
+        for some in groups([len(pair.tau) for pair in pairs], AT_ONCE):
+            found = crossed(self.device.arrays, self.launched, pairs[some], entries, shapes)
+            out += [list(own) for own in zip(*(self.device.host(x) for x in found), strict=True)]
+        return out
 
     def _module(self, varying: tuple[str, ...], sizes: Mapping[str, int]) -> Module:
         if varying not in self._modules:
@@ -116,3 +129,28 @@ class Panels:
                 rows = rows if scale is None else rows * scale[:, j, None]
                 factors[j] = xp.linalg.qr(xp.vstack([factors[j], rows]), mode="r")[:width]
         return [np.triu(self.device.host(R)) for R in factors]
+
+    def many(self, given: Sequence[tuple[Mapping[str, Array], Array | None]]) -> list[list[Array]]:
+        """The same of many motions at once; those for which products lose too many digits one by one."""
+        common = [{name: x.tobytes() for name, x in inputs.items() if x.ndim == 1} for inputs, _ in given]
+        if any(other != common[0] for other in common):
+            return [self(*one) for one in given]
+        out: list[list[Array]] = []
+        for some in groups([len(inputs["q"]) for inputs, _ in given], AT_ONCE):
+            out += self._together(given[some])
+        fine = [all(np.isfinite(R).all() for R in own) for own in out]
+        return [own if good else self(*one) for own, good, one in zip(out, fine, given, strict=True)]
+
+    def _together(self, given: Sequence[tuple[Mapping[str, Array], Array | None]]) -> list[list[Array]]:
+        xp, B, (first, _) = self.device.arrays, len(given), given[0]
+        lengths = [len(inputs["q"]) for inputs, _ in given]
+        length, count = max(lengths), len(self.widths)
+        inputs = {name: x if x.ndim == 1 else filled([own[name] for own, _ in given], length) for name, x in first.items()}
+        stated = [np.ones((N, count)) if w is None else w for N, (_, w) in zip(lengths, given, strict=True)]
+        weights = xp.asarray(filled_weights(stated, length))
+        values = whole(xp, self.samples.launched, inputs, B * length).reshape(-1, B, length)
+        found = []
+        for j, (end, width) in enumerate(zip(np.cumsum(self.widths), self.widths, strict=True)):
+            rows = values[end - width : end].transpose(1, 0, 2) * weights[j]
+            found.append(np.triu(self.device.host(triangles(xp, rows))))
+        return [list(own) for own in zip(*found, strict=True)]

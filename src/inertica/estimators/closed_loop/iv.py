@@ -143,6 +143,10 @@ class Instrumented:
     def __init__(self, measured: Observations, simulated: Observations) -> None:
         self.measured, self.simulated = measured, simulated
         self.columns, self.b = measured.columns, measured.base.rank
+        self.straight = measured.straight and simulated.straight
+        if self.straight:
+            self.products, self.counts = measured.products(simulated), measured.counts
+            return
         self.products = [np.zeros((len(c), 2 * len(c) + 1)) for c in self.columns]
         self.counts = np.zeros(len(self.columns))
         with one_thread():
@@ -164,6 +168,8 @@ class Instrumented:
 
     def residuals(self, beta: Array) -> Array:
         """(n,) norms of y - W beta."""
+        if self.straight:
+            return np.array([factor.misfit(beta) for factor in self.measured.factors])
         square = np.zeros(len(self.columns))
         for rows, r in self.measured.residuals(beta):
             square += np.sum(np.where(rows.use, r, 0.0) ** 2, axis=0)
