@@ -76,7 +76,7 @@ def scale() -> dict[str, float]:
     return took
 
 
-def _nothing(spec: Mapping[str, Any], unit: Mapping[str, Any], code: str) -> bytes:
+def _nothing(spec: Mapping[str, Any], unit: Mapping[str, Any], code: str, device: str) -> bytes:
     return b"rows"
 
 

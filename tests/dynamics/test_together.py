@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from host_cuda import COMPILER, Host
 from inertica.dynamics.cuda.batches import triangles
 from inertica.dynamics.cuda.target import Cuda
 from inertica.dynamics.engine import Engine
@@ -18,7 +19,6 @@ from inertica.errors import InputError
 from inertica.experiment.loop import ControlLoop
 from inertica.identifiability.base import base_model
 from inertica.robot.load import load
-from tests.host_cuda import COMPILER, Host
 
 STEPS = 400
 
@@ -123,6 +123,19 @@ def test_a_function_with_many_is_called_once_for_all() -> None:
     found = {k: x for k, x, _ in side_by_side([lambda k=k: gathered(square, k) for k in range(5)], 8)}
     assert found == {k: k * k for k in range(5)} and Square.calls == 1
     assert gathered(square, 7) == 49 and Square.calls == 1
+
+
+def test_a_batch_that_breaks_ends_everything() -> None:
+    class Broken:
+        def __call__(self) -> None: ...
+
+        def many(self, given: list[tuple[()]]) -> list[None]:
+            raise ZeroDivisionError("of the program itself")
+
+    broken, before = Broken(), threading.active_count()
+    with pytest.raises(ZeroDivisionError, match="of the program itself"):
+        list(side_by_side([lambda: gathered(broken) for _ in range(4)], 4))
+    assert threading.active_count() == before
 
 
 def test_cholesky_twice_is_as_good_as_householder() -> None:

@@ -97,8 +97,9 @@ def side_by_side(fits: Iterable[Callable[[], T]], at_once: int, abreast: int = 1
                 begun = [_Turn(k, fit, said) for _, (k, fit) in zip(range(at_once - len(asking)), waiting, strict=False)]
                 ready: list[tuple[_Turn[T], Any]] = [(turn.begin(pool), None) for turn in begun]
                 if asking and not ready:
-                    turns = [asking.pop(number) for number in sorted(asking)]
+                    turns = [asking[number] for number in sorted(asking)]
                     ready = list(zip(turns, _answers(turns), strict=True))
+                    asking.clear()
                 if not ready:
                     return
                 while ready or busy:

@@ -260,8 +260,8 @@ class Observations:
         )
         out = [np.zeros((len(c), 2 * len(c) + 1)) for c in self.columns]
         for number, (motion, other) in enumerate(zip(self.motions, simulated.motions, strict=True)):
-            sides = ((m.q, m.dq, m.ddq) for m in (motion, other))
-            pair = Pair(*sides, self._torques[number], self._use(motion).astype(float))
+            own, instruments = ((m.q, m.dq, m.ddq) for m in (motion, other))
+            pair = Pair(own, instruments, self._torques[number], self._use(motion).astype(float))
             for total, found in zip(out, self.engine.products(pair, kept, self.shapes), strict=True):
                 total += found
         return out

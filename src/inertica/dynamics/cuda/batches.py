@@ -6,6 +6,7 @@ column of W, so that (motions, columns, samples) are matrices side by side.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.kernels import Array
+from inertica.dynamics.llvm.parallel import for_all
 from inertica.dynamics.products import Pair
 
 FLOOR = 1e-13
@@ -34,8 +36,12 @@ def groups(lengths: Sequence[int], samples: int) -> Iterator[slice]:
 def filled(signals: Sequence[Array], length: int) -> Array:
     """(motions * length, n) of signals (N, n), each filled up with its last sample."""
     out = np.empty((len(signals), length, signals[0].shape[1]))
-    for own, signal in zip(out, signals, strict=True):
-        own[: len(signal)], own[len(signal) :] = signal, signal[-1]
+
+    def fill(k: int) -> None:
+        N = len(signals[k])
+        out[k, :N], out[k, N:] = signals[k], signals[k][-1]
+
+    for_all(range(len(signals)), fill, os.cpu_count() or 1)
     return out.reshape(-1, signals[0].shape[1])
 
 
