@@ -97,6 +97,8 @@ class Observations:
         fixed = {int(k) for k in base.fixed}
         self.known = [(joint, k, e) for joint, k, e in listed if k in fixed]
         self._rows: list[Rows] | None = None
+        self._factored: Factors | None = None
+        self._sigmas: Array | None = None
         self._straight = all(m.decimator.ratio == 1 and m.recipe.regressor == "torque" for m in self.motions)
 
     @property
@@ -118,8 +120,8 @@ class Observations:
 
     def _like(self, **changes: object) -> Observations:
         other = copy(self)
-        for found in ("factored", "sigmas", "_torques"):
-            other.__dict__.pop(found, None)
+        other.__dict__.pop("_torques", None)
+        other._factored = other._sigmas = None
         other.__dict__.update(changes)
         return other
 
@@ -174,10 +176,12 @@ class Observations:
         """Rows of every motion."""
         return [len(m.decimator.kept(len(m))) for m in self.motions]
 
-    @cached_property
+    @property
     def factored(self) -> Factors:
-        """R factors of all rows; columns are positions in beta."""
-        return Factors.joined([part for (part,) in self.stretches([(0, m) for m in self.lengths])])
+        """R factors of all rows, found once; columns are positions in beta."""
+        if self._factored is None:  # no cached property: its lock would keep out others who wait with this one for the same batch
+            self._factored = Factors.joined([part for (part,) in self.stretches([(0, m) for m in self.lengths])])
+        return self._factored
 
     @property
     def factors(self) -> tuple[JointFactor, ...]:
@@ -274,10 +278,12 @@ class Observations:
         values = fixed_values(self.base, self.prior)
         return [m.tau - self.engine.inverse_dynamics(m.q, m.dq, m.ddq, values, self.shapes) for m in self.motions]
 
-    @cached_property
+    @property
     def sigmas(self) -> Array:
         """(n,) residual standard deviation of every joint fitted alone; joints that fit exactly get a floor instead of zero."""
-        return own_sigmas(self.factors, self.counts)
+        if self._sigmas is None:
+            self._sigmas = own_sigmas(self.factors, self.counts)
+        return self._sigmas
 
     def residual_sigmas(self, beta: Array) -> Array:
         """(n,) root mean square residual per joint, degrees of freedom shared over the joints."""
