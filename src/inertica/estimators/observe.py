@@ -15,6 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.lapack import dtrtri
 
 from inertica.dynamics.products import Pair
 from inertica.dynamics.tsqr import Factors, JointFactor, Stacked, absorbed
@@ -34,6 +35,9 @@ BLOCK = 8192
 
 KEEP_BYTES = 200_000_000
 """Rows up to this size stay in memory."""
+
+DEPENDENT = 1e-9
+"""Singular values of unit columns of a joint below this share of the largest are dependent columns."""
 
 ROUNDING = 1e-13
 """Columns of a joint below this share of its largest are zero by structure, left over from cancellation."""
@@ -389,8 +393,19 @@ def _own_residual(factor: JointFactor) -> tuple[float, int]:
     """Residual norm of a joint fitted alone, and the rank of its columns; some are dependent within one joint."""
     scale = np.linalg.norm(factor.R, axis=0)
     scale[scale <= ROUNDING * scale.max(initial=0.0)] = np.inf  # a column of rounding errors would fit noise
+    unit = factor.R / scale
+    if _regular(unit):
+        return factor.rest, len(scale)
     with one_thread():
-        U, s, _ = np.linalg.svd(factor.R / scale)
-    rank = int(np.count_nonzero(s > 1e-9 * s[0])) if len(s) and s[0] > 0.0 else 0
+        U, s, _ = np.linalg.svd(unit)
+    rank = int(np.count_nonzero(s > DEPENDENT * s[0])) if len(s) and s[0] > 0.0 else 0
     outside = (U.T @ factor.z)[rank:]
     return float(np.hypot(np.linalg.norm(outside), factor.rest)), rank
+
+
+def _regular(R: Array) -> bool:
+    """Whether an upper triangular matrix is clearly of full rank, told by its inverse: that is much quicker than singular values."""
+    if not np.all(np.diag(R)):
+        return False
+    inverse, failed = dtrtri(R)
+    return not failed and bool(np.linalg.norm(R) * np.linalg.norm(inverse) < 1.0 / DEPENDENT)

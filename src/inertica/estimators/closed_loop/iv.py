@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -90,8 +91,7 @@ class Iv(Iterated):
             if kept is None or watch.best() == watch.iterations:
                 kept = Step(solution, seen, sigma), pair
             sigma = np.maximum(found / np.sqrt(np.maximum(pair.counts, 1.0)), 1e-9 * sigma.max())
-            _, R, _ = pair.factors(1.0 / sigma)
-            following = run.follow(watch, self.stop, solution.beta, at, R.T @ R)
+            following = run.follow(watch, self.stop, solution.beta, at, partial(pair.information, 1.0 / sigma))
             if following is None:
                 break
             replays, at = following
@@ -183,6 +183,11 @@ class Instrumented:
         """R and z of the weighted problem; `rest` is what rows of unit variance leave, since instruments do not see it."""
         _, R, z = self.factors(weights)
         return Stacked(R, z, float(np.sqrt(max(self.counts.sum() - self.b, 1.0))))
+
+    def information(self, weights: Array) -> Array:
+        """(b, b) inverse of the covariance of what the weighted problem finds."""
+        _, R, _ = self.factors(weights)
+        return np.asarray(R.T @ R)
 
     def factors(self, weights: Array) -> tuple[Array, Array, Array]:
         """L', L^-1 Z'W and L^-1 Z'y with L L' = Z'Z, rows weighted; by products of columns unless these are nearly dependent."""
