@@ -1,13 +1,14 @@
-"""The survey's first experiment (MCS-TX40-1-1: 52 noise realisations, 25 starts) by IV and DIDIM on a graphics card.
+"""The survey's first experiment (MCS-TX40-1-1: 52 noise realisations, 25 starts) by IV, DIDIM, CLIE and CLOE on a graphics card.
 
     python benchmarks/card_campaign.py prepare FILE [--checked 2] [--runs 52] [--starts 25]
         with the full installation: the experiment, and the processor's estimates of the first runs and starts, into a file of some MB
-    python benchmarks/card_campaign.py measure FILE [--workers 8] [--methods didim iv] [--host]
+    python benchmarks/card_campaign.py measure FILE [--workers 8] [--methods didim iv clie cloe] [--at-once 40] [--host]
         on the machine with the card; needs NumPy, SciPy and CuPy only
 
 Logs are simulated where they are needed, with the noise of the same stream.  All fits of a worker iterate side by side, each until its
-own criterion is met; simulations, R factors and products of rows are computed on the card, small systems of equations on the
-processor.  --host takes NumPy and g++ in the place of the card, to try the script out.
+own criterion is met; simulations, R factors and products of rows, and the squares and products of CLIE and CLOE are computed on the
+card, small systems of equations and covariances on the processor.  --host takes NumPy and g++ in the place of the card, to try
+the script out.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ from typing import Any
 import numpy as np
 
 SPEC = "mcs-tx40-1-1"
-METHODS = ("didim", "iv")
+METHODS = ("didim", "iv", "clie", "cloe")
+
+SEARCHES = ("clie", "cloe")
+"""Of which fewer are begun at a time: their Jacobians at the end fill the memory."""
 
 
 def prepare(path: Path, checked: int, runs: int, starts: int) -> None:
@@ -64,6 +68,7 @@ def _fits(problem: dict[str, Any], runs: range, name: str, engine: Any, simulate
     from inertica.estimators.base import Problem
     from inertica.estimators.closed_loop.didim import Didim
     from inertica.estimators.closed_loop.iv import Iv
+    from inertica.estimators.closed_loop.output_error import Clie, Cloe
     from inertica.estimators.closed_loop.start import FromPrior
     from inertica.preprocessing.filters import Unfiltered
     from inertica.preprocessing.prepare import prepare as prepared
@@ -71,7 +76,9 @@ def _fits(problem: dict[str, Any], runs: range, name: str, engine: Any, simulate
 
     base, experiment = replace(problem["base"]), replace(problem["experiment"])
     base.__dict__["engine"], experiment.__dict__["engine"] = engine, simulated
-    method = {"didim": Didim, "iv": Iv}[name](start=FromPrior(), integrator="euler", check_loop=False)
+    method: Any = {"didim": Didim, "iv": Iv, "clie": Clie, "cloe": Cloe}[name](
+        start=FromPrior(), integrator="euler", check_loop=False
+    )
     logs = experiment.run(problem["trajectory"], runs=len(runs), seed=problem["seed"], first_run=runs.start)
     recipe = Recipe(filter=Unfiltered(), ratio=1, border=problem["border"], standstill=None)
     out = np.empty((len(runs), len(problem["starts"])), object)
@@ -106,7 +113,7 @@ class _Kept:
         return self.seen[key]
 
 
-def work(path: Path, number: int, workers: int, methods: list[str], host: bool, ready: Any, out: Any) -> None:
+def work(path: Path, number: int, workers: int, methods: list[str], at_once: int, host: bool, ready: Any, out: Any) -> None:
     """One worker's share of the runs."""
     warnings.simplefilter("ignore")
     from inertica.dynamics.cuda.target import Cuda
@@ -132,7 +139,7 @@ def work(path: Path, number: int, workers: int, methods: list[str], host: bool, 
         ready.wait()
         begun = time.perf_counter()
         estimates: list[Any] = [None] * jobs.size
-        for k, estimate, _ in side_by_side(jobs.ravel(), jobs.size, abreast=2):
+        for k, estimate, _ in side_by_side(jobs.ravel(), at_once if name in SEARCHES else jobs.size, abreast=2):
             estimates[k] = estimate
         took = time.perf_counter() - begun
         ready.wait()
@@ -140,11 +147,12 @@ def work(path: Path, number: int, workers: int, methods: list[str], host: bool, 
     out.put((number, runs, found))
 
 
-def measure(path: Path, workers: int, methods: list[str], host: bool) -> None:
+def measure(path: Path, workers: int, methods: list[str], at_once: int, host: bool) -> None:
     problem = pickle.loads(path.read_bytes())
     context = multiprocessing.get_context("spawn")
     ready, out, begun = context.Barrier(workers), context.Queue(), time.perf_counter()
-    processes = [context.Process(target=work, args=(path, k, workers, methods, host, ready, out)) for k in range(workers)]
+    given = (workers, methods, at_once, host, ready, out)
+    processes = [context.Process(target=work, args=(path, k, *given)) for k in range(workers)]
     for process in processes:
         process.start()
     parts = sorted((out.get() for _ in processes), key=lambda part: part[0])
@@ -182,12 +190,13 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=25)
     parser.add_argument("--workers", type=int, default=8, help="processes that share the card")
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
+    parser.add_argument("--at-once", type=int, default=40, help="fits of CLIE and CLOE that a process has begun and not ended")
     parser.add_argument("--host", action="store_true", help="NumPy and g++ in the place of the card")
     given = parser.parse_args()
     if given.job == "prepare":
         prepare(given.file, given.checked, given.runs, given.starts)
     else:
-        measure(given.file, given.workers, given.methods, given.host)
+        measure(given.file, given.workers, given.methods, given.at_once, given.host)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from inertica.dynamics.closed_loop import ClosedLoop
 from inertica.dynamics.kernels import Array, SampleFunction, Symbols, nonzero, traced
+from inertica.dynamics.laws import Law
+from inertica.dynamics.misfits import Misfits
 from inertica.dynamics.model import Model, Reduction
 from inertica.dynamics.products import Instruments, Pair
 from inertica.dynamics.simulate import Simulation
@@ -141,6 +144,29 @@ class Engine(Model):
     ) -> Simulation:
         """Closed-loop simulation of one or many runs; see `inertica.dynamics.simulate.simulate`."""
         return simulate(self, chi, reference, gains, dt, **options)
+
+    def misfits(
+        self, signal: str, reference: Mapping[str, ArrayLike], gains: Mapping[str, ArrayLike], dt: float,
+        limits: tuple[Array, Array, Array], *, law: Law, integrator: str, difference_velocity: bool, **given: Any,
+    ) -> Misfits | None:  # fmt: skip
+        """Comparisons of simulated runs with a record, where the target keeps signals to itself; None otherwise.
+
+        Args:
+            signal: q or tau.
+            reference, gains, dt, law, integrator, difference_velocity: as for `simulate`.
+            limits: see `inertica.dynamics.misfits`.
+            given: start and shapes, as for `simulate`.
+        """
+        loop = ClosedLoop(law, integrator, False, difference_velocity)
+        compiled = self.once(loop, lambda: self.target.loop(loop.described(self.equations, self.kept)))
+        if not hasattr(compiled, "misfits"):
+            return None
+        same = (reference, gains, dict(enumerate(given.get("start") or ())), {"shapes": given.get("shapes")})
+        key = tuple((name, np.asarray(x).tobytes()) for part in same for name, x in part.items() if x is not None)
+        options = {"gains": gains, "dt": dt, "start": given.get("start"), "shapes": given.get("shapes")}
+        return self.once(
+            ("misfits", loop, signal, dt, key), lambda: Misfits(self, loop, compiled, reference, signal, limits, options)
+        )
 
     @cached_property
     def _inverse(self) -> SampleFunction:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from inertica.dynamics.engine import Engine
+from inertica.dynamics.misfits import Misfits
 from inertica.dynamics.simulate import Noise, Simulation
 from inertica.dynamics.tangents import simulate_tangents
 from inertica.experiment.loop import ControlLoop
@@ -85,6 +86,13 @@ class LoopRun:
         self.count.simulations += len(directions)
         run, rate = ([track.replay(pair[k]) for track, pair in zip(tracks, pairs, strict=True)] for k in (0, 1))
         return _joined(run), _joined(rate)
+
+    def misfits(self, signal: str, track: Track, limits: tuple[Array, Array, Array]) -> Misfits | None:
+        """Comparisons of runs along a track with a record of a signal, where the engine's target makes them; None otherwise."""
+        options = self._options(track, None)
+        options.pop("keep")
+        with np.errstate(all="ignore"):
+            return self.engine.misfits(signal, limits=limits, **options)
 
     def _options(self, track: Track, gains: Gains | None) -> dict[str, Any]:
         stated = self.loop.difference_velocity

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from estimators.closed import experiment_log, problem
+from host_cuda import COMPILER, Host
+from inertica.dynamics.cuda.target import Cuda
 from inertica.dynamics.together import side_by_side
 from inertica.estimators.base import Estimate, Estimator, Problem
 from inertica.estimators.closed_loop.didim import Didim
@@ -72,3 +74,22 @@ def test_rows_are_shared_by_priors_that_say_the_same_of_them() -> None:
     rows = p.observations
     assert started(p, 1).observations is rows
     assert p.with_prior(None).observations is not rows
+
+
+@pytest.mark.skipif(COMPILER is None, reason="needs g++")
+def test_output_error_on_the_card_finds_what_the_processor_finds() -> None:
+    """Squares and products are summed where signals are simulated; here by g++ in the place of the card."""
+    p = problem("scara2", [experiment_log("scara2", "standard", duration=1.0)])
+    card = replace(p, base=p.base.computed(1, Cuda(device=Host())))
+    methods: list[Estimator] = [Clie(check_loop=False, integrator="euler"), Cloe(check_loop=False, integrator="euler")]
+    asked = [(method, k) for method in methods for k in range(2)]
+
+    def fit(given: Problem, k: int) -> Estimate:
+        method, start = asked[k]
+        return method.estimate(started(given, start))
+
+    for k, found, _ in side_by_side([lambda k=k: fit(card, k) for k in range(len(asked))], 4):
+        alone = fit(p, k)
+        assert (found.iterations, found.simulations) == (alone.iterations, alone.simulations)
+        assert np.max(np.abs(found.beta - alone.beta) / alone.std) < 1e-6
+        np.testing.assert_allclose(found.std, alone.std, rtol=1e-6)

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.cuda.device import Device
 from inertica.dynamics.kernels import Array
 from inertica.dynamics.llvm.parallel import for_all
+from inertica.dynamics.misfits import Misfit
 from inertica.dynamics.products import Pair
 
 FLOOR = 1e-13
@@ -22,6 +24,9 @@ FLOOR = 1e-13
 
 LEFT = 1e-14
 """The same for the second one, whose columns are nearly orthogonal: half of it is the relative error that it leaves."""
+
+ENOUGH = 1000
+"""Samples by which a run is judged fine."""
 
 Launched = Callable[[Mapping[str, Array], int], Iterator[tuple[slice, Any]]]
 
@@ -89,3 +94,26 @@ def crossed(xp: Any, launched: Launched, pairs: Sequence[Pair], entries: Sequenc
         right = xp.concatenate([Z, W, tau[j][:, None, :]], axis=1)
         out.append(xp.matmul(Z * weights[j], right.transpose(0, 2, 1)))
     return out
+
+
+def compared(
+    device: Device, signals: Mapping[str, Any], signal: str, given: tuple[Array, Array, Array], limits: tuple[Array, Array, Array]
+) -> list[Misfit]:
+    """Sums of the runs of some fits, (K, n, runs) of every signal on the card; see `inertica.dynamics.misfits`."""
+    xp = device.arrays
+    (fits, K, n), steps = given[0].shape, xp.asarray(given[2])
+    record, weights = (xp.asarray(x.reshape(fits, 1, K * n)) for x in given[:2])
+    seen = xp.ascontiguousarray(signals[signal].reshape(K, n, fits, -1).transpose(2, 3, 0, 1)).reshape(fits, -1, K * n)
+    off = (seen - record) * weights
+    squares = device.host(xp.sum(off * off, axis=2))
+    products, slope = np.zeros((fits, 0, 0)), np.zeros((fits, 0))
+    if steps.shape[1]:
+        J = (seen[:, 1:] - seen[:, :1]) * (weights / steps[:, :, None])
+        products = device.host(xp.matmul(J, J.transpose(0, 2, 1)))
+        slope = device.host(xp.matmul(J, off[:, 0, :, None])[:, :, 0])
+    low, high, fastest = (xp.asarray(x)[:, None] for x in limits)
+    thin = max(1, K // ENOUGH)
+    q, dq = signals["q"][::thin], signals["dq"][::thin]
+    near = (q.max(axis=0) < high) & (q.min(axis=0) > low) & (xp.sqrt(xp.mean(dq * dq, axis=0)) < fastest)
+    fine = device.host((near & xp.isfinite(signals["ddq"][-1])).all(axis=0)).reshape(fits, -1).astype(bool)
+    return [Misfit(squares[k], fine[k], products[k], slope[k]) for k in range(fits)]

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from inertica.dynamics.cuda.batches import compared
 from inertica.dynamics.cuda.device import Device, Module
 from inertica.dynamics.cuda.write import DOUBLE, FLOAT, body, resource, structure, word
 from inertica.dynamics.kernels import Array, Kernel, Loop, Reference, Runs
+from inertica.dynamics.misfits import Misfit
 from inertica.dynamics.trace import Key
 from inertica.errors import InputError
 
@@ -96,6 +98,40 @@ class Simulation:
             here = arguments[-1][:, place : place + self.state[name]].transpose(2, 0, 1)
             signal[part] = self.device.host(self.device.arrays.ascontiguousarray(here))
             place += self.state[name]
+
+    def misfits(
+        self, runs: Runs, signal: str, record: Array, weights: Array, steps: Array, limits: tuple[Array, Array, Array]
+    ) -> list[Misfit]:
+        """See `inertica.dynamics.misfits`: signals stay on the card, some fits at a time.
+
+        Args:
+            runs: of all fits, one fit after the other.
+            signal: that is compared.
+            record, weights: (fits, K, n).
+            steps: (fits, runs of each less one), or (fits, 0).
+            limits: as there.
+        """
+        layout, module = self.ready(runs)
+        xp, fits, K = self.device.arrays, len(record), len(runs.steps)
+        each = len(runs.numbers) // fits
+        table, kept = xp.asarray(runs.table), xp.asarray(runs.steps)
+        numbers = 2 * sum(self.state[name] for name in self.loop.recorded) + 4 * self.state[signal]
+        share, first, out = max(1, int(USED * self.device.free) // (8 * K * each * numbers)), 0, list[Misfit]()
+        while first < fits:
+            part = slice(first, min(first + share, fits))
+            try:
+                arguments = self.arguments(layout, runs, slice(part.start * each, part.stop * each), table, kept)
+                self.launch(layout, module, arguments)
+                places = _places({name: self.state[name] for name in self.loop.recorded})
+                signals = {name: arguments[-1][:, at : at + self.state[name]] for name, at in places.items()}
+                out += compared(self.device, signals, signal, (record[part], weights[part], steps[part]), limits)
+            except self.device.full as error:
+                if share == 1:
+                    raise InputError(_NO_ROOM) from error
+                share = -(-share // 2)
+            else:
+                first = part.stop
+        return out
 
     def ready(self, runs: Runs) -> tuple[_Layout, Module]:
         """Code for such runs, with what they have in common in its place."""

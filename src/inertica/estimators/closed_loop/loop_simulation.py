@@ -218,14 +218,20 @@ def follows(run: Replay | Simulation, track: Track) -> NDArray[np.bool_]:
     thin = max(1, run.q.shape[1] // ENOUGH)
     q, dq = run.q[:, ::thin], run.dq[:, ::thin]
     finite = np.isfinite(run.ddq[:, -1]).all(axis=1)  # what is not finite once, stays so; positions show it below
+    low, high, fastest = limits(track)
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = ((q.max(axis=1) < high) & (q.min(axis=1) > low)).all(axis=1)
+        calm = (np.sqrt(np.mean(dq**2, axis=1)) < fastest).all(axis=1)
+    return np.asarray(finite & near & calm)
+
+
+def limits(track: Track) -> tuple[Array, Array, Array]:
+    """(n,) lowest and highest positions and fastest rms velocity of a run that follows its reference."""
     some = slice(None, None, max(1, len(track.reference["q"]) // ENOUGH))
     reference, moving = (track.reference[name][some] for name in ("q", "dq"))
     middle, reach = 0.5 * (reference.max(axis=0) + reference.min(axis=0)), LOST * (np.ptp(reference, axis=0) + 1.0)
-    with np.errstate(invalid="ignore", over="ignore"):
-        near = ((q.max(axis=1) < middle + reach) & (q.min(axis=1) > middle - reach)).all(axis=1)
-        asked = np.sqrt(np.mean(moving**2, axis=0))
-        calm = (np.sqrt(np.mean(dq**2, axis=1)) < RESTLESS * np.maximum(asked, 0.01 * asked.max())).all(axis=1)
-    return np.asarray(finite & near & calm)
+    asked = np.sqrt(np.mean(moving**2, axis=0))
+    return middle - reach, middle + reach, RESTLESS * np.maximum(asked, 0.01 * asked.max())
 
 
 def poles(loop: ControlLoop, J: Array) -> tuple[Array, Array]:

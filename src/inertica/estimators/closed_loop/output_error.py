@@ -13,17 +13,20 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.misfits import Compared, Misfit
+from inertica.dynamics.together import gathered
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.closed_loop.gain_fit import GainSearch, GainStep
 from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, ClosedLoop, Step
-from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
+from inertica.estimators.closed_loop.loop_simulation import LoopSimulator, limits
 from inertica.estimators.closed_loop.open_loop import OpenLoopSimulator
 from inertica.estimators.closed_loop.optimisers import LevenbergMarquardt, Minimum, Optimiser
 from inertica.estimators.closed_loop.outputs import Output, Position, Torque
@@ -200,6 +203,25 @@ class OutputFit:
         own = np.abs(run.start)
         in_beta = np.maximum(own, 1e-3 * _typical(system))
         self.scale = np.concatenate([chart.scale(in_beta), np.full(gains, 0.1)])
+        self.sums = self._sums()
+
+    def _sums(self) -> Callable[[Array, Array], Misfit] | None:
+        """Squares and products of plain signals from where they are simulated, if that is a target which makes them; else None."""
+        plain = self.output == Torque() or self.output == Position("position")
+        if not plain or self.run.unknown is not None or type(self.simulator) is not LoopSimulator or len(self.use) > 1:
+            return None
+        (track,), (motion,) = self.simulator.tracks, self.problem.motions
+        if motion.decimator.ratio > 1 or track.share.any():
+            return None
+        made = self.simulator.run.misfits(self._signal, track, limits(track))
+        record, weights = motion.tau if self._signal == "tau" else motion.q, self.use[0] * self.weights
+
+        def sums(betas: Array, steps: Array) -> Misfit:
+            assert made is not None
+            self.simulator.run.count.simulations += len(betas)
+            return gathered(made, Compared(self.simulator.chi(betas), track.keep, record, weights, steps))
+
+        return None if made is None else sums
 
     @property
     def size(self) -> int:
@@ -234,6 +256,9 @@ class OutputFit:
         return values - self.measured, ok
 
     def costs(self, x: Array) -> Array:
+        if self.sums is not None:
+            found = self.sums(np.stack([self.beta(row) for row in x]), np.zeros(0))
+            return np.where(found.fine, found.squares, np.inf)
         r, ok = self.residuals(x)
         return np.where(ok, np.sum(r**2, axis=1), np.inf)
 
@@ -249,8 +274,8 @@ class OutputFit:
             values[where] = np.where(np.asarray(ok)[:, None], signals, 0.0)
         return values, stable
 
-    def in_beta(self, x: Array) -> Array:
-        """(m, b + gains) derivative of the outputs with respect to base parameters and logarithms of gain factors."""
+    def in_beta(self, x: Array) -> tuple[Array, Array]:
+        """(m, b + gains) derivative of the outputs with respect to base parameters and logarithms of gain factors; outputs (m,)."""
         beta, b = self.beta(x), self.base.rank
         if self.method.jacobian == "tangents":
             return self._tangents(x)
@@ -271,24 +296,31 @@ class OutputFit:
             if not len(missing):
                 break
             steps[missing] *= 0.1
-        return change.T
+        return change.T, centre[0]
 
-    def _tangents(self, x: Array) -> Array:
+    def _tangents(self, x: Array) -> tuple[Array, Array]:
         logs, b = self.logs(x[None]), self.base.rank
         pairs = tangent_replays(self.simulator, self.beta(x), self.run.unknown, None if logs is None else logs[0])
         runs, rates = [run for run, _ in pairs], [rate for _, rate in pairs]
         J = self.output.moved(self.problem, runs, rates, self.weights, self.use).T
-        return np.column_stack([J[:, :b], J[:, b + self.free]])
+        return np.column_stack([J[:, :b], J[:, b + self.free]]), self._simulated(self.beta(x)[None], logs)[0][0]
 
-    def jacobian(self, x: Array) -> Array:
-        J = self.in_beta(x)
+    def normal(self, x: Array) -> tuple[Array, Array]:
+        chain, beta = self.chart.beta(x[: self.chart.size])[1], self.beta(x)
+        if self.sums is not None and self.method.jacobian == "differences":
+            found = self.sums(np.vstack([beta, beta + np.diag(self.nudge)]), self.nudge)
+            if found.fine.all():
+                return chain.T @ found.products @ chain, chain.T @ found.slope
+        J, outputs = self.in_beta(x)
         b = self.base.rank
-        return np.column_stack([J[:, :b] @ self.chart.beta(x[: self.chart.size])[1], J[:, b:]])
-
-    def std(self, J: Array, cost: float) -> Array:
-        variance = cost / max(len(self.measured) - J.shape[1], 1)
         with one_thread():
-            C = np.linalg.pinv(J.T @ J, rcond=1e-14, hermitian=True) * variance
+            J = np.column_stack([J[:, :b] @ chain, J[:, b:]])
+            return J.T @ J, J.T @ (outputs - self.measured)
+
+    def std(self, G: Array, cost: float) -> Array:
+        variance = cost / max(len(self.measured) - len(G), 1)
+        with one_thread():
+            C = np.linalg.pinv(G, rcond=1e-14, hermitian=True) * variance
         D = self.chart.spread
         part = C[: self.chart.size, : self.chart.size]
         return np.sqrt(np.maximum(np.diag(part if D is None else D @ part @ D.T), 0.0))
@@ -298,11 +330,10 @@ class OutputFit:
         run, watch = self.run, found.watch
         if not np.isfinite(found.cost):
             return run.failed_start(self.method.name)
-        beta, J = self.beta(found.x), self.in_beta(found.x)
+        beta, (J, outputs) = self.beta(found.x), self.in_beta(found.x)
         self._hand_over_gains(found.x)
-        r, _ = self.residuals(found.x[None])
-        own = self._beside_gains(J)
-        step, evidence = _step(_linearised(self, own, own @ beta - r[0]), self.weights, self.method.hac, beta)
+        own, r = self._beside_gains(J), outputs - self.measured
+        step, evidence = _step(_linearised(self, own, own @ beta - r), self.weights, self.method.hac, beta)
         if isinstance(self.method.solve, Consistent):
             evidence = replace(evidence, strategy=self.method.solve.prepared(self.problem))
         chi = self.chart.chi(found.x[: self.chart.size])
