@@ -150,7 +150,8 @@ def long_logs(work: Path) -> list[Row]:
 def _identified(card: Path, log: Path, choices: str) -> tuple[float, float]:
     """MiB at most, and seconds."""
     words = [sys.executable, "-c", _MEMORY, str(card), str(log), choices]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    usual = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}  # users have compiled modules
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=usual)
     if done.returncode:
         raise SystemExit(done.stderr)
     peak, seconds = json.loads(done.stdout)

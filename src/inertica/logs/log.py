@@ -230,7 +230,7 @@ class Log(Tabular):
     @cached_property
     def position_noise(self) -> Array:
         """(n,) standard deviation of the noise of the recorded positions, see `inertica.logs.noise`."""
-        return position_noise(self.need("q")[~self.mask])
+        return position_noise(self.need("q")[~self.mask] if self.mask.any() else self.need("q"))
 
     @cached_property
     def steps(self) -> Mapping[str, Array]:

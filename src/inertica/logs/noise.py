@@ -37,7 +37,8 @@ def quantisation_step(x: Array) -> float | None:
     The record is looked at piece by piece and the median step counts: numbers written with so many digits change their step with
     their size, and motion too fast for its steps shows none.
     """
-    x = x[np.isfinite(x)]
+    finite = np.isfinite(x)
+    x = x if finite.all() else x[finite]
     steps = [_step(part) for part in _pieces(x, max(1, min(_WINDOWS, len(x) // _LEAST)))]
     found = [step for step in steps if step is not None]
     return float(np.median(found)) if len(found) >= _OFTEN * len(steps) else None

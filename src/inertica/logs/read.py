@@ -159,8 +159,8 @@ def _far(signals: Mapping[str, NDArray[np.float64]], names: Sequence[str], prism
     q = signals.get("q")
     if q is None:
         return []
-    with np.errstate(invalid="ignore"):
-        reach = np.nanmax(np.where(np.isfinite(q), np.abs(q), 0.0), axis=0, initial=0.0)
+    sound = q if np.isfinite(q).all() else np.where(np.isfinite(q), q, 0.0)
+    reach = np.maximum(sound.max(axis=0, initial=0.0), -sound.min(axis=0, initial=0.0))
     far = [f"{name} ({x:.4g})" for name, x, p in zip(names, reach, prismatic, strict=True) if x > _FAR and not p]
     if not far:
         return []

@@ -7,6 +7,7 @@ parameters, so tau = W beta holds after the operation as it did before.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.llvm.parallel import in_order
 from inertica.errors import InputError
 from inertica.preprocessing.lowpass import Columns, LowPass, chebyshev, filtered
 
@@ -133,26 +135,25 @@ class Decimator:
     def decimated(self, count: int, pieces: Iterable[Piece]) -> Iterator[Array]:
         """(N, k) -> (M, k), piece by piece, of columns that come chunk by chunk, and are never there as such.
 
-        Where nothing is decimated a column lies in one piece, as it came.
-
         Args:
             count: k.
             pieces: samples N, chunks (which samples, and the columns (k, m) there), and samples that remain.
         """
-        columns: Columns | None = None
-        for samples, chunks, remaining in pieces:
-            if self.ratio == 1:
-                out = np.empty((count, samples))
-                for where, values in chunks:
-                    out[:, where] = values
-                yield (out[:, remaining] if len(remaining) < samples else out).T
-                continue
-            if columns is None or columns.samples < samples:  # touching fresh memory takes as long as filtering
-                columns = Columns(samples, count, self._pad(samples))
-            own = columns.shortened(samples)
+        buffers: dict[int, Columns] = {}
+
+        def low_passed(piece: Piece, place: int) -> Array:
+            samples, chunks, remaining = piece
+            if place not in buffers or buffers[place].samples < samples:  # touching fresh memory takes as long as filtering
+                buffers[place] = Columns(samples, count, self._pad(samples))
+            own = buffers[place].shortened(samples)
             for where, values in chunks:
                 own.put(where, values)
-            yield _finite(own.filtered(self.design, remaining))
+            return _finite(own.filtered(self.design, remaining))
+
+        if self.ratio == 1:
+            yield from (_as_they_are(count, *piece) for piece in pieces)
+        else:
+            yield from in_order(pieces, low_passed, os.cpu_count() or 1)
 
     def _pad(self, samples: int) -> int:
         """Samples by which MATLAB's filtfilt continues a record by point reflection."""
@@ -181,6 +182,14 @@ class Decimator:
             f"order {self.design.order}, {self.ripple:g} dB, cut-off {EDGE * rate / 2.0 / self.ratio:.4g} Hz, forward and backward, "
             f"the {self.keep} sample kept)"
         )
+
+
+def _as_they_are(count: int, samples: int, chunks: Iterable[tuple[slice, Array]], remaining: NDArray[np.intp]) -> Array:
+    """(M, k) columns of a piece that is not low-passed, each in one piece of memory, as it came."""
+    out = np.empty((count, samples))
+    for where, values in chunks:
+        out[:, where] = values
+    return (out[:, remaining] if len(remaining) < samples else out).T
 
 
 def widened(mask: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:

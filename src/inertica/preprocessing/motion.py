@@ -115,6 +115,11 @@ class Motion(Tabular):
         """(n,) standard deviation of white noise on the recorded torque, from fourth differences."""
         return position_noise(self.tau_raw)
 
+    @cached_property
+    def tau_low(self) -> Array:
+        """(N, n) the raw torque as decimation low-passes it, at the full rate."""
+        return self.decimator.filtered(self.tau_raw)
+
     @property
     def decimated_mask(self) -> Mask:
         """(M,) samples that fits should not use, on the decimated clock."""
@@ -156,9 +161,11 @@ class Motion(Tabular):
         holds; samples without a time get NaN.
         """
         t = self.log.t
+        delays = self.recipe.delays(self.n)
+        if not delays.any() and len(t) == len(self) and np.abs(t - self.t).max() < 1e-6 * self.dt:
+            return np.array(values)
         finite = np.isfinite(t)
         out = np.full((len(t), self.n), np.nan)
-        delays = self.recipe.delays(self.n)
         own = self.recipe.average  # one period stands for all of them
         x, y = (np.append(self.t, self.t[-1] + self.dt), np.vstack([values, values[:1]])) if own else (self.t, values)
         span = x[-1] - x[0]

@@ -74,7 +74,7 @@ class _Preparation:
         )  # fmt: skip
         t = np.asarray(self.clock.start + dt * (first + np.arange(len(self.q))), float)
         return Motion(
-            t, moved.q, moved.dq, moved.ddq, np.array(self.tau), np.array(tau_raw), self.log.joints, resolved, self.done,
+            t, moved.q, moved.dq, moved.ddq, self.tau, tau_raw, self.log.joints, resolved, self.done,
             {reason: mask for reason, mask in self.masks.items() if mask.any()}, resting, decimator, self.log, variances,
         )  # fmt: skip
 
@@ -226,7 +226,7 @@ class _Preparation:
         threshold = resting_threshold(
             self.q, moved.dq, self.recipe.filter, self.clock.dt, self.recipe.standstill, self._position_noise()
         )
-        resting = np.abs(moved.dq) <= threshold
+        resting = (moved.dq <= threshold) & (moved.dq >= -threshold)
         still = np.all(resting, axis=1)
         if still.any():
             self._mask(STANDSTILL, still)
@@ -264,9 +264,9 @@ def long_runs(mask: Mask, most: int) -> Mask:
 
 def resting_threshold(q: Array, dq: Array, chosen: Filter, dt: float, part: float, sd: Array) -> Array:
     """(n,) velocities below which a joint rests: a part of its rms velocity, or what noise of the position makes of velocity."""
-    rounding = 1e3 * np.finfo(float).eps * np.abs(q).max(axis=0) / dt
+    rounding = 1e3 * np.finfo(float).eps * np.maximum(q.max(axis=0), -q.min(axis=0)) / dt
     noise = np.maximum(sd * noise_gains(chosen, dt)[1], rounding)
-    return np.asarray(np.maximum(part * np.sqrt(np.mean(dq**2, axis=0)), SLOW * noise))
+    return np.asarray(np.maximum(part * np.sqrt(np.einsum("kj,kj->j", dq, dq) / len(dq)), SLOW * noise))
 
 
 def _listed(values: Array) -> str:

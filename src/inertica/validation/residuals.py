@@ -22,7 +22,11 @@ class Relative:
     @classmethod
     def of(cls, tau: Array, predicted: Array) -> Relative:
         """From (N, n) torques; samples that are not finite on either side do not count."""
-        error, size = (_squares(x) for x in _compared(tau, predicted, np.isfinite(tau) & np.isfinite(predicted)))
+        return cls._of(*_compared(tau, predicted))
+
+    @classmethod
+    def _of(cls, missed: Array, tau: Array) -> Relative:
+        error, size = _squares(missed), _squares(tau)
         with np.errstate(divide="ignore", invalid="ignore"):
             return cls(tuple(float(x) for x in np.sqrt(error / size)), float(np.sqrt(error.sum() / size.sum())))
 
@@ -49,7 +53,7 @@ class Moving:
     @classmethod
     def of(cls, tau: Array, predicted: Array, use: NDArray[np.bool_], noise: Array, blocks: int = 5) -> Moving:
         """From (N, n) low-passed torques, which values count, and (n,) noise."""
-        use = use & np.isfinite(tau) & np.isfinite(predicted)
+        use = use & np.isfinite(tau - predicted)
         both = _compared(tau, predicted, use)
         count = np.count_nonzero(use, axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -107,12 +111,13 @@ class Residual:
 
 
 def residual(tau: Array, predicted: Array, tau_filtered: Array, predicted_filtered: Array) -> Residual:
-    """Figures of merit of one data set, all arrays (N, n)."""
-    missed, size = (np.sqrt(np.einsum("kj,kj->k", x, x)) for x in _compared(tau, predicted, np.isfinite(tau)))
+    """Figures of merit of one data set, all arrays (N, n); values that are not finite on either side do not count."""
+    both = _compared(tau, predicted)
+    missed, size = (np.sqrt(np.einsum("kj,kj->k", x, x)) for x in both)
     there = size > 0.0
     per_sample = float(np.mean(missed[there] / size[there])) if there.any() else float("nan")
     return Residual(
-        Relative.of(tau, predicted),
+        Relative._of(*both),
         Relative.of(tau_filtered, predicted_filtered),
         float(np.linalg.norm(missed) / tau.size),
         per_sample,
@@ -120,9 +125,14 @@ def residual(tau: Array, predicted: Array, tau_filtered: Array, predicted_filter
     )
 
 
-def _compared(tau: Array, predicted: Array, use: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Difference and torque, zero where they do not count."""
-    return (tau - predicted, tau) if use.all() else (np.where(use, tau - predicted, 0.0), np.where(use, tau, 0.0))
+def _compared(tau: Array, predicted: Array, use: NDArray[np.bool_] | None = None) -> tuple[Array, Array]:
+    """Difference and torque, zero where they do not count: where one is not finite unless `use` says otherwise."""
+    missed = tau - predicted
+    use = np.isfinite(missed) if use is None else use
+    if use.all():
+        return missed, tau
+    missed[~use] = 0.0
+    return missed, np.where(use, tau, 0.0)
 
 
 def _squares(x: Array) -> Array:

@@ -37,7 +37,8 @@ class HoldOut:
     def of(cls, motions: Sequence[Motion]) -> HoldOut:
         places = sorted(np.arange(0.0, 1.0, HELD_OUT), key=lambda place: abs(place + 0.5 * HELD_OUT - 0.5))
         choices = [tuple(_mask(motion, float(place)) for motion in motions) for place in places]
-        return cls(min(choices, key=lambda masks: round(_largest_share(motions, masks), 1)))
+        moving = np.maximum(sum(np.count_nonzero(~m.resting, axis=0) for m in motions), 1)
+        return cls(min(choices, key=lambda masks: round(float(np.max(_moving(motions, masks) / moving)), 1)))
 
     def rest(self, motions: Sequence[Motion]) -> tuple[Motion, ...]:
         """The motions for a fit that does not use what is left out."""
@@ -59,8 +60,6 @@ def _mask(motion: Motion, place: float) -> Mask:
     return out
 
 
-def _largest_share(motions: Sequence[Motion], masks: Sequence[Mask]) -> float:
-    """Over the joints, the largest share of its moving samples that is left out."""
-    held = sum((np.count_nonzero(~m.resting & mask[:, None], axis=0) for m, mask in zip(motions, masks, strict=True)))
-    all_ = sum(np.count_nonzero(~m.resting, axis=0) for m in motions)
-    return float(np.max(np.asarray(held) / np.maximum(np.asarray(all_), 1)))
+def _moving(motions: Sequence[Motion], masks: Sequence[Mask]) -> NDArray[np.int64]:
+    """(n,) samples among those left out at which a joint moves."""
+    return np.sum([np.count_nonzero(~m.resting[mask], axis=0) for m, mask in zip(motions, masks, strict=True)], axis=0)

@@ -144,7 +144,7 @@ def check_logs(logs: Sequence[Log]) -> None:
             f"which it moves, or identify the others alone with a card that lists them (joints: [{moving}])"
         )
     for j, name in enumerate(logs[0].joints):
-        if not any(np.any(np.nan_to_num(log.need("tau")[:, j])) for log in logs):
+        if not any(np.any(tau[np.isfinite(tau)]) for tau in (log.need("tau")[:, j] for log in logs)):
             raise InputError(f"{_names(logs)}: the torque of joint {j + 1} ({name}) is zero throughout; was it recorded?")
 
 

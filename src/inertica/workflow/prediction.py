@@ -43,13 +43,15 @@ def held_direction(motion: Motion) -> Array:
     shortest = STOP * motion.rate
     for j in range(motion.n):
         rests = motion.resting[:, j]
+        if not rests.any():
+            continue
         edges = np.flatnonzero(np.diff(np.concatenate([[False], rests, [False]]).astype(int)))
         stops = np.zeros(len(motion), bool)
         for a, z in zip(edges[::2], edges[1::2], strict=True):
             stops[a:z] = z - a > shortest
-        last = np.maximum.accumulate(np.where(rests, -1, samples))
-        direction = np.where(last >= 0, np.sign(motion.dq[last, j]), 0.0)
-        out[stops, j] = NEXT_TO_NOTHING * direction[stops]
+        if stops.any():
+            last = np.maximum.accumulate(np.where(rests, -1, samples))[stops]
+            out[stops, j] = NEXT_TO_NOTHING * np.where(last >= 0, np.sign(motion.dq[last, j]), 0.0)
     return out
 
 
@@ -67,7 +69,7 @@ def judged(
     rows = []
     for k, motion in enumerate(motions):
         predicted = predicted_torque(parameters, motion, engine)
-        tau, low = (motion.decimator.filtered(x) for x in (motion.tau_raw, predicted))
+        tau, low = motion.tau_low, motion.decimator.filtered(predicted)
         raw, seen, sound = motion.log.need("tau"), motion.at_samples(predicted), ~(motion.resting | motion.spoiled[:, None])
         if keep is not None:
             use = keep[k]
