@@ -13,7 +13,7 @@ from inertica.dynamics.cuda.batches import triangles
 from inertica.dynamics.cuda.target import Cuda
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.llvm.target import Native
-from inertica.dynamics.products import Pair
+from inertica.dynamics.sums import Pair
 from inertica.dynamics.together import gathered, side_by_side
 from inertica.errors import InputError
 from inertica.experiment.loop import ControlLoop

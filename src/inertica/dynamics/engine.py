@@ -14,8 +14,9 @@ from inertica.dynamics.kernels import Array, SampleFunction, Symbols, nonzero, t
 from inertica.dynamics.laws import Law
 from inertica.dynamics.misfits import Misfits
 from inertica.dynamics.model import Model, Reduction
-from inertica.dynamics.products import Instruments, Pair
+from inertica.dynamics.products import Instruments
 from inertica.dynamics.simulate import Simulation
+from inertica.dynamics.sums import Pair
 from inertica.dynamics.together import gathered, simulate
 from inertica.dynamics.trace import Symbol, differentiate
 from inertica.dynamics.tsqr import Factoriser, Factors

@@ -7,52 +7,16 @@ nothing to gain.  Requests of several fits are answered at once (see `together`)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from inertica.dynamics.closed_loop import ClosedLoop
 from inertica.dynamics.kernels import Array, Runs
 from inertica.dynamics.model import Model
 from inertica.dynamics.simulate import checked_runs
-
-
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """Runs of one fit and the record that they are compared with.
-
-    Args:
-        chi: (L, P) parameters of the runs.
-        keep: (K,) control steps of the record.
-        record: (K, n) what was measured.
-        weights: (K, n) factors on the differences; 0 leaves a sample out.
-        steps: (L - 1,) by how much one parameter was moved in each run but the first; empty when only squares are wanted.
-    """
-
-    chi: Array
-    keep: NDArray[np.int64]
-    record: Array
-    weights: Array
-    steps: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Misfit:
-    """What comes back of it.
-
-    Args:
-        squares: (L,) sums of squared weighted differences.
-        fine: (L,) runs that stayed near their reference.
-        products: (L - 1, L - 1) J'J of the difference quotients J of the signal; empty when no steps were given.
-        slope: (L - 1,) J'r, r the differences of the first run.
-    """
-
-    squares: Array
-    fine: NDArray[np.bool_]
-    products: Array
-    slope: Array
+from inertica.dynamics.sums import Compared, Misfit
 
 
 class Misfits:

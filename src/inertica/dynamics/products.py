@@ -6,33 +6,14 @@ Rows pass by chunk by chunk while they are in the cache, and are never stored.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.kernels import Array, SampleFunction
 from inertica.dynamics.model import Model
+from inertica.dynamics.sums import Motion, Pair
 from inertica.threads import one_thread
-
-Motion = tuple[Array, Array, Array]
-
-
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """Two motions of the same samples.
-
-    Args:
-        measured: (q, dq, ddq) of W, (N, n) each.
-        simulated: of Z.
-        tau: (N, n) y.
-        weights: (N, n) factors on both rows of a product together; 0 leaves a row out.
-    """
-
-    measured: Motion
-    simulated: Motion
-    tau: Array
-    weights: Array
 
 
 class Instruments:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dtrtri
 
-from inertica.dynamics.products import Pair
+from inertica.dynamics.sums import Pair
 from inertica.dynamics.tsqr import Factors, JointFactor, Stacked, absorbed
 from inertica.errors import InputError
 from inertica.estimators.forms import row_form

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from inertica.dynamics.cuda.device import Device
 from inertica.dynamics.kernels import Array
 from inertica.dynamics.llvm.parallel import for_all
-from inertica.dynamics.misfits import Misfit
-from inertica.dynamics.products import Pair
+from inertica.dynamics.sums import Misfit, Pair
 
 FLOOR = 1e-13
 """Added to squared unit columns before the first Cholesky factorisation, so that dependent columns do not end it."""

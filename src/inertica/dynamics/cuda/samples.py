@@ -13,7 +13,7 @@ from inertica.dynamics.cuda.batches import crossed, filled, filled_weights, grou
 from inertica.dynamics.cuda.device import Device, Module
 from inertica.dynamics.cuda.write import body, resource
 from inertica.dynamics.kernels import Array, Kernel
-from inertica.dynamics.products import Pair
+from inertica.dynamics.sums import Pair
 from inertica.dynamics.trace import Key
 
 BLOCK = 128

@@ -12,7 +12,7 @@ from inertica.dynamics.cuda.batches import compared
 from inertica.dynamics.cuda.device import Device, Module
 from inertica.dynamics.cuda.write import DOUBLE, FLOAT, body, resource, structure, word
 from inertica.dynamics.kernels import Array, Kernel, Loop, Reference, Runs
-from inertica.dynamics.misfits import Misfit
+from inertica.dynamics.sums import Misfit
 from inertica.dynamics.trace import Key
 from inertica.errors import InputError
 

@@ -20,7 +20,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.dynamics.misfits import Compared, Misfit
+from inertica.dynamics.sums import Compared, Misfit
 from inertica.dynamics.together import gathered
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
