@@ -13,6 +13,7 @@ from inertica.campaign.checked import trajectory_of, with_model_friction
 from inertica.campaign.plan import Cell
 from inertica.campaign.spec import Spec
 from inertica.dynamics.simulate import Noise
+from inertica.dynamics.targets import target_for
 from inertica.estimators.base import NoiseLevels
 from inertica.excitation.remembered import Remembered
 from inertica.excitation.trajectory import Trajectory
@@ -100,8 +101,8 @@ class Bench:
         )
         q, tau, desired = log.need("q"), log.need("tau"), self.trajectories[1](log.t)
         d_q = [mean_ratio(q, simulated) if fine else np.inf for simulated, fine in zip(run.q, run.stable, strict=True)]
-        along = (base.engine.inverse_dynamics(desired.q, desired.dq, desired.ddq, x) for x in chi)
-        return np.array(d_q), np.array([mean_ratio(tau, np.asarray(x)) for x in along])
+        W = base.engine.regressor(desired.q, desired.dq, desired.ddq)
+        return np.array(d_q), np.array([mean_ratio(tau, W @ x) for x in chi])
 
     @property
     def _free(self) -> Array:
@@ -112,15 +113,15 @@ class Bench:
 
 
 @lru_cache(maxsize=8)
-def _robot(name: str, laws: tuple[str, ...] | None) -> tuple[Description, BaseModel]:
+def _robot(name: str, laws: tuple[str, ...] | None, device: str) -> tuple[Description, BaseModel]:
     description = with_model_friction(load(name), laws)
-    return description, base_model(description.layout).computed(threads=1)
+    return description, base_model(description.layout).computed(1, target_for(device, 1))
 
 
-def bench(spec: Spec, cell: Cell) -> Bench:
-    """Ready for the units of a cell."""
+def bench(spec: Spec, cell: Cell, device: str = "cpu") -> Bench:
+    """Ready for the units of a cell; the device is that of what methods and judgements simulate."""
     plain = load(cell.robot)
-    description, base = _robot(cell.robot, spec.model_friction)
+    description, base = _robot(cell.robot, spec.model_friction, device)
     experiment = Experiment.of(plain, friction=spec.data_friction, integrator=spec.integrator, threads=1)
     own = experiment.loop
     sensors = replace(experiment.sensors, position_step=cell.quantise)

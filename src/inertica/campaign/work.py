@@ -35,6 +35,9 @@ Array = NDArray[np.float64]
 AT_ONCE = 8
 """Fits that simulate side by side: they fill the lanes of a processor."""
 
+AT_ONCE_ON_CARD = 512
+"""The same on a graphics card, which takes one simulation as long as thousands; memory is what bounds it."""
+
 ALL = -1
 """Start of a method that does not depend on it: its row stands for all starts."""
 
@@ -67,18 +70,19 @@ class _Outcome:
     spent: Spent = field(default_factory=Spent)
 
 
-def execute(spec: Mapping[str, Any], unit: Mapping[str, Any], code: str) -> bytes:
+def execute(spec: Mapping[str, Any], unit: Mapping[str, Any], code: str, device: str = "cpu") -> bytes:
     """A unit's rows as a Parquet file; everything plain, so that it can be sent to another process or machine.
 
     Args:
         spec, unit: their documents.
         code: hash of the program, for the rows.
+        device: what simulations are computed on: cpu, cuda or auto.
     """
     made, work = Spec.of(spec), Unit.of(unit)
     with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread():
         warnings.simplefilter("ignore")
-        seen = _bench(_Frozen(digest(spec), made), _Frozen(digest(unit["cell"]), work.cell))
-        rows = list(_rows(seen, work, code))
+        seen = _bench(_Frozen(digest(spec), made), _Frozen(digest(unit["cell"]), work.cell), device)
+        rows = list(_rows(seen, work, {"code": code, "device": device}))
     return parquet_bytes(rows, {"names": seen.base.names})
 
 
@@ -97,13 +101,14 @@ class _Frozen:
 
 
 @lru_cache(maxsize=4)
-def _bench(spec: _Frozen, cell: _Frozen) -> Bench:
-    return bench(spec.value, cell.value)
+def _bench(spec: _Frozen, cell: _Frozen, device: str) -> Bench:
+    return bench(spec.value, cell.value, device)
 
 
-def _rows(seen: Bench, unit: Unit, code: str) -> Iterator[dict[str, Any]]:
+def _rows(seen: Bench, unit: Unit, made: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     logs, validation = seen.logs(unit.runs), seen.logs(unit.runs, validation=True)
-    common, found = _common(seen, unit, code), _estimates(seen, unit, logs)
+    at_once = AT_ONCE if made["device"] == "cpu" else AT_ONCE_ON_CARD
+    common, found = {**_common(seen, unit), **made}, _estimates(seen, unit, logs, at_once)
     for run, other in zip(unit.runs, validation, strict=True):
         own = [(fit, outcome) for fit, outcome in found if fit.run == run]
         good = [outcome.estimate.beta for _, outcome in own if outcome.estimate is not None]
@@ -129,7 +134,7 @@ def _fits(spec: Spec, robot: str, run: int) -> Iterator[_Fit]:
                     yield _Fit(entry, estimator, chosen, ratio, run, start)
 
 
-def _estimates(seen: Bench, unit: Unit, logs: Sequence[Log]) -> list[tuple[_Fit, _Outcome]]:
+def _estimates(seen: Bench, unit: Unit, logs: Sequence[Log], at_once: int) -> list[tuple[_Fit, _Outcome]]:
     """Every fit of a unit with what it came to; those that simulate go side by side, from all starts and runs."""
     found: dict[_Fit, _Outcome] = {}
     together: list[tuple[_Fit, Problem]] = []
@@ -153,7 +158,7 @@ def _estimates(seen: Bench, unit: Unit, logs: Sequence[Log]) -> list[tuple[_Fit,
                 spent = Spent(time.perf_counter() - begun[0], time.process_time() - begun[1])
                 found[fit] = replace(outcome, spent=spent)
     jobs = (partial(_estimated, fit, own, seen.spec) for fit, own in together)
-    for number, outcome, took in side_by_side(jobs, AT_ONCE):
+    for number, outcome, took in side_by_side(jobs, at_once):
         found[together[number][0]] = replace(outcome, spent=took)
     return list(found.items())
 
@@ -192,7 +197,7 @@ def _place(fit: _Fit) -> dict[str, Any]:
     }
 
 
-def _common(seen: Bench, unit: Unit, code: str) -> dict[str, Any]:
+def _common(seen: Bench, unit: Unit) -> dict[str, Any]:
     cell: Cell = unit.cell
     return {
         "unit": unit.id,
@@ -203,7 +208,6 @@ def _common(seen: Bench, unit: Unit, code: str) -> dict[str, Any]:
         "quantise": cell.quantise,
         "truth": seen.truth.tolist(),
         "version": __version__,
-        "code": code,
         "spec": seen.spec.digest,
         "robot_hash": robot_hash(seen),
     }

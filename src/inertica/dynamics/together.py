@@ -88,8 +88,9 @@ def side_by_side(fits: Iterable[Callable[[], T]], at_once: int, abreast: int = 1
                 begun = [_Turn(k, fit, said) for _, (k, fit) in zip(range(at_once - len(asking)), waiting, strict=False)]
                 ready: list[tuple[_Turn[T], Any]] = [(turn.begin(pool), None) for turn in begun]
                 if asking and not ready:
-                    turns = [asking.pop(number) for number in sorted(asking)]
+                    turns = [asking[number] for number in sorted(asking)]
                     ready = list(zip(turns, _answers(turns), strict=True))
+                    asking.clear()
                 if not ready:
                     return
                 while ready or busy:
@@ -183,13 +184,17 @@ class _Runs:
     keep: Any
     options: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def size(self) -> int:
+        return len(self.chi)
+
     def joins(self, other: _Runs) -> bool:
         """Whether both can be lanes of one batch."""
         same = self.model is other.model and self.dt == other.dt and self.options == other.options
         return same and self.lanes.keys() == other.lanes.keys() and _equal(self.reference, other.reference)
 
-    def simulated(self, others: Sequence[_Runs]) -> list[Simulation]:
-        """Of each of these requests, which join this one."""
+    def answered(self, others: Sequence[_Runs]) -> list[Simulation]:
+        """Each of these requests, which join this one."""
         counts = [max(len(r.chi), *(len(x) for x in r.lanes.values() if x.ndim == 2), 1) for r in others]
         keep = others[0].keep
         for request in others[1:]:
@@ -218,11 +223,11 @@ def _answers(turns: Sequence[_Turn[Any]]) -> list[Any]:
         requests = [turn.asked for turn in group if turn.asked is not None]
         begun = Spent(time.perf_counter(), time.process_time())
         try:
-            found: Sequence[Any] = requests[0].simulated(requests)
+            found: Sequence[Any] = requests[0].answered(requests)
         except InerticaError as error:  # every fit of the batch gets it where it asked
             found = [error] * len(group)
         took = Spent(time.perf_counter() - begun.seconds, time.process_time() - begun.cpu)
-        lanes = np.array([len(request.chi) for request in requests], float)
+        lanes = np.array([request.size for request in requests], float)
         for turn, answer, part in zip(group, found, lanes / lanes.sum(), strict=True):
             turn.spent += took.share(float(part))
             out[turn.number] = answer

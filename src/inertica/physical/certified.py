@@ -21,15 +21,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular, svd
 
+from inertica.later import Later
 from inertica.physical.conesets import Accuracy, Barrier, ConeSet, settings_of
-from inertica.physical.solver import clarabel
+
+if TYPE_CHECKING:
+    import clarabel
+else:
+    clarabel = Later("clarabel")
 
 Array = NDArray[np.float64]
 
@@ -144,7 +149,7 @@ class _Task:
         x = pulled(self.cones, x, self.inside)
         return Nearest(x, self.gap(x, self.cones.in_dual(multipliers)), iterations, way)
 
-    def _clarabel(self, rows: Array, P: Array, settings: Any) -> tuple[Array, Array, int] | None:
+    def _clarabel(self, rows: Array, P: Array, settings: clarabel.DefaultSettings) -> tuple[Array, Array, int] | None:
         """Variables, multipliers of F x + f up to a factor, iterations."""
         rows = self.factor[:, None] * rows
         size = float(np.linalg.norm(rows))

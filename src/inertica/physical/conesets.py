@@ -10,15 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.later import Later
 from inertica.physical.constraints import Block, Cone
 from inertica.physical.pseudo import side, smat, svec
 from inertica.physical.scales import Reference
-from inertica.physical.solver import clarabel
+
+if TYPE_CHECKING:
+    import clarabel
+else:
+    clarabel = Later("clarabel")
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -292,7 +297,7 @@ def cones_of(blocks: Sequence[Block]) -> list[object]:
     return out
 
 
-def settings_of(accuracy: Accuracy) -> Any:
+def settings_of(accuracy: Accuracy) -> clarabel.DefaultSettings:
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = accuracy.gap

@@ -8,20 +8,25 @@ are small cone programs on the data of the fit, all with the same matrix.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from inertica.later import Later
 from inertica.physical.active import tangent_inverse
 from inertica.physical.cone import Metric, Program
 from inertica.physical.conesets import Accuracy, cones_of, settings_of
 from inertica.physical.conflict import HELD
 from inertica.physical.constraints import Block, Cone, cone_slack
 from inertica.physical.pseudo import smat
-from inertica.physical.solver import clarabel
+
+if TYPE_CHECKING:
+    import clarabel
+else:
+    clarabel = Later("clarabel")
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -145,7 +150,7 @@ class _Ends:
         self.cones = cones_of([b for b, _ in blocks])
         self.cones.insert(len(kinds), clarabel.SecondOrderConeT(k + 1))
         self.P = sp.csc_matrix((k, k))
-        self.solvers: dict[bool, Any] = {}
+        self.solvers: dict[bool, clarabel.DefaultSolver] = {}
 
     def find(self, j: int, sign: float) -> Array | None:
         """The point with the least (sign 1) or largest (sign -1) x_j; None when the solver does not get there."""
@@ -165,7 +170,7 @@ class _Ends:
                     return x
         return None
 
-    def _solver(self, careful: bool, objective: Array) -> Any:
+    def _solver(self, careful: bool, objective: Array) -> clarabel.DefaultSolver:
         """Set up for this objective; `careful` scales and refines, which takes longer."""
         if careful in self.solvers:
             self.solvers[careful].update(q=objective)

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.llvm.parallel import in_order
-from inertica.dynamics.resident import Resident
 from inertica.errors import InputError
 from inertica.preprocessing.lowpass import Columns, LowPass, chebyshev, filtered
 
@@ -136,8 +135,6 @@ class Decimator:
     def decimated(self, count: int, pieces: Iterable[Piece]) -> Iterator[Array]:
         """(N, k) -> (M, k), piece by piece, of columns that come chunk by chunk, and are never there as such.
 
-        Where nothing is decimated a column lies in one piece, as it came.
-
         Args:
             count: k.
             pieces: samples N, chunks (which samples, and the columns (k, m) there), and samples that remain.
@@ -188,11 +185,9 @@ class Decimator:
 
 
 def _as_they_are(count: int, samples: int, chunks: Iterable[tuple[slice, Array]], remaining: NDArray[np.intp]) -> Array:
-    """(M, k) columns of a piece that is not low-passed, each in one piece."""
+    """(M, k) columns of a piece that is not low-passed, each in one piece of memory, as it came."""
     out = np.empty((count, samples))
     for where, values in chunks:
-        if values.shape == out.shape and len(remaining) == samples and isinstance(values, Resident):
-            return values.T
         out[:, where] = values
     return (out[:, remaining] if len(remaining) < samples else out).T
 

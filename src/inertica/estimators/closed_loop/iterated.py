@@ -157,7 +157,7 @@ class ClosedLoop:
         return self.simulator.retuned(beta, self.tuned_for) | self.gains
 
     def simulate(
-        self, beta: Array, last: Array | None = None, information: Array | None = None
+        self, beta: Array, last: Array | None = None, information: Callable[[], Array] | None = None
     ) -> tuple[list[Replay], Array] | None:
         """Replays at beta, or as far towards it from `last` as the loop stays stable, and where that is; None when nowhere.
 
@@ -167,14 +167,14 @@ class ClosedLoop:
         Args:
             beta: the estimate.
             last: an estimate at which the loop was stable.
-            information: (b, b) of the estimate, the inverse of its covariance.
+            information: gives that of the estimate (b, b), the inverse of its covariance, where it is needed.
         """
         replays, stable = self.simulator(beta, self.current_gains(beta))
         if stable[0]:
             return replays, beta
         if last is None:
             return None
-        if information is not None and (near := self._at(held_back(beta, last, information))) is not None:
+        if information is not None and (near := self._at(held_back(beta, last, information()))) is not None:
             _, replays, self.stable_at = near
             return replays, self.stable_at
         ways = last + 0.5 ** np.arange(1, HALVINGS + 1)[:, None] * (beta - last)
@@ -212,7 +212,7 @@ class ClosedLoop:
         return self._prepared[1](stacked)
 
     def follow(
-        self, watch: Watch, stop: Stop, beta: Array, last: Array, information: Array | None = None
+        self, watch: Watch, stop: Stop, beta: Array, last: Array, information: Callable[[], Array] | None = None
     ) -> tuple[list[Replay], Array] | None:
         """After an iteration: update the gains, see whether to go on, and replay the loop at beta; None when it ends here."""
         self.update_gains(beta)

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from inertica.dynamics.resident import Place
 from inertica.dynamics.triangle import absorbed
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, Problem
@@ -92,8 +92,7 @@ class Iv(Iterated):
             if kept is None or watch.best() == watch.iterations:
                 kept = Step(solution, seen, sigma), pair
             sigma = np.maximum(found / np.sqrt(np.maximum(pair.counts, 1.0)), 1e-9 * sigma.max())
-            _, R, _ = pair.factors(1.0 / sigma)
-            following = run.follow(watch, self.stop, solution.beta, at, R.T @ R)
+            following = run.follow(watch, self.stop, solution.beta, at, partial(pair.information, 1.0 / sigma))
             if following is None:
                 break
             replays, at = following
@@ -145,27 +144,33 @@ class Instrumented:
     def __init__(self, measured: Observations, simulated: Observations) -> None:
         self.measured, self.simulated = measured, simulated
         self.columns, self.b = measured.columns, measured.base.rank
+        self.straight = measured.straight and simulated.straight
+        if self.straight:
+            self.products, self.counts = measured.products(simulated), measured.counts
+            return
         self.products = [np.zeros((len(c), 2 * len(c) + 1)) for c in self.columns]
         self.counts = np.zeros(len(self.columns))
         with one_thread():
             for w, z in self._rows():
                 self.counts += np.count_nonzero(w.use, axis=0)
                 for j, total in enumerate(self.products):
-                    some = stretch(w.use[:, j])
-                    place = Place.of(z.W[j])
-                    Z, W, y = (place.take(x) for x in (z.W[j], w.W[j], w.y[:, j]))
+                    some, k = stretch(w.use[:, j]), len(self.columns[j])
+                    Z, W, y = z.W[j], w.W[j], w.y[:, j]
                     if some is None:
-                        weighted = Z * place.take(w.use[:, j, None])
+                        weighted = Z * w.use[:, j, None]
                     else:
                         weighted, Z, W, y = Z[some], Z[some], W[some], y[some]
-                    products = [weighted.T @ Z, weighted.T @ W, (weighted.T @ y)[:, None]]
-                    total += place.back(place.xp.concatenate(products, axis=1))
+                    total[:, :k] += weighted.T @ Z
+                    total[:, k : 2 * k] += weighted.T @ W
+                    total[:, 2 * k] += weighted.T @ y
 
     def _rows(self) -> Iterator[tuple[Rows, Rows]]:
         return zip(self.measured.rows(), self.simulated.rows(), strict=True)
 
     def residuals(self, beta: Array) -> Array:
         """(n,) norms of y - W beta."""
+        if self.straight:
+            return np.array([factor.misfit(beta) for factor in self.measured.factors])
         square = np.zeros(len(self.columns))
         for rows, r in self.measured.residuals(beta):
             square += np.sum(np.where(rows.use, r, 0.0) ** 2, axis=0)
@@ -179,6 +184,11 @@ class Instrumented:
         """R and z of the weighted problem; `rest` is what rows of unit variance leave, since instruments do not see it."""
         _, R, z = self.factors(weights)
         return Stacked(R, z, float(np.sqrt(max(self.counts.sum() - self.b, 1.0))))
+
+    def information(self, weights: Array) -> Array:
+        """(b, b) inverse of the covariance of what the weighted problem finds."""
+        _, R, _ = self.factors(weights)
+        return np.asarray(R.T @ R)
 
     def factors(self, weights: Array) -> tuple[Array, Array, Array]:
         """L', L^-1 Z'W and L^-1 Z'y with L L' = Z'Z, rows weighted; by products of columns unless these are nearly dependent."""
