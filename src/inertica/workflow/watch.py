@@ -180,15 +180,7 @@ def watched(
         settings: of the watch.
         every: s between snapshots.
     """
-    source = iter(blocks)
-    first = next(source, None)
-    while first is not None and first.t[-1] - first.t[0] < FIRST:
-        more = next(source, None)
-        if more is None:
-            break
-        first = first.joined(more)
-    if first is None or len(first) < 10:
-        raise InputError("there are fewer than ten samples to watch")
+    first, source = begun(blocks)
     rate = 1.0 / float(np.median(np.diff(first.t)))
     velocity = first.dq is not None
     watch = Watch(description, rate, settings, velocity, resting_velocity(first.q, rate))
@@ -203,6 +195,20 @@ def watched(
                 due = due if due > watch.time else due + every
     if watch.time > told:
         yield watch.snapshot()
+
+
+def begun(blocks: Iterable[Block]) -> tuple[Block, Iterator[Block]]:
+    """The first second of samples as one block, and those that follow."""
+    source = iter(blocks)
+    first = next(source, None)
+    while first is not None and first.t[-1] - first.t[0] < FIRST:
+        more = next(source, None)
+        if more is None:
+            break
+        first = first.joined(more)
+    if first is None or len(first) < 10:
+        raise InputError("there are fewer than ten samples to watch")
+    return first, source
 
 
 def _pieces(block: Block, due: float, every: float) -> Iterator[Block]:

@@ -23,6 +23,7 @@ from inertica.estimators.recursive.unknowns import PlainUnknowns
 from inertica.estimators.registry import METHODS, able
 from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import Experiment, Sensors
+from inertica.preprocessing.decimate import Decimator
 from inertica.preprocessing.filters import Butterworth
 
 OFF = Random(0.15)
@@ -250,3 +251,19 @@ def test_options_are_checked() -> None:
         weights("cdkf", (0.5, 0.0, 0.0), 10)
     with pytest.raises(InputError, match="alpha"):
         weights("ukf", (0.0, 2.0, 0.0), 10)
+
+
+def test_decimated_samples_are_seen_where_asked_for() -> None:
+    """By default every recorded sample, whatever the decimation of other methods; with `decimated` one in so many, low-passed."""
+    p = scara()
+    thin = replace(p, motions=tuple(replace(m, decimator=Decimator(4, m.decimator.keep)) for m in p.motions))
+    (full,), dt = JointFilter().records(thin)
+    (fewer,), longer = JointFilter(decimated=True, longest_step=1.0, between="held").records(thin)
+    assert len(full.t) == len(p.motions[0]) and len(fewer.t) == -(-len(full.t) // 4)
+    assert longer == pytest.approx(4.0 * float(full.t[1] - full.t[0]), rel=1e-6) and dt < longer
+    np.testing.assert_array_equal(fewer.q, thin.motions[0].decimated().q)
+    plain, same = (JointFilter(start=OFF, decimated=d).estimate(p, np.random.default_rng(0)) for d in (False, True))
+    np.testing.assert_allclose(same.beta, plain.beta, rtol=1e-9)  # nothing to decimate, no filter in front
+    assert not np.allclose(
+        JointFilter(start=OFF, decimated=True).estimate(thin, np.random.default_rng(0)).beta, plain.beta, rtol=1e-3
+    )

@@ -25,7 +25,7 @@ from inertica.estimators.base import Capability, Diagnostics, Estimate, Need, Pr
 from inertica.estimators.closed_loop.start import FromPrior, Start
 from inertica.estimators.recursive.feedback import fed_back
 from inertica.estimators.recursive.passes import Passed, kalman
-from inertica.estimators.recursive.records import Between, Record, driven_by_loop, driven_by_torque, transition
+from inertica.estimators.recursive.records import Between, Record, decimated, driven_by_loop, driven_by_torque, transition
 from inertica.estimators.recursive.reversals import reversal_jumps
 from inertica.estimators.recursive.tuning import PRESETS, Variances, most_likely
 from inertica.estimators.recursive.unknowns import ConsistentUnknowns, Coordinates, PlainUnknowns, Unknowns
@@ -55,6 +55,7 @@ class Filter:
         between: torque between samples, `interpolated` or `held` (the survey's); `auto` holds it where the controller is no faster
             than the log.
         integrator: euler (the survey's), rk2 or rk4.
+        decimated: positions and torque at the decimated rate, as the survey's filters saw them; by default every recorded sample.
     """
 
     start: Start = field(default_factory=FromPrior)
@@ -64,6 +65,7 @@ class Filter:
     longest_step: float = 1e-3
     between: Between = "auto"
     integrator: Literal["euler", "rk2", "rk4"] = "rk2"
+    decimated: bool = False
 
     computed: ClassVar[bool] = False
     tuned_over: ClassVar[tuple[int, float]] = (4, 0.5)
@@ -80,7 +82,10 @@ class Filter:
 
     def records(self, problem: Problem) -> tuple[list[Record], float | None]:
         """What it sees, and its step; None for that of the control loop."""
-        return (driven_by_loop(problem), None) if self.computed else driven_by_torque(problem, self.longest_step, self.between)
+        seen, recorded = (decimated(problem), False) if self.decimated else (problem, True)
+        if self.computed:
+            return driven_by_loop(seen, recorded), None
+        return driven_by_torque(seen, self.longest_step, self.between, recorded)
 
     @property
     def begins(self) -> str:
@@ -118,7 +123,7 @@ class Filter:
     def settings(self, v: Variances) -> dict[str, object]:
         return {
             "preset": self.begins, "tuned": self.tune, "passes": self.passes, "integrator": self.integrator,
-            "longest_step": self.longest_step,
+            "longest_step": self.longest_step, "decimated": self.decimated,
             "start": self.start.name, "state_noise": tuple(map(float, v.state)),
         }  # fmt: skip
 

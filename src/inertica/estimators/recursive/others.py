@@ -88,7 +88,7 @@ class IdimEkf(Filter):
 
     name: ClassVar[str] = "idim-ekf"
     own: ClassVar[frozenset[Capability]] = RECURSIVE
-    without: ClassVar[frozenset[str]] = frozenset({"tune", "longest_step", "between", "integrator"})
+    without: ClassVar[frozenset[str]] = frozenset({"tune", "longest_step", "between", "integrator", "decimated"})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         from inertica.estimators.recursive import pairs  # imports Numba
