@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress_line, table
+from inertica.cli.progress import by_remaining
 from inertica.errors import InputError
 
 if TYPE_CHECKING:
@@ -153,10 +154,14 @@ def _resume(arguments: argparse.Namespace, store: Store) -> Answer:
 
     if arguments.retries < 0:
         raise InputError("--retries should not be negative")
-    with progress_line() as say:
-        found = run_campaign(
-            store, _engine(arguments), retries=arguments.retries, progress=lambda p: say(f"{store.spec.name}: {_state(p)}")
-        )
+    states: list[Progress] = []
+    with progress_line(by_remaining(lambda: states[-1].remaining if states else None)) as say:
+
+        def told(p: Progress) -> None:
+            states.append(p)
+            say(f"{store.spec.name}: {_state(p)}")
+
+        found = run_campaign(store, _engine(arguments), retries=arguments.retries, progress=told)
     return _status(arguments, store, found)
 
 
@@ -238,9 +243,8 @@ def _report(arguments: argparse.Namespace, store: Store) -> Answer:
 
 
 def _state(p: Progress) -> str:
-    left = "" if p.remaining is None else f", about {_time(p.remaining)} to go"
     failed = f", {p.failed} failed" if p.failed else ""
-    return f"{p.done} of {p.total} units{failed}{left}"
+    return f"{p.done} of {p.total} units{failed}"
 
 
 def _time(seconds: float) -> str:

@@ -49,6 +49,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep", metavar="DIR", type=Path, help="rows of campaigns stay here, and a study goes on from them (survey)"
     )
+    parser.add_argument(
+        "--coupling", choices=("toolbox", "rotor"), default="toolbox",
+        help="Coulomb friction of the coupled wrist: the toolbox's, or that of eqs. 34-35 (consistent)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--divisor", choices=("values", "samples"), default="values",
+        help="N of eq. 9, which the paper calls the number of samples: torque values, or instants of time (jaco2)",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="of the noise (default 0)")
 
 
@@ -60,7 +68,9 @@ def run(arguments: argparse.Namespace) -> Answer:
     start = time.perf_counter()
     files: tuple[Path, ...] = ()
     with progress_line() as say:
-        options = Options(seeds, arguments.seed, arguments.record, arguments.quick, say, arguments.keep)
+        options = Options(
+            seeds, arguments.seed, arguments.record, arguments.quick, say, arguments.keep, arguments.coupling, arguments.divisor
+        )
         found = reproduce(arguments.paper, options)
         if arguments.figures is not None and found.draw is not None:
             say("drawing")

@@ -47,5 +47,9 @@ def reproduce(name: str, options: Options | None = None) -> Reproduction:
         raise InputError(f"the study '{name}' takes no record; {', '.join(RECORDED)} do")
     if asked.quick and name not in QUICK:
         raise InputError(f"the study '{name}' has no short form; {', '.join(QUICK)} have, others take fewer --seeds")
+    if asked.coupling not in ("toolbox", "rotor") or (asked.coupling == "rotor" and name != "consistent"):
+        raise InputError("the coupling is toolbox or rotor, and the study 'consistent' alone has one")
+    if asked.divisor not in ("values", "samples") or (asked.divisor == "samples" and name != "jaco2"):
+        raise InputError("the divisor is values or samples, and the study 'jaco2' alone has one")
     study: Reproduction = import_module(f"inertica.reproduce.{name}").reproduce(asked)
     return study
