@@ -76,10 +76,12 @@ def test_links_out_of_docs_become_links_of_the_site():
 
 
 def test_every_picture_is_drawn_by_make_docs():
-    files = {path.name for kind in ("png", "svg", "jpg", "gif") for path in DOCS.rglob(f"*.{kind}")}
-    assert files == set(pictures.COMMANDS)
+    """By docs/make/pictures.py, or, those of the studio, by docs/make/studio.py."""
+    files = [path.relative_to(DOCS) for kind in ("png", "svg", "jpg", "gif", "webp") for path in DOCS.rglob(f"*.{kind}")]
+    assert {path.name for path in files if path.parent.name != "studio"} == set(pictures.COMMANDS)
     makefile = (ROOT / "Makefile").read_text()
-    assert re.search(r"^docs: .*\bpictures\b", makefile, flags=re.M) and "docs/make/pictures.py" in makefile
+    for rule, script in (("pictures", "pictures.py"), ("tour", "studio.py")):
+        assert re.search(rf"^docs: .*\b{rule}\b", makefile, flags=re.M) and f"docs/make/{script}" in makefile
     for words in pictures.COMMANDS.values():
         assert words[0] == "-m" or (ROOT / words[0]).is_file()
 
@@ -111,8 +113,10 @@ def test_pictures_of_methods_show_the_stored_table():
     drawn, caption = pictures.measured(["didim", "pc-didim"]) or (b"", "")
     assert b"<svg" in drawn and "fits a point" in caption
     lines = [line for line in pictures.lines() if line.method == "didim" and line.noise == "row 1"]
-    assert {round(line.error, 9) for line in lines} == {
-        round(100.0 * s.d_par, 9) for s in stored() if s.method == "didim" and s.noise == "row 1" and s.rows
+    assert lines and {line.error for line in lines} == {
+        100.0 * s.d_par
+        for s in stored()
+        if (s.line.place.method, s.line.place.noise, s.line.place.loop) == ("didim", "row 1", "known") and s.line.rows[0]
     }
     assert pictures.measured(["no such method"]) is None
 

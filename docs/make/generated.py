@@ -53,6 +53,7 @@ API = (
     ("Campaigns", "inertica.campaign"),
     ("Reports", "inertica.report"),
     ("Published studies", "inertica.reproduce"),
+    ("Studio", "inertica.studio"),
     ("Errors", "inertica.errors"),
 )
 """Sections of the API page: title, beginning of the modules whose public names stand there."""
