@@ -226,7 +226,6 @@ def tetrahedron(path, size: float) -> None:
 
 
 def test_meshes(card, tmp_path, monkeypatch) -> None:
-    pytest.importorskip("coal")
     (tmp_path / "arm" / "meshes").mkdir(parents=True)
     tetrahedron(tmp_path / "arm" / "meshes" / "t.stl", 100.0)
     mesh = '<collision><geometry><mesh filename="{}" scale="0.001 0.001 0.002"/></geometry></collision>'
@@ -239,8 +238,11 @@ def test_meshes(card, tmp_path, monkeypatch) -> None:
     with pytest.raises(FileError, match=r"the mesh 'bad.stl' cannot be read"):
         stated(card("{links: {1: {inside: geometry}}}", urdf(mesh.format("bad.stl"))))
     monkeypatch.setitem(sys.modules, "coal", None)
-    with pytest.raises(MissingDependencyError, match=r"reading the mesh 't.stl' needs the package pin"):
-        stated(card("{links: {1: {inside: geometry}}}", urdf(mesh.format("arm/meshes/t.stl"))))
+    (c,) = stated(card("{links: {1: {inside: geometry}}}", urdf(mesh.format("arm/meshes/t.stl"), hand_inertial=""))).constraints
+    assert len(c.vertices[1]) == 4  # STL and OBJ need no package
+    (tmp_path / "t.dae").write_text("<COLLADA/>")
+    with pytest.raises(MissingDependencyError, match=r"reading the mesh 't.dae' needs the package pin"):
+        stated(card("{links: {1: {inside: geometry}}}", urdf(mesh.format("t.dae"))))
 
 
 # models and methods

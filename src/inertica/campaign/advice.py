@@ -75,7 +75,7 @@ class Advice:
 def advise(situation: Situation) -> Advice:
     """The way through the diagram."""
     if situation.online:
-        return _online()
+        return _online(situation)
     if situation.loop == "unknown":
         methods, preparation, reasons = _without_loop(situation)
     else:
@@ -89,7 +89,7 @@ def advise(situation: Situation) -> Advice:
     return Advice(tuple(methods), tuple(preparation), tuple(reasons), _evidence(situation, methods))
 
 
-def _online() -> Advice:
+def _online(s: Situation) -> Advice:
     wanted = [name for name in ("rls", "rwls", "ekf", "srukf", "adann") if name in METHODS]
     reasons = [
         "parameters while the robot moves: recursive least squares, or Kalman filters where velocities are not to be trusted",
@@ -97,7 +97,8 @@ def _online() -> Advice:
     ]
     if not {"rls", "ekf"} & set(METHODS):
         reasons.append("this installation has no recursive method but AdaNN; refit the latest stretch by wls instead")
-    return Advice(tuple(wanted), ("positions behind a causal filter whose delay is compensated",), tuple(reasons), ())
+    preparation = ("positions behind a causal filter whose delay is compensated",)
+    return Advice(tuple(wanted), preparation, tuple(reasons), _evidence(s, wanted))
 
 
 def _with_loop(s: Situation) -> tuple[list[str], list[str], list[str]]:

@@ -85,7 +85,7 @@ def simulate(
         gains: name -> number, (n,) or (B, n), joint side.
         dt: control period in s.
         law: PD by default.
-        integrator: euler, rk2 or rk4, one step per control period, torque held.
+        integrator: euler, rk2 or rk4, one step per control period, torque held; `variable`: as many as its error asks for.
         shapes: (S,) or (B, S) values of nonlinear parameters.
         noise: sensor noise; none by default.
         difference_velocity: the law sees the backward difference of the measured position instead of the true velocity;

@@ -1,6 +1,6 @@
 """How to move: trajectory families, criteria, constraints, optimal design."""
 
-from inertica.excitation.collision import Collisions, Obstacle
+from inertica.excitation.collision import Approach, Collisions
 from inertica.excitation.constraints import (
     HalfSpaces,
     JointLimits,
@@ -24,8 +24,10 @@ from inertica.excitation.fourier import Fourier, FourierBlend
 from inertica.excitation.given import design_several, information, information_of
 from inertica.excitation.multisine import Multisine
 from inertica.excitation.payload import LoadDeterminant
+from inertica.excitation.safety import require_limits, safe_start, surroundings, usual_floor
 from inertica.excitation.sampled import INTERPOLATIONS, Sampled
 from inertica.excitation.search import Progress, Search
+from inertica.excitation.solids import Obstacle, Plane
 from inertica.excitation.splines import QuinticPoints, Spline
 from inertica.excitation.tables import read_samples, write_samples
 from inertica.excitation.trajectory import Samples, Shaped, Trajectory
@@ -33,6 +35,7 @@ from inertica.excitation.trapezoid import Trapezoid
 
 __all__ = [
     "INTERPOLATIONS",
+    "Approach",
     "Collisions",
     "Condition",
     "Criterion",
@@ -47,6 +50,7 @@ __all__ = [
     "MotionConstraint",
     "Multisine",
     "Obstacle",
+    "Plane",
     "Progress",
     "QuinticPoints",
     "Sampled",
@@ -71,8 +75,12 @@ __all__ = [
     "load_trajectory",
     "read_samples",
     "read_trajectory",
+    "require_limits",
     "robot_constraints",
+    "safe_start",
     "save_trajectory",
+    "surroundings",
+    "usual_floor",
     "violations",
     "within_box",
     "write_ros2",

@@ -34,7 +34,7 @@ class LoopRun:
         loop: law, gains, rate.
         engine: of the robot.
         shapes: values of nonlinear parameters; the layout's when not given.
-        integrator: euler, rk2 or rk4, one step per control period.
+        integrator: euler, rk2 or rk4, one step per control period, or `variable`.
         noisy: whether positions are measured with noise, on which the loop's `difference_velocity` may depend.
         count: of the simulations, shared by runs that are made of this one.
     """

@@ -10,6 +10,7 @@ from inertica.dynamics.cuda.samples import Panels, Samples
 from inertica.dynamics.cuda.scan import Scan
 from inertica.dynamics.cuda.simulation import Simulation
 from inertica.dynamics.kernels import Kernel, Loop
+from inertica.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,10 @@ class Cuda:
         return Panels(kernel, self.device)
 
     def loop(self, loop: Loop) -> Simulation:
+        if loop.variable is not None:
+            raise InputError(
+                "variable steps are simulated by the processor only; state device cpu or auto, or another integrator"
+            )
         return Simulation(loop, self.device, self.precision == "mixed")
 
     def scan(self, kernel: Kernel, columns: int) -> Scan:

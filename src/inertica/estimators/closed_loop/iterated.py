@@ -76,7 +76,7 @@ class Iterated(Composed, ABC):
         retune: keep bandwidth and damping of the simulated loop by updating its gains each iteration (DIDIM paper, eq. 59).
         tuned_for: inertia per joint that the stated gains were tuned for; that of the prior when not given.
         estimate_gains: estimate the gains of the loop, too.
-        integrator: euler, rk2 or rk4, one step per control period.
+        integrator: euler, rk2 or rk4, one step per control period, or `variable`.
         hac: covariance that accounts for serial correlation of the residuals.
     """
 
@@ -86,7 +86,7 @@ class Iterated(Composed, ABC):
     retune: bool = False
     tuned_for: tuple[float, ...] | None = None
     estimate_gains: bool = False
-    integrator: Literal["euler", "rk2", "rk4"] = "rk4"
+    integrator: Literal["euler", "rk2", "rk4", "variable"] = "rk4"
     hac: bool = True
 
     needs: ClassVar[frozenset[Need]] = SIMULATED

@@ -50,7 +50,7 @@ class LoopSimulator:
 
     Args:
         problem: with loop and reference.
-        integrator: euler, rk2 or rk4, one step per control period.
+        integrator: euler, rk2 or rk4, one step per control period, or `variable`.
     """
 
     def __init__(self, problem: Problem, integrator: str = "rk4") -> None:
@@ -236,7 +236,9 @@ def poles(loop: ControlLoop, J: Array) -> tuple[Array, Array]:
 
 
 def settling_time(loop: ControlLoop, J: Array) -> float:
-    """Seconds until the slowest joint has settled: five time constants of its slowest pole, 5 / wn at critical damping."""
+    """Seconds until the slowest joint has settled: five time constants of its slowest pole, 5 / wn at critical damping, and
+    five of the integral where the law has one."""
     wn, zeta = poles(loop, np.maximum(J, 1e-12))
     slow = np.where(zeta <= 1.0, zeta, zeta - np.sqrt(np.maximum(zeta**2 - 1.0, 0.0)))
-    return float(np.max(5.0 / np.maximum(wn * slow, 1e-9)))
+    slowest = np.minimum(wn * slow, LAWS[loop.law].integral_rate(loop.gains))
+    return float(np.max(5.0 / np.maximum(slowest, 1e-9)))

@@ -59,7 +59,7 @@ class _OutputMethod(Composed, ABC):
     estimate_gains: bool = False
     jacobian: Literal["differences", "tangents"] = "differences"
     nudge: float = 5e-3
-    integrator: Literal["euler", "rk2", "rk4"] = "rk4"
+    integrator: Literal["euler", "rk2", "rk4", "variable"] = "rk4"
     hac: bool = True
 
     retune: ClassVar[bool] = False
@@ -119,7 +119,7 @@ class Clie(_OutputMethod):
         nudge: perturbation of a parameter in the Jacobian, relative to the value that would explain all of the torque by itself.
             Not small: Coulomb friction jumps wherever a perturbation moves a velocity reversal across a sample, and these jumps,
             divided by a small perturbation, drown the derivative.
-        integrator: euler, rk2 or rk4, one step per control period.
+        integrator: euler, rk2 or rk4, one step per control period, or `variable`.
         hac: covariance that accounts for serial correlation of the residuals.
     """
 
@@ -157,7 +157,7 @@ class Oloe(_OutputMethod):
 
     Args:
         horizon: s.
-        optimiser, start, stop, solve, nudge, integrator, hac: as for `Clie`.
+        optimiser, start, stop, solve, jacobian, nudge, integrator, hac: as for `Clie`.
     """
 
     horizon: float = 0.1
