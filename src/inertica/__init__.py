@@ -116,6 +116,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.workflow.export import export_model as export_model, write_parameters as write_parameters
     from inertica.workflow.export_code import export_code as export_code
     from inertica.workflow.drive_gains import DriveGains as DriveGains, drive_gains as drive_gains
+    from inertica.workflow.fit_friction import FrictionFit as FrictionFit, fit_friction as fit_friction
     from inertica.workflow.fit_loop import fit_loop as fit_loop
     from inertica.workflow.identify import identify as identify
     from inertica.workflow.loads import LoadedLogs as LoadedLogs, Loads as Loads, fit_loads as fit_loads
@@ -127,6 +128,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.workflow.truth import AgainstTruth as AgainstTruth, against_truth as against_truth
     from inertica.report.folder import write_folder as write_folder
     from inertica.reproduce.studies import reproduce as reproduce
+    from inertica.studio.start import open_studio as open_studio
     # isort: on
 
 _HOME = {
@@ -190,6 +192,7 @@ _HOME = {
     "inertica.workflow.export": ("export_model", "write_parameters"),
     "inertica.workflow.export_code": ("export_code",),
     "inertica.workflow.drive_gains": ("DriveGains", "drive_gains"),
+    "inertica.workflow.fit_friction": ("FrictionFit", "fit_friction"),
     "inertica.workflow.fit_loop": ("fit_loop",),
     "inertica.workflow.identify": ("identify",),
     "inertica.workflow.loads": ("LoadedLogs", "Loads", "fit_loads"),
@@ -201,6 +204,7 @@ _HOME = {
     "inertica.workflow.truth": ("AgainstTruth", "against_truth"),
     "inertica.report.folder": ("write_folder",),
     "inertica.reproduce.studies": ("reproduce",),
+    "inertica.studio.start": ("open_studio",),
 }
 _PLACE = {name: module for module, names in _HOME.items() for name in names}
 

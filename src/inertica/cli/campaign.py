@@ -1,7 +1,8 @@
 """Runs a Monte Carlo study: robots, noise, filters and methods of a spec, every run judged on a validation trajectory.
 
 inertica campaign SPEC computes what the folder does not hold yet; after a crash the same command goes on.  SPEC is a YAML file or
-the name of a shipped one.  status, resume, tables and report take the folder.  Rows are Parquet files; the numbers are the same, bit
+the name of a shipped one.  status, resume, tables and report take the folder; shipped takes a method and prints what campaigns that
+ship with the program found for it.  Rows are Parquet files; the numbers are the same, bit
 for bit, with any number of workers.
 """
 
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress_line, table
+from inertica.cli.progress import by_remaining
 from inertica.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,14 +33,15 @@ inertica campaign study.yaml -o study --workers 2
 inertica campaign study.yaml --plan
 inertica campaign tables study --average converged --format latex
 inertica campaign report study
+inertica campaign shipped didim
 """
 
-ACTIONS = ("run", "status", "resume", "tables", "report", "list")
+ACTIONS = ("run", "status", "resume", "tables", "report", "list", "shipped")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", metavar="SPEC|ACTION", help=f"a spec to run, or one of {', '.join(ACTIONS[1:])}")
-    parser.add_argument("folder", metavar="DIR", nargs="?", help="the folder of the campaign, for actions")
+    parser.add_argument("folder", metavar="DIR", nargs="?", help="the folder of the campaign, for actions; a method, for shipped")
     parser.add_argument("-o", "--output", metavar="DIR", help="folder of the rows; the spec's name by default")
     parser.add_argument("--plan", action="store_true", help="only show units, expected time and memory (runs a pilot)")
     parser.add_argument(
@@ -46,6 +49,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, such as tcp://host:8786")
     parser.add_argument("--dask-local", type=int, metavar="N", help="start a Dask cluster of N workers on this machine")
+    parser.add_argument(
+        "--device",
+        default="cpu",
+        choices=("cpu", "cuda", "auto"),
+        help="what simulates: cpu (default), cuda, or auto",
+    )
+    parser.add_argument("--mix-devices", action="store_true", help="go on although other units were computed on another device")
     parser.add_argument("--retries", type=int, default=2, help="of a unit that fails (default 2)")
     parser.add_argument("--new", action="store_true", help="throw away what the folder holds")
     parser.add_argument("--average", default="all", help="all (default), converged or mean-first, for tables and report")
@@ -55,6 +65,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Answer:
     if arguments.what == "list":
         return _list()
+    if arguments.what == "shipped":
+        return _shipped(arguments.folder)
     if arguments.what not in ACTIONS:
         return _begin(arguments)
     if arguments.folder is None:
@@ -78,6 +90,21 @@ def _listed(rows: list[tuple[str, str]]) -> RenderableType:
     return table("shipped campaigns", ("name", "about"), rows)
 
 
+def _shipped(method: str | None) -> Answer:
+    from inertica.campaign.stored import figures_of
+
+    if method is None:
+        raise InputError("inertica campaign shipped needs a method, such as didim")
+    found = figures_of(method)
+    document = {"method": method, "rows": [{"campaign": x.campaign, "state": x.state, **_document(x.line)} for x in found]}
+
+    def text() -> Iterator[RenderableType]:
+        yield from _text([x.line for x in found])
+        yield f"campaigns: {', '.join(sorted({x.campaign for x in found}))}; computed: {', '.join(sorted({x.state for x in found}))}"
+
+    return Answer(document, text)
+
+
 def _begin(arguments: argparse.Namespace) -> Answer:
     from inertica.campaign.specfile import read_spec
     from inertica.campaign.store import Store
@@ -92,12 +119,15 @@ def _begin(arguments: argparse.Namespace) -> Answer:
 
 def _engine(arguments: argparse.Namespace) -> Engine:
     from inertica.campaign.engines import Dask, InProcess, Processes
+    from inertica.dynamics.targets import target_for
 
     if arguments.scheduler is not None or arguments.dask_local is not None:
         if arguments.dask_local is not None and arguments.dask_local < 1:
             raise InputError("--dask-local takes at least one worker")
-        return Dask(arguments.scheduler, arguments.dask_local or 0)
-    return InProcess() if arguments.workers == 1 else Processes(arguments.workers)
+        return Dask(arguments.scheduler, arguments.dask_local or 0, arguments.device)
+    if arguments.device != "cpu":
+        target_for(arguments.device, 1)  # a machine without a card is told so at once
+    return InProcess(arguments.device) if arguments.workers == 1 else Processes(arguments.workers, arguments.device)
 
 
 def _plan(arguments: argparse.Namespace, spec: Spec) -> Answer:
@@ -134,10 +164,15 @@ def _resume(arguments: argparse.Namespace, store: Store) -> Answer:
 
     if arguments.retries < 0:
         raise InputError("--retries should not be negative")
-    with progress_line() as say:
-        found = run_campaign(
-            store, _engine(arguments), retries=arguments.retries, progress=lambda p: say(f"{store.spec.name}: {_state(p)}")
-        )
+    states: list[Progress] = []
+    with progress_line(by_remaining(lambda: states[-1].remaining if states else None)) as say:
+
+        def told(p: Progress) -> None:
+            states.append(p)
+            say(f"{store.spec.name}: {_state(p)}")
+
+        engine, mixed = _engine(arguments), arguments.mix_devices
+        found = run_campaign(store, engine, retries=arguments.retries, mix_devices=mixed, progress=told)
     return _status(arguments, store, found)
 
 
@@ -152,6 +187,7 @@ def _status(arguments: argparse.Namespace, store: Store, found: Progress | None 
         "units": total,
         "finished": len(files),
         "failed": {unit: failure["error"] for unit, failure in failures.items()},
+        "devices": list(store.devices),
         "content": content_hash(files) if files else None,
         "seconds": None if found is None else found.seconds,
     }
@@ -219,9 +255,8 @@ def _report(arguments: argparse.Namespace, store: Store) -> Answer:
 
 
 def _state(p: Progress) -> str:
-    left = "" if p.remaining is None else f", about {_time(p.remaining)} to go"
     failed = f", {p.failed} failed" if p.failed else ""
-    return f"{p.done} of {p.total} units{failed}{left}"
+    return f"{p.done} of {p.total} units{failed}"
 
 
 def _time(seconds: float) -> str:

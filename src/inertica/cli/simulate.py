@@ -58,7 +58,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--radians", action="store_true", help="read the preset's position noise as radians, as printed")
     parser.add_argument("--distribution", default="normal", help="of the noise: normal (default), uniform or laplace")
     parser.add_argument("--friction", metavar="LAW", help="of the simulated robot: none, viscous, coulomb, viscous_coulomb, ...")
-    parser.add_argument("--integrator", default="rk4", help="euler, rk2 or rk4 (default)")
+    parser.add_argument("--integrator", default="rk4", help="euler, rk2, rk4 (default) or variable")
     parser.add_argument("--rate", type=float, metavar="HZ", help="sample rate of the log; what the robot states by default")
     parser.add_argument("--duration", type=float, metavar="S", help="seconds; one period of the trajectory by default")
     parser.add_argument("--runs", type=int, default=1, help="repetitions with different noise (default 1)")

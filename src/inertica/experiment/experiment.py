@@ -44,7 +44,7 @@ class Experiment:
         truth: parameters of the simulated robot; their layout may have other friction than the description's.
         noise: standard deviations of position (felt by the loop) and torque (recorded); None for none.
         sensors: further imperfections of the recording.
-        integrator: euler, rk2 or rk4; one step per control period.
+        integrator: euler, rk2 or rk4, one step per control period, or `variable`.
         threads: runs computed at the same time; all cores when not given.
     """
 
@@ -82,7 +82,7 @@ class Experiment:
             radians: read the preset's position noise as radians, as the survey's Table 1 prints it.
             distribution: of the noise: normal, uniform or laplace, with the preset's standard deviations.
             sensors: further imperfections; by default only the sample rate the description states.
-            integrator: euler, rk2 or rk4.
+            integrator: euler, rk2, rk4 or variable.
             threads: runs computed at the same time.
         """
         stated = description.reference.get("sampling", {})

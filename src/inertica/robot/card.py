@@ -23,6 +23,7 @@ from inertica.robot.settings import (
     read_names,
     read_noise,
     read_sensors,
+    read_shapes,
     read_torque,
     read_transmission,
     read_trust,
@@ -33,7 +34,7 @@ from inertica.robot.yamlfile import Item
 
 CARD_KEYS = (
     *("model", "name", "joints", "root", "tip", "gravity", *OPTION_KEYS),
-    *("torque", "transmission", "transmission_offset", "columns", "limits", "loop", "noise", "sensors"),
+    *("torque", "transmission", "transmission_offset", "columns", "limits", "shapes", "loop", "noise", "sensors"),
     *("prior", "parameters", "constraints"),
 )
 
@@ -59,6 +60,7 @@ def describe_card(root: Item) -> Description:
         loop=read_loop(keys["loop"], robot.n) if "loop" in keys else base.loop,
         noise=dict(base.noise) | (read_noise(keys["noise"], robot.n) if "noise" in keys else {}),
         sensors=read_sensors(keys["sensors"], robot.n) if "sensors" in keys else base.sensors,
+        shapes=read_shapes(keys["shapes"], robot) if "shapes" in keys else base.shapes,
         log=dict(base.log) | _log(keys, robot.n),
         trust=read_trust(keys["prior"], layout) if "prior" in keys else base.trust,
         constraints=base.constraints if said is None else read_constraints(said, layout, base.source.format),

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from inertica.display import paragraph, titled
 from inertica.robot.layout import Layout, Parameters
-from inertica.robot.model import Robot
+from inertica.robot.model import Robot, Vector
 from inertica.robot.terms import Term
 
 
@@ -58,6 +58,7 @@ class Description:
         reference: published numbers and remarks kept with a catalog robot; free form.
         notes: remarks of the reader, one sentence each.
         gravity_stated: whether a card states gravity (True) or leaves it to the data (`auto`, False); None when it does not say.
+        shapes: capsules stated for links: 0-based link (-1 the base) -> (start, end, radius) in the link's frame; see `outline`.
     """
 
     robot: Robot
@@ -76,6 +77,7 @@ class Description:
     notes: tuple[str, ...] = ()
     gravity_stated: bool | None = None
     sensors: Mapping[str, Any] = field(default_factory=dict)
+    shapes: Mapping[int, tuple[tuple[Vector, Vector, float], ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from inertica.robot.control import gain_keys
 from inertica.robot.layout import Layout
-from inertica.robot.model import Limits, Robot
+from inertica.robot.model import Limits, Robot, Vector
 from inertica.robot.yamlfile import Item
 
 LOOP_KEYS = ("law", "rate", "delay", "velocity", "filter", "feedforward", "motor_side", "note", "origin")
@@ -79,6 +79,19 @@ def read_loop(item: Item, n: int) -> dict[str, Any] | None:
         side = keys["motor_side"].mapping((*per_joint, "note"))
         loop["motor_side"] = {k: v.text() if k == "note" else list(v.per_joint(n)) for k, v in side.items()}
     return loop
+
+
+def read_shapes(item: Item, robot: Robot) -> dict[int, tuple[tuple[Vector, Vector, float], ...]]:
+    """Capsules of links: `{0: [{from: [x, y, z], to: [x, y, z], radius: r}], 3: ...}`, link 0 being the base; 0-based, base -1."""
+    out = {}
+    for key, entry in item.mapping([str(j) for j in range(robot.n + 1)]).items():
+        capsules = []
+        for one in entry.items():
+            parts = one.mapping(("from", "to", "radius"), required=("from", "radius"))
+            start = parts["from"].vector()
+            capsules.append((start, parts["to"].vector() if "to" in parts else start, parts["radius"].positive()))
+        out[int(key) - 1] = tuple(capsules)
+    return out
 
 
 def read_noise(item: Item, n: int) -> dict[str, Any]:

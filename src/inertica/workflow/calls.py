@@ -89,7 +89,7 @@ def rehearsal(
         radians: read the preset's position noise as radians, as printed.
         distribution: of the noise: normal, uniform or laplace.
         friction: of the simulated robot, by name; that of the file by default.
-        integrator: euler, rk2 or rk4.
+        integrator: euler, rk2, rk4 or variable.
         rate: of the log in Hz; what the robot states by default.
         loop: as under `loop:` in a card, or its text; that of the robot by default.
         position_noise, torque_noise: standard deviations in rad (m) and N m (N), one number or one per joint, before the preset's.
