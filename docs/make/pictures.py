@@ -5,7 +5,6 @@ usage: python docs/make/pictures.py [NAME...]      draws the pictures of COMMAND
 
 from __future__ import annotations
 
-import csv
 import io
 import subprocess
 import sys
@@ -15,6 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
+
+from inertica.campaign.stored import stored
 
 ROOT = Path(__file__).parents[2]
 METHODS = ROOT / "docs" / "methods"
@@ -56,14 +57,11 @@ class Line:
 def lines() -> tuple[Line, ...]:
     """All lines of shipped tables with a known loop and an estimate."""
     out = []
-    for file in sorted(resources.files("inertica.campaign").joinpath("results").iterdir(), key=lambda f: f.name):
-        if not file.name.endswith(".csv"):
-            continue
-        for row in csv.DictReader(file.read_text(encoding="utf-8").splitlines()):
-            if row["loop"] == "known" and row["distribution"] == "normal" and int(row["counted"]):
-                place = tuple((key, row[key]) for key in ("robot", "filter", "decimate"))
-                error = 100.0 * float(row["d_par_mean"])
-                out.append(Line(file.name.removesuffix(".csv"), place, row["noise"], row["method"], error, int(row["counted"])))
+    for x in stored():
+        place = x.line.place
+        if place.loop == "known" and place.distribution == "normal" and x.rows:
+            where = (("robot", place.robot), ("filter", place.filter), ("decimate", str(place.decimate)))
+            out.append(Line(x.campaign, where, place.noise, place.method, 100.0 * x.d_par, x.rows))
     return tuple(out)
 
 
