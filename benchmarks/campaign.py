@@ -1,16 +1,19 @@
 """What campaigns cost: expected time of a full one by families of methods, gain by a second worker, overhead of the scheduler.
 
   cost      one run and one start of every method timed (processor time), counted up to the full size, on two cores
+  run       some runs of the campaign really computed, all starts, by families of methods, and counted up; --runs 52 for all
   scale     the same small campaign with one worker, with two, and as two independent processes with half of it each
   overhead  a cluster of many Dask workers in this process, with units that do nothing: seconds of the scheduler per unit
 
-usage: python benchmarks/campaign.py [cost] [scale] [overhead] [--spec mcs-tx40-1-1] [--units 2000] [--dask-workers 50] [--json]
+usage: python benchmarks/campaign.py [cost] [run] [scale] [overhead] [--spec mcs-tx40-1-1] [--runs 5] [--family 0 1 2] [--units 2000]
+       [--dask-workers 50]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -24,10 +27,12 @@ from inertica.campaign import engines
 from inertica.campaign.engines import Processes
 from inertica.campaign.pilot import cost
 from inertica.campaign.plan import plan
+from inertica.campaign.rows import read_bytes
 from inertica.campaign.run import run
 from inertica.campaign.spec import Entry, NoiseRow, Spec
 from inertica.campaign.specfile import read_spec
 from inertica.campaign.store import Store
+from inertica.campaign.work import execute
 
 FAMILIES = {
     "least squares, neural and consistent": ("ols", "wls", "irls", "tls", "ml", "adann", "htrnn", "pc-ols", "pc-wls", "pc-irls"),
@@ -46,6 +51,31 @@ def costs(name: str) -> list[dict[str, Any]]:
         minutes = found.seconds / 2.0 / 60.0
         out.append({"family": family, "minutes": minutes, "target": TARGETS[family], "methods": found.methods})
         print(f"{name}: {family}: {minutes:.1f} min on two cores (target {TARGETS[family]:g})", file=sys.stderr)
+    return out
+
+
+def computed(name: str, runs: int, families: list[int]) -> list[dict[str, Any]]:
+    """Units of some runs, one after the other in this process, when everything is compiled: processor and clock."""
+    spec, out = read_spec(name), []
+    for family, methods in [list(FAMILIES.items())[k] for k in families]:
+        own = replace(spec, methods=tuple(e for e in spec.methods if e.method.partition("+")[0] in methods), runs=runs)
+        (first, *_) = plan(replace(own, runs=1, block=1, starts=1))
+        execute(replace(own, starts=1).document(), first.document(), "")
+        clock, processor, fits = time.perf_counter(), time.process_time(), 0
+        spent: dict[str, float] = {}
+        for unit in plan(own):
+            for row in read_bytes(execute(own.document(), unit.document(), "")).to_pylist():
+                spent[row["method"]] = spent.get(row["method"], 0.0) + row["cpu"]
+                fits += 1
+        clock, processor = time.perf_counter() - clock, time.process_time() - processor
+        minutes = processor * spec.runs / runs / 2.0 / 60.0
+        shares = {label: seconds * spec.runs / runs / 120.0 for label, seconds in spent.items()}
+        out.append({
+            "family": family, "runs": runs, "fits": fits, "processor seconds": processor, "clock": clock,
+            "minutes on two cores at full size": minutes, "target": TARGETS[family], "minutes by method": shares,
+            "load": os.getloadavg()[0],
+        })  # fmt: skip
+        print(f"{name}: {family}: {minutes:.1f} min on two cores (target {TARGETS[family]:g}), from {runs} runs", file=sys.stderr)
     return out
 
 
@@ -76,7 +106,7 @@ def scale() -> dict[str, float]:
     return took
 
 
-def _nothing(spec: Mapping[str, Any], unit: Mapping[str, Any], code: str) -> bytes:
+def _nothing(spec: Mapping[str, Any], unit: Mapping[str, Any], code: str, device: str) -> bytes:
     return b"rows"
 
 
@@ -101,11 +131,14 @@ def main() -> None:
     parser.add_argument("--spec", default="mcs-tx40-1-1")
     parser.add_argument("--units", type=int, default=2000)
     parser.add_argument("--dask-workers", type=int, default=50)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--runs", type=int, default=5, help="noise realisations of the part `run`")
+    parser.add_argument("--family", type=int, nargs="+", default=list(range(len(FAMILIES))), help="of the part `run`, by number")
     given = parser.parse_args()
     found: dict[str, Any] = {}
     if "cost" in given.parts:
         found["cost"] = costs(given.spec)
+    if "run" in given.parts:
+        found["run"] = computed(given.spec, given.runs, given.family)
     if "scale" in given.parts:
         found["scale"] = scale()
     if "overhead" in given.parts:

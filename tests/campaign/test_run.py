@@ -106,6 +106,7 @@ class Failing:
     times: int
     lost: bool = False
     seen: dict[str, int] = None  # type: ignore[assignment]
+    device: str = "cpu"
 
     @property
     def workers(self) -> int:
@@ -139,6 +140,25 @@ def test_a_changed_spec_is_refused_unless_new(done: Store, tmp_path: Path) -> No
     with pytest.raises(InputError, match="another spec; state --new"):
         Store.begin(tmp_path / "a", replace(done.spec, runs=5))
     assert not Store.begin(tmp_path / "a", replace(done.spec, runs=5), new=True).files()
+
+
+def test_rows_of_two_devices_are_mixed_only_when_asked_for(done: Store, tmp_path: Path) -> None:
+    store = Store.begin(tmp_path / "a", done.spec)
+    run(store, Failing(0, seen={}))
+    assert store.devices == ("cpu",)
+    run(store, Failing(0, seen={}))  # the same device goes on
+    with pytest.raises(InputError, match="computed on the device 'cpu'; go on there with --device cpu, state --mix-devices"):
+        run(store, Failing(0, seen={}, device="cuda"))
+    run(store, Failing(0, seen={}, device="cuda"), mix_devices=True)
+    assert store.devices == ("cpu", "cuda")
+    empty = Store.begin(tmp_path / "b", done.spec)
+    empty.claim("cuda")
+    empty.claim("cpu")  # nothing was computed yet
+    assert not empty.devices
+
+
+def test_rows_say_what_computed_them(done: Store) -> None:
+    assert set(read_rows(done.files()).column("device").to_pylist()) == {"cpu"}
 
 
 def test_two_processes_on_one_folder(done: Store, tmp_path: Path) -> None:

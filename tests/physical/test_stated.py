@@ -22,12 +22,12 @@ from inertica.estimators.registry import method
 from inertica.physical.check import check_model
 from inertica.physical.cone import InfeasibleError, Program
 from inertica.physical.conflict import conflict_error
-from inertica.physical.constraints import PHYSICAL, Equal, MassBounds, RealBody, TotalMass, assembled, slack
+from inertica.physical.constraints import PHYSICAL, Equal, MassBounds, RealBody, TotalMass, assembled, combined, slack
 from inertica.physical.priors import Entropic, Euclidean
 from inertica.physical.regions import CentreInBox, CentreInEllipsoid, MassInEllipsoid, MassInHull
 from inertica.physical.repair import repair
 from inertica.physical.scales import Reference
-from inertica.physical.stated import broken, combined, stated
+from inertica.physical.stated import broken, stated
 from inertica.robot import inertia
 from inertica.robot.load import load
 from inertica.robot.model import rotation_x, rotation_y, rotation_z

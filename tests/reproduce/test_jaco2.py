@@ -140,8 +140,8 @@ def test_study(tmp_path: Path) -> None:
     assert int(rows["errors: cls-3 beats uls, of 20 validations"].ours) > 15  # type: ignore[arg-type]
     assert rows["errors: uls has the smallest error on its identification record, of 5"].ours == 5
     assert len(found.sheets) == 6 and all(len(row) == len(s.columns) for s in found.sheets for row in s.rows)
-    relative, absolute, friction, criteria, values = found.sheets
-    assert len(relative.rows) == len(absolute.rows) == len(friction.rows) == 25 and len(values.rows) == 43
+    relative, absolute, friction, criteria, values, deviations = found.sheets
+    assert len(relative.rows) == len(absolute.rows) == len(friction.rows) == 25 and len(values.rows) == len(deviations.rows) == 43
     assert sum(cell.endswith("*") for s in (relative, absolute) for row in s.rows for cell in row) == 4
     assert [row[1 + 2 * METHODS.index("uls")] for row in criteria.rows] == ["no"] * 3
     assert found.draw is not None and said

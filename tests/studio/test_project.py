@@ -79,6 +79,17 @@ def test_unknown_columns_can_be_mapped(project):
     assert about["samples"] == 50 and set(about["signals"]) == {"q", "tau"}
 
 
+def test_limits_and_gaps_are_marked_on_the_time_axis(tmp_path, project):
+    project.choose_robot(project.link(arm.write(tmp_path / "arms")))
+    rows = [f"{t},{2.5 if 30 <= k < 40 else 0.1},0.2,{60 if k in (60, 61) else 5},1" for k, t in enumerate(
+        [k / 100 if k < 80 else 1.0 + k / 100 for k in range(100)])]  # fmt: skip
+    (project.folder / "logs" / "a.csv").write_text("\n".join(["t,q1,q2,tau1,tau2", *rows]) + "\n")
+    project.add_log("logs/a.csv")
+    marks = {m["reason"]: m["stretches"] for m in data.describe(project, Asked({"log": "a.csv"}))["marks"]}
+    assert marks["position beyond its limit"] == [[0.3, 0.39]] and marks["torque at its limit"] == [[0.6, 0.61]]
+    assert marks["gap in the clock"] == [[0.79, 0.79]]
+
+
 def test_a_log_that_is_gone_is_said(project):
     with pytest.raises(InerticaError, match="no such file"):
         project.add_log("logs/none.csv")

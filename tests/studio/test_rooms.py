@@ -39,6 +39,8 @@ def test_from_a_motion_to_an_exported_model(tmp_path):
         assert row["lower"] <= row["lowest"] < row["highest"] <= row["upper"] and row["velocity"] <= row["velocity_limit"], (
             joint.name
         )
+    near = motion.clearance(project, Asked({"trajectory": "motion-1.yaml"}))
+    assert not near["known"] and ("collision" in near["why"] or "pinocchio" in near["why"])
     work(project, "motion", "rehearse", tmp_path, trajectory="motion-1.yaml", spread=0.3)
     (rehearsed,) = motion.rehearsals(project)
     right, of = rehearsed["covered"]

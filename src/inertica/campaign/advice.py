@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -136,7 +137,7 @@ def _sampling(s: Situation) -> list[str]:
     return []
 
 
-def _evidence(s: Situation, methods: list[str]) -> tuple[str, ...]:
+def _evidence(s: Situation, methods: Sequence[str]) -> tuple[str, ...]:
     """Measured numbers of the methods and of plain least squares, under the noise that is nearest."""
     row = "row 3" if s.noise is not None and s.noise >= NOISY else "row 2" if s.noise is not None and s.noise >= 1e-5 else "row 1"
     out = []

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from inertica.campaign.checked import trajectory_of, with_model_friction
 from inertica.campaign.plan import Cell
 from inertica.campaign.spec import Spec
 from inertica.dynamics.simulate import Noise
+from inertica.dynamics.targets import target_for
 from inertica.estimators.base import NoiseLevels
-from inertica.excitation.trajectory import Samples, Trajectory
+from inertica.excitation.remembered import Remembered
+from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.experiment import Experiment, noise_preset
 from inertica.experiment.loop import ControlLoop
 from inertica.identifiability.base import BaseModel, base_model
@@ -34,9 +35,6 @@ Array = NDArray[np.float64]
 
 VALIDATION = 1_000_003
 """Added to the seed for the noise of validation logs."""
-
-KEPT = 8
-"""Sets of samples that a trajectory keeps."""
 
 STARTS = 0x57A27
 """Marks the random numbers of start vectors."""
@@ -103,8 +101,8 @@ class Bench:
         )
         q, tau, desired = log.need("q"), log.need("tau"), self.trajectories[1](log.t)
         d_q = [mean_ratio(q, simulated) if fine else np.inf for simulated, fine in zip(run.q, run.stable, strict=True)]
-        along = (base.engine.inverse_dynamics(desired.q, desired.dq, desired.ddq, x) for x in chi)
-        return np.array(d_q), np.array([mean_ratio(tau, np.asarray(x)) for x in along])
+        W = base.engine.regressor(desired.q, desired.dq, desired.ddq)
+        return np.array(d_q), np.array([mean_ratio(tau, W @ x) for x in chi])
 
     @property
     def _free(self) -> Array:
@@ -114,50 +112,16 @@ class Bench:
         return out
 
 
-@dataclass(frozen=True, eq=False)
-class Remembered:
-    """A trajectory that keeps what it was asked for: every fit of a campaign wants the same samples of the same reference."""
-
-    own: Trajectory
-    seen: dict[bytes, Samples] = field(default_factory=dict)
-
-    @property
-    def n(self) -> int:
-        return self.own.n
-
-    @property
-    def period(self) -> float:
-        return self.own.period
-
-    @property
-    def periodic(self) -> bool:
-        return self.own.periodic
-
-    def describe(self) -> str:
-        return self.own.describe()
-
-    def __call__(self, t: ArrayLike) -> Samples:
-        times = np.ascontiguousarray(t, float)
-        key = hashlib.sha256(times.tobytes()).digest()
-        if key not in self.seen:
-            if len(self.seen) > KEPT:
-                self.seen.clear()
-            self.seen[key] = self.own(times)
-            for signal in self.seen[key]:
-                signal.setflags(write=False)
-        return self.seen[key]
-
-
 @lru_cache(maxsize=8)
-def _robot(name: str, laws: tuple[str, ...] | None) -> tuple[Description, BaseModel]:
+def _robot(name: str, laws: tuple[str, ...] | None, device: str) -> tuple[Description, BaseModel]:
     description = with_model_friction(load(name), laws)
-    return description, base_model(description.layout)
+    return description, base_model(description.layout).computed(1, target_for(device, 1))
 
 
-def bench(spec: Spec, cell: Cell) -> Bench:
-    """Ready for the units of a cell."""
+def bench(spec: Spec, cell: Cell, device: str = "cpu") -> Bench:
+    """Ready for the units of a cell; the device is that of what methods and judgements simulate."""
     plain = load(cell.robot)
-    description, base = _robot(cell.robot, spec.model_friction)
+    description, base = _robot(cell.robot, spec.model_friction, device)
     experiment = Experiment.of(plain, friction=spec.data_friction, integrator=spec.integrator, threads=1)
     own = experiment.loop
     sensors = replace(experiment.sensors, position_step=cell.quantise)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -45,13 +45,23 @@ class Engine(Protocol):
     @property
     def workers(self) -> int: ...
 
+    @property
+    def device(self) -> str:
+        """What simulations are computed on."""
+
     def outcomes(self, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[Outcome]:
         """Every unit once, in any order."""
 
 
 @dataclass(frozen=True)
 class InProcess:
-    """One unit after the other, here."""
+    """One unit after the other, here.
+
+    Args:
+        device: what simulations are computed on: cpu, cuda, or auto.
+    """
+
+    device: str = "cpu"
 
     @property
     def workers(self) -> int:
@@ -60,7 +70,7 @@ class InProcess:
     def outcomes(self, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[Outcome]:
         with ThreadPoolExecutor(1) as pool:  # whose futures carry errors of any kind
             for unit in units:
-                yield _outcome(unit, pool.submit(execute, spec, unit.document(), code))
+                yield _outcome(unit, pool.submit(execute, spec, unit.document(), code, self.device))
 
 
 @dataclass(frozen=True)
@@ -69,9 +79,11 @@ class Processes:
 
     Args:
         count: of them; all cores by default.
+        device: what simulations are computed on: cpu, cuda, or auto.
     """
 
     count: int = 0
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         if self.count < 0:
@@ -92,7 +104,7 @@ class Processes:
                     while waiting and not broken and len(flying) < 2 * self.workers:
                         unit = waiting.pop()
                         try:
-                            flying[pool.submit(execute, spec, unit.document(), code)] = unit
+                            flying[pool.submit(execute, spec, unit.document(), code, self.device)] = unit
                         except BrokenProcessPool:
                             waiting.append(unit)
                             broken = True
@@ -109,10 +121,12 @@ class Dask:
     Args:
         address: of its scheduler, `tcp://host:port`; None starts workers on this machine.
         local: how many then.
+        device: what simulations are computed on: cpu, cuda, or auto.
     """
 
     address: str | None = None
     local: int = 2
+    device: str = "cpu"
 
     @property
     def workers(self) -> int:
@@ -129,17 +143,19 @@ class Dask:
             except (OSError, TimeoutError) as error:
                 raise InputError(f"no Dask scheduler answers at {self.address} ({error})") from None
             with client:
-                yield from self._with(distributed, client, spec, units, code)
+                yield from self._with(distributed, client, units, partial(_sent, dict(spec), code, self.device))
         finally:
             if cluster is not None:
                 cluster.close()
 
     @staticmethod
-    def _with(distributed: Any, client: Any, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[Outcome]:
-        given = dict(spec)  # with every unit, so that no worker that dies takes it along
+    def _with(
+        distributed: Any, client: Any, units: Sequence[Unit], work: Callable[[Mapping[str, Any]], bytes]
+    ) -> Iterator[Outcome]:
+        """`work` has the spec in it, which goes with every unit, so that no worker that dies takes it along."""
         documents = [unit.document() for unit in units]
         keys = [f"unit-{unit.id}" for unit in units]
-        futures = client.map(partial(_sent, given, code), documents, key=keys, pure=False, batch_size=1000)
+        futures = client.map(work, documents, key=keys, pure=False, batch_size=1000)
         flying = dict(zip(futures, units, strict=True))
         for batch in distributed.as_completed(futures, with_results=True, raise_errors=False).batches():
             for future, result in batch:
@@ -153,8 +169,8 @@ class Dask:
                 future.release()
 
 
-def _sent(spec: Mapping[str, Any], code: str, unit: Mapping[str, Any]) -> bytes:
-    return execute(spec, unit, code)
+def _sent(spec: Mapping[str, Any], code: str, device: str, unit: Mapping[str, Any]) -> bytes:
+    return execute(spec, unit, code, device)
 
 
 def _outcome(unit: Unit, future: Future[bytes]) -> Outcome:

@@ -40,7 +40,8 @@ def methods_table(labels: Sequence[str]) -> str:
     for first in (x for (_, _, label), x in found.items() if label == labels[0]):
         cells = [found.get((first.campaign, first.condition, label)) for label in labels]
         fits = max(x.line.rows[1] for x in cells if x is not None)
-        rows.append([f"{first.campaign}: {first.condition}", *map(_shown, cells), str(fits), first.state])
+        states = ", ".join(dict.fromkeys(x.state for x in cells if x is not None))
+        rows.append([f"{first.campaign}: {first.condition}", *map(_shown, cells), str(fits), states])
     return _table(["d_par in %", *labels, "fits", "state"], rows)
 
 
@@ -56,7 +57,7 @@ def _shown(found: Stored | None) -> str:
     if not counted or math.isnan(found.d_par):
         return "failed"
     size = 100.0 * found.d_par
-    text = f"{size:.2g}" if size < MOST else f"> {MOST:.0f}"
+    text = f"> {MOST:.0f}" if size > MOST else f"{size:.0f}" if size >= 10.0 else f"{size:.2g}"
     return text if counted == rows else f"{text} ({counted} of {rows})"
 
 

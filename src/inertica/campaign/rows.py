@@ -18,7 +18,7 @@ SCHEMA: dict[str, str] = {
     "filter": WORD, "method": WORD, "run": WHOLE, "start": WHOLE, "ok": YES, "error": WORD, "beta": NUMBERS, "std": NUMBERS,
     "truth": NUMBERS, "d_q": NUMBER, "d_tau": NUMBER, "d_beta": NUMBER, "d_par": NUMBER, "distance": NUMBER, "start_distance": NUMBER,
     "iterations": WHOLE, "simulations": WHOLE, "stop_reason": WORD, "converged": YES, "covered": NUMBER, "margin": NUMBER,
-    "seconds": NUMBER, "cpu": NUMBER, "version": WORD, "code": WORD, "spec": WORD, "robot_hash": WORD,
+    "seconds": NUMBER, "cpu": NUMBER, "device": WORD, "version": WORD, "code": WORD, "spec": WORD, "robot_hash": WORD,
 }  # fmt: skip
 """Column -> kind."""
 

@@ -38,16 +38,25 @@ class Progress:
     remaining: float | None
 
 
-def run(store: Store, engine: Engine, *, retries: int = RETRIES, progress: Callable[[Progress], None] | None = None) -> Progress:
+def run(
+    store: Store,
+    engine: Engine,
+    *,
+    retries: int = RETRIES,
+    mix_devices: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Progress:
     """Compute all units that are not finished.
 
     Args:
         store: where they go.
         engine: where they are computed.
         retries: of a unit that raises; then its error is recorded, and a later call tries it again.
+        mix_devices: go on although finished units were computed on another device.
         progress: told after every unit.
     """
     with store.locked():
+        store.claim(engine.device, mix_devices)
         waiting, total = store.pending(), len(plan(store.spec))
         begun, before, failed = time.perf_counter(), total - len(waiting), 0
         attempts: dict[str, int] = {}
@@ -85,6 +94,7 @@ def run_campaign(
     *,
     engine: Engine | None = None,
     new: bool = False,
+    mix_devices: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Store:
     """A campaign into a folder, or the rest of one that is there already.
@@ -94,8 +104,9 @@ def run_campaign(
         folder: where its rows are kept.
         engine: where it is computed; all cores of this machine by default.
         new: empty a folder that holds another campaign.
+        mix_devices: go on although finished units were computed on another device than the engine's.
         progress: told after every unit.
     """
     store = Store.begin(folder, spec if isinstance(spec, Spec) else read_spec(spec), new=new)
-    run(store, engine or Processes(), progress=progress)
+    run(store, engine or Processes(), mix_devices=mix_devices, progress=progress)
     return store

@@ -1,6 +1,6 @@
 """The folder of a campaign: its spec, one Parquet file per finished unit, one JSON per failed one; a lock while someone works on it.
 
-    DIR/campaign.json    spec, its hash, the program's hash and version
+    DIR/campaign.json    spec, its hash, the program's hash and version, what units were computed on
     DIR/units/ID.parquet
     DIR/failed/ID.json   error and number of attempts
     DIR/lock
@@ -92,6 +92,28 @@ class Store:
             for left in self.path.glob("*/.*.part"):
                 left.unlink()
             yield
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """What finished units were computed on."""
+        return tuple(_manifest(self.path).get("devices", ("cpu",))) if self.files() else ()
+
+    def claim(self, device: str, mix: bool = False) -> None:
+        """Write down what the units to come are computed on; rows of several devices are not mixed unless so asked.
+
+        Args:
+            device: cpu, cuda or auto.
+            mix: go on although the rows that are there were computed elsewhere.
+        """
+        known = self.devices
+        if known and device not in known and not mix:
+            raise InputError(
+                f"{self.path} holds rows computed on the device '{known[0]}'; go on there with --device {known[0]}, state "
+                "--mix-devices to have both in one campaign, or --new to begin again"
+            )
+        document = _manifest(self.path) | {"devices": list(dict.fromkeys((*known, device)))}
+        with _said(self.path):
+            self._write(self.path / MANIFEST, json.dumps(document, indent=1).encode())
 
     def files(self) -> list[Path]:
         """Finished units in the order of the plan."""

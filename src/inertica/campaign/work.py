@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from itertools import groupby
 from typing import Any
 
@@ -19,18 +19,24 @@ from inertica.campaign.bench import Bench, bench
 from inertica.campaign.plan import Cell, Unit, depends_on_start
 from inertica.campaign.rows import SCHEMA, parquet_bytes
 from inertica.campaign.spec import Entry, Spec, digest
+from inertica.dynamics.together import Spent, side_by_side
 from inertica.errors import InerticaError
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
 from inertica.estimators.intervals import standard_parameters
 from inertica.estimators.options import with_options
 from inertica.estimators.registry import method
 from inertica.logs.log import Log
-from inertica.physical.check import check_model
+from inertica.physical.check import check_links
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
-Times = tuple[float, float]
+
+AT_ONCE = 8
+"""Fits that simulate side by side: they fill the lanes of a processor."""
+
+AT_ONCE_ON_CARD = 512
+"""The same on a graphics card, which takes one simulation as long as thousands; memory is what bounds it."""
 
 ALL = -1
 """Start of a method that does not depend on it: its row stands for all starts."""
@@ -55,18 +61,28 @@ class _Fit:
     start: int
 
 
-def execute(spec: Mapping[str, Any], unit: Mapping[str, Any], code: str) -> bytes:
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    """What a fit came to: an estimate, or a sentence that says why there is none; and the time it took."""
+
+    estimate: Estimate | None = None
+    error: str | None = None
+    spent: Spent = field(default_factory=Spent)
+
+
+def execute(spec: Mapping[str, Any], unit: Mapping[str, Any], code: str, device: str = "cpu") -> bytes:
     """A unit's rows as a Parquet file; everything plain, so that it can be sent to another process or machine.
 
     Args:
         spec, unit: their documents.
         code: hash of the program, for the rows.
+        device: what simulations are computed on: cpu, cuda or auto.
     """
     made, work = Spec.of(spec), Unit.of(unit)
     with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread():
         warnings.simplefilter("ignore")
-        seen = _bench(_Frozen(digest(spec), made), _Frozen(digest(unit["cell"]), work.cell))
-        rows = list(_rows(seen, work, code))
+        seen = _bench(_Frozen(digest(spec), made), _Frozen(digest(unit["cell"]), work.cell), device)
+        rows = list(_rows(seen, work, {"code": code, "device": device}))
     return parquet_bytes(rows, {"names": seen.base.names})
 
 
@@ -85,20 +101,23 @@ class _Frozen:
 
 
 @lru_cache(maxsize=4)
-def _bench(spec: _Frozen, cell: _Frozen) -> Bench:
-    return bench(spec.value, cell.value)
+def _bench(spec: _Frozen, cell: _Frozen, device: str) -> Bench:
+    return bench(spec.value, cell.value, device)
 
 
-def _rows(seen: Bench, unit: Unit, code: str) -> Iterator[dict[str, Any]]:
+def _rows(seen: Bench, unit: Unit, made: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     logs, validation = seen.logs(unit.runs), seen.logs(unit.runs, validation=True)
-    common = _common(seen, unit, code)
-    for run, log, other in zip(unit.runs, logs, validation, strict=True):
-        found = list(_estimates(seen, log, _fits(seen.spec, unit.cell.robot, run)))
-        good = [e.beta for _, e, _, _ in found if e is not None]
+    at_once = AT_ONCE if made["device"] == "cpu" else AT_ONCE_ON_CARD
+    common, found = {**_common(seen, unit), **made}, _estimates(seen, unit, logs, at_once)
+    for run, other in zip(unit.runs, validation, strict=True):
+        own = [(fit, outcome) for fit, outcome in found if fit.run == run]
+        good = [outcome.estimate.beta for _, outcome in own if outcome.estimate is not None]
         d_q, d_tau = seen.figures(np.array(good), other) if good else (np.zeros(0), np.zeros(0))
         figures = iter(zip(d_q.tolist(), d_tau.tolist(), strict=True))
-        for fit, estimate, (seconds, cpu), error in found:
-            row = {**common, **_place(fit), "seconds": seconds, "cpu": cpu, "ok": estimate is not None, "error": error}
+        for fit, outcome in own:
+            estimate, spent = outcome.estimate, outcome.spent
+            row = {**common, **_place(fit), "seconds": spent.seconds, "cpu": spent.cpu, "error": outcome.error}
+            row["ok"] = estimate is not None
             if estimate is not None:
                 row["d_q"], row["d_tau"] = next(figures)
                 row |= _judged(seen, estimate, _prior(seen, fit.start))
@@ -115,34 +134,43 @@ def _fits(spec: Spec, robot: str, run: int) -> Iterator[_Fit]:
                     yield _Fit(entry, estimator, chosen, ratio, run, start)
 
 
-def _estimates(seen: Bench, log: Log, fits: Iterable[_Fit]) -> Iterator[tuple[_Fit, Estimate | None, Times, str | None]]:
-    """Every fit with its estimate, its seconds, and why there is no estimate; those with the same motion follow each other."""
-    for (chosen, ratio), members in groupby(fits, key=lambda fit: (fit.filter, fit.ratio)):
-        try:
-            motion = seen.motion(log, chosen, ratio)
-            levels = seen.levels(motion)
-        except REPORTED as error:
-            yield from ((fit, None, (0.0, 0.0), _sentence(error)) for fit in members)
-            continue
-        for fit in members:
-            loop = seen.loop if Need.LOOP in fit.estimator.needs else None
-            given = (seen.trajectories[0],) if loop is not None else ()
-            yield fit, *_estimated(fit, Problem(seen.base, (motion,), _prior(seen, fit.start), loop, levels, given), seen.spec)
+def _estimates(seen: Bench, unit: Unit, logs: Sequence[Log], at_once: int) -> list[tuple[_Fit, _Outcome]]:
+    """Every fit of a unit with what it came to; those that simulate go side by side, from all starts and runs."""
+    found: dict[_Fit, _Outcome] = {}
+    together: list[tuple[_Fit, Problem]] = []
+    for run, log in zip(unit.runs, logs, strict=True):
+        fits = _fits(seen.spec, unit.cell.robot, run)
+        for (chosen, ratio), members in groupby(fits, key=lambda fit: (fit.filter, fit.ratio)):
+            try:
+                motion = seen.motion(log, chosen, ratio)
+                problem = Problem(seen.base, (motion,), noise=seen.levels(motion))
+            except REPORTED as error:
+                found |= {fit: _Outcome(error=_sentence(error)) for fit in members}
+                continue
+            for fit in members:
+                problem = problem.with_prior(_prior(seen, fit.start))
+                found[fit] = _Outcome()  # its place in the order
+                if Need.LOOP in fit.estimator.needs:
+                    together.append((fit, replace(problem, loop=seen.loop, references=(seen.trajectories[0],))))
+                    continue
+                begun = time.perf_counter(), time.process_time()
+                outcome = _estimated(fit, problem, seen.spec)
+                spent = Spent(time.perf_counter() - begun[0], time.process_time() - begun[1])
+                found[fit] = replace(outcome, spent=spent)
+    jobs = (partial(_estimated, fit, own, seen.spec) for fit, own in together)
+    for number, outcome, took in side_by_side(jobs, at_once):
+        found[together[number][0]] = replace(outcome, spent=took)
+    return list(found.items())
 
 
-def _estimated(fit: _Fit, problem: Problem, spec: Spec) -> tuple[Estimate | None, Times, str | None]:
-    begun = time.perf_counter(), time.process_time()
-
-    def passed() -> Times:
-        return time.perf_counter() - begun[0], time.process_time() - begun[1]
-
+def _estimated(fit: _Fit, problem: Problem, spec: Spec) -> _Outcome:
     try:
         found = fit.estimator.estimate(problem, _random(spec, fit))
     except REPORTED as error:
-        return None, passed(), _sentence(error)
+        return _Outcome(error=_sentence(error))
     if not np.isfinite(found.beta).all():
-        return None, passed(), "the method found parameters that are no numbers"
-    return found, passed(), None
+        return _Outcome(error="the method found parameters that are no numbers")
+    return _Outcome(found)
 
 
 def _sentence(error: BaseException) -> str:
@@ -169,7 +197,7 @@ def _place(fit: _Fit) -> dict[str, Any]:
     }
 
 
-def _common(seen: Bench, unit: Unit, code: str) -> dict[str, Any]:
+def _common(seen: Bench, unit: Unit) -> dict[str, Any]:
     cell: Cell = unit.cell
     return {
         "unit": unit.id,
@@ -180,7 +208,6 @@ def _common(seen: Bench, unit: Unit, code: str) -> dict[str, Any]:
         "quantise": cell.quantise,
         "truth": seen.truth.tolist(),
         "version": __version__,
-        "code": code,
         "spec": seen.spec.digest,
         "robot_hash": robot_hash(seen),
     }
@@ -201,7 +228,7 @@ def _judged(seen: Bench, estimate: Estimate, prior: Parameters) -> dict[str, Any
     away = float(np.linalg.norm(seen.base.beta(prior.values) - truth))
     known = np.isfinite(std) & (std > 0.0)
     chi = standard_parameters(estimate, replace(prior, values=np.array(prior.values)))
-    links = check_model(Parameters(estimate.base.layout, chi, prior.shapes)).links
+    links = check_links(Parameters(estimate.base.layout, chi, prior.shapes))
     distance = float(np.linalg.norm(error))
     return {
         "beta": beta.tolist(),

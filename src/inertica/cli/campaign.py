@@ -49,6 +49,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, such as tcp://host:8786")
     parser.add_argument("--dask-local", type=int, metavar="N", help="start a Dask cluster of N workers on this machine")
+    parser.add_argument(
+        "--device",
+        default="cpu",
+        choices=("cpu", "cuda", "auto"),
+        help="what simulates: cpu (default), cuda, or auto",
+    )
+    parser.add_argument("--mix-devices", action="store_true", help="go on although other units were computed on another device")
     parser.add_argument("--retries", type=int, default=2, help="of a unit that fails (default 2)")
     parser.add_argument("--new", action="store_true", help="throw away what the folder holds")
     parser.add_argument("--average", default="all", help="all (default), converged or mean-first, for tables and report")
@@ -112,12 +119,15 @@ def _begin(arguments: argparse.Namespace) -> Answer:
 
 def _engine(arguments: argparse.Namespace) -> Engine:
     from inertica.campaign.engines import Dask, InProcess, Processes
+    from inertica.dynamics.targets import target_for
 
     if arguments.scheduler is not None or arguments.dask_local is not None:
         if arguments.dask_local is not None and arguments.dask_local < 1:
             raise InputError("--dask-local takes at least one worker")
-        return Dask(arguments.scheduler, arguments.dask_local or 0)
-    return InProcess() if arguments.workers == 1 else Processes(arguments.workers)
+        return Dask(arguments.scheduler, arguments.dask_local or 0, arguments.device)
+    if arguments.device != "cpu":
+        target_for(arguments.device, 1)  # a machine without a card is told so at once
+    return InProcess(arguments.device) if arguments.workers == 1 else Processes(arguments.workers, arguments.device)
 
 
 def _plan(arguments: argparse.Namespace, spec: Spec) -> Answer:
@@ -161,7 +171,8 @@ def _resume(arguments: argparse.Namespace, store: Store) -> Answer:
             states.append(p)
             say(f"{store.spec.name}: {_state(p)}")
 
-        found = run_campaign(store, _engine(arguments), retries=arguments.retries, progress=told)
+        engine, mixed = _engine(arguments), arguments.mix_devices
+        found = run_campaign(store, engine, retries=arguments.retries, mix_devices=mixed, progress=told)
     return _status(arguments, store, found)
 
 
@@ -176,6 +187,7 @@ def _status(arguments: argparse.Namespace, store: Store, found: Progress | None 
         "units": total,
         "finished": len(files),
         "failed": {unit: failure["error"] for unit, failure in failures.items()},
+        "devices": list(store.devices),
         "content": content_hash(files) if files else None,
         "seconds": None if found is None else found.seconds,
     }

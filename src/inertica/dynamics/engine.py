@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 
 from inertica.dynamics.kernels import Array, SampleFunction, Symbols, nonzero, traced
 from inertica.dynamics.model import Model, Reduction
-from inertica.dynamics.simulate import Simulation, simulate
+from inertica.dynamics.products import Instruments, Pair
+from inertica.dynamics.simulate import Simulation
+from inertica.dynamics.together import simulate
 from inertica.dynamics.trace import Symbol, differentiate
 from inertica.dynamics.tsqr import Factoriser, Factors
 from inertica.errors import InputError
@@ -122,6 +124,17 @@ class Engine(Model):
         key = None if columns is None else tuple(columns)
         factoriser = self.once(("factors", key), lambda: Factoriser(self, key))
         return factoriser(q, dq, ddq, tau, shapes=shapes, weights=weights)
+
+    def products(self, pair: Pair, columns: Sequence[int], shapes: ArrayLike | None = None) -> list[Array]:
+        """Products of the rows of two motions, joint by joint, over these columns; see `inertica.dynamics.products`."""
+        values, kept = self.shape_values(shapes), tuple(columns)
+
+        def made() -> Instruments:
+            kernel, entries = self._regressor
+            chosen = [[e for e, (i, k) in enumerate(entries) if i == j and k in set(kept)] for j in range(self.n)]
+            return Instruments(self, kernel, [np.array(own, np.intp) for own in chosen], values)
+
+        return self.once(("products", kept, values.tobytes()), made)(pair)
 
     def simulate(
         self, chi: ArrayLike, reference: Mapping[str, ArrayLike], gains: Mapping[str, ArrayLike], dt: float, **options: Any

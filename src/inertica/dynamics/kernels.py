@@ -183,6 +183,7 @@ class Runs:
         seed: of the noise.
         table: (T, m), one row of the reference per step.
         steps: to record, ascending.
+        stay: signals may stay where they are computed (`Resident`), since what follows can work there.
     """
 
     fields: dict[str, Array]
@@ -190,6 +191,7 @@ class Runs:
     seed: int
     table: Array
     steps: NDArray[np.int64]
+    stay: bool = False
 
 
 class SampleFunction(Protocol):
@@ -215,7 +217,7 @@ class SampleFunction(Protocol):
         """
 
     def chunks(self, inputs: Mapping[str, Array]) -> Iterator[tuple[slice, Array]]:
-        """(samples, (outputs, count) view), chunk by chunk; the view holds until the next chunk."""
+        """(samples, (outputs, count) view), chunk by chunk; the view holds until the next chunk; resident if inputs are."""
 
 
 class FactorFunction(Protocol):
@@ -252,11 +254,15 @@ class ScanFunction(Protocol):
 
 
 class Target(Protocol):
-    """Where kernels run: four functions, each from a description to a function on NumPy arrays.
+    """Where kernels run: four functions, each from a description to a function on NumPy arrays; and how many runs it takes.
 
     A further target (a graphics card, say) is one folder with a class like this; give it to an `Engine` as `target`.  `Plan` has the
     order of operations with fused products that the others use.  tests/toy_target.py is a complete target in NumPy.
     """
+
+    @property
+    def abreast(self) -> int:
+        """Runs that are simulated at the same time: fewer leave a part of it idle."""
 
     def samples(self, kernel: Kernel) -> SampleFunction: ...
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 
 from inertica.dynamics.kernels import Array, Kernel, Reference, ScanFunction, Symbols, traced
-from inertica.dynamics.llvm.target import Native
+from inertica.dynamics.targets import target_for
 from inertica.dynamics.trace import Symbol
 
 COLUMNS = 8
@@ -32,7 +32,7 @@ def run_sections(sos: Array, rows: Array, state: Array, backward: bool = False) 
 
 @cache
 def _recursion(sections: int) -> ScanFunction:
-    return Native().scan(kernel(sections), COLUMNS)
+    return target_for("cpu", 1).scan(kernel(sections), COLUMNS)
 
 
 def kernel(sections: int) -> Kernel:

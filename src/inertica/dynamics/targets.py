@@ -68,6 +68,10 @@ class Either:
             warnings.warn(f"{error}; the processor computes instead", stacklevel=2)
             return None
 
+    @property
+    def abreast(self) -> int:
+        return self.native.abreast
+
     def samples(self, kernel: Kernel) -> SampleFunction:
         return self.native.samples(kernel)
 

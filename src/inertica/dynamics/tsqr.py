@@ -19,18 +19,8 @@ from numpy.typing import ArrayLike
 from inertica.dynamics.kernels import Array, Symbols, nonzero, traced
 from inertica.dynamics.model import Model
 from inertica.dynamics.trace import Symbol
+from inertica.dynamics.triangle import absorbed
 from inertica.errors import InputError
-from inertica.threads import one_thread
-
-
-def absorbed(R: Array, *rows: Array) -> Array:
-    """(k, k) R factor of [R; rows]: what rows (m, k) make of the one that earlier rows have left."""
-    k = R.shape[1]
-    with one_thread():
-        found = np.linalg.qr(np.vstack([R, *rows]), mode="r")
-    out = np.zeros((k, k))
-    out[: len(found)] = found
-    return out
 
 
 @dataclass(frozen=True, eq=False)

@@ -130,6 +130,13 @@ class Problem:
         other.__dict__["observations"] = self.observations.masked(motions)
         return other
 
+    def with_prior(self, prior: Parameters | None) -> Problem:
+        """The same with other prior values; rows that were built are shared where these say the same of them."""
+        other, known = replace(self, prior=prior), self.__dict__.get("observations")
+        if known is not None and known.same_rows(prior):
+            other.__dict__["observations"] = known
+        return other
+
     @property
     def fixed_values(self) -> Array:
         """chi with the values of fixed parameters, zero elsewhere."""

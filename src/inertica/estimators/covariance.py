@@ -35,6 +35,9 @@ MOST_LAGS = 4096
 FINE = 24
 """Steps into which a bandwidth is divided."""
 
+CACHED = 65536
+"""Scores whose weighted sums over earlier ones are worked out at a time."""
+
 QUIET = 5
 """Autocorrelations in a row that must be lost in noise before a correlation counts as over."""
 
@@ -71,12 +74,13 @@ def scores_of(system: Observations, beta: Array, joint_weights: Array, parameter
         stationary, robust = np.zeros((b, b)), np.zeros((b, b))
         for rows in system.rows():
             r, use = (x[rows.where] for x in records[rows.motion])
-            scores = np.zeros((len(r), b))
+            scores = np.zeros((b, len(r)))  # time runs along rows, which lie in one piece
             for j, (W, columns) in enumerate(zip(rows.W, system.columns, strict=True)):
-                scaled = W * (joint_weights[j] * use[:, j])[:, None]
-                stationary[np.ix_(columns, columns)] += colour[rows.motion][j].between(scaled)
-                scores[:, columns] += scaled * r[:, j, None]
-            robust += freedom[rows.motion] * long_run(scores, lags[rows.motion])
+                scaled = W.T * (joint_weights[j] * use[:, j])
+                stationary[np.ix_(columns, columns)] += colour[rows.motion][j].between(scaled.T)
+                scaled *= r[:, j]
+                scores[columns] += scaled
+            robust += freedom[rows.motion] * long_run(scores.T, lags[rows.motion])
     return Scores(stationary, robust)
 
 
@@ -127,11 +131,15 @@ def long_run(scores: Array, lags: int) -> Array:
     if together > 1:
         scores = np.add.reduceat(scores, np.arange(0, len(scores), together), axis=0)
         lags = -(-lags // together)
+    scores = np.asfortranarray(scores)
+    before, kernel = np.zeros_like(scores), [parzen(lag / lags) for lag in range(1, min(lags, len(scores) - 1))]
+    for some in np.array_split(np.arange(scores.shape[1]), max(1, scores.size // CACHED)):
+        own, into = scores[:, some[0] : some[-1] + 1], before[:, some[0] : some[-1] + 1]
+        for lag, weight in enumerate(kernel, 1):
+            into[lag:] += weight * own[:-lag]
     S = scores.T @ scores
-    for lag in range(1, min(lags, len(scores) - 1)):
-        cross = scores[lag:].T @ scores[:-lag]
-        S += parzen(lag / lags) * (cross + cross.T)
-    return S
+    cross = scores.T @ before if kernel else np.zeros_like(S)
+    return np.asarray(S + cross + cross.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,9 +174,12 @@ class Colour:
 
 def colours(residual: Array, use: NDArray[np.bool_], parameters: int) -> list[Colour]:
     """Colour of each joint's residuals, corrected for the freedom the fit has taken."""
-    out = []
+    out: list[Colour] = []
+    pairs: dict[bytes, Array] = {}
     for r, there in zip(residual.T, use.T, strict=True):
-        gamma = autocovariance(r, there)
+        if (key := there.tobytes()) not in pairs:  # mostly the same for all joints
+            pairs[key] = _pairs(there)
+        gamma = autocovariance(r, there, pairs[key])
         lags = correlated_lags(gamma / gamma[0] if gamma[0] > 0.0 else gamma, int(np.count_nonzero(there)))
         window = np.clip(2.0 - np.arange(2 * lags) / max(lags, 1), 0.0, 1.0) if lags else np.ones(1)
         gamma = gamma[: len(window)] * window[: len(gamma)]
@@ -222,14 +233,20 @@ def correlated_lags(rho: Array, samples: int) -> int:
     return int(min(previous[gaps[0]], MOST_LAGS // 2))
 
 
-def autocovariance(r: Array, use: NDArray[np.bool_]) -> Array:
+def autocovariance(r: Array, use: NDArray[np.bool_], pairs: Array | None = None) -> Array:
     """Mean of r_k r_{k+l} at lags 0, 1, ... up to half the record, over pairs of which both take part; r is zero elsewhere."""
-    N = len(r)
-    size = next_fast_len(2 * N, real=True)
-    lags = max(1, min(N // 2, MOST_LAGS))
-    product = irfft(np.abs(rfft(r, size)) ** 2, size)[:lags]
-    pairs = irfft(np.abs(rfft(use.astype(float), size)) ** 2, size)[:lags]
-    return np.asarray(product / np.maximum(np.rint(pairs), 1.0))
+    return np.asarray(_products(r) / (_pairs(use) if pairs is None else pairs))
+
+
+def _pairs(use: NDArray[np.bool_]) -> Array:
+    """How many pairs of samples take part at each lag, at least one."""
+    return np.maximum(np.rint(_products(use.astype(float))), 1.0)
+
+
+def _products(r: Array) -> Array:
+    """Sum of r_k r_{k+l} at lags 0, 1, ... up to half the record."""
+    size, lags = next_fast_len(2 * len(r), real=True), max(1, min(len(r) // 2, MOST_LAGS))
+    return np.asarray(irfft(np.abs(rfft(r, size)) ** 2, size)[:lags])
 
 
 def autocorrelation(r: Array, lags: int | None = None) -> Array:

@@ -15,8 +15,11 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.lapack import dtrtri
 
-from inertica.dynamics.tsqr import Factors, JointFactor, Stacked, absorbed
+from inertica.dynamics.products import Pair
+from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.tsqr import Factors, JointFactor, Stacked
 from inertica.errors import InputError
 from inertica.estimators.forms import row_form
 from inertica.identifiability.base import BaseModel
@@ -33,6 +36,9 @@ BLOCK = 8192
 
 KEEP_BYTES = 200_000_000
 """Rows up to this size stay in memory."""
+
+DEPENDENT = 1e-9
+"""Singular values of unit columns of a joint below this share of the largest are dependent columns."""
 
 ROUNDING = 1e-13
 """Columns of a joint below this share of its largest are zero by structure, left over from cancellation."""
@@ -96,6 +102,8 @@ class Observations:
         fixed = {int(k) for k in base.fixed}
         self.known = [(joint, k, e) for joint, k, e in listed if k in fixed]
         self._rows: list[Rows] | None = None
+        self._factored: Factors | None = None
+        self._sigmas: Array | None = None
         self._straight = all(m.decimator.ratio == 1 and m.recipe.regressor == "torque" for m in self.motions)
 
     @property
@@ -107,10 +115,18 @@ class Observations:
     def shapes(self) -> Array | None:
         return None if self.prior is None else self.prior.shapes
 
+    def same_rows(self, prior: Parameters | None) -> bool:
+        """Whether another prior leaves the rows as they are: it enters them by shapes and by the values of fixed parameters."""
+        if prior is None or self.prior is None:
+            return prior is self.prior
+        fixed = self.base.fixed
+        same = np.array_equal(prior.values[fixed], self.prior.values[fixed])
+        return same and np.array_equal(prior.shapes, self.prior.shapes)
+
     def _like(self, **changes: object) -> Observations:
         other = copy(self)
-        for found in ("factored", "sigmas"):
-            other.__dict__.pop(found, None)
+        other.__dict__.pop("_torques", None)
+        other._factored = other._sigmas = None
         other.__dict__.update(changes)
         return other
 
@@ -165,10 +181,12 @@ class Observations:
         """Rows of every motion."""
         return [len(m.decimator.kept(len(m))) for m in self.motions]
 
-    @cached_property
+    @property
     def factored(self) -> Factors:
-        """R factors of all rows; columns are positions in beta."""
-        return Factors.joined([part for (part,) in self.stretches([(0, m) for m in self.lengths])])
+        """R factors of all rows, found once; columns are positions in beta."""
+        if self._factored is None:  # no cached property: its lock would keep out others who wait with this one for the same batch
+            self._factored = Factors.joined([part for (part,) in self.stretches([(0, m) for m in self.lengths])])
+        return self._factored
 
     @property
     def factors(self) -> tuple[JointFactor, ...]:
@@ -224,11 +242,8 @@ class Observations:
 
     def _straight_factors(self, number: int, motion: Motion, edges: Sequence[int]) -> list[Factors]:
         """By the compiled kernels, rows never built."""
-        tau, kept, weight = motion.tau, tuple(int(k) for k in self.base.kept), self._use(motion).astype(float)
+        tau, kept, weight = self._torques[number], tuple(int(k) for k in self.base.kept), self._use(motion).astype(float)
         place, out = {k: i for i, k in enumerate(kept)}, []
-        if self.known:
-            values = fixed_values(self.base, self.prior)
-            tau = tau - self.engine.inverse_dynamics(motion.q, motion.dq, motion.ddq, values, self.shapes)
         if self.weights is not None:
             weight *= self.weights[number]
         for begin, end in pairwise(edges):
@@ -238,10 +253,42 @@ class Observations:
             out.append(Factors(joints, self.base.rank, found.counts))
         return out
 
+    @property
+    def straight(self) -> bool:
+        """Whether rows are those of the motions as they are: not decimated, reweighted or worked out otherwise."""
+        return self._straight and self.weights is None
+
+    def products(self, simulated: Observations) -> list[Array]:
+        """(k, 2 k + 1) of every joint: [Z'Z, Z'W, Z'y], W and y these rows and Z those of the same samples of other motions.
+
+        Both are straight; rows that take no part here do not there.
+        """
+        kept, place = tuple(int(k) for k in self.base.kept), {int(k): i for i, k in enumerate(self.base.kept)}
+        assert all(
+            [place[k] for j, k in self.form.entries if j == i and k in place] == list(c) for i, c in enumerate(self.columns)
+        )
+        out = [np.zeros((len(c), 2 * len(c) + 1)) for c in self.columns]
+        for number, (motion, other) in enumerate(zip(self.motions, simulated.motions, strict=True)):
+            own, instruments = ((m.q, m.dq, m.ddq) for m in (motion, other))
+            pair = Pair(own, instruments, self._torques[number], self._use(motion).astype(float))
+            for total, found in zip(out, self.engine.products(pair, kept, self.shapes), strict=True):
+                total += found
+        return out
+
     @cached_property
+    def _torques(self) -> list[Array]:
+        """Torques of every motion less what fixed parameters explain."""
+        if not self.known:
+            return [motion.tau for motion in self.motions]
+        values = fixed_values(self.base, self.prior)
+        return [m.tau - self.engine.inverse_dynamics(m.q, m.dq, m.ddq, values, self.shapes) for m in self.motions]
+
+    @property
     def sigmas(self) -> Array:
         """(n,) residual standard deviation of every joint fitted alone; joints that fit exactly get a floor instead of zero."""
-        return own_sigmas(self.factors, self.counts)
+        if self._sigmas is None:
+            self._sigmas = own_sigmas(self.factors, self.counts)
+        return self._sigmas
 
     def residual_sigmas(self, beta: Array) -> Array:
         """(n,) root mean square residual per joint, degrees of freedom shared over the joints."""
@@ -295,18 +342,28 @@ class Observations:
 
     def _apart(self, found: Array) -> tuple[tuple[Array, ...], Array]:
         """Rows of every joint and torques, which lie side by side."""
-        *W, y = (np.ascontiguousarray(x) for x in np.split(found, np.cumsum([len(c) for c in self.columns]), axis=1))
-        return tuple(W), y
+        *W, y = np.split(found, np.cumsum([len(c) for c in self.columns]), axis=1)
+        if found.flags.f_contiguous:
+            return tuple(W), np.ascontiguousarray(y)
+        return tuple(np.ascontiguousarray(x) for x in W), np.ascontiguousarray(y)
 
     def _chunks(self, motion: Motion, where: slice) -> Iterator[tuple[slice, Array]]:
-        """Rows of all joints and their torques (k, m) at the full rate, chunk by chunk, while entries are in the cache."""
+        """Rows of all joints and their torques (k, m) at the full rate, chunk by chunk, while entries are in the cache.
+
+        An array is overwritten by the next chunk.
+        """
         tau, values = self.form.measured(motion, where), fixed_values(self.base, self.prior)
         chosen = np.concatenate(self.entries).astype(np.intp)
+        found = np.empty((len(chosen) + tau.shape[1], 0))
         for part, entries in self.regressor(motion, where):
-            torque = np.array(tau[part].T)
+            if found.shape[1] != entries.shape[1]:
+                found = np.empty((len(found), entries.shape[1]))
+            np.take(np.asarray(entries), chosen, axis=0, out=found[: len(chosen)], mode="clip")
+            torque = found[len(chosen) :]
+            torque[:] = tau[part].T
             for joint, k, e in self.known:
                 torque[joint] -= values[k] * entries[e]
-            yield part, np.concatenate([entries[chosen], torque])
+            yield part, found
 
     def regressor(self, motion: Motion, where: slice) -> Iterator[tuple[slice, Array]]:
         """Entries of the regressor (E, m) of some samples of a motion, chunk by chunk."""
@@ -337,8 +394,19 @@ def _own_residual(factor: JointFactor) -> tuple[float, int]:
     """Residual norm of a joint fitted alone, and the rank of its columns; some are dependent within one joint."""
     scale = np.linalg.norm(factor.R, axis=0)
     scale[scale <= ROUNDING * scale.max(initial=0.0)] = np.inf  # a column of rounding errors would fit noise
+    unit = factor.R / scale
+    if _regular(unit):
+        return factor.rest, len(scale)
     with one_thread():
-        U, s, _ = np.linalg.svd(factor.R / scale)
-    rank = int(np.count_nonzero(s > 1e-9 * s[0])) if len(s) and s[0] > 0.0 else 0
+        U, s, _ = np.linalg.svd(unit)
+    rank = int(np.count_nonzero(s > DEPENDENT * s[0])) if len(s) and s[0] > 0.0 else 0
     outside = (U.T @ factor.z)[rank:]
     return float(np.hypot(np.linalg.norm(outside), factor.rest)), rank
+
+
+def _regular(R: Array) -> bool:
+    """Whether an upper triangular matrix is clearly of full rank, told by its inverse: that is much quicker than singular values."""
+    if not np.all(np.diag(R)):
+        return False
+    inverse, failed = dtrtri(R)
+    return not failed and bool(np.linalg.norm(R) * np.linalg.norm(inverse) < 1.0 / DEPENDENT)

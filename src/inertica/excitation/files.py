@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import yaml
 
 from inertica.errors import FileError, InputError
 from inertica.excitation.fourier import Fourier, FourierBlend
@@ -18,7 +17,13 @@ from inertica.excitation.splines import QuinticPoints, Spline
 from inertica.excitation.tables import read_samples, sample_times, write_table
 from inertica.excitation.trajectory import Trajectory
 from inertica.excitation.trapezoid import Trapezoid
+from inertica.later import Later
 from inertica.robot.yamlfile import Item, read_yaml
+
+if TYPE_CHECKING:
+    import yaml
+else:
+    yaml = Later("yaml")
 
 FAMILIES: Mapping[str, type[Any]] = {
     "fourier": Fourier,

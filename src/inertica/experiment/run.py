@@ -47,8 +47,9 @@ class LoopRun:
     count: Count = field(default_factory=Count)
 
     def simulate(
-        self, chi: ArrayLike, track: Track, gains: Gains | None = None, noise: Noise | None = None, runs: ArrayLike | None = None
-    ) -> Simulation:
+        self, chi: ArrayLike, track: Track, gains: Gains | None = None, noise: Noise | None = None, runs: ArrayLike | None = None,
+        stay: bool = False,
+    ) -> Simulation:  # fmt: skip
         """Runs at the recorded control steps of a track.
 
         Args:
@@ -57,13 +58,14 @@ class LoopRun:
             gains: name -> (n,) or (B, n); the loop's own where not given.
             noise: of measured positions and torques.
             runs: (B,) numbers of the runs, for the noise.
+            stay: signals stay on the card, if that computes them.
         """
         with np.errstate(all="ignore"):
-            return self.engine.simulate(chi, **self._options(track, gains), noise=noise, runs=runs)
+            return self.engine.simulate(chi, **self._options(track, gains), noise=noise, runs=runs, stay=stay)
 
     def replay(self, chi: ArrayLike, tracks: Sequence[Track], gains: Gains | None = None) -> Replay:
         """Runs at the samples of a record, whose stretches follow one another."""
-        found = [track.replay(self.simulate(chi, track, gains)) for track in tracks]
+        found = [track.replay(self.simulate(chi, track, gains, stay=True)) for track in tracks]
         self.count.simulations += len(found[0].q)
         return _joined(found)
 

@@ -77,6 +77,9 @@ class Track:
         share: Array | None = None, start: tuple[Array, Array] | None = None,
     ) -> Track:  # fmt: skip
         """Recorded at control steps `left` (N,), or at these shares of the way to `right`."""
+        if right is None and share is None and np.all(np.diff(left) > 0):  # one step for every sample
+            every = np.arange(len(left))
+            return cls(reference, dt, left, every, every, np.zeros(len(left)), start)
         right, share = left if right is None else right, np.zeros(len(left)) if share is None else share
         keep = np.unique(np.concatenate([left, right]))
         return cls(reference, dt, keep, np.searchsorted(keep, left), np.searchsorted(keep, right), share, start)
@@ -111,13 +114,16 @@ class Track:
     def at(self, rows: slice) -> Track:
         """At some samples of the log; the simulation still begins where the log does."""
         left, right = self.keep[self.before[rows]], self.keep[self.after[rows]]
+        if not self.share.any():
+            return Track.between(self.reference, self.dt, left, start=self.start)
         return Track.between(self.reference, self.dt, left, right, self.share[rows], self.start)
 
     def sampled(self, recorded: Array) -> Array:
         """(B, K, n) at the recorded control steps -> (B, N, n) at the samples of the log."""
-        left = recorded[:, self.before]
         if not self.share.any():
-            return left
+            every = len(self.before) == recorded.shape[1] and self.before[-1] == len(self.before) - 1
+            return recorded if every else recorded[:, self.before]
+        left = recorded[:, self.before]
         return np.asarray(left + self.share[:, None] * (recorded[:, self.after] - left))
 
     def replay(self, run: Simulation) -> Replay:

@@ -13,6 +13,7 @@ come last, so that the result does not depend on a random draw and reads like th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -114,6 +115,12 @@ class BaseModel:
     def engine(self) -> Engine:
         """Compiled dynamics of the layout; simulations work on the base parameters."""
         return engine(self)
+
+    def computed(self, threads: int | None = None, target: Target | None = None) -> BaseModel:
+        """The same with an engine of its own; see `engine`."""
+        other = copy(self)
+        other.__dict__["engine"] = engine(self, threads, target)
+        return other
 
     @cached_property
     def relations(self) -> tuple[str, ...]:

@@ -21,14 +21,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import clarabel
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular, svd
 
+from inertica.later import Later
 from inertica.physical.conesets import Accuracy, Barrier, ConeSet, settings_of
+
+if TYPE_CHECKING:
+    import clarabel
+else:
+    clarabel = Later("clarabel")
 
 Array = NDArray[np.float64]
 

@@ -148,18 +148,20 @@ def check_model(
         seed: of these.
         constraints: stated for the robot, see `stated.stated`.
     """
-    layout = parameters.layout
-    reference = Reference.of(layout, parameters.values)
-    links = tuple(
-        check_link(_title(reference, i), parameters.values[where], size.pseudo)
-        for i, (_, where, size) in enumerate(reference.bodies)
-    )
+    layout, links = parameters.layout, check_links(parameters)
     q = random_states(layout, configurations, seed=seed).q
     M = np.asarray(Engine(layout).mass_matrix(q, parameters.values, parameters.shapes))
     smallest = np.linalg.eigvalsh(M)[:, 0]
     worst = int(np.argmin(smallest))
     negative, said = negative_names(parameters), broken(parameters, constraints)
     return ModelCheck(layout.robot.name, links, negative, float(smallest[worst]), q[worst], len(q), said)
+
+
+def check_links(parameters: Parameters) -> tuple[LinkCheck, ...]:
+    """Every body of a model; no dynamics are computed for that."""
+    reference = Reference.of(parameters.layout, parameters.values)
+    listed = enumerate(reference.bodies)
+    return tuple(check_link(_title(reference, i), parameters.values[where], size.pseudo) for i, (_, where, size) in listed)
 
 
 def check_link(name: str, ten: ArrayLike, root: Array | None = None) -> LinkCheck:

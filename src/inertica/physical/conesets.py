@@ -10,14 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import clarabel
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.later import Later
 from inertica.physical.constraints import Block, Cone
 from inertica.physical.pseudo import side, smat, svec
 from inertica.physical.scales import Reference
+
+if TYPE_CHECKING:
+    import clarabel
+else:
+    clarabel = Later("clarabel")
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

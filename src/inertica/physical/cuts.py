@@ -8,18 +8,25 @@ are small cone programs on the data of the fit, all with the same matrix.
 
 from __future__ import annotations
 
-import clarabel
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from inertica.later import Later
 from inertica.physical.active import tangent_inverse
 from inertica.physical.cone import Metric, Program
 from inertica.physical.conesets import Accuracy, cones_of, settings_of
 from inertica.physical.conflict import HELD
 from inertica.physical.constraints import Block, Cone, cone_slack
 from inertica.physical.pseudo import smat
+
+if TYPE_CHECKING:
+    import clarabel
+else:
+    clarabel = Later("clarabel")
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

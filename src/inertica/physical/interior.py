@@ -5,13 +5,20 @@ Whether a point is inside is measured, whatever a solver says of it.
 
 from __future__ import annotations
 
-import clarabel
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from inertica.later import Later
 from inertica.physical.certified import descent, newton_step
 from inertica.physical.conesets import Accuracy, Barrier, ConeSet, settings_of
+
+if TYPE_CHECKING:
+    import clarabel
+else:
+    clarabel = Later("clarabel")
 
 Array = NDArray[np.float64]
 

@@ -11,19 +11,25 @@ covers only bodies inside the cone that the points span, so its minimum lies abo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import clarabel
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
+from inertica.later import Later
 from inertica.physical.cone import Metric, Outcome, Program, SolveError
 from inertica.physical.conesets import settings_of
 from inertica.physical.constraints import SIGN_MARGIN, slack
 from inertica.physical.fit import Fit
 from inertica.physical.priors import Quadratic
 from inertica.robot import inertia
+
+if TYPE_CHECKING:
+    import clarabel
+else:
+    clarabel = Later("clarabel")
 
 Array = NDArray[np.float64]
 

@@ -185,11 +185,11 @@ class Decimator:
 
 
 def _as_they_are(count: int, samples: int, chunks: Iterable[tuple[slice, Array]], remaining: NDArray[np.intp]) -> Array:
-    """(M, k) columns of a piece that is not low-passed."""
-    out = np.empty((samples, count))
+    """(M, k) columns of a piece that is not low-passed, each in one piece of memory, as it came."""
+    out = np.empty((count, samples))
     for where, values in chunks:
-        out[where] = values.T
-    return out[remaining] if len(remaining) < samples else out
+        out[:, where] = values
+    return (out[:, remaining] if len(remaining) < samples else out).T
 
 
 def widened(mask: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:

@@ -55,7 +55,7 @@ METHODS: tuple[tuple[str, tuple[str, ...], Mapping[str, str]], ...] = (
 """Name, filters, options."""
 
 LONG = (("ml", BOTH, {"iterations": "10"}), ("ekf", (NONE,), HELD), ("srekf", (NONE,), HELD))
-"""Those that take minutes: not in the short form."""
+"""Those that take longest: not in the short form."""
 
 SLOWER = 0.1
 """Factor on the gains of a loop that is known badly; chosen before anything was computed with it."""

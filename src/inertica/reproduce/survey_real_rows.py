@@ -46,7 +46,7 @@ class Study:
 
 
 def studied(options: Options) -> Study:
-    """All methods on the record; the short form leaves out those that take minutes."""
+    """All methods on the record; the short form leaves out those that take longest."""
     assert options.record is not None
     real = Real.of(options.record)
     fits: dict[str, Fitted] = {}

@@ -13,12 +13,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-import yaml
+from typing import TYPE_CHECKING, Any
 
 from inertica.errors import FileError, InputError, nearest
+from inertica.later import Later
 from inertica.robot.formula import constant
+
+if TYPE_CHECKING:
+    import yaml
+else:
+    yaml = Later("yaml")
 
 MAX_BYTES = 20_000_000
 MAX_NODES = 300_000

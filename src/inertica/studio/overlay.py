@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,14 @@ def _friction(result: Result, drawn: list[Any]) -> list[dict[str, Any]]:
 def summary(folder: Path) -> dict[str, Any] | None:
     """What `write_overlay` wrote; None when it was not called."""
     path = folder / SUMMARY
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    return read_json(path, path.stat().st_mtime_ns) if path.is_file() else None
+
+
+@lru_cache(maxsize=64)
+def read_json(path: Path, stamp: int) -> dict[str, Any]:
+    """A document, read once per change of the file; the same object for all who ask, so that nobody may change it."""
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
 
 
 def torques(folder: Path, number: int) -> tuple[Array, NDArray[np.float32]]:

@@ -8,7 +8,7 @@ from typing import Literal
 from inertica.dynamics.cuda.device import Card, Device
 from inertica.dynamics.cuda.samples import Panels, Samples
 from inertica.dynamics.cuda.scan import Scan
-from inertica.dynamics.cuda.simulation import Simulation
+from inertica.dynamics.cuda.simulation import WAVE, Simulation
 from inertica.dynamics.kernels import Kernel, Loop
 from inertica.errors import InputError
 
@@ -24,6 +24,10 @@ class Cuda:
 
     precision: Literal["double", "mixed"] = "double"
     device: Device = field(default_factory=lambda: Card())
+
+    @property
+    def abreast(self) -> int:
+        return WAVE
 
     def samples(self, kernel: Kernel) -> Samples:
         return Samples(kernel, self.device)

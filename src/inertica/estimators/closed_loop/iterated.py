@@ -54,6 +54,8 @@ class Options(Protocol):
     def tuned_for(self) -> tuple[float, ...] | None: ...
     @property
     def estimate_gains(self) -> bool: ...
+    @property
+    def check_loop(self) -> bool: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +78,7 @@ class Iterated(Composed, ABC):
         retune: keep bandwidth and damping of the simulated loop by updating its gains each iteration (DIDIM paper, eq. 59).
         tuned_for: inertia per joint that the stated gains were tuned for; that of the prior when not given.
         estimate_gains: estimate the gains of the loop, too.
+        check_loop: compare the stated control law with the log in the end; takes one simulation for every gain.
         integrator: euler, rk2 or rk4, one step per control period, or `variable`.
         hac: covariance that accounts for serial correlation of the residuals.
     """
@@ -86,6 +89,7 @@ class Iterated(Composed, ABC):
     retune: bool = False
     tuned_for: tuple[float, ...] | None = None
     estimate_gains: bool = False
+    check_loop: bool = True
     integrator: Literal["euler", "rk2", "rk4", "variable"] = "rk4"
     hac: bool = True
 
@@ -153,7 +157,7 @@ class ClosedLoop:
         return self.simulator.retuned(beta, self.tuned_for) | self.gains
 
     def simulate(
-        self, beta: Array, last: Array | None = None, information: Array | None = None
+        self, beta: Array, last: Array | None = None, information: Callable[[], Array] | None = None
     ) -> tuple[list[Replay], Array] | None:
         """Replays at beta, or as far towards it from `last` as the loop stays stable, and where that is; None when nowhere.
 
@@ -163,14 +167,14 @@ class ClosedLoop:
         Args:
             beta: the estimate.
             last: an estimate at which the loop was stable.
-            information: (b, b) of the estimate, the inverse of its covariance.
+            information: gives that of the estimate (b, b), the inverse of its covariance, where it is needed.
         """
         replays, stable = self.simulator(beta, self.current_gains(beta))
         if stable[0]:
             return replays, beta
         if last is None:
             return None
-        if information is not None and (near := self._at(held_back(beta, last, information))) is not None:
+        if information is not None and (near := self._at(held_back(beta, last, information()))) is not None:
             _, replays, self.stable_at = near
             return replays, self.stable_at
         ways = last + 0.5 ** np.arange(1, HALVINGS + 1)[:, None] * (beta - last)
@@ -208,7 +212,7 @@ class ClosedLoop:
         return self._prepared[1](stacked)
 
     def follow(
-        self, watch: Watch, stop: Stop, beta: Array, last: Array, information: Array | None = None
+        self, watch: Watch, stop: Stop, beta: Array, last: Array, information: Callable[[], Array] | None = None
     ) -> tuple[list[Replay], Array] | None:
         """After an iteration: update the gains, see whether to go on, and replay the loop at beta; None when it ends here."""
         self.update_gains(beta)
@@ -270,6 +274,8 @@ class ClosedLoop:
 
     def check(self, beta: Array) -> tuple[str, ...]:
         """Warnings about the control law, and about gains that could not be told."""
+        if not self.method.check_loop:
+            return self._gain_warnings()
         self.fit = fit_gains(self.simulator, beta, self.current_gains(beta), self.drive)
         if self.fit is None and self.stable_at is not None:  # poorly determined parameters spoil the loop, not the loop itself
             self.fit = fit_gains(self.simulator, self.stable_at, self.current_gains(self.stable_at), self.drive)

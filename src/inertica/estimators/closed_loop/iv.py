@@ -18,13 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from inertica.dynamics.tsqr import Stacked, absorbed
+from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, ClosedLoop, Iterated, Step
 from inertica.estimators.closed_loop.start import LeastSquaresOrPrior, Start
@@ -83,15 +85,14 @@ class Iv(Iterated):
             seen = _undistorted(run.problem, simulated, replays) if distorted else run.problem.observations
             pair = Instrumented(seen, simulated)
             if watch is None:
-                watch = self.stop.watch(run.start, pair.size(run.start))
+                watch = self.stop.watch(run.start, pair.mean(pair.residuals(run.start)))
             solution = run.solve(self.solve, pair.stacked(1.0 / sigma))
             found = pair.residuals(solution.beta)
-            watch.record(solution.beta, pair.size(solution.beta), np.sqrt(np.maximum(np.diag(solution.spread), 0.0)))
+            watch.record(solution.beta, pair.mean(found), np.sqrt(np.maximum(np.diag(solution.spread), 0.0)))
             if kept is None or watch.best() == watch.iterations:
                 kept = Step(solution, seen, sigma), pair
             sigma = np.maximum(found / np.sqrt(np.maximum(pair.counts, 1.0)), 1e-9 * sigma.max())
-            _, R, _ = pair.factors(1.0 / sigma)
-            following = run.follow(watch, self.stop, solution.beta, at, R.T @ R)
+            following = run.follow(watch, self.stop, solution.beta, at, partial(pair.information, 1.0 / sigma))
             if following is None:
                 break
             replays, at = following
@@ -126,6 +127,12 @@ def _clear_of_reversals(filtered: Motion, replay: Replay) -> NDArray[np.bool_]:
     return np.asarray(np.abs(filtered.decimator.decimate(flipped)) < FLIPPED)
 
 
+def stretch(use: NDArray[np.bool_]) -> slice | None:
+    """The rows in use where they follow each other without a gap."""
+    first, count = int(np.argmax(use)), int(np.count_nonzero(use))
+    return slice(first, first + count) if use[first : first + count].all() else None
+
+
 class Instrumented:
     """Rows of the measured motion beside those of the simulated one, reduced joint by joint to Z'Z, Z'W and Z'y.
 
@@ -137,33 +144,51 @@ class Instrumented:
     def __init__(self, measured: Observations, simulated: Observations) -> None:
         self.measured, self.simulated = measured, simulated
         self.columns, self.b = measured.columns, measured.base.rank
+        self.straight = measured.straight and simulated.straight
+        if self.straight:
+            self.products, self.counts = measured.products(simulated), measured.counts
+            return
         self.products = [np.zeros((len(c), 2 * len(c) + 1)) for c in self.columns]
         self.counts = np.zeros(len(self.columns))
         with one_thread():
             for w, z in self._rows():
                 self.counts += np.count_nonzero(w.use, axis=0)
                 for j, total in enumerate(self.products):
-                    Z = z.W[j] * w.use[:, j, None]
-                    total += Z.T @ np.column_stack([z.W[j], w.W[j], w.y[:, j]])
+                    some, k = stretch(w.use[:, j]), len(self.columns[j])
+                    Z, W, y = z.W[j], w.W[j], w.y[:, j]
+                    if some is None:
+                        weighted = Z * w.use[:, j, None]
+                    else:
+                        weighted, Z, W, y = Z[some], Z[some], W[some], y[some]
+                    total[:, :k] += weighted.T @ Z
+                    total[:, k : 2 * k] += weighted.T @ W
+                    total[:, 2 * k] += weighted.T @ y
 
     def _rows(self) -> Iterator[tuple[Rows, Rows]]:
         return zip(self.measured.rows(), self.simulated.rows(), strict=True)
 
     def residuals(self, beta: Array) -> Array:
         """(n,) norms of y - W beta."""
+        if self.straight:
+            return np.array([factor.misfit(beta) for factor in self.measured.factors])
         square = np.zeros(len(self.columns))
         for rows, r in self.measured.residuals(beta):
             square += np.sum(np.where(rows.use, r, 0.0) ** 2, axis=0)
         return np.sqrt(square)
 
-    def size(self, beta: Array) -> float:
-        """Root mean square of y - W beta over the rows in use, which change with the simulation."""
-        return float(np.linalg.norm(self.residuals(beta)) / np.sqrt(max(float(self.counts.sum()), 1.0)))
+    def mean(self, residuals: Array) -> float:
+        """Root mean square of residuals, given by their norms, over the rows in use, which change with the simulation."""
+        return float(np.linalg.norm(residuals) / np.sqrt(max(float(self.counts.sum()), 1.0)))
 
     def stacked(self, weights: Array) -> Stacked:
         """R and z of the weighted problem; `rest` is what rows of unit variance leave, since instruments do not see it."""
         _, R, z = self.factors(weights)
         return Stacked(R, z, float(np.sqrt(max(self.counts.sum() - self.b, 1.0))))
+
+    def information(self, weights: Array) -> Array:
+        """(b, b) inverse of the covariance of what the weighted problem finds."""
+        _, R, _ = self.factors(weights)
+        return np.asarray(R.T @ R)
 
     def factors(self, weights: Array) -> tuple[Array, Array, Array]:
         """L', L^-1 Z'W and L^-1 Z'y with L L' = Z'Z, rows weighted; by products of columns unless these are nearly dependent."""

@@ -41,20 +41,17 @@ class Objective(Protocol):
     def longest(self) -> Array:
         """(p,) the most each may change in one step."""
 
-    def residuals(self, x: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """(B, m) residuals of unknowns (B, p), and which of them could be simulated."""
-
     def costs(self, x: Array) -> Array:
         """(B,) sums of squares; infinite where the simulation is unstable."""
 
-    def jacobian(self, x: Array) -> Array:
-        """(m, p) derivative of the residuals."""
+    def normal(self, x: Array) -> tuple[Array, Array]:
+        """J'J and J'r at one point, J (m, p) the derivative of the residuals r."""
 
     def beta(self, x: Array) -> Array:
         """(b,) base parameters."""
 
-    def std(self, J: Array, cost: float) -> Array:
-        """(b,) standard deviations that go with a Jacobian."""
+    def std(self, G: Array, cost: float) -> Array:
+        """(b,) standard deviations that go with J'J."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,14 +86,13 @@ class LevenbergMarquardt:
     name: ClassVar[str] = "levenberg-marquardt"
 
     def minimise(self, objective: Objective, x: Array, stop: Stop, rng: np.random.Generator) -> Minimum:
-        r, ok = objective.residuals(x[None])
-        cost, damping = float(r[0] @ r[0]), self.damping
+        cost, damping = float(objective.costs(x[None])[0]), self.damping
         watch = stop.watch(objective.beta(x), np.sqrt(cost))
-        if not ok[0]:
+        if not np.isfinite(cost):
             watch.halt("the loop simulated with the starting values is unstable; check its gains and rate, or start elsewhere")
         while not watch.done:
-            J = objective.jacobian(x)
-            step = _Steps(J, r[0], bool(np.isfinite(objective.longest).all()))
+            G, g = objective.normal(x)
+            step = _Steps(G, g, bool(np.isfinite(objective.longest).all()))
             found = None
             for _ in range(self.retries + 1):
                 tried = damping * DAMPINGS
@@ -111,20 +107,18 @@ class LevenbergMarquardt:
                 watch.halt(f"converged: no step lowers the residual further after {watch.iterations} iterations")
                 break
             x, cost, damping = points[found], float(costs[found]), max(tried[found], LEAST)
-            r, _ = objective.residuals(x[None])
-            watch.record(objective.beta(x), np.sqrt(cost), objective.std(J, cost))
+            watch.record(objective.beta(x), np.sqrt(cost), objective.std(G, cost))
         return Minimum(x, cost, watch)
 
 
 class _Steps:
-    """Steps of one Jacobian for any damping; unknowns that share one scale are damped alike, others by their own column's norm."""
+    """Steps from J'J and J'r for any damping; unknowns that share one scale are damped alike, others by their own column's norm."""
 
-    def __init__(self, J: Array, r: Array, alike: bool) -> None:
+    def __init__(self, G: Array, g: Array, alike: bool) -> None:
+        self.root = np.sqrt(np.maximum(np.diag(G), 1e-300))
+        if alike:
+            self.root[:] = self.root.max()
         with one_thread():
-            G, g = J.T @ J, J.T @ r
-            self.root = np.sqrt(np.maximum(np.diag(G), 1e-300))
-            if alike:
-                self.root[:] = self.root.max()
             values, self.V = np.linalg.eigh(G / np.outer(self.root, self.root))
         self.values = np.maximum(values, 0.0)
         self.g = self.V.T @ (g / self.root)

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.resident import Place
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.closed_loop.gain_fit import GainSearch, GainStep
@@ -57,6 +59,7 @@ class _OutputMethod(Composed, ABC):
     stop: Stop = field(default_factory=Stop)
     solve: LinearSolve = field(default_factory=Unconstrained)
     estimate_gains: bool = False
+    check_loop: bool = True
     jacobian: Literal["differences", "tangents"] = "differences"
     nudge: float = 5e-3
     integrator: Literal["euler", "rk2", "rk4", "variable"] = "rk4"
@@ -115,6 +118,7 @@ class Clie(_OutputMethod):
         solve: `Consistent()` to search in log-Cholesky coordinates, in which every point is a robot that can exist.  That is all
             it does here: there is no linear problem that its prior or solver could act on.
         estimate_gains: the gains of the loop as further unknowns, those that the torque tells from the parameters.
+        check_loop: compare the stated control law with the log in the end.
         jacobian: differences of perturbed lanes, or exact tangents (use a smooth friction sign with those).
         nudge: perturbation of a parameter in the Jacobian, relative to the value that would explain all of the torque by itself.
             Not small: Coulomb friction jumps wherever a perturbation moves a velocity reversal across a sample, and these jumps,
@@ -136,7 +140,7 @@ class Cloe(_OutputMethod):
 
     Args:
         observed: position, velocity, both, cartesian.
-        optimiser, start, stop, solve, estimate_gains, jacobian, nudge, integrator, hac: as for `Clie`.
+        optimiser, start, stop, solve, estimate_gains, check_loop, jacobian, nudge, integrator, hac: as for `Clie`.
     """
 
     observed: Literal["position", "velocity", "both", "cartesian"] = "position"
@@ -157,7 +161,7 @@ class Oloe(_OutputMethod):
 
     Args:
         horizon: s.
-        optimiser, start, stop, solve, jacobian, nudge, integrator, hac: as for `Clie`.
+        optimiser, start, stop, solve, check_loop, jacobian, nudge, integrator, hac: as for `Clie`.
     """
 
     horizon: float = 0.1
@@ -227,66 +231,95 @@ class OutputFit:
         return out
 
     def residuals(self, x: Array) -> tuple[Array, NDArray[np.bool_]]:
-        betas = np.stack([self.beta(row) for row in x])
-        values, ok = self._simulated(betas, self.logs(x))
-        return values - self.measured, ok
+        """(B, m) of unknowns (B, p), and which of them could be simulated."""
+        out, stable = np.zeros((len(x), len(self.measured))), np.zeros(len(x), bool)
+        for where, values, ok in self._simulated(*self._at(x)):
+            out[where], stable[where] = np.asarray(values) - self.measured, ok
+        return out, stable
 
     def costs(self, x: Array) -> Array:
-        r, ok = self.residuals(x)
-        return np.where(ok, np.sum(r**2, axis=1), np.inf)
+        out = np.full(len(x), np.inf)
+        for where, values, ok in self._simulated(*self._at(x)):
+            place = Place.of(values)
+            r = place.take(values) - place.take(self.measured)
+            out[where] = np.where(ok, place.back((r**2).sum(axis=1)), np.inf)
+        return out
 
-    def _simulated(self, betas: Array, logs: Array | None) -> tuple[Array, NDArray[np.bool_]]:
-        """(B, m) weighted outputs."""
-        values, stable = np.zeros((len(betas), len(self.measured))), np.zeros(len(betas), bool)
+    def _at(self, x: Array) -> tuple[Array, Array | None]:
+        """Base parameters and logarithms of gains at trial points (B, p)."""
+        return np.stack([self.beta(row) for row in x]), self.logs(x)
+
+    def _simulated(self, betas: Array, logs: Array | None) -> Iterator[tuple[slice, Array, NDArray[np.bool_]]]:
+        """Some points at a time: their (B, m) weighted outputs, and which could be simulated; outputs of others are zero."""
         unknown = self.run.unknown
         gains, drive = (None, None) if unknown is None or logs is None else (unknown.simulated(logs), unknown.drive(logs))
         for where, replays, ok in self.simulator.batches(betas, gains):
-            stable[where] = ok
             seen = replays if drive is None else [replace(r, tau=r.tau / drive[where][:, None]) for r in replays]
             signals = self.output.simulated(self.problem, seen, self.weights, self.use)
-            values[where] = np.where(np.asarray(ok)[:, None], signals, 0.0)
-        return values, stable
+            place = Place.of(signals)
+            yield where, place.keep(place.xp.where(place.take(ok)[:, None], place.take(signals), 0.0)), ok
 
     def in_beta(self, x: Array) -> Array:
-        """(m, b + gains) derivative of the outputs with respect to base parameters and logarithms of gain factors."""
-        beta, b = self.beta(x), self.base.rank
-        if self.method.jacobian == "tangents":
-            return self._tangents(x)
-        extra = self.size - self.chart.size
-        steps = np.concatenate([self.nudge, np.full(extra, GAIN_NUDGE)])
-        centre, _ = self._simulated(beta[None], self.logs(x[None]))
-        change, missing = np.zeros((len(steps), len(self.measured))), np.arange(len(steps))
+        """(b + gains, m) how the outputs change with base parameters and with logarithms of gain factors."""
+        return self._tangents(x) if self.method.jacobian == "tangents" else self._differences(x)[0]
+
+    def _differences(self, x: Array) -> tuple[Array, Array]:
+        """(p, m) changes of the outputs over steps of the unknowns, and the outputs (m,) themselves, where they were computed.
+
+        A step at which the loop is not stable is made smaller; after some tries the change counts as zero.
+        """
+        b, extra = self.base.rank, self.size - self.chart.size
+        steps = np.concatenate([[0.0], self.nudge, np.full(extra, GAIN_NUDGE)])  # the first lane is the point itself
+        missing, place, lanes = np.arange(len(steps)), Place(), None
         for _ in range(RETRIES):
-            betas, points = np.tile(beta, (len(missing), 1)), np.tile(x, (len(missing), 1))
+            betas, points = np.tile(self.beta(x), (len(missing), 1)), np.tile(x, (len(missing), 1))
             for row, k in enumerate(missing):
-                if k < b:
-                    betas[row, k] += steps[k]
-                else:
-                    points[row, self.chart.size + k - b] += steps[k]
-            values, ok = self._simulated(betas, self.logs(points))
-            change[missing[ok]] = (values[ok] - centre[0]) / steps[missing[ok], None]
-            missing = missing[~ok]
+                if 0 < k <= b:
+                    betas[row, k - 1] += steps[k]
+                elif k > b:
+                    points[row, self.chart.size + k - 1 - b] += steps[k]
+            stable = np.zeros(len(missing), bool)
+            for where, values, ok in self._simulated(betas, self.logs(points)):
+                if lanes is None:
+                    place = Place.of(values)
+                    lanes = place.xp.zeros((len(steps), len(self.measured)))
+                lanes[place.take(missing[where][ok])] = place.take(values)[place.take(ok)]
+                stable[where] = ok
+            missing = missing[~stable]
             if not len(missing):
                 break
             steps[missing] *= 0.1
-        return change.T
+        assert lanes is not None
+        change = (lanes[1:] - lanes[0]) / place.take(steps[1:, None])
+        change[place.take(missing[missing > 0] - 1)] = 0.0
+        return place.keep(change), place.keep(lanes[0])
 
     def _tangents(self, x: Array) -> Array:
+        """The same, exactly."""
         logs, b = self.logs(x[None]), self.base.rank
         pairs = tangent_replays(self.simulator, self.beta(x), self.run.unknown, None if logs is None else logs[0])
         runs, rates = [run for run, _ in pairs], [rate for _, rate in pairs]
-        J = self.output.moved(self.problem, runs, rates, self.weights, self.use).T
-        return np.column_stack([J[:, :b], J[:, b + self.free]])
+        change = self.output.moved(self.problem, runs, rates, self.weights, self.use)
+        return np.concatenate([change[:b], change[b + self.free]])
 
-    def jacobian(self, x: Array) -> Array:
-        J = self.in_beta(x)
-        b = self.base.rank
-        return np.column_stack([J[:, :b] @ self.chart.beta(x[: self.chart.size])[1], J[:, b:]])
-
-    def std(self, J: Array, cost: float) -> Array:
-        variance = cost / max(len(self.measured) - J.shape[1], 1)
+    def normal(self, x: Array) -> tuple[Array, Array]:
+        if self.method.jacobian == "tangents":
+            change, outputs = self._tangents(x), self.residuals(x[None])[0][0] + self.measured
+        else:
+            change, outputs = self._differences(x)
+        place = Place.of(change)
+        J = place.take(change)
         with one_thread():
-            C = np.linalg.pinv(J.T @ J, rcond=1e-14, hermitian=True) * variance
+            G, g = (place.back(J @ y) for y in (J.T, place.take(outputs) - place.take(self.measured)))
+        b, inner = self.base.rank, self.chart.beta(x[: self.chart.size])[1]
+        along = np.zeros((len(G), self.size))
+        along[:b, : self.chart.size], along[b:, self.chart.size :] = inner, np.eye(len(G) - b)
+        return along.T @ G @ along, along.T @ g
+
+    def std(self, G: Array, cost: float) -> Array:
+        variance = cost / max(len(self.measured) - len(G), 1)
+        with one_thread():
+            C = np.linalg.pinv(G, rcond=1e-14, hermitian=True) * variance
         D = self.chart.spread
         part = C[: self.chart.size, : self.chart.size]
         return np.sqrt(np.maximum(np.diag(part if D is None else D @ part @ D.T), 0.0))
@@ -296,7 +329,7 @@ class OutputFit:
         run, watch = self.run, found.watch
         if not np.isfinite(found.cost):
             return run.failed_start(self.method.name)
-        beta, J = self.beta(found.x), self.in_beta(found.x)
+        beta, J = self.beta(found.x), np.ascontiguousarray(np.asarray(self.in_beta(found.x)).T)
         self._hand_over_gains(found.x)
         r, _ = self.residuals(found.x[None])
         own = self._beside_gains(J)

@@ -139,13 +139,13 @@ class _Criterion:
 
     def _block(self, number: int, part: slice, beta: Array, jacobian: bool) -> _Block:
         use, e, G, S, L = self._whitening(number, part, beta)
-        f = _solved(L, e[:, :, None])[:, :, 0]
+        f = _forward(L, e[:, :, None])[:, :, 0]
         if not jacobian:
             return _Block(number, f, np.zeros((len(f), self.n, 0)), e, use)
         v = _solved(np.swapaxes(L, 1, 2), f[:, :, None])[:, :, 0]
         shift = S * np.einsum("kij,ki->kj", G, v)  # measured minus most likely states
         Y = self._entries(number, part) - self._entries(number, part, shift)
-        J = _solved(L, self._dense(Y) * use[:, :, None])
+        J = _forward(L, self._dense(Y) * use[:, :, None])
         return _Block(number, f, J, e, use)
 
     def _whitening(self, number: int, part: slice, beta: Array) -> tuple[NDArray[np.bool_], Array, Array, Array, Array]:
@@ -213,9 +213,19 @@ class _Criterion:
             misfit = np.einsum("kij,kj->ki", G, draw) - self.levels[number].tau * rng.standard_normal((len(G), self.n))
             v = _solved(L @ np.swapaxes(L, 1, 2), misfit[:, :, None])[:, :, 0]
             along = draw - S * np.einsum("kij,ki->kj", G, v)
-            J = _solved(L, self._dense(self._entries(number, part, along)) * use[:, :, None]).reshape(-1, self.b)
+            J = _forward(L, self._dense(self._entries(number, part, along)) * use[:, :, None]).reshape(-1, self.b)
             out += J.T @ J
         return out
+
+
+def _forward(L: Array, b: Array) -> Array:
+    """L^-1 b of many lower triangular (m, n, n) and (m, n, k), by forward substitution for all of them at a time."""
+    out = np.array(b)
+    for i in range(L.shape[1]):
+        for j in range(i):
+            out[:, i] -= L[:, i, j, None] * out[:, j]
+        out[:, i] /= L[:, i, i, None]
+    return out
 
 
 def _solved(A: Array, b: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 _OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
 
 
-@nb.njit(**_OPTIONS)
+@nb.njit(**_OPTIONS, fastmath={"reassoc", "contract"})  # sums in the order that vectors take; still the same every time
 def one_pass(beta: Any, W: Any, y: Any, first: Any, columns: Any, order: Any, normalised: bool, rate: float) -> None:
     """beta <- beta + eta Y'(tau - Y beta), one sample after the other; in place.
 
@@ -25,15 +25,18 @@ def one_pass(beta: Any, W: Any, y: Any, first: Any, columns: Any, order: Any, no
         rate: see there.
     """
     n, b = y.shape[1], beta.shape[0]
-    g = np.zeros(b)
+    Y, g = np.zeros((n, b)), np.zeros(b)  # rows with all columns, which vectors go through without looking up places
     for k in order:
+        for j in range(n):
+            for i in range(first[j], first[j + 1]):
+                Y[j, columns[i]] = W[k, i]
         g[:] = 0.0
         for j in range(n):
             e = y[k, j]
-            for i in range(first[j], first[j + 1]):
-                e -= W[k, i] * beta[columns[i]]
-            for i in range(first[j], first[j + 1]):
-                g[columns[i]] += W[k, i] * e
+            for i in range(b):
+                e -= Y[j, i] * beta[i]
+            for i in range(b):
+                g[i] += Y[j, i] * e
         eta = rate
         if normalised:
             top, below = 0.0, 0.0
@@ -41,8 +44,8 @@ def one_pass(beta: Any, W: Any, y: Any, first: Any, columns: Any, order: Any, no
                 top += g[i] * g[i]
             for j in range(n):
                 s = 0.0
-                for i in range(first[j], first[j + 1]):
-                    s += W[k, i] * g[columns[i]]
+                for i in range(b):
+                    s += Y[j, i] * g[i]
                 below += s * s
             if below == 0.0:
                 continue

@@ -26,6 +26,12 @@ Array = NDArray[np.float64]
 STRETCHES = 200
 """Masked stretches of one reason that are shown."""
 
+GAP = 5.0
+"""Usual steps of the clock from which a step is marked as a gap."""
+
+AT_LIMIT = 0.999
+"""Share of a limit from which a torque counts as at it."""
+
 
 def state(project: Project) -> tuple[str, str]:
     entries = project.logs
@@ -87,6 +93,7 @@ def describe(project: Project, asked: Asked) -> Document:
             {"reason": reason, "samples": int(np.count_nonzero(mask)), "stretches": _stretches(log.t, mask)}
             for reason, mask in log.masks.items()
         ],
+        "marks": _marks(project, log),
         "warnings": list(log.warnings),
         "notes": list(log.notes),
         "file_columns": [c.name for c in log.channels],
@@ -196,6 +203,25 @@ def _is_log(name: str) -> bool:
     from inertica.logs.readers.formats import FORMATS
 
     return any(name.lower().endswith(suffix) for f in FORMATS for suffix in f.suffixes)
+
+
+def _marks(project: Project, log: ia.Log) -> list[Document]:
+    """What can be seen of the check's subjects on the time axis: gaps, torque at its limit, position beyond its limits."""
+    out: list[tuple[str, NDArray[np.bool_]]] = []
+    step = np.diff(log.t, append=np.nan)
+    usual = np.nanmedian(step) if len(log) > 1 else np.nan
+    out.append(("gap in the clock", np.nan_to_num(step, nan=0.0) > GAP * usual))
+    if project.has_robot and project.description.robot.n == log.n:
+        limits = project.description.robot.limits
+        if (torque := log.tau) is not None:
+            out.append(("torque at its limit", np.any(np.abs(torque) >= AT_LIMIT * np.array(limits.torque), axis=1)))
+        if (q := log.q) is not None:
+            out.append(("position beyond its limit", np.any((q < np.array(limits.lower)) | (q > np.array(limits.upper)), axis=1)))
+    return [
+        {"reason": reason, "samples": int(np.count_nonzero(mask)), "stretches": _stretches(log.t, mask)}
+        for reason, mask in out
+        if mask.any()
+    ]
 
 
 def _stretches(t: Array, mask: NDArray[np.bool_]) -> list[list[float]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +13,7 @@ from inertica.preprocessing.filters import FILTERS
 from inertica.report.bundle import write_bundle
 from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused, inside, plain_name
-from inertica.studio.overlay import summary, write_overlay
+from inertica.studio.overlay import read_json, summary, write_overlay
 from inertica.studio.project import Project
 from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, same, short
 from inertica.studio.rooms.data import typed
@@ -55,7 +54,7 @@ def view(project: Project, asked: Asked) -> Document:
 def card(project: Project, name: str) -> Document:
     """A result in short: how it was made, how good it is, what was decided and why."""
     folder = project.folder / "results" / name
-    document = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+    document = read_json(folder / RESULT, (folder / RESULT).stat().st_mtime_ns)
     found = summary(folder)
     labels = [p["label"] for p in document["parameters"]]
     return {

@@ -12,6 +12,7 @@ import numpy as np
 
 import inertica as ia
 from inertica.errors import InerticaError
+from inertica.excitation.collision import Collisions
 from inertica.excitation.files import has_trajectory, read_trajectory
 from inertica.studio import rehearsal
 from inertica.studio.asked import Asked
@@ -24,6 +25,9 @@ from inertica.workflow.verdict import verdict
 
 FRAMES = 1200
 """Poses of a motion that the page plays."""
+
+LOOKED = 200
+"""Poses at which distances between bodies are looked at."""
 
 
 def trajectories(project: Project) -> list[str]:
@@ -99,6 +103,20 @@ def play(project: Project, asked: Asked) -> Document:
     ]  # fmt: skip
     samples = trajectory(t)
     return {"t": t, "q": samples.q, "dq": samples.dq, "limits": rows, "period": trajectory.period}
+
+
+def clearance(project: Project, asked: Asked) -> Document:
+    """Where along a motion two bodies come closest; why that is not known where the model has no shapes to look at."""
+    trajectory = _trajectory(project, asked.text("trajectory"))
+    t = np.linspace(0.0, trajectory.period, LOOKED)
+    try:
+        bodies = Collisions(project.description)
+        found = [bodies.closest(q) for q in trajectory(t).q]
+    except InerticaError as error:
+        return {"known": False, "why": str(error)}
+    k = min(range(len(found)), key=lambda i: found[i][0])
+    distance, first, second = found[k]
+    return {"known": True, "distance": distance, "time": t[k], "bodies": [first, second], "poses": LOOKED}
 
 
 def select(project: Project, asked: Asked) -> Document:
@@ -226,6 +244,14 @@ ROOM = Room(
     "A motion that reveals the parameters, inside the limits; tried in simulation before the real robot moves.",
     state,
     view,
-    {"play": play, "select": select, "shipped": shipped, "download": download, "remove": remove, "keep": keep},
+    {
+        "play": play,
+        "clearance": clearance,
+        "select": select,
+        "shipped": shipped,
+        "download": download,
+        "remove": remove,
+        "keep": keep,
+    },
     {"design": design, "rehearse": rehearse},
 )

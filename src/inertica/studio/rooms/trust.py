@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +15,7 @@ from inertica.report.logs import motions_again
 from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS, LABEL_WORDS
 from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused
-from inertica.studio.overlay import SIGNALS, summary, torques, write_overlay
+from inertica.studio.overlay import SIGNALS, read_json, summary, torques, write_overlay
 from inertica.studio.project import Project
 from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, same
 from inertica.studio.rooms.identify import card
@@ -53,7 +52,7 @@ def view(project: Project, asked: Asked) -> Document:
     if name is None:
         return {"results": [], "same": same([["inertica", "report", "results/result-1"]], ['ia.Result.load("results/result-1")'])}
     folder = project.result_folder(name)
-    document = json.loads((folder / RESULT).read_text(encoding="utf-8"))
+    document = read_json(folder / RESULT, (folder / RESULT).stat().st_mtime_ns)
     found = summary(folder)
     result = project.result(name)
     layout, joints = result.parameters.layout, result.description.robot.joints

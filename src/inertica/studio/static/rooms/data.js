@@ -18,6 +18,7 @@ export function create(app) {
   function bands() {
     const entry = view?.logs.find((l) => l.name === log);
     const out = (about?.masks ?? []).flatMap((m) => m.stretches.map(([from, to]) => ({ from, to, colour: "bad" })));
+    out.push(...(about?.marks ?? []).flatMap((m) => m.stretches.map(([from, to]) => ({ from, to, colour: "doubtful", alpha: 0.3 }))));
     if (entry && (entry.start !== null || entry.end !== null) && about) {
       if (entry.start !== null) out.push({ from: about.start, to: entry.start, colour: "soft", alpha: 0.22 });
       if (entry.end !== null) out.push({ from: entry.end, to: about.end, colour: "soft", alpha: 0.22 });
@@ -61,7 +62,7 @@ export function create(app) {
     const tabs = names.map((s) => h("button.small", { type: "button", "aria-pressed": String(s === signal), onclick: (e) => { signal = s; for (const t of tabs) t.setAttribute("aria-pressed", String(t === e.target)); draw(); } }, `${found.signals[s].kind} ${s}`));
     const slice = h("button.small", { type: "button", onclick: () => trying(() => post("data/change", { log, slice: charts.span })) }, "Use only what is shown");
     const all = h("button.small", { type: "button", onclick: () => charts.zoom(...charts.whole) }, "Show all");
-    const masked = found.masks.map((m) => `${m.samples} samples masked: ${m.reason}`);
+    const masked = [...found.masks.map((m) => `${m.samples} samples masked: ${m.reason}`), ...found.marks.map((m) => `${m.reason}: ${m.samples} samples, marked in the charts`)];
     channels.replaceChildren(h("h2", {}, name, h("span.small.soft", {}, `${found.samples.toLocaleString("en")} samples, ${seconds(found.duration)} at ${number(found.rate, 4)} Hz`)),
       ...[...found.warnings, ...masked].map((w) => h("p.small", {}, h("span.tag.warning", {}, "note"), ` ${w}`)),
       h("div.row", { style: "margin-bottom: 8px" }, tabs, h("span.grow"), span, slice, all), charts.element,

@@ -60,7 +60,13 @@ export function create(app) {
     const columns = [{ title: "joint", cell: (r) => r.joint }, { title: "lowest", num: true, cell: (r) => number(r.lowest, 3) }, { title: "highest", num: true, cell: (r) => number(r.highest, 3) }, { title: "unit", cell: (r) => r.unit },
       { title: "velocity", cell: (r) => share(r.velocity, r.velocity_limit, `${r.unit}/s`) }, { title: "acceleration", cell: (r) => share(r.acceleration, r.acceleration_limit, `${r.unit}/s²`) }, { title: "torque of the model", cell: (r) => share(r.torque, r.torque_limit, r.effort) }];
     const over = found.limits.filter((r) => (r.lower !== null && r.lowest < r.lower) || (r.upper !== null && r.highest > r.upper) || (r.velocity_limit && r.velocity > r.velocity_limit * 1.0001) || (r.torque_limit && r.torque > r.torque_limit * 1.0001));
-    box.replaceChildren(h("p.small.soft", { style: "margin-top: 10px" }, over.length ? `Outside a limit: ${over.map((r) => r.joint).join(", ")}.` : "Inside all stated limits. What it uses of them:"), sortable("Use of the limits", columns, found.limits));
+    const near = h("p.small.soft", { style: "margin-top: 10px" }, "Looking for collisions …");
+    box.replaceChildren(h("p.small.soft", { style: "margin-top: 10px" }, over.length ? `Outside a limit: ${over.map((r) => r.joint).join(", ")}.` : "Inside all stated limits. What it uses of them:"), sortable("Use of the limits", columns, found.limits), near);
+    const close = await trying(() => post("motion/clearance", { trajectory: name }));
+    if (!close) return;
+    if (!close.known) near.replaceChildren(`Collisions were not looked at: ${close.why}.`);
+    else near.replaceChildren(h(`span.tag.${close.distance > 0.01 ? "fine" : close.distance > 0 ? "warning" : "problem"}`, {}, close.distance > 0 ? "clear" : "collision"),
+      ` ${close.bodies.join(" and ")} come within ${number(1000 * close.distance, 3)} mm of each other at `, h("button.quiet.small", { type: "button", onclick: () => { app.viewer.stop(); app.viewer.at(close.time); } }, `${number(close.time, 3)} s`), ` (${close.poses} poses looked at).`);
   }
 
   function rehearsal(selected) {

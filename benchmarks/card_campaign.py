@@ -1,0 +1,153 @@
+"""The survey's first Monte Carlo experiment (mcs-tx40-1-1: 52 runs, 25 starts) on a graphics card: IV, DIDIM, CLIE and CLOE.
+
+    python benchmarks/card_campaign.py prepare FILE      # with the full installation: the bench, and estimates to compare with
+    python benchmarks/card_campaign.py measure FILE [RUNS STARTS PROCESSES [METHOD...]]    # where the card is
+
+Experiments, simulations inside the methods and what follows from them are computed on the card; all fits of a method go side by side.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import time
+from copy import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+COMPARED = (2, 2)
+"""Runs and starts whose estimates by the processor travel along."""
+
+AT_ONCE = {"iv": 100, "didim": 100, "clie": 8, "cloe": 8}
+"""Fits side by side in each process: a Jacobian takes 53 simulations."""
+
+
+def methods(hac: bool = True, only: tuple[str, ...] = ()) -> dict[str, Any]:
+    from inertica.estimators.closed_loop.didim import Didim
+    from inertica.estimators.closed_loop.iv import Iv
+    from inertica.estimators.closed_loop.output_error import Clie, Cloe
+    from inertica.estimators.closed_loop.start import FromPrior
+
+    common: dict[str, Any] = {"integrator": "euler", "check_loop": False, "start": FromPrior(), "hac": hac}
+    made = {"iv": Iv(**common), "didim": Didim(**common), "clie": Clie(**common), "cloe": Cloe(**common)}
+    return {name: method for name, method in made.items() if not only or name in only}
+
+
+def problems(bench: dict[str, Any], runs: int, starts: int, first: int = 0) -> list[Any]:
+    """Run by run the same starts; fits of one run share what is built from its log."""
+    from inertica.estimators.base import Problem
+    from inertica.preprocessing.filters import Unfiltered
+    from inertica.preprocessing.prepare import prepare
+    from inertica.preprocessing.recipe import Recipe
+
+    recipe, out = Recipe(filter=Unfiltered(), border=bench["border"], standstill=None), []
+    for log in bench["experiment"].run(bench["trajectory"], runs=runs, seed=bench["seed"], first_run=first):
+        own = Problem(bench["base"], (prepare(log, recipe),), None, bench["loop"], references=(bench["trajectory"],))
+        for prior in bench["starts"][:starts]:
+            own = own.with_prior(prior)
+            own.observations  # noqa: B018  (shared by those that follow)
+            out.append(own)
+    return out
+
+
+def prepare_file(path: Path) -> None:
+    from inertica.campaign.bench import bench
+    from inertica.campaign.plan import cells
+    from inertica.campaign.specfile import read_spec
+    from inertica.excitation.remembered import Remembered
+
+    spec = read_spec("mcs-tx40-1-1")
+    seen = bench(spec, next(iter(cells(spec))))
+    found = {
+        "base": seen.base, "experiment": seen.experiment, "loop": seen.loop, "starts": seen.starts, "seed": spec.seed,
+        "trajectory": Remembered(seen.trajectories[0].own), "border": spec.border, "truth": seen.truth,
+    }  # fmt: skip
+    chosen, expected = problems(found, *COMPARED), {}
+    for name, method in methods().items():
+        begun = time.process_time()
+        expected[name] = [method.estimate(p).beta for p in chosen]
+        print(f"{name}: {(time.process_time() - begun) / len(chosen):.2f} s of the processor each")
+    found |= {"base": bare(seen.base, "engine"), "experiment": bare(seen.experiment, "engine"), "expected": expected}
+    path.write_bytes(pickle.dumps(found))
+
+
+def bare(thing: Any, *made: str) -> Any:
+    """A copy without what was compiled."""
+    out = copy(thing)
+    for name in made:
+        out.__dict__.pop(name, None)
+    return out
+
+
+def measure(path: Path, runs: int, starts: int, processes: int, only: tuple[str, ...]) -> None:
+    """Processes share the card and the runs; their simulations run at the same time where CUDA's multi-process service is on."""
+    import multiprocessing
+
+    context = multiprocessing.get_context("spawn")
+    waiting, told = context.Barrier(processes + 1), context.Queue()
+    shares = [range(k, runs, processes) for k in range(processes)]
+    begun = time.perf_counter()
+    for own in shares:
+        context.Process(target=share, args=(path, list(own), starts, only, waiting, told), daemon=True).start()
+    bench = pickle.loads(path.read_bytes())
+    print(f"{os.cpu_count()} cores; {runs} runs, {starts} starts, {processes} processes")
+    for hac in (False, True):
+        for number, name in enumerate(methods(hac, only)):
+            waiting.wait()
+            if not number and not hac:
+                print(
+                    f"ready after {time.perf_counter() - begun:.1f} s: modules, card, experiments, kernels compiled by a first fit"
+                )
+            start, found = time.perf_counter(), {}
+            for _ in shares:
+                found |= told.get()
+            report(name, hac, time.perf_counter() - start, found, bench)
+
+
+def share(path: Path, runs: list[int], starts: int, only: tuple[str, ...], waiting: Any, told: Any) -> None:
+    """What one process does; kernels are compiled, or found compiled, by a first fit of every method."""
+    from inertica.dynamics.cuda.target import Cuda
+    from inertica.dynamics.together import side_by_side
+    from inertica.identifiability.base import base_model
+    from inertica.identifiability.base import engine as base_engine
+
+    bench, target = pickle.loads(path.read_bytes()), Cuda()
+    bench["base"] = bench["base"].computed(target=target)
+    bench["experiment"].__dict__["engine"] = base_engine(base_model(bench["experiment"].truth.layout), target=target)
+    chosen = {(run, k): p for run in runs for k, p in enumerate(problems(bench, 1, starts, run))}
+    for method in methods(False, only).values():
+        method.estimate(next(iter(chosen.values())))
+    for hac in (False, True):
+        for name, method in methods(hac, only).items():
+            target.device.arrays.get_default_memory_pool().free_all_blocks()  # others want it
+            waiting.wait()
+            jobs, places = [(lambda p=p, m=method: m.estimate(p)) for p in chosen.values()], list(chosen)
+            done = side_by_side(jobs, AT_ONCE[name])
+            told.put({places[k]: (e.beta, e.iterations, e.simulations) for k, e, _ in done})
+
+
+def report(name: str, hac: bool, seconds: float, found: dict[tuple[int, int], Any], bench: dict[str, Any]) -> None:
+    """How long it took, how often it converged, and how near it came to the processor's estimates."""
+    places = [(run, start) for run in range(COMPARED[0]) for start in range(COMPARED[1])]
+    pairs = [(found[at][0], beta) for at, beta in zip(places, bench["expected"][name], strict=True) if at in found]
+    away = max((np.linalg.norm(a - b) / np.linalg.norm(b) for a, b in pairs), default=float("nan"))
+    error = np.median([np.linalg.norm(beta - bench["truth"]) for beta, _, _ in found.values()]) / np.linalg.norm(bench["truth"])
+    steps, simulated = (np.array([x[k] for x in found.values()]) for k in (1, 2))
+    print(
+        f"{name:5s} {'correlated' if hac else 'white':10s} covariance {seconds:7.1f} s, {len(found)} fits, "
+        f"{steps.mean():.1f} iterations, {simulated.sum()} simulations, median error {100 * error:.3f} %, "
+        f"off the processor's {away:.1e}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    job, file, *counts = sys.argv[1:]
+    if job == "prepare":
+        prepare_file(Path(file))
+    else:
+        runs, starts, processes, *only = counts or ("52", "25", "13")
+        measure(Path(file), int(runs), int(starts), int(processes), tuple(only))

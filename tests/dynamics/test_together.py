@@ -1,0 +1,158 @@
+"""Fits side by side: the same bits as one by one, errors where they belong, nothing left running."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from host_cuda import COMPILER, Host
+from inertica.dynamics.cuda.samples import triangles
+from inertica.dynamics.cuda.target import Cuda
+from inertica.dynamics.engine import Engine
+from inertica.dynamics.llvm.target import Native
+from inertica.dynamics.products import Pair
+from inertica.dynamics.resident import Place, Resident
+from inertica.dynamics.together import side_by_side
+from inertica.errors import InputError
+from inertica.experiment.loop import ControlLoop
+from inertica.identifiability.base import base_model
+from inertica.robot.load import load
+
+STEPS = 400
+
+
+def simulation(name: str, target: Native | None = None) -> Callable[[np.ndarray, slice], np.ndarray]:
+    description = load(name)
+    loop, n = ControlLoop.of(description), description.layout.robot.n
+    engine = Engine(description.layout, threads=1, target=target)
+    t = np.arange(STEPS)[:, None] * loop.dt
+    q, dq = 0.3 * np.sin(5 * t + np.arange(n)), 1.5 * np.cos(5 * t + np.arange(n))
+
+    def run(chi: np.ndarray, rows: slice = slice(None), **gains: np.ndarray) -> np.ndarray:
+        keep = np.arange(0, STEPS, 7)[rows]
+        out = engine.simulate(
+            chi, {"q": q, "dq": dq}, loop.all_gains | gains, loop.dt, law=loop.compiled_law, keep=keep, integrator="euler",
+            start=(q[0], dq[0]),
+        )  # fmt: skip
+        return np.concatenate([out.q, out.dq, out.ddq, out.tau], axis=2)
+
+    return run
+
+
+def iteration(run: Callable[..., np.ndarray], k: int) -> np.ndarray:
+    """Asks k + 1 times, for one or several lanes, at steps of its own; what it asks depends on what it was told."""
+    chi = load("scara2").prior.values * (1.0 + 0.02 * k)
+    kp = ControlLoop.of(load("scara2")).all_gains["kp"]
+    seen = []
+    for _ in range(k + 1):
+        found = run(np.tile(chi, (1 + k % 3, 1)), slice(k, None), kp=kp * (1.0 + 0.01 * (k % 2)))
+        seen.append(found[-1])
+        chi = chi * (1.0 + 1e-3 * np.tanh(found[0, -1, 0]))
+    return np.concatenate(seen)
+
+
+@pytest.mark.parametrize(("at_once", "abreast"), [(1, 1), (3, 1), (8, 2)])
+def test_fits_side_by_side_find_the_same_bits(at_once: int, abreast: int) -> None:
+    run = simulation("scara2")
+    alone = [iteration(run, k) for k in range(6)]
+    found = {k: x for k, x, _ in side_by_side([lambda k=k: iteration(run, k) for k in range(6)], at_once, abreast)}
+    assert sorted(found) == list(range(6))
+    for k, x in enumerate(alone):
+        assert found[k].tobytes() == x.tobytes()
+
+
+def test_what_is_asked_together_is_simulated_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    from inertica.dynamics import simulate as plain
+
+    lanes, own = [], plain.simulate
+
+    def counted(model: object, chi: np.ndarray, *given: object, **options: object) -> object:
+        lanes.append(len(np.atleast_2d(chi)))
+        return own(model, chi, *given, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(plain, "simulate", counted)
+    run, chi = simulation("scara2"), load("scara2").prior.values
+    spent = [s for _, _, s in side_by_side([lambda k=k: run(chi * (1 + k / 100)) for k in range(5)], 8)]
+    assert lanes == [5]
+    assert all(s.seconds > 0.0 and s.cpu >= 0.0 for s in spent)
+
+
+def test_an_error_is_raised_and_nobody_is_left_waiting() -> None:
+    run, chi = simulation("scara2"), load("scara2").prior.values
+    before = threading.active_count()
+
+    def fit(k: int) -> object:
+        if k == 1:
+            raise ValueError("one of them")
+        return [run(chi) for _ in range(3)]
+
+    with pytest.raises(ValueError, match="one of them"):
+        list(side_by_side([lambda k=k: fit(k) for k in range(4)], 4))
+    next(side_by_side([lambda k=k: fit(2 + k) for k in range(3)], 2))  # given up by who asked
+    assert threading.active_count() == before
+
+
+def test_an_impossible_batch_is_told_to_those_who_asked_for_it() -> None:
+    run, chi = simulation("scara2"), load("scara2").prior.values
+
+    def fit(k: int) -> str:
+        try:
+            run(chi[:-1] if k == 1 else chi)
+        except InputError as error:
+            return str(error)
+        return "fine"
+
+    found = {k: x for k, x, _ in side_by_side([lambda k=k: fit(k) for k in range(2)], 1)}
+    assert found[0] == "fine" and "parameters" in found[1]
+
+
+def test_a_batch_that_breaks_ends_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, chi = simulation("scara2"), load("scara2").prior.values
+
+    def broken(*given: object, **options: object) -> None:
+        raise ZeroDivisionError("of the program itself")
+
+    monkeypatch.setattr("inertica.dynamics.simulate.simulate", broken)
+    before = threading.active_count()
+    with pytest.raises(ZeroDivisionError, match="of the program itself"):
+        list(side_by_side([lambda: run(chi) for _ in range(4)], 4))
+    assert threading.active_count() == before
+
+
+def test_cholesky_twice_is_as_good_as_householder() -> None:
+    draw = np.random.default_rng(3)
+    rows = draw.standard_normal((3, 6, 500)) * np.array([1e3, 1.0, 1e-3, 1.0, 1.0, 1.0])[None, :, None]
+    rows[:, 4] = rows[:, 3] + 1e-5 * rows[:, 4]  # nearly dependent
+    rows[1, 5] = rows[1, 0] - 2.0 * rows[1, 1]  # dependent: by reflections
+    for own, A in zip(triangles(Place(), list(rows)), rows, strict=True):
+        exact = np.linalg.qr(A.T, mode="r")
+        scale, signs = np.linalg.norm(exact, axis=0), [np.sign(np.diag(R)) for R in (own, exact)]
+        assert np.abs((signs[0][:, None] * own - signs[1][:, None] * exact) / scale)[:5].max() < 1e-11
+        assert np.abs(own[5, 5]) <= np.abs(exact[5, 5]) + 1e-12 * scale[5]
+
+
+@pytest.mark.skipif(COMPILER is None, reason="needs g++")
+@pytest.mark.parametrize("stays", [False, True])
+def test_the_card_factors_and_multiplies_as_the_processor_does(stays: bool) -> None:
+    description = load("scara2")
+    base, draw, host = base_model(description.layout), np.random.default_rng(1), Host()
+    columns, n, N = [int(k) for k in base.kept], description.layout.robot.n, 300
+    card, processor = (Engine(base.layout, target=target) for target in (Cuda(device=host), Native()))
+    measured, simulated = (tuple(draw.standard_normal((3, N, n))) for _ in range(2))
+    tau, weights = draw.standard_normal((N, n)), (draw.random((N, n)) > 0.1).astype(float)
+    there = tuple(Resident.signal(host, x) for x in simulated) if stays else simulated
+    factors, own = (
+        processor.factors(*simulated, tau, columns, weights=weights),
+        card.factors(*there, tau, columns, weights=weights),
+    )
+    assert np.array_equal(own.counts, factors.counts)
+    for found, exact in zip(own.joints, factors.joints, strict=True):
+        assert found.columns == exact.columns
+        gram, wanted = found.triangle.T @ found.triangle, exact.triangle.T @ exact.triangle
+        assert np.abs(gram - wanted).max() < 1e-12 * np.abs(wanted).max()
+    wanted = processor.products(Pair(measured, simulated, tau, weights), columns)
+    for found, exact in zip(card.products(Pair(measured, there, tau, weights), columns), wanted, strict=True):
+        assert np.abs(found - exact).max() < 1e-12 * np.abs(exact).max()
