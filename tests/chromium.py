@@ -21,14 +21,24 @@ def where() -> str | None:
 
 
 class Chromium:
-    """One page of one browser."""
+    """One page of one browser.
 
-    def __init__(self, width: int = 1280, height: int = 800) -> None:
+    Args:
+        width, height: of the window.
+        drawing: let pages draw with WebGL, in software.
+    """
+
+    def __init__(self, width: int = 1280, height: int = 800, drawing: bool = False) -> None:
         self.profile = tempfile.mkdtemp(prefix="page-")
         inward, self.write = os.pipe()
         self.read, outward = os.pipe()
         words = [str(where()), *flags(self.profile), "--remote-debugging-pipe", f"--window-size={width},{height}"]
-        words += ["--host-resolver-rules=MAP * ~NOTFOUND", "--hide-scrollbars"]  # nothing but files can be reached
+        words += [
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+            "--hide-scrollbars",
+        ]  # nothing outside can be reached
+        if drawing:
+            words = [w for w in words if w != "--disable-gpu"] + ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
         line = f'exec "$@" 3<&{inward} 4>&{outward}'
         self.process = subprocess.Popen(
             ["bash", "-c", line, "bash", *words], pass_fds=(inward, outward), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -37,11 +47,22 @@ class Chromium:
         os.close(outward)
         self.pending, self.count, self.session = b"", 0, ""
         self.errors: list[str] = []
+        self.size = width, height
+        self.tabs: list[str] = []
+        self.session = self.tab()
+
+    def tab(self) -> str:
+        """Another tab of the same browser; `session` says which one is driven."""
+        before, self.session = self.session, ""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.session = new = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.call(f"{domain}.enable")
+        width, height = self.size
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.session = before or new
+        self.tabs.append(new)
+        return new
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
         self.count += 1
@@ -72,8 +93,9 @@ class Chromium:
             self.errors.append(json.dumps(said["entry"]))
         return message
 
-    def open(self, path: Path) -> None:
-        self.call("Page.navigate", url=path.resolve().as_uri())
+    def open(self, place: Path | str) -> None:
+        """A file, or an address of this machine."""
+        self.call("Page.navigate", url=place if isinstance(place, str) else place.resolve().as_uri())
         for _ in range(600):
             if self.run("document.readyState") == "complete" and self.run("location.href") != "about:blank":
                 return
@@ -85,6 +107,26 @@ class Chromium:
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def until(self, script: str, seconds: float = 60.0) -> None:
+        """Waits until an expression is true."""
+        end = time.monotonic() + seconds
+        while not self.run(f"Boolean({script})"):
+            assert time.monotonic() < end, f"after {seconds:g} s still not: {script}"
+            time.sleep(0.05)
+
+    def key(self, name: str, text: str = "", shift: bool = False) -> None:
+        """Press a key, by the name that pages see."""
+        code = {"Tab": 9, "Enter": 13, " ": 32, "ArrowDown": 40, "ArrowUp": 38, "ArrowRight": 39, "ArrowLeft": 37}.get(name, 0)
+        more = {
+            "key": name,
+            "code": "Space" if name == " " else name,
+            "windowsVirtualKeyCode": code,
+            "modifiers": 8 if shift else 0,
+        }
+        typed = text or {"Enter": "\r", " ": " "}.get(name, "")
+        self.call("Input.dispatchKeyEvent", type="keyDown", **more, **({"text": typed} if typed else {}))
+        self.call("Input.dispatchKeyEvent", type="keyUp", **more)
 
     def middle(self, selector: str, index: int = 0) -> tuple[float, float, float, float]:
         """Left, top, width and height of an element on the screen, after it was scrolled there."""

@@ -65,6 +65,18 @@ def test_payload(tmp_path):
     assert float(re.search(r"centre x (\S+) m", said)[1]) == pytest.approx(0.22, abs=0.01)
 
 
+@pytest.mark.slow
+def test_cluster(tmp_path):
+    """Two Dask workers here; the second call finds everything done."""
+    said = run("cluster.py", tmp_path)
+    rows = re.findall(r"^(quiet|loud) +(\S+) +(\S+) % off, 4 fits", said, flags=re.M)
+    assert [row[:2] for row in rows] == [(noise, name) for noise in ("quiet", "loud") for name in ("ols_f", "wls_f", "pc-wls_f")]
+    assert all(float(x) < 20.0 for noise, _, x in rows if noise == "quiet")
+    assert (tmp_path / "small-arm" / "report.html").is_file()
+    again = run("cluster.py", tmp_path)
+    assert "of 4 units" in said and "of 4 units" not in again and again.splitlines()[:6] == said.splitlines()[4:10]
+
+
 def test_every_script_is_run_here():
     here = Path(__file__).read_text(encoding="utf-8")
     assert all(f'run("{script.name}"' in here for script in FOLDER.glob("*.py"))

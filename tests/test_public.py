@@ -31,7 +31,7 @@ def test_the_import_is_light() -> None:
 
 ROOT = Path(ia.__file__).parent
 ORDER = ["robot", "dynamics", "identifiability", "excitation", "logs", "preprocessing", "experiment", "physical"]
-ORDER += ["estimators", "validation", "checks", "workflow", "campaign", "reproduce", "report", "cli"]
+ORDER += ["estimators", "validation", "checks", "workflow", "campaign", "reproduce", "report", "studio", "cli"]
 
 RINGS: dict[str, str] = {}
 """Rings between modules that are left, by one of their modules, with the reason; at most three."""

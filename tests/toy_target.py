@@ -129,6 +129,10 @@ class Scan:
 class Toy:
     """The interface."""
 
+    @property
+    def abreast(self) -> int:
+        return 1
+
     def samples(self, kernel: Kernel) -> Samples:
         return Samples(kernel)
 

@@ -83,6 +83,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
         Riemannian as Riemannian,
     )
     from inertica.physical.repair import repair as repair
+    from inertica.report.fleet import fleet as fleet
     from inertica.report.logs import motions_again as motions_again
     from inertica.report.paper import write_figure as write_figure
     from inertica.report.report import write_report as write_report
@@ -115,16 +116,19 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.workflow.export import export_model as export_model, write_parameters as write_parameters
     from inertica.workflow.export_code import export_code as export_code
     from inertica.workflow.drive_gains import DriveGains as DriveGains, drive_gains as drive_gains
+    from inertica.workflow.fit_friction import FrictionFit as FrictionFit, fit_friction as fit_friction
     from inertica.workflow.fit_loop import fit_loop as fit_loop
     from inertica.workflow.identify import identify as identify
     from inertica.workflow.loads import LoadedLogs as LoadedLogs, Loads as Loads, fit_loads as fit_loads
     from inertica.workflow.payload import payload as payload
+    from inertica.workflow.payload_online import online_payload as online_payload, payload_while_moving as payload_while_moving
     from inertica.workflow.payload_result import Payload as Payload
     from inertica.workflow.result import Result as Result
     from inertica.workflow.settings import Settings as Settings
     from inertica.workflow.truth import AgainstTruth as AgainstTruth, against_truth as against_truth
     from inertica.report.folder import write_folder as write_folder
     from inertica.reproduce.studies import reproduce as reproduce
+    from inertica.studio.start import open_studio as open_studio
     # isort: on
 
 _HOME = {
@@ -167,6 +171,7 @@ _HOME = {
     "inertica.physical.check": ("check_model",),
     "inertica.physical.priors": ("Entropic", "Euclidean", "Pullback", "Riemannian"),
     "inertica.physical.repair": ("repair",),
+    "inertica.report.fleet": ("fleet",),
     "inertica.report.logs": ("motions_again",),
     "inertica.report.paper": ("write_figure",),
     "inertica.report.report": ("write_report",),
@@ -187,16 +192,19 @@ _HOME = {
     "inertica.workflow.export": ("export_model", "write_parameters"),
     "inertica.workflow.export_code": ("export_code",),
     "inertica.workflow.drive_gains": ("DriveGains", "drive_gains"),
+    "inertica.workflow.fit_friction": ("FrictionFit", "fit_friction"),
     "inertica.workflow.fit_loop": ("fit_loop",),
     "inertica.workflow.identify": ("identify",),
     "inertica.workflow.loads": ("LoadedLogs", "Loads", "fit_loads"),
     "inertica.workflow.payload": ("payload",),
+    "inertica.workflow.payload_online": ("online_payload", "payload_while_moving"),
     "inertica.workflow.payload_result": ("Payload",),
     "inertica.workflow.result": ("Result",),
     "inertica.workflow.settings": ("Settings",),
     "inertica.workflow.truth": ("AgainstTruth", "against_truth"),
     "inertica.report.folder": ("write_folder",),
     "inertica.reproduce.studies": ("reproduce",),
+    "inertica.studio.start": ("open_studio",),
 }
 _PLACE = {name: module for module, names in _HOME.items() for name in names}
 

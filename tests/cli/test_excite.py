@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from inertica.cli.main import main
-from inertica.excitation import load_trajectory
+from inertica.excitation import Obstacle, load_trajectory, surroundings
+from inertica.identifiability.base import base_model
 from inertica.robot.load import load
 
 
@@ -32,6 +33,12 @@ def test_a_trajectory_inside_the_limits_is_written(tmp_path, capsys) -> None:
         (["--criterion", "conditon"], "did you mean 'condition'"),
         (["--period", "-1"], "positive number of seconds"),
         (["--given", "nothing.csv"], "nothing.csv"),
+        (["--obstacle", "box:1,1,1"], "as in box:0.2,0.6,1@0.7,0,0.5"),
+        (["--obstacle", "cone:1@0,0,0"], "an obstacle cannot be a 'cone'"),
+        (["--floor", "low"], "--floor takes a height in m, auto or none"),
+        (["--box", "1,2,3"], "a box has six numbers"),
+        (["--clearance", "0"], "greater than zero"),
+        (["--k1", "2"], "--k1 and --k2 are the weights of --criterion survey"),
     ],
 )
 def test_bad_input_is_one_sentence(words: list[str], sentence: str, tmp_path, capsys) -> None:
@@ -39,6 +46,54 @@ def test_bad_input_is_one_sentence(words: list[str], sentence: str, tmp_path, ca
     said = capsys.readouterr()
     assert sentence in said.err and said.err.count("\n") == 1
     assert not (tmp_path / "t.yaml").exists()
+
+
+def test_what_must_not_be_touched(tmp_path, capsys) -> None:
+    """Obstacle, box, clearance, survey weights and figure; the distances that are said are those of the written motion."""
+    target, figure = tmp_path / "t.yaml", tmp_path / "clear.svg"
+    words = ["excite", "tx40", "-o", str(target), "--obstacle", "sphere:0.1@0.45,0,0.5", "--box=-0.9,-0.9,-0.1,0.9,0.9,1.2"]
+    words += [
+        "--clearance",
+        "0.03",
+        "--floor",
+        "-0.05",
+        "--criterion",
+        "survey",
+        "--k1",
+        "2",
+        "--k2",
+        "7",
+        "--figure",
+        str(figure),
+    ]
+    assert main([*words, "--harmonics", "4", "--period", "4", "--grid", "40", "--seconds", "2", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    safety, closest = document["safety"], document["safety"]["closest"]
+    assert (
+        safety["floor"] == -0.05
+        and safety["clearance"] == {"least": 0.03, "of_built_shapes": 0.03}
+        and closest["distance"] >= 0.03
+    )
+    assert ["link6", "sphere 1"] in safety["pairs"] and ["link6", "wall at z = 1.2"] in safety["pairs"]
+    description, motion = load("tx40"), load_trajectory(target)
+    bodies = surroundings(
+        description, -0.05, (-0.9, -0.9, -0.1, 0.9, 0.9, 1.2), [Obstacle("sphere", (0.1,), (0.45, 0, 0.5))], 0.03
+    )
+    t = np.linspace(0.0, 4.0, 4001)
+    again = bodies.approach(motion(t).q, t)
+    assert again.distance == pytest.approx(closest["distance"], abs=1e-6) and again.time == pytest.approx(
+        closest["time"], abs=2e-3
+    )
+    a, b = (np.array(p) for p in closest["points"])
+    assert np.linalg.norm(a - b) == pytest.approx(closest["distance"], abs=0.05)  # thinner capsules may count
+    base = base_model(description.layout)
+    W = base.engine.regressor(*motion(np.linspace(0.0, 4.0, 40, endpoint=False))).reshape(240, -1)[:, base.kept]
+    s = np.linalg.svd(W, compute_uv=False)
+    assert document["value"] == pytest.approx(
+        2.0 * (s[0] / s[-1]) ** 2 + 7.0 / s[-1], rel=1e-3
+    )  # the file's digits move signs at rest
+    drawing = figure.read_text()
+    assert "smallest distance (mm)" in drawing and closest["bodies"][0] in drawing and str(figure) in document["files"]
 
 
 def test_impossible_demands_are_a_failure_not_a_result(tmp_path, capsys) -> None:

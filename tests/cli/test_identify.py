@@ -107,7 +107,7 @@ def test_options_are_checked(capsys):
     assert "greater than zero" in refused(capsys, "identify", robot, fit, "--cutoff", "-3")
     assert "half the sampling rate" in refused(capsys, "identify", robot, fit, "--cutoff", "400")
     assert "did you mean 'viscous'?" in refused(capsys, "identify", robot, fit, "--friction", "viscos")
-    assert "simulation" in refused(capsys, "identify", robot, fit, "--friction", "lugre")
+    assert "`inertica friction` identifies it" in refused(capsys, "identify", robot, fit, "--friction", "lugre")
     assert "no law" in refused(capsys, "identify", robot, fit, "--friction", ",")
     assert "is a file" in refused(capsys, "identify", robot, fit, "-o", fit)
     assert "required" in refused(capsys, "identify", robot)

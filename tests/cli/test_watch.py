@@ -28,6 +28,8 @@ def test_plain_lines_and_a_table_at_the_end(log: str, capsys: pytest.CaptureFixt
 def test_json_lines(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["watch", "tx40", log, "--every", "1", "--json", "--speed", "1000"]) == 0
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    first, *events = events
+    assert first["event"] == "prior" and "15 % off its values" in first["text"]  # the log is simulated
     assert [e["event"] for e in events] == ["estimate"] * 4
     assert len(events[-1]["parameters"]) == 52
     name = "Fv2"

@@ -117,7 +117,7 @@ def test_a_kernel_says_what_it_reads_and_gives() -> None:
 
 
 def test_only_the_default_names_a_target() -> None:
-    """What describes kernels does not know what compiles them: `targets` and `sections` choose, and `single` works by the sample."""
+    """What describes kernels does not know what compiles them: `targets` chooses, and `single` works by the sample."""
     root = Path(dynamics.__file__).parent
     named = set()
     for file in root.glob("*.py"):
@@ -126,4 +126,4 @@ def test_only_the_default_names_a_target() -> None:
             modules += [a.name for a in node.names] if isinstance(node, ast.Import) else []
             if any(m.startswith(("inertica.dynamics.llvm", "llvmlite", "numba", "ctypes")) for m in modules):
                 named.add(file.stem)
-    assert named == {"targets", "sections", "single"}
+    assert named == {"targets", "single"}

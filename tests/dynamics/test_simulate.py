@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 import pytest
+from scipy.integrate import solve_ivp
 
 from generators import random_parameters, random_robot, rich_layout, states
 from inertica.dynamics.engine import Engine, Reduction
@@ -13,7 +14,7 @@ from inertica.dynamics.laws import FeedForward, Saturated
 from inertica.dynamics.noise import TORQUE_CALL, normals
 from inertica.dynamics.simulate import Noise
 from inertica.errors import InputError
-from inertica.robot.control import PD, PID, Cascade
+from inertica.robot.control import PD, PID, Cascade, CascadePI
 from inertica.robot.drives import Armature
 from inertica.robot.friction import Coulomb, LoadDependent, LuGre, Viscous
 from inertica.robot.layout import Layout
@@ -172,6 +173,55 @@ def test_pid_with_windup_and_saturation() -> None:
     run = Engine(layout).simulate(chi, reference, gains, DT, law=Saturated(PID()), integrator="euler")
     assert saturated > 10
     assert np.abs(run.q[0] - np.array(positions)).max() < 1e-9
+
+
+def test_pi_velocity_loop_with_windup_and_saturation() -> None:
+    layout, chi, acceleration, gains = tx40()
+    gains = {"kp": np.full(6, 30.0), "kv": gains["kd"], "ki": np.full(6, 15.0), "windup": np.full(6, 0.05)}
+    gains |= {"limit": np.array([20.0, 60, 30, 8, 6, 4])}
+    reference = smooth_reference(6, 600)
+    integral, q, dq = np.zeros(6), reference["q"][0].copy(), reference["dq"][0].copy()
+    positions, saturated, wound = [], 0, 0
+    for r in reference["q"]:
+        error = gains["kp"] * (r - q) - dq
+        free_integral = integral + DT * error
+        integral = np.clip(free_integral, -gains["windup"], gains["windup"])
+        free = gains["kv"] * (error + gains["ki"] * integral)
+        tau = np.clip(free, -gains["limit"], gains["limit"])
+        saturated, wound = saturated + int(np.any(tau != free)), wound + int(np.any(integral != free_integral))
+        a = acceleration(q, dq, tau)
+        positions.append(q)
+        q, dq = q + DT * dq, dq + DT * a
+    run = Engine(layout).simulate(chi, reference, gains, DT, law=Saturated(CascadePI()), integrator="euler")
+    assert saturated > 10 and wound > 10
+    assert np.abs(run.q[0] - np.array(positions)).max() < 1e-9
+
+
+def test_pi_velocity_loop_against_an_integrated_equation() -> None:
+    """The loop in continuous time, its integral a state of scipy's: a control period of 50 us comes within its first order of it."""
+    layout, chi, acceleration, gains = tx40()
+    smooth = chi.values * ~np.array([p.kind == "coulomb" for p in layout.parameters])  # no jumps for an adaptive step to find
+    dry = np.array([chi[f"Fc{j + 1}"] for j in range(6)])
+    gains = {"kp": np.full(6, 20.0), "kv": gains["kd"], "ki": np.full(6, 10.0)}
+    dt, steps = 5e-5, 8000
+    reference = smooth_reference(6, steps, dt=dt)
+    t = dt * np.arange(steps)
+
+    def rate(now: float, x: np.ndarray) -> np.ndarray:
+        q, dq, integral = np.split(x, 3)
+        r = np.array([np.interp(now, t, column) for column in reference["q"].T])
+        error = gains["kp"] * (r - q) - dq
+        tau = gains["kv"] * (error + gains["ki"] * integral)
+        return np.concatenate([dq, acceleration(q, dq, tau + dry * np.sign(dq)), error])
+
+    start = np.concatenate([reference["q"][0], reference["dq"][0], np.zeros(6)])
+    referee = solve_ivp(rate, (0.0, t[-1]), start, method="LSODA", rtol=1e-7, atol=1e-8, t_eval=t[::500])
+    windup = {"windup": np.full(6, np.inf)}
+    run = Engine(layout).simulate(smooth, reference, gains | windup, dt, law=CascadePI(), keep=np.arange(0, steps, 500).tolist())
+    moved = np.abs(referee.y[:6] - referee.y[:6, :1]).max()
+    assert np.abs(run.q[0] - referee.y[:6].T).max() < 2e-4 * moved
+    without = Engine(layout).simulate(smooth, reference, gains | windup | {"ki": np.zeros(6)}, dt, law=CascadePI(), keep=[7500])
+    assert np.abs(without.q[0, 0] - referee.y[:6, -1]).max() > 0.01 * moved  # the integral is felt
 
 
 def test_cascade_and_feed_forward_are_what_their_formulas_say() -> None:

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from host_cuda import COMPILER, Host
-from inertica.dynamics.cuda.batches import triangles
+from inertica.dynamics.cuda.samples import triangles
 from inertica.dynamics.cuda.target import Cuda
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.llvm.target import Native
-from inertica.dynamics.sums import Pair
-from inertica.dynamics.together import gathered, side_by_side
+from inertica.dynamics.products import Pair
+from inertica.dynamics.resident import Place, Resident
+from inertica.dynamics.together import side_by_side
 from inertica.errors import InputError
 from inertica.experiment.loop import ControlLoop
 from inertica.identifiability.base import base_model
@@ -108,33 +109,16 @@ def test_an_impossible_batch_is_told_to_those_who_asked_for_it() -> None:
     assert found[0] == "fine" and "parameters" in found[1]
 
 
-def test_a_function_with_many_is_called_once_for_all() -> None:
-    class Square:
-        calls = 0
+def test_a_batch_that_breaks_ends_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, chi = simulation("scara2"), load("scara2").prior.values
 
-        def __call__(self, x: int) -> int:
-            return x * x
+    def broken(*given: object, **options: object) -> None:
+        raise ZeroDivisionError("of the program itself")
 
-        def many(self, given: list[tuple[int]]) -> list[int]:
-            Square.calls += 1
-            return [x * x for (x,) in given]
-
-    square = Square()
-    found = {k: x for k, x, _ in side_by_side([lambda k=k: gathered(square, k) for k in range(5)], 8)}
-    assert found == {k: k * k for k in range(5)} and Square.calls == 1
-    assert gathered(square, 7) == 49 and Square.calls == 1
-
-
-def test_a_batch_that_breaks_ends_everything() -> None:
-    class Broken:
-        def __call__(self) -> None: ...
-
-        def many(self, given: list[tuple[()]]) -> list[None]:
-            raise ZeroDivisionError("of the program itself")
-
-    broken, before = Broken(), threading.active_count()
+    monkeypatch.setattr("inertica.dynamics.simulate.simulate", broken)
+    before = threading.active_count()
     with pytest.raises(ZeroDivisionError, match="of the program itself"):
-        list(side_by_side([lambda: gathered(broken) for _ in range(4)], 4))
+        list(side_by_side([lambda: run(chi) for _ in range(4)], 4))
     assert threading.active_count() == before
 
 
@@ -142,40 +126,33 @@ def test_cholesky_twice_is_as_good_as_householder() -> None:
     draw = np.random.default_rng(3)
     rows = draw.standard_normal((3, 6, 500)) * np.array([1e3, 1.0, 1e-3, 1.0, 1.0, 1.0])[None, :, None]
     rows[:, 4] = rows[:, 3] + 1e-5 * rows[:, 4]  # nearly dependent
-    rows[1, 5] = rows[1, 0] - 2.0 * rows[1, 1]  # dependent
-    R = triangles(np, rows)
-    for own, A in zip(R, rows, strict=True):
+    rows[1, 5] = rows[1, 0] - 2.0 * rows[1, 1]  # dependent: by reflections
+    for own, A in zip(triangles(Place(), list(rows)), rows, strict=True):
         exact = np.linalg.qr(A.T, mode="r")
-        scale = np.linalg.norm(exact, axis=0)
-        signs = np.sign(np.diag(exact))
-        assert np.abs((own - signs[:, None] * exact) / scale)[:5].max() < 1e-10
+        scale, signs = np.linalg.norm(exact, axis=0), [np.sign(np.diag(R)) for R in (own, exact)]
+        assert np.abs((signs[0][:, None] * own - signs[1][:, None] * exact) / scale)[:5].max() < 1e-11
         assert np.abs(own[5, 5]) <= np.abs(exact[5, 5]) + 1e-12 * scale[5]
 
 
 @pytest.mark.skipif(COMPILER is None, reason="needs g++")
-def test_the_card_factors_and_multiplies_many_motions_as_the_processor_does() -> None:
+@pytest.mark.parametrize("stays", [False, True])
+def test_the_card_factors_and_multiplies_as_the_processor_does(stays: bool) -> None:
     description = load("scara2")
-    base, draw = base_model(description.layout), np.random.default_rng(1)
-    columns, n = [int(k) for k in base.kept], description.layout.robot.n
-    card, processor = (Engine(base.layout, target=target) for target in (Cuda(device=Host()), Native()))
-
-    def motion(N: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return draw.standard_normal((N, n)), draw.standard_normal((N, n)), draw.standard_normal((N, n))
-
-    sizes = (300, 250, 310)
-    made = [(motion(N), motion(N), draw.standard_normal((N, n)), (draw.random((N, n)) > 0.1).astype(float)) for N in sizes]
-
-    def both(engine: Engine, k: int) -> tuple[object, object]:
-        a, b, tau, weights = made[k]
-        return engine.factors(*b, tau, columns, weights=weights), engine.products(Pair(a, b, tau, weights), columns)
-
-    found = {k: x for k, x, _ in side_by_side([lambda k=k: both(card, k) for k in range(3)], 3)}
-    for k in range(3):
-        factors, products = both(processor, k)
-        assert np.array_equal(found[k][0].counts, factors.counts)
-        for own, exact in zip(found[k][0].joints, factors.joints, strict=True):
-            assert own.columns == exact.columns
-            gram, wanted = own.triangle.T @ own.triangle, exact.triangle.T @ exact.triangle
-            assert np.abs(gram - wanted).max() < 1e-12 * np.abs(wanted).max()
-        for own, exact in zip(found[k][1], products, strict=True):
-            assert np.abs(own - exact).max() < 1e-12 * np.abs(exact).max()
+    base, draw, host = base_model(description.layout), np.random.default_rng(1), Host()
+    columns, n, N = [int(k) for k in base.kept], description.layout.robot.n, 300
+    card, processor = (Engine(base.layout, target=target) for target in (Cuda(device=host), Native()))
+    measured, simulated = (tuple(draw.standard_normal((3, N, n))) for _ in range(2))
+    tau, weights = draw.standard_normal((N, n)), (draw.random((N, n)) > 0.1).astype(float)
+    there = tuple(Resident.signal(host, x) for x in simulated) if stays else simulated
+    factors, own = (
+        processor.factors(*simulated, tau, columns, weights=weights),
+        card.factors(*there, tau, columns, weights=weights),
+    )
+    assert np.array_equal(own.counts, factors.counts)
+    for found, exact in zip(own.joints, factors.joints, strict=True):
+        assert found.columns == exact.columns
+        gram, wanted = found.triangle.T @ found.triangle, exact.triangle.T @ exact.triangle
+        assert np.abs(gram - wanted).max() < 1e-12 * np.abs(wanted).max()
+    wanted = processor.products(Pair(measured, simulated, tau, weights), columns)
+    for found, exact in zip(card.products(Pair(measured, there, tau, weights), columns), wanted, strict=True):
+        assert np.abs(found - exact).max() < 1e-12 * np.abs(exact).max()

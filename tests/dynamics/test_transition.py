@@ -11,7 +11,7 @@ from inertica.dynamics.laws import Law, TorqueDriven
 from inertica.dynamics.llvm import stepping
 from inertica.dynamics.transition import LAG, Transition
 from inertica.identifiability.base import base_model
-from inertica.robot.control import PD, PID, Cascade
+from inertica.robot.control import PD, PID, Cascade, CascadePI
 from inertica.robot.load import load
 from toy_target import Toy
 
@@ -47,7 +47,9 @@ def test_steps_are_those_of_the_simulation(integrator: str) -> None:
     assert np.array_equal(transition(z, table(followed)[:7]), np.hstack([run.dq[:, 0], run.q[:, 0]]))
 
 
-@pytest.mark.parametrize(("law", "difference"), [(TorqueDriven(), False), (PD(), True), (PID(), True), (Cascade(), False)])
+@pytest.mark.parametrize(
+    ("law", "difference"), [(TorqueDriven(), False), (PD(), True), (PID(), True), (Cascade(), False), (CascadePI(), True)]
+)
 def test_derivative(law: Law, difference: bool) -> None:
     layout = load("scara2").layout
     base, chi = base_model(layout), random_parameters(layout, 3).values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from inertica.errors import InputError
+from inertica.errors import InputError, ModelWarning
 from inertica.estimators.closed_loop.didim import Didim
 from inertica.estimators.closed_loop.output_error import Clie, Cloe, Oloe
 from inertica.estimators.closed_loop.start import FilteredWls, Regular, RegularLinks
@@ -34,7 +34,9 @@ def test_every_option_a_method_lists_can_be_read(name: str) -> None:
 
 def test_the_start_by_least_squares_is_called_what_it_is() -> None:
     """It weighs joints, so it is wls; `ols` is what it was called before."""
-    assert with_options(Didim(), {"start": "wls"}) == with_options(Didim(), {"start": "ols"}) == Didim(start=FilteredWls())
+    with pytest.warns(ModelWarning, match="is called 'wls' now"):
+        former = with_options(Didim(), {"start": "ols"})
+    assert with_options(Didim(), {"start": "wls"}) == former == Didim(start=FilteredWls())
     assert "ols" not in READERS["start"].words
     assert with_options(Didim(), {"start": "regular-links"}).start == RegularLinks()
 

@@ -22,12 +22,12 @@ from inertica.estimators.registry import method
 from inertica.physical.check import check_model
 from inertica.physical.cone import InfeasibleError, Program
 from inertica.physical.conflict import conflict_error
-from inertica.physical.constraints import PHYSICAL, Equal, MassBounds, RealBody, TotalMass, assembled, slack
+from inertica.physical.constraints import PHYSICAL, Equal, MassBounds, RealBody, TotalMass, assembled, combined, slack
 from inertica.physical.priors import Entropic, Euclidean
 from inertica.physical.regions import CentreInBox, CentreInEllipsoid, MassInEllipsoid, MassInHull
 from inertica.physical.repair import repair
 from inertica.physical.scales import Reference
-from inertica.physical.stated import broken, combined, stated
+from inertica.physical.stated import broken, stated
 from inertica.robot import inertia
 from inertica.robot.load import load
 from inertica.robot.model import rotation_x, rotation_y, rotation_z
@@ -226,7 +226,6 @@ def tetrahedron(path, size: float) -> None:
 
 
 def test_meshes(card, tmp_path, monkeypatch) -> None:
-    pytest.importorskip("coal")
     (tmp_path / "arm" / "meshes").mkdir(parents=True)
     tetrahedron(tmp_path / "arm" / "meshes" / "t.stl", 100.0)
     mesh = '<collision><geometry><mesh filename="{}" scale="0.001 0.001 0.002"/></geometry></collision>'
@@ -239,8 +238,11 @@ def test_meshes(card, tmp_path, monkeypatch) -> None:
     with pytest.raises(FileError, match=r"the mesh 'bad.stl' cannot be read"):
         stated(card("{links: {1: {inside: geometry}}}", urdf(mesh.format("bad.stl"))))
     monkeypatch.setitem(sys.modules, "coal", None)
-    with pytest.raises(MissingDependencyError, match=r"reading the mesh 't.stl' needs the package pin"):
-        stated(card("{links: {1: {inside: geometry}}}", urdf(mesh.format("arm/meshes/t.stl"))))
+    (c,) = stated(card("{links: {1: {inside: geometry}}}", urdf(mesh.format("arm/meshes/t.stl"), hand_inertial=""))).constraints
+    assert len(c.vertices[1]) == 4  # STL and OBJ need no package
+    (tmp_path / "t.dae").write_text("<COLLADA/>")
+    with pytest.raises(MissingDependencyError, match=r"reading the mesh 't.dae' needs the package pin"):
+        stated(card("{links: {1: {inside: geometry}}}", urdf(mesh.format("t.dae"))))
 
 
 # models and methods

@@ -37,7 +37,10 @@ def test_the_command_designs_a_motion(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     program, *words = shlex.split(excite_command(pair.identified()))
     assert program == "inertica" and words.count("--given") == 1
-    assert main([*words, "--seconds", "1", "--harmonics", "3"]) == 0
+    assert main([*words, "--seconds", "1", "--harmonics", "3"]) == 2  # the model has no limit for the elbow's speed
+    assert "limits: {velocity: [3, ?]}" in capsys.readouterr().err
+    (tmp_path / "card.yaml").write_text(f"model: {words[1]}\nlimits: {{velocity: [3, 3]}}\n")
+    assert main(["excite", "card.yaml", *words[2:], "--seconds", "1", "--harmonics", "3"]) == 0
     assert load_trajectory(tmp_path / "next.yaml").period == 10.0
     assert "--given" not in excite_command(pair.identified(), positions=False)
     sliced = replace(pair.identified(), logs={"identification": f"{pair.folder() / 'run1.csv'}@1:3, memory"})

@@ -45,6 +45,22 @@ def test_the_model_has_one_base_parameter_less_than_stated(setup: Setup) -> None
     assert len(fixed) == 16 and np.array_equal(setup.printed["b"].values[fixed], ref[fixed])
 
 
+def test_the_rank_is_the_same_with_the_coulomb_form_of_the_paper(setup: Setup) -> None:
+    """Facts: 60 of 86 with either form.  Rows of motor 6 are those of eqs. 34-35 written out."""
+    rotor = Setup.of(rotor=True)
+    assert rotor.base.rank == 60 and rotor.description.layout.names == setup.description.layout.names
+    rng = np.random.default_rng(4)
+    q, dq, ddq = (rng.normal(size=(50, 6)) for _ in range(3))
+    Fc = setup.truth["Fcm6"]
+    apart = np.asarray(rotor.base.engine.inverse_dynamics(q, dq, ddq, rotor.truth)) - np.asarray(
+        setup.base.engine.inverse_dynamics(q, dq, ddq, setup.truth)
+    )
+    five, six = dq[:, 4], dq[:, 5]
+    expected = Fc * (np.sign(five + six) - np.sign(six) - np.sign(five))
+    np.testing.assert_allclose(apart[:, 5], expected, atol=1e-12)
+    np.testing.assert_allclose(apart[:, :5], 0.0, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("column", "not_positive", "singular", "triangle"),
     [("ref", [3], [6], []), ("b", [2, 3, 4, 5, 6], [], []), ("e", [], [6], [2, 3])],

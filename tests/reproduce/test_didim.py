@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 from inertica.estimators.closed_loop.didim import Didim
 from inertica.estimators.closed_loop.start import Regular
 from inertica.estimators.linear.least_squares import Wls
+from inertica.experiment import Experiment, Sensors
 from inertica.reproduce.didim import Study
 from inertica.reproduce.didim_figures import write_figures
-from inertica.reproduce.didim_setup import Setup
+from inertica.reproduce.didim_setup import NOISE, Setup
 from inertica.robot.load import load
 
 
@@ -32,11 +34,54 @@ def test_regular_start_converges_in_three(setup: Setup) -> None:
     assert setup.inertia_error(at_half_hertz.beta) < 0.1 < setup.inertia_error(Wls().estimate(slow).beta)
 
 
+def test_verdicts_and_columns_of_the_tables(setup: Setup) -> None:
+    """Table 9 and the columns of relative standard deviations, by the paper's formula from rows built here."""
+    study = Study(seeds=0)
+    fast, _, _ = setup.problems(setup.log(0))
+    tuned = {"retune": True, "tuned_for": tuple(setup.inertia)}
+    third = Didim(start=Regular(), **tuned).estimate(replace(fast, loop=setup.slower(3.0)))  # type: ignore[arg-type]
+    half = Didim(start=Regular(), **tuned).estimate(replace(fast, loop=setup.slower(2.0)))  # type: ignore[arg-type]
+    rows = {row.quantity: row for row in study._bandwidth({"E half": half, "E third": third})}
+    assert third.stop_reason.startswith("converged")
+    assert rows["E third bandwidth: iterations"].verdict.startswith("differs")
+    assert rows["E half bandwidth: iterations"].verdict.startswith("agrees")
+    assert [rows[f"E half bandwidth: torque error of joint 2, iteration {k}"].published for k in range(3)] == [3.0, 0.11, 0.05]
+    wls = Wls().estimate(fast)
+    (W, _), *_ = fast.observations.by_motion()
+    columns, sigma = fast.observations.columns, wls.diagnostics.sigma  # type: ignore[union-attr]
+    use = np.concatenate([r.use for r in fast.observations.rows()])
+    A = np.vstack([np.eye(8)[columns[j]].T.dot(W[j][use[:, j]].T).T / sigma[j] for j in range(2)])
+    percent = 100.0 * np.sqrt(np.diag(np.linalg.inv(A.T @ A))) / np.abs(wls.beta)
+    ours = [row.ours for row in study._relative_stds("case", wls, dict.fromkeys(setup.names, 0.0))]
+    np.testing.assert_allclose(ours, percent, rtol=0.02)  # degrees of freedom are shared out between joints
+
+
+def test_variable_steps_inside_the_identification(setup: Setup) -> None:
+    """The arm moves on between control steps as it does, reversals included: one step of order four per period misses them by
+    several standard deviations, variable steps do not (VI.C)."""
+    experiment = Experiment(setup.description, setup.loop, setup.description.prior, NOISE, Sensors(rate=200.0), "variable")
+    fast, _, _ = setup.problems(experiment.run(setup.reference, seed=5)[0])
+    tuned = {"start": Regular(), "retune": True, "tuned_for": tuple(setup.inertia)}
+    nees = {}
+    for word in ("rk4", "variable"):
+        e = Didim(integrator=word, **tuned).estimate(fast)  # type: ignore[arg-type]
+        error = e.beta - setup.true_beta
+        nees[word] = float(error @ np.linalg.solve(e.needed_covariance, error))
+    assert nees["variable"] < 30.0 < nees["rk4"]
+
+
 @pytest.mark.slow
 def test_study(tmp_path: Path) -> None:
     study = Study(seeds=100)
     outcome = study.run()
-    differing = [row.quantity for row in outcome.rows if row.verdict.startswith("differs")]
+    differing = {row.quantity for row in outcome.rows if row.verdict.startswith("differs")}
+    slower = {name for name in differing if name.startswith("E ")}
+    last = {f"E half bandwidth: torque error of joint {j}, last iteration" for j in (1, 2)}
+    assert slower == {
+        "E third bandwidth: iterations",
+        *last,
+    }  # it converges, where the paper's fails; and not to the printed error
+    differing -= slower
     assert len(differing) <= 1, differing  # some 24 parameters at 3 standard deviations: one may miss
     by_name = {row.quantity: row for row in outcome.rows}
     share = next(row for name, row in by_name.items() if "NEES below" in name)

@@ -37,6 +37,15 @@ def test_verdicts_follow_from_the_numbers() -> None:
     assert _verdict("filters on decimated data", good) == UNTESTED
 
 
+def test_filters_are_held_against_themselves_without_decimation() -> None:
+    full = [_line("ekf", 0.004), _line("cdkf", 0.007)]
+    thin = [replace(x, place=replace(x.place, decimate=4)) for x in full]
+    thin = [replace(x, mean={**x.mean, "d_par": e}) for x, e in zip(thin, (0.012, 0.008), strict=True)]
+    assert _verdict("filters on decimated data", [*full, *thin]) == DEPENDS
+    assert _verdict("filters on decimated data", [full[0], thin[0]]) == HOLDS
+    assert _verdict("filters on decimated data", [full[1], thin[1]]) == FAILS
+
+
 def test_what_gives_no_number_is_the_worst() -> None:
     lines = [_line("iv", np.nan, "row 3"), *(_line(m, 0.1, "row 3") for m in ("didim", "clie", "cloe"))]
     assert _verdict("highest noise", lines) == HOLDS

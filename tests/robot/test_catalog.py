@@ -12,7 +12,10 @@ from inertica.robot.files import catalog
 from inertica.robot.formula import FormulaTerm
 from inertica.robot.load import load, save_model
 
-COLUMNS = {"tx40": 78, "tx40_coupled": 80, "rv2sq": 78, "jaco2": 70, "scara2": 25, "planar2": 26, "panda7": 91, "scara4": 52}
+COLUMNS = {
+    "tx40": 78, "tx40_coupled": 80, "rv2sq": 78, "jaco2": 70, "jaco2_cls3": 70, "scara2": 25, "planar2": 26, "panda7": 91,
+    "scara4": 52,
+}  # fmt: skip
 
 
 def test_the_catalog_is_complete():
@@ -121,8 +124,10 @@ def test_planar2_has_the_published_base_values():
     assert d.robot.joints[0].arm == (0.5, 0.0, 0.0)
 
 
-def test_jaco2_combinations_are_near_the_cad_column():
-    d = load("jaco2")
+@pytest.mark.parametrize(("robot", "column"), [("jaco2", 0), ("jaco2_cls3", 7)])
+def test_jaco2_combinations_are_near_their_column(robot, column):
+    d, published = load(robot), load("jaco2").reference
+    table = published["table4"]
     lengths = {"d3": -0.41, "d4": -0.0098, "d5": -0.3111}
     symbols = {"xx": "XX", "yy": "YY", "zz": "ZZ", "yz": "YZ", "x": "MX", "y": "MY", "z": "MZ"}
 
@@ -132,10 +137,18 @@ def test_jaco2_combinations_are_near_the_cad_column():
         kind, link, axes = re.fullmatch(r"(I|mc|m)(\d)([xyz]*)", match[0]).groups()
         return repr(d.prior[(symbols[axes] if kind != "m" else "M") + link])
 
-    for name, text in d.reference["base_parameters"]["combinations"].items():
+    for name, text in published["base_parameters"]["combinations"].items():
         ours = eval(re.sub(r"[Imdc]+\d[xyz]*", value, text).replace("^", "**"))
-        assert ours == pytest.approx(d.reference["table4"][name][0], rel=1e-3, abs=2e-6)
-    assert d.layout.terms == () and d.prior["ZZ7"] == 0.000582
+        if robot == "jaco2":
+            assert ours == pytest.approx(table[name][0], rel=1e-3, abs=2e-6)
+        else:
+            assert d.reference["table4_cls3"][name] == table[name][7:9]
+            assert ours == pytest.approx(table[name][column], abs=0.15 * table[name][8])
+    for name in (name for name in table if not name.startswith("beta")):  # single parameters; L7xy is XY7, mc2x is MX2
+        kind, link, axes = re.fullmatch(r"(L|mc)(\d)([xyz]+)", name).groups()
+        printed, std = table[name][column], 2e-6 if robot == "jaco2" else 0.15 * table[name][8]
+        assert d.prior[("M" if kind == "mc" else "") + axes.upper() + link] == pytest.approx(printed, abs=std)
+    assert d.layout.terms == () and (robot != "jaco2" or d.prior["ZZ7"] == 0.000582)
 
 
 def test_scara4_slides():

@@ -173,6 +173,10 @@ def terms_of(file, extra):
             {Armature(0), Armature(1, 0), ToolboxCoupling(1, 0)},
         ),
         (
+            "friction: none\ncoupling: {motor: 2, joints: [1, 2], form: rotor}",
+            {Armature(0), Armature(1, 0), ToolboxCoupling(1, 0, rotor=True)},
+        ),
+        (
             "friction: none\narmature: false\nterms: [{spring: 2, rest: 0.1}, {counterbalance: joint1}]",
             {Spring(1, 0.1), Counterbalance(0)},
         ),

@@ -11,6 +11,7 @@ from estimators.closed import experiment_log, robot
 from inertica.errors import InputError
 from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import ControlLoop, Experiment
+from inertica.robot.control import stated_law
 from inertica.workflow.fit_loop import fit_loop
 
 
@@ -46,6 +47,40 @@ def test_cascade_is_told_from_pd() -> None:
     np.testing.assert_allclose(fit.loop.gains["kp"], stated["kp"], rtol=0.01)
     np.testing.assert_allclose(fit.loop.gains["kv"], stated["kv"], rtol=0.02)  # the velocity lags by 2.5 ms
     np.testing.assert_allclose([fit.joints[0].wn, fit.joints[0].zeta], [50.0, 1.0], rtol=0.25)
+
+
+@pytest.mark.parametrize(("name", "noise", "kp", "ki", "within"), [
+    ("scara2", "standard", 25.0, 8.0, 0.02), ("tx40", None, 20.0, 12.0, 0.002), ("tx40", "low_position", 20.0, 12.0, 0.01)
+])  # fmt: skip
+def test_pi_velocity_loop(name: str, noise: str | None, kp: float, ki: float, within: float) -> None:
+    description, _ = robot(name)
+    stated = ControlLoop.of(description)
+    n, kv = description.robot.n, stated.gains["kv" if stated.law == "cascade" else "kd"]
+    gains = {"kp": np.full(n, kp), "kv": kv, "ki": np.full(n, ki)}
+    loop = ControlLoop("cascade-pi", stated.rate, gains | {"windup": np.full(n, np.inf)})
+    experiment = replace(Experiment.of(description, noise=noise), loop=loop)
+    fit = fit_loop(description, [experiment.run(catalog_trajectory(name).trajectory, seed=3)[0]], rate=stated.rate)
+    assert fit.law == "cascade-pi" and not fit.warnings
+    assert fit.residuals["cascade-pi"] < 0.2 * min(fit.residuals["cascade"], fit.residuals["pd"])
+    for gain, true in gains.items():
+        np.testing.assert_allclose(fit.loop.gains[gain], true, rtol=within)
+        if noise:
+            off = [abs(j.gains[gain] - x) / j.std[gain] for j, x in zip(fit.joints, true, strict=True)]
+            assert max(off) < 4.0
+    assert fit.card()["ki"] == pytest.approx(gains["ki"], rel=within) and np.isinf(fit.loop.gains["windup"]).all()
+
+
+def test_an_integral_is_only_found_where_there_is_one() -> None:
+    description, _ = robot("scara2")
+    for run in range(5):
+        assert fit_loop(description, [experiment_log("scara2", "standard", run)], rate=200.0).law == "cascade"
+
+
+def test_a_card_with_an_integral_states_a_pi_velocity_loop() -> None:
+    loop = {"law": "cascade", "kp": [1.0, 2.0], "kv": [3.0, 4.0], "ki": [5.0, 0.0]}
+    law, gains = stated_law(loop, 2)
+    assert law == "cascade-pi" and gains["ki"].tolist() == [5.0, 0.0] and np.isinf(gains["windup"]).all()
+    assert stated_law({**loop, "ki": [0.0, 0.0]}, 2)[0] == "cascade"
 
 
 def test_without_torque() -> None:

@@ -95,3 +95,26 @@ def test_values_that_are_not_known_are_named(files):
     assert found.unknown == ("off1", "off2")
     bare = ia.identify("scara2", [files / "log.csv.gz"], **{**FIXED, "friction": ("coulomb",)})
     assert ia.against_truth(bare, "scara2").missing == ("Fv1", "Fv2")
+
+
+def test_watch_reduce_and_payload_say_where_they_start(files, capsys):
+    log = str(files / "log.csv.gz")
+    for words in (["watch", "scara2", log], ["reduce", "scara2", log, "--method", "ols"]):
+        assert main(words) == 0
+        assert "15 % off its values" in " ".join(capsys.readouterr().out.split())
+        assert main([*words, "--prior", "truth"]) == 0
+        assert "starts and priors are the values that the log was simulated with" in " ".join(capsys.readouterr().out.split())
+    robot = ia.load("scara2")
+    drawn = distorted(robot.prior, np.random.default_rng(SEED))
+    first = next(iter(ia.watch("scara2", log, every=0.1)))
+    truth = next(iter(ia.watch("scara2", log, every=0.1, prior="truth")))
+    assert first.estimate.beta[0] != truth.estimate.beta[0]  # not determined yet: what it started from
+    assert drawn["M1"] != robot.prior["M1"]
+    heavier = replace(robot, prior=robot.prior.replaced({"M2": robot.prior["M2"] + 2.0}))
+    loaded = ia.simulate(heavier, noise="standard", seed=3)
+    found = ia.payload("scara2", unloaded=[log], loaded=loaded, frame=(0.0, 0.0, 0.0), settings=ia.Settings(**FIXED))
+    assert [c.value for c in found.choices if c.subject == "prior"] == ["15 % off"]
+    assert found["M"] == pytest.approx(2.0, rel=0.05)  # what a planar arm does not show must not count as known to be zero
+    result = ia.identify("scara2", [log], **FIXED)
+    again = ia.payload(robot_from=result, loaded=loaded, frame=(0.0, 0.0, 0.0), settings=ia.Settings(**FIXED))
+    assert [c.value for c in again.choices if c.subject == "prior"] == ["15 % off"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -75,7 +76,7 @@ class Advice:
 def advise(situation: Situation) -> Advice:
     """The way through the diagram."""
     if situation.online:
-        return _online()
+        return _online(situation)
     if situation.loop == "unknown":
         methods, preparation, reasons = _without_loop(situation)
     else:
@@ -89,7 +90,7 @@ def advise(situation: Situation) -> Advice:
     return Advice(tuple(methods), tuple(preparation), tuple(reasons), _evidence(situation, methods))
 
 
-def _online() -> Advice:
+def _online(s: Situation) -> Advice:
     wanted = [name for name in ("rls", "rwls", "ekf", "srukf", "adann") if name in METHODS]
     reasons = [
         "parameters while the robot moves: recursive least squares, or Kalman filters where velocities are not to be trusted",
@@ -97,7 +98,8 @@ def _online() -> Advice:
     ]
     if not {"rls", "ekf"} & set(METHODS):
         reasons.append("this installation has no recursive method but AdaNN; refit the latest stretch by wls instead")
-    return Advice(tuple(wanted), ("positions behind a causal filter whose delay is compensated",), tuple(reasons), ())
+    preparation = ("positions behind a causal filter whose delay is compensated",)
+    return Advice(tuple(wanted), preparation, tuple(reasons), _evidence(s, wanted))
 
 
 def _with_loop(s: Situation) -> tuple[list[str], list[str], list[str]]:
@@ -135,7 +137,7 @@ def _sampling(s: Situation) -> list[str]:
     return []
 
 
-def _evidence(s: Situation, methods: list[str]) -> tuple[str, ...]:
+def _evidence(s: Situation, methods: Sequence[str]) -> tuple[str, ...]:
     """Measured numbers of the methods and of plain least squares, under the noise that is nearest."""
     row = "row 3" if s.noise is not None and s.noise >= NOISY else "row 2" if s.noise is not None and s.noise >= 1e-5 else "row 1"
     out = []

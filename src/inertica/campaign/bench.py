@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from inertica.campaign.checked import trajectory_of, with_model_friction
 from inertica.campaign.plan import Cell
@@ -16,7 +15,8 @@ from inertica.campaign.spec import Spec
 from inertica.dynamics.simulate import Noise
 from inertica.dynamics.targets import target_for
 from inertica.estimators.base import NoiseLevels
-from inertica.excitation.trajectory import Samples, Trajectory
+from inertica.excitation.remembered import Remembered
+from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.experiment import Experiment, noise_preset
 from inertica.experiment.loop import ControlLoop
 from inertica.identifiability.base import BaseModel, base_model
@@ -35,9 +35,6 @@ Array = NDArray[np.float64]
 
 VALIDATION = 1_000_003
 """Added to the seed for the noise of validation logs."""
-
-KEPT = 8
-"""Sets of samples that a trajectory keeps."""
 
 STARTS = 0x57A27
 """Marks the random numbers of start vectors."""
@@ -113,40 +110,6 @@ class Bench:
         out = np.zeros(self.base.layout.size)
         out[self.base.fixed] = self.description.prior.values[self.base.fixed]
         return out
-
-
-@dataclass(frozen=True, eq=False)
-class Remembered:
-    """A trajectory that keeps what it was asked for: every fit of a campaign wants the same samples of the same reference."""
-
-    own: Trajectory
-    seen: dict[bytes, Samples] = field(default_factory=dict)
-
-    @property
-    def n(self) -> int:
-        return self.own.n
-
-    @property
-    def period(self) -> float:
-        return self.own.period
-
-    @property
-    def periodic(self) -> bool:
-        return self.own.periodic
-
-    def describe(self) -> str:
-        return self.own.describe()
-
-    def __call__(self, t: ArrayLike) -> Samples:
-        times = np.ascontiguousarray(t, float)
-        key = hashlib.sha256(times.tobytes()).digest()
-        if key not in self.seen:
-            if len(self.seen) > KEPT:
-                self.seen.clear()
-            self.seen[key] = self.own(times)
-            for signal in self.seen[key]:
-                signal.setflags(write=False)
-        return self.seen[key]
 
 
 @lru_cache(maxsize=8)

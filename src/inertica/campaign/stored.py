@@ -1,13 +1,21 @@
-"""Tables of campaigns that were computed for this version and ship with it, for advice and documents: numbers, not prose."""
+"""Tables of campaigns that were computed for this version and ship with it, for advice and documents: numbers, not prose.
+
+`results/*.csv` are what `inertica campaign tables --format csv` printed, with one column more: the state of the program that computed
+a line.  `results/claims.csv` is what `inertica reproduce survey` found on them.
+"""
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-FOLDER = "results"
+from inertica.campaign.summary import FIGURES, Line, Place
+from inertica.errors import InputError, nearest
+
+FOLDER, CLAIMS = "results", "claims.csv"
 
 
 @dataclass(frozen=True)
@@ -16,27 +24,44 @@ class Stored:
 
     Args:
         campaign: its name.
-        robot, noise, decimate, filter, method: where it belongs.
-        d_par, d_tau: means over its rows.
-        rows: how many counted.
+        line: of the table.
+        state: of the program that computed it.
     """
 
     campaign: str
-    robot: str
-    noise: str
-    decimate: int
-    filter: str
-    method: str
-    d_par: float
-    d_tau: float
-    rows: int
+    line: Line
+    state: str
+
+    @property
+    def d_par(self) -> float:
+        """|beta - true| / |true|, mean over its rows."""
+        return self.line.mean["d_par"]
+
+    @property
+    def condition(self) -> str:
+        """Robot, noise, and what else is not usual."""
+        place = self.line.place
+        more = [f"decimation {place.decimate}"] if place.decimate > 1 else []
+        more += [place.loop] if place.loop != "known" else []
+        return ", ".join([place.robot, place.noise, *more])
 
     @property
     def sentence(self) -> str:
-        behind = "" if self.filter == "none" else f" behind a {self.filter} filter"
-        thinned = f", decimation {self.decimate}" if self.decimate > 1 else ""
-        where = f"campaign {self.campaign}, {self.robot}, noise {self.noise}{thinned}, {self.rows} fits"
-        return f"{self.method}{behind}: parameters off by {100 * self.d_par:.2g} % ({where})"
+        place = self.line.place
+        behind = "" if place.filter == "none" else f" behind a {place.filter} filter"
+        thinned = f", decimation {place.decimate}" if place.decimate > 1 else ""
+        where = f"campaign {self.campaign}, {place.robot}, noise {place.noise}{thinned}, {self.line.rows[0]} fits"
+        return f"{place.method}{behind}: parameters off by {100 * self.d_par:.2g} % ({where})"
+
+
+@dataclass(frozen=True)
+class StoredClaim:
+    """A claim of the survey as it was found: its sentence, what was measured, the verdict."""
+
+    name: str
+    published: str
+    ours: str
+    verdict: str
 
 
 @cache
@@ -44,19 +69,47 @@ def stored() -> tuple[Stored, ...]:
     """All lines of all shipped tables."""
     out: list[Stored] = []
     for file in sorted(resources.files("inertica.campaign").joinpath(FOLDER).iterdir(), key=lambda f: f.name):
-        if file.name.endswith(".csv"):
-            for row in csv.DictReader(file.read_text(encoding="utf-8").splitlines()):
-                words = (row["robot"], row["noise"], int(row["decimate"]), row["filter"], row["method"])
-                d_par, d_tau = (float(row[f"{name}_mean"]) for name in ("d_par", "d_tau"))
-                if row["loop"] == "known":
-                    out.append(Stored(file.name.removesuffix(".csv"), *words, d_par, d_tau, int(row["counted"])))
+        if file.name.endswith(".csv") and file.name != CLAIMS:
+            rows = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
+            out += [Stored(file.name.removesuffix(".csv"), _line(row), row["state"]) for row in rows]
     return tuple(out)
+
+
+@cache
+def claims() -> tuple[StoredClaim, ...]:
+    """The survey's claims with their verdicts."""
+    text = resources.files("inertica.campaign").joinpath(FOLDER, CLAIMS).read_text(encoding="utf-8")
+    return tuple(StoredClaim(**row) for row in csv.DictReader(text.splitlines()))
+
+
+def figures_of(method: str) -> list[Stored]:
+    """Every shipped line of a method, under its name (`didim`) or its label (`ols_f`: behind the Butterworth filter)."""
+    found = [x for x in stored() if method in (x.line.place.method, x.line.place.label)]
+    if not found:
+        names = sorted({x.line.place.method for x in stored()})
+        raise InputError(f"no shipped campaign has the method '{method}'; {nearest(method, names)}")
+    return found
 
 
 def measured(method: str, *, noise: str = "row 1", decimate: int = 1, filtered: bool = False) -> Stored | None:
     """What a campaign found for a method; None where none has it."""
     wanted = "butterworth" if filtered else "none"
-    for line in stored():
-        if (line.method, line.noise, line.decimate, line.filter) == (method, noise, decimate, wanted):
-            return line
+    for x in stored():
+        place = x.line.place
+        if (place.loop, place.method, place.noise, place.decimate, place.filter) == ("known", method, noise, decimate, wanted):
+            return x
     return None
+
+
+def lines_of(names: Iterable[str]) -> list[Line]:
+    """Lines of some campaigns, like those of their stores."""
+    return [x.line for name in names for x in stored() if x.campaign == name]
+
+
+def _line(row: dict[str, str]) -> Line:
+    place = Place(row["robot"], row["loop"], row["noise"], row["distribution"], float(row["quantise"]), int(row["decimate"]),
+                  row["filter"], row["method"])  # fmt: skip
+    mean, sd = ({name: float(row[f"{name}_{kind}"]) for name in FIGURES} for kind in ("mean", "sd"))
+    counted = int(row["counted"]), int(row["rows"])
+    convergence, coverage, margin = (float(row[name]) for name in ("convergence", "coverage", "margin"))
+    return Line(place, mean, sd, counted, convergence, coverage, margin, int(row["rank"]), row["failure"])

@@ -159,7 +159,11 @@ def lines(store: Store, average: str = "all", found: Sequence[Group] | None = No
     """One line per place, ranked within its conditions."""
     if average not in AVERAGES:
         raise InputError(f"unknown average '{average}'; there are {', '.join(AVERAGES)}")
-    made = [_line(store, group, average) for group in (groups(store) if found is None else found)]
+    return ranked([_line(store, group, average) for group in (groups(store) if found is None else found)])
+
+
+def ranked(made: Sequence[Line]) -> list[Line]:
+    """The lines with ranks by d_tau among those of their conditions."""
     out = []
     for line in made:
         rivals = [x.mean["d_tau"] for x in made if x.place.condition == line.place.condition]

@@ -12,7 +12,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.dynamics.tsqr import Factors, JointFactor, Stacked, absorbed
+from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.tsqr import Factors, JointFactor, Stacked
 from inertica.estimators.evidence import ScaledSvd
 from inertica.estimators.observe import Observations
 from inertica.identifiability.base import BaseModel

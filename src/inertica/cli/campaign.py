@@ -1,7 +1,8 @@
 """Runs a Monte Carlo study: robots, noise, filters and methods of a spec, every run judged on a validation trajectory.
 
 inertica campaign SPEC computes what the folder does not hold yet; after a crash the same command goes on.  SPEC is a YAML file or
-the name of a shipped one.  status, resume, tables and report take the folder.  Rows are Parquet files; the numbers are the same, bit
+the name of a shipped one.  status, resume, tables and report take the folder; shipped takes a method and prints what campaigns that
+ship with the program found for it.  Rows are Parquet files; the numbers are the same, bit
 for bit, with any number of workers.
 """
 
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress_line, table
+from inertica.cli.progress import by_remaining
 from inertica.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,14 +33,15 @@ inertica campaign study.yaml -o study --workers 2
 inertica campaign study.yaml --plan
 inertica campaign tables study --average converged --format latex
 inertica campaign report study
+inertica campaign shipped didim
 """
 
-ACTIONS = ("run", "status", "resume", "tables", "report", "list")
+ACTIONS = ("run", "status", "resume", "tables", "report", "list", "shipped")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", metavar="SPEC|ACTION", help=f"a spec to run, or one of {', '.join(ACTIONS[1:])}")
-    parser.add_argument("folder", metavar="DIR", nargs="?", help="the folder of the campaign, for actions")
+    parser.add_argument("folder", metavar="DIR", nargs="?", help="the folder of the campaign, for actions; a method, for shipped")
     parser.add_argument("-o", "--output", metavar="DIR", help="folder of the rows; the spec's name by default")
     parser.add_argument("--plan", action="store_true", help="only show units, expected time and memory (runs a pilot)")
     parser.add_argument(
@@ -62,6 +65,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Answer:
     if arguments.what == "list":
         return _list()
+    if arguments.what == "shipped":
+        return _shipped(arguments.folder)
     if arguments.what not in ACTIONS:
         return _begin(arguments)
     if arguments.folder is None:
@@ -83,6 +88,21 @@ def _list() -> Answer:
 
 def _listed(rows: list[tuple[str, str]]) -> RenderableType:
     return table("shipped campaigns", ("name", "about"), rows)
+
+
+def _shipped(method: str | None) -> Answer:
+    from inertica.campaign.stored import figures_of
+
+    if method is None:
+        raise InputError("inertica campaign shipped needs a method, such as didim")
+    found = figures_of(method)
+    document = {"method": method, "rows": [{"campaign": x.campaign, "state": x.state, **_document(x.line)} for x in found]}
+
+    def text() -> Iterator[RenderableType]:
+        yield from _text([x.line for x in found])
+        yield f"campaigns: {', '.join(sorted({x.campaign for x in found}))}; computed: {', '.join(sorted({x.state for x in found}))}"
+
+    return Answer(document, text)
 
 
 def _begin(arguments: argparse.Namespace) -> Answer:
@@ -144,11 +164,15 @@ def _resume(arguments: argparse.Namespace, store: Store) -> Answer:
 
     if arguments.retries < 0:
         raise InputError("--retries should not be negative")
-    with progress_line() as say:
-        found = run_campaign(
-            store, _engine(arguments), retries=arguments.retries, mix_devices=arguments.mix_devices,
-            progress=lambda p: say(f"{store.spec.name}: {_state(p)}"),
-        )  # fmt: skip
+    states: list[Progress] = []
+    with progress_line(by_remaining(lambda: states[-1].remaining if states else None)) as say:
+
+        def told(p: Progress) -> None:
+            states.append(p)
+            say(f"{store.spec.name}: {_state(p)}")
+
+        engine, mixed = _engine(arguments), arguments.mix_devices
+        found = run_campaign(store, engine, retries=arguments.retries, mix_devices=mixed, progress=told)
     return _status(arguments, store, found)
 
 
@@ -231,9 +255,8 @@ def _report(arguments: argparse.Namespace, store: Store) -> Answer:
 
 
 def _state(p: Progress) -> str:
-    left = "" if p.remaining is None else f", about {_time(p.remaining)} to go"
     failed = f", {p.failed} failed" if p.failed else ""
-    return f"{p.done} of {p.total} units{failed}{left}"
+    return f"{p.done} of {p.total} units{failed}"
 
 
 def _time(seconds: float) -> str:

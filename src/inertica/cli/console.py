@@ -11,13 +11,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from inertica.cli.progress import LOUDNESS, progress, progress_line
 from inertica.errors import InerticaError, ModelWarning
 from inertica.report.numbers import number
 from inertica.workflow.plain import plain
 
 if TYPE_CHECKING:
-    from rich.console import Console, Group, RenderableType
+    from rich.console import Console, ConsoleOptions, Group, RenderableType
     from rich.table import Table
+
+__all__ = [
+    "Answer", "collected_warnings", "complain", "grid", "numbers", "progress", "progress_line", "table", "text_console", "write",
+]  # fmt: skip
 
 COLUMNS = 100
 """Width of text that does not go to a terminal, and the most that text on a terminal uses."""
@@ -41,8 +46,8 @@ class Answer:
 
 
 def write(answer: Answer, warnings_said: Sequence[str], as_json: bool) -> None:
-    """Writes an answer to stdout."""
-    if answer.written:
+    """Writes an answer to stdout; with --quiet only a document that was asked for."""
+    if answer.written or (LOUDNESS.get() == "quiet" and not as_json):
         return
     try:
         if as_json:
@@ -67,42 +72,23 @@ def text_console() -> Console:
             """Rich would end the program here; `main` decides."""
             raise
 
-    console = PipeConsole(markup=False, highlight=False, emoji=False)
+    console = PipeConsole(markup=False, highlight=False, emoji=False, quiet=LOUDNESS.get() == "quiet")
     stated = sys.stdout.isatty() or os.environ.get("COLUMNS")
     console.width = min(console.width, COLUMNS) if stated else COLUMNS
     return console
 
 
 @contextmanager
-def progress(doing: str) -> Iterator[None]:
-    """Says on stderr what is being done, for work that may take more than a second; quiet when stderr is not a terminal."""
-    with progress_line() as say:
-        say(doing)
-        yield
-
-
-@contextmanager
-def progress_line() -> Iterator[Callable[[str], None]]:
-    """A line on stderr that work in steps can rewrite; quiet when stderr is not a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True, markup=False, highlight=False).status("") as status:
-        yield lambda text: status.update(text)
-
-
-@contextmanager
 def collected_warnings() -> Iterator[list[str]]:
-    """Shows every warning once, as a line on stderr, and keeps the sentences."""
+    """Shows every warning once, as a line on stderr unless --quiet, and keeps the sentences."""
     said: list[str] = []
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         sentence = one_line(str(message))
         if sentence not in said:
             said.append(sentence)
-            print(f"inertica: warning: {sentence}", file=sys.stderr)
+            if LOUDNESS.get() != "quiet":
+                print(f"inertica: warning: {sentence}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", ModelWarning)
@@ -125,12 +111,49 @@ def numbers(values: Iterable[float], digits: int = 4) -> str:
     return " ".join(number(v, digits) for v in values)
 
 
+GAP = 2
+"""Characters between columns."""
+SHORT = 24
+"""Cells up to this many characters are never broken: numbers with their spread, names."""
+
+
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[RenderableType]], right: Sequence[str] = ()) -> Group:
-    """A titled table; columns named in `right` are aligned to the right."""
+    """A titled table; columns named in `right` are aligned to the right.
+
+    Numbers are never broken.  Columns that do not fit side by side go into another table below, with the first one again.
+    """
     from rich.console import Group
     from rich.text import Text
 
-    return Group(Text(title, "bold"), grid(columns, rows, right), "")
+    return Group(Text(title, "bold"), _Fitted(columns, [list(row) for row in rows], right), "")
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """As many tables as the width asks for."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[RenderableType]]
+    right: Sequence[str]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        least = [_least([name, *(row[k] for row in self.rows)]) for k, name in enumerate(self.columns)]
+        begin = 1
+        while begin == 1 or begin < len(self.columns):
+            end = begin + 1
+            while end < len(self.columns) and least[0] + sum(GAP + w for w in least[begin : end + 1]) <= options.max_width:
+                end += 1
+            shown = [0, *range(begin, min(end, len(self.columns)))]
+            if begin > 1:
+                yield ""
+            yield grid([self.columns[k] for k in shown], [[row[k] for k in shown] for row in self.rows], self.right)
+            begin = end
+
+
+def _least(cells: Sequence[RenderableType]) -> int:
+    """Width that a column needs: that of its widest cell, or of a few words where cells are prose."""
+    width = max(len(str(cell)) for cell in cells)
+    return width if width <= SHORT else SHORT // 2
 
 
 def grid(columns: Sequence[str], rows: Iterable[Sequence[RenderableType]], right: Sequence[str] = ()) -> Table:
@@ -138,8 +161,10 @@ def grid(columns: Sequence[str], rows: Iterable[Sequence[RenderableType]], right
     from rich.table import Table
 
     out = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="", border_style="dim")
-    for name in columns:
-        out.add_column(name, justify="right" if name in right else "left", overflow="fold")
-    for row in rows:
+    body = [list(row) for row in rows]
+    for k, name in enumerate(columns):
+        short = max((len(str(row[k])) for row in body), default=0) <= SHORT
+        out.add_column(name, justify="right" if name in right else "left", overflow="fold", no_wrap=short)
+    for row in body:
         out.add_row(*row)
     return out

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.cli.console import Answer, progress_line, table
+from inertica.cli.progress import by_stages
 from inertica.errors import InputError
 from inertica.experiment import Experiment
 from inertica.report.numbers import number
@@ -41,6 +42,8 @@ inertica demo --robot scara4 --json
 """
 
 ROBOT = "tx40"
+STAGES = {"simulating": 2.0, "checking": 2.3, "reading": 2.9, "fit: ": 2.6}
+"""Seconds that they usually take; those before, of the base parameters, go by unseen."""
 METHODS = ("ols", "wls", "irls", "pc-wls", "didim")
 SURE = 5.0
 """Percent; base parameters with a smaller relative standard deviation are held against the truth."""
@@ -55,7 +58,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Answer:
     tour = Tour(load(arguments.robot))
-    with progress_line() as say:
+    with progress_line(by_stages(STAGES)) as say:
         tour.take(arguments.noise, arguments.seed, say)
         files = tour.write(arguments.output) if arguments.output else ()
     return Answer(tour.document() | {"files": list(files)}, lambda: tour.text(files))

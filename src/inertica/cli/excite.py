@@ -2,6 +2,11 @@
 
 The criterion is evaluated on the base regressor.  Positions, velocities, accelerations and, with the model file's own parameters,
 torques stay inside the limits less a margin; a result that violates one on a grid ten times finer is reported as a failure.
+
+No two links come closer to each other than --clearance, nor any link to the floor, to the walls of a --box or to an --obstacle; the
+result is looked at at 1 kHz and its closest approach is said.  Links have the shapes of the model file or card, else capsules from
+joint to joint; pairs that touch by construction are left out and listed.
+
 With --given the motion is sought that adds most to logs that exist already.
 
 With --for payload the motion is a short one that reveals the ten parameters of a load best: of a robot that is known, or that will be
@@ -12,38 +17,44 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from inertica.cli.console import Answer, progress_line, table
-from inertica.errors import InerticaError
+from inertica.cli.progress import by_clock
+from inertica.errors import InerticaError, InputError
 from inertica.report.numbers import number
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from inertica.excitation import Design
+    from inertica.excitation.solids import Obstacle
     from inertica.robot.description import Description
+    from inertica.workflow.excite import Excitation
 
 EXAMPLES = """\
 inertica excite tx40 -o traj.yaml --seconds 20
-inertica excite card.yaml -o traj.yaml --samples traj.csv --rate 500 --floor 0.3
+inertica excite card.yaml -o traj.yaml --samples traj.csv --rate 500 --floor -0.1 --figure clearance.pdf
+inertica excite card.yaml -o traj.yaml --obstacle box:0.2,0.6,1@0.7,0,0.5 --obstacle sphere:0.1@0,0.6,0.3 --clearance 0.05
+inertica excite card.yaml -o traj.yaml --box=-1,-1,0,1,1,1.8 --criterion survey --k1 1 --k2 10
 inertica excite card.yaml -o next.yaml --given log1.csv.gz --given log2.csv.gz
 inertica excite tx40 -o load.yaml --for payload --period 12 --mass 2
 inertica excite card.yaml -o load.yaml --for payload --robot-from result/
 """
 
 DESIGN = (
-    *("family", "period", "harmonics", "criterion", "grid", "margin", "torque_margin", "floor"),
+    *("family", "period", "harmonics", "criterion", "grid", "margin", "torque_margin", "k1", "k2", "clearance"),
     *("given", "purpose", "robot_from", "mass", "rate", "seconds", "seed"),
 )
 """Options that a design takes as they are."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
+    from inertica.excitation.collision import CLEARANCE, ROUGH
     from inertica.workflow.excite import CRITERIA, FAMILIES
 
     parser.add_argument("robot", metavar="ROBOT", help="catalog name, model file or card")
@@ -61,7 +72,18 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--margin", type=float, help=margin)
     parser.add_argument("--torque-margin", type=float, default=0.1, metavar="SHARE", help="share of the torque limits kept free")
-    parser.add_argument("--floor", type=float, metavar="M", help="lowest height of the last link's origin")
+    parser.add_argument("--k1", type=float, help="weight of cond(W'W) in --criterion survey (default 1)")
+    parser.add_argument("--k2", type=float, help="weight of 1/s_min in --criterion survey (default 100)")
+    bodies = parser.add_argument_group("what must not be touched", "lengths in m, in the robot's base frame")
+    floor = "height that every link stays above, or none (default auto: the plane of the base frame where the robot stands on it)"
+    bodies.add_argument("--floor", default="auto", metavar="M|none", help=floor)
+    bodies.add_argument("--box", metavar="=X,Y,Z,X,Y,Z", help="lowest and highest corner of a box that every link stays inside")
+    obstacle = "box:X,Y,Z (sides), sphere:R or cylinder:R,LENGTH (along z), @ its centre; several times for several"
+    bodies.add_argument("--obstacle", action="append", default=[], metavar="KIND:SIZE@X,Y,Z", help=obstacle)
+    kept = f"kept free (default {CLEARANCE:g}, and {ROUGH:g} where a shape is built since the model has none)"
+    bodies.add_argument("--clearance", type=float, metavar="M", help=kept)
+    figure = "draw the clearance over time and the robot at its closest approach: .pdf, .svg or .eps"
+    bodies.add_argument("--figure", metavar="FILE", type=Path, help=figure)
     parser.add_argument("--given", action="append", default=[], metavar="LOG", help="logs whose knowledge is to be completed")
     parser.add_argument("--for", dest="purpose", choices=("robot", "payload"), default="robot", help="what is to be revealed")
     payload = parser.add_argument_group("payload", "for --for payload")
@@ -80,14 +102,20 @@ def run(arguments: argparse.Namespace) -> Answer:
 
     description = load(arguments.robot)
     options = {name: value for name, value in vars(arguments).items() if name in DESIGN}
-    with progress_line() as say:
-        found, expected = excitation(description, **options, flange=frame(arguments.flange), progress=say)
+    with progress_line(by_clock(arguments.seconds)) as say:
+        made = excitation(
+            description, **options, floor=_floor(arguments.floor), box=_numbers("--box", arguments.box) if arguments.box else None,
+            obstacles=[_obstacle(words) for words in arguments.obstacle], flange=frame(arguments.flange), progress=say,
+        )  # fmt: skip
+    found, expected = made.design, made.expected
     if not found.feasible:
         worst = found.violations[0] if found.violations else "no feasible motion was found"
         raise InerticaError(
             f"no trajectory inside the limits: {worst}; allow more --seconds, a longer --period or smaller margins"
         )
     about = {"criterion": found.criterion, "value": found.value, "condition": found.condition, "seed": arguments.seed}
+    if found.approach is not None:
+        about["clearance"] = found.approach.distance
     joints = description.robot.joint_names
     save_trajectory(found.trajectory, arguments.output, robot=description.name, joints=joints, about=about)
     files = [arguments.output]
@@ -97,8 +125,12 @@ def run(arguments: argparse.Namespace) -> Answer:
     if arguments.ros2:
         write_ros2(found.trajectory, Path(arguments.ros2), joints, arguments.rate)
         files.append(arguments.ros2)
+    if arguments.figure:
+        from inertica.report.clearance import draw_clearance
+
+        files.append(str(draw_clearance(made.bodies, found, arguments.figure)))
     document = _document(description, found, files) | ({"expected_std": expected} if expected else {})
-    return Answer(document, lambda: _text(description, found, files, expected))
+    return Answer(document | {"safety": _safety(made)}, lambda: _text(description, made, files))
 
 
 def _document(description: Description, found: Design, files: list[str]) -> dict[str, object]:
@@ -119,7 +151,44 @@ def _document(description: Description, found: Design, files: list[str]) -> dict
     }
 
 
-def _text(description: Description, found: Design, files: list[str], expected: Mapping[str, float]) -> Iterator[RenderableType]:
+def _safety(made: Excitation) -> dict[str, object]:
+    """What was kept apart, by which shapes, and how near it came."""
+    bodies, found = made.bodies, made.design.approach
+    closest = None
+    if found is not None:
+        closest = {"bodies": [found.first, found.second], "distance": found.distance, "time": found.time, "points": found.points}
+    return {
+        "clearance": {"least": bodies.clearance, "of_built_shapes": bodies.rough},
+        "closest": closest,
+        "floor": next((plane.level for plane in bodies.planes if plane.name == "floor"), None),
+        "pairs": [list(pair.names) for pair in bodies.pairs],
+        "touching": [list(pair.names) for pair in bodies.touching],
+        "counted_thinner": [list(pair.names) for pair in bodies.pairs if pair.thinned or pair.solids is not None],
+        "shapes": {outline.name: outline.origin for outline in bodies.outlines.links if outline.solids},
+        "notes": bodies.outlines.notes,
+    }
+
+
+def _safety_text(made: Excitation) -> Iterator[str]:
+    bodies, found = made.bodies, made.design.approach
+    if found is not None:
+        least, most = 1e3 * bodies.kept.min(), 1e3 * bodies.kept.max()
+        kept = f"{least:.0f}{f' to {most:.0f}' if most > least else ''} mm were kept free, {len(bodies.pairs)} pairs of bodies"
+        yield f"closest approach, looked at at 1 kHz: {found} ({kept})"
+    else:
+        yield "nothing could collide: the model has no two bodies that could meet"
+    if not any(plane.name == "floor" for plane in bodies.planes):
+        yield "no floor was kept: the model does not say where it is; --floor HEIGHT states it"
+    built = [outline.name for outline in bodies.outlines.links if outline.origin == "built" and outline.solids]
+    if built:
+        yield f"shapes built as capsules, since the model has none: {', '.join(built)}; a card can state them (shapes:)"
+    if bodies.touching:
+        yield f"left out, since they touch in every pose: {', '.join(pair.label for pair in bodies.touching)}"
+    yield from bodies.outlines.notes
+
+
+def _text(description: Description, made: Excitation, files: list[str]) -> Iterator[RenderableType]:
+    found, expected = made.design, made.expected
     yield f"{description.name}: {found.trajectory.describe()}"
     effort = f"{found.evaluations} evaluations in {found.seconds:.1f} s"
     yield f"{found.criterion} {found.value:.5g}, cond(W) {found.condition:.4g}, {effort}"
@@ -140,7 +209,37 @@ def _text(description: Description, found: Design, files: list[str], expected: M
     if expected:
         listed = ", ".join(f"{name} {number(value, 2)}" for name, value in expected.items())
         yield f"expected standard deviations of the load, white noise as in the result: {listed}"
+    yield from _safety_text(made)
     yield f"wrote {', '.join(files)}"
+
+
+def _floor(words: str) -> float | str:
+    if words in ("auto", "none"):
+        return words
+    (height,) = _numbers("--floor", words, 1)
+    return height
+
+
+def _obstacle(words: str) -> Obstacle:
+    from inertica.excitation.solids import Obstacle
+
+    shape, at, place = words.partition("@")
+    kind, colon, size = shape.partition(":")
+    if not at or not colon:
+        raise InputError(f"--obstacle takes a kind, its size and its place, as in box:0.2,0.6,1@0.7,0,0.5, not '{words}'")
+    x, y, z = _numbers("--obstacle", place, 3)
+    return Obstacle(kind, tuple(_numbers("--obstacle", size)), (x, y, z))
+
+
+def _numbers(option: str, words: str, count: int | None = None) -> list[float]:
+    try:
+        values = [float(word) for word in words.split(",")]
+    except ValueError:
+        values = []
+    if not values or any(math.isnan(v) for v in values) or (count is not None and len(values) != count):
+        wanted = {None: "numbers in m, separated by commas", 1: "a height in m, auto or none"}.get(count, f"{count} numbers in m")
+        raise InputError(f"{option} takes {wanted}, not '{words}'")
+    return values
 
 
 def _share(signal: np.ndarray, limit: float) -> str:

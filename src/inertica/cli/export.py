@@ -44,7 +44,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         target.add_argument(
             option, metavar="FILE", dest=format, type=Path, help=f"write {ARTICLE[format]} {FORMATS[format]} file"
         )
-    target.add_argument("--as", dest="language", choices=LANGUAGES, help="write a program into the folder of -o")
+    target.add_argument(
+        "--as", dest="language", metavar="LANG", choices=LANGUAGES,
+        help=f"write a program into the folder of -o: {', '.join(LANGUAGES)}",
+    )  # fmt: skip
     parser.add_argument(
         "--approximate-friction", action="store_true",
         help="replace friction laws that URDF and MJCF lack by the closest viscous and Coulomb friction, and say how far off it is",

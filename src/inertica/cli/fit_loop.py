@@ -1,4 +1,4 @@
-"""Finds the control loop of a robot from a log: PD or cascade, gains, bandwidth and damping of every joint.
+"""Finds the control loop of a robot from a log: PD, cascade or PI velocity loop, gains, bandwidth and damping of every joint.
 
 LOG holds measured positions and the reference (columns qr1.., or --reference); with torque the gains are absolute, without it they
 rest on the model's own values.  Every gain comes with the standard deviation (+-) that noise in the log causes.  The result is a

@@ -29,6 +29,11 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--validate", metavar="LOG", action="append", default=[], help="a log that is only predicted; may be given several times"
     )
+    add_prior(parser)
+
+
+def add_prior(parser: argparse.ArgumentParser) -> None:
+    """For logs that `simulate` wrote."""
     parser.add_argument(
         "--prior", choices=("truth",),
         help="start a fit of a simulated log from the values that it was simulated with; they are 15 %% off by default",
@@ -43,6 +48,10 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
     fixed.add_argument("--decimate", metavar="HZ", type=_positive, help="bandwidth to decimate to; follows the cut-off")
     fixed.add_argument("--delay", metavar="S[,S..]", type=_numbers, help="of torque behind motion in s, one or one per joint")
     fixed.add_argument("--friction", metavar="A,B", help=f"laws on every joint: {', '.join(friction.LAWS)}, or none")
+    fixed.add_argument(
+        "--refine-shapes", action="store_true",
+        help="find the constants of friction laws that enter nonlinearly, too: Stribeck velocity and exponent, widths",
+    )  # fmt: skip
     fixed.add_argument("--force", action="store_true", help="fit the logs although their check found a problem")
     fixed.add_argument(
         "--gravity", metavar="auto|=X,Y,Z",
@@ -80,9 +89,7 @@ def add_reference(parser: argparse.ArgumentParser) -> None:
 
 def add_loop(parser: argparse.ArgumentParser) -> None:
     """For methods that simulate the controller, and whatever else a method has to choose."""
-    loop = parser.add_argument_group(
-        "controller", "for methods that simulate it (iv, didim, ...); law and gains are in the card, under loop:"
-    )
+    loop = parser.add_argument_group("controller", "for methods that simulate it; law and gains are in the card, under loop:")
     add_reference(loop)  # type: ignore[arg-type]
     for name, (metavar, words) in SHORTCUTS.items():
         loop.add_argument(f"--{name}", metavar=metavar, help=f"{words}: {', '.join(READERS[name].words)}")
@@ -121,7 +128,11 @@ def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
     gravity, regressor = _gravity(arguments.gravity), arguments.regressor
     stated = getattr(arguments, "prior", None)
     prior: Literal["truth"] | None = "truth" if stated == "truth" else None
-    return Settings(method, *fixed, quick=quick, force=force, gravity=gravity, regressor=regressor, filter=chosen, prior=prior)
+    refine = bool(getattr(arguments, "refine_shapes", False))
+    return Settings(
+        method, *fixed, quick=quick, force=force, gravity=gravity, regressor=regressor, filter=chosen, prior=prior,
+        refine_shapes=refine,
+    )  # fmt: skip
 
 
 def residual_table(residuals: Mapping[str, Residual]) -> RenderableType:
@@ -194,6 +205,6 @@ def _laws(words: str) -> tuple[str, ...]:
     for name in names:
         if friction.law(name, 0).memory:
             raise InputError(
-                f"the friction law '{name}' is for simulation; identification needs laws that are linear in parameters"
+                f"the friction law '{name}' has memory; `inertica friction` identifies it, identify takes laws without"
             )
     return names

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from inertica.cli import drive_gains, payload
 from inertica.cli.console import Answer, progress_line
-from inertica.cli.fitting import add_choices, settings
+from inertica.cli.fitting import add_choices, add_prior, settings
 from inertica.cli.identify import check_output
 from inertica.errors import ModelWarning
 from inertica.workflow.loads import Loads, fit_loads
@@ -35,6 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("experiment", metavar="EXPERIMENT", help="YAML file that says which log carries what")
     parser.add_argument("--flange", metavar="FRAME|=X,Y,Z[,R,P,Y]", help="frame of the loads, as for inertica payload")
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="write every load into a folder of its name")
+    add_prior(parser)
     add_choices(parser)
 
 

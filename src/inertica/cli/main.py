@@ -10,14 +10,17 @@ import argparse
 import importlib
 import os
 import shlex
+import shutil
 import sys
 import textwrap
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import NoReturn
 
 from inertica import __version__
 from inertica.cli.console import collected_warnings, complain, write
+from inertica.cli.progress import LOUDNESS
 from inertica.errors import InerticaError, InputError, nearest
 
 COMMANDS = {
@@ -26,6 +29,7 @@ COMMANDS = {
     "check": "quality of logs and what they can determine, before any fit",
     "check-model": "whether the links and drives of a model can be real",
     "compare": "several methods side by side on the same logs",
+    "completion": "a script that completes commands, options and their values in a shell",
     "demo": "a closed-loop simulation of a built-in robot; no input needed",
     "drive-gains": "torque per unit of current of every drive, from a load of known mass",
     "doctor": "what this installation has, whether it computes rightly, and how fast",
@@ -33,7 +37,9 @@ COMMANDS = {
     "excite": "an optimal exciting trajectory inside the robot's limits",
     "export": "a saved result written into a copy of its model file",
     "figure": "one figure of a saved result for a paper, as a vector drawing",
+    "fleet": "results of several robots of one type in one table, with what differs from robot to robot",
     "fit-loop": "law, gains, bandwidth and damping of the control loop from a log",
+    "friction": "bristle friction with memory (LuGre) of every joint, with the links",
     "identify": "dynamic parameters of a robot from recorded motion",
     "import-cad": "masses and inertias of a CAD export in the link frames of a model",
     "loads": "robot, several loads and drive gains in one fit of logs that say what they carry",
@@ -45,6 +51,7 @@ COMMANDS = {
     "reproduce": "a published study beside its printed numbers",
     "robots": "the built-in robots",
     "simulate": "a closed-loop noisy experiment along a trajectory",
+    "studio": "the whole workflow in a browser, with the robot in three dimensions",
     "truth": "a saved result held against known values",
     "watch": "parameters converging, and loads picked up or dropped, while samples come",
     "show": "geometry, limits, base parameters and identifiability of a robot",
@@ -106,6 +113,25 @@ def _dispatch(words: list[str]) -> int:
     if name not in COMMANDS:
         raise InputError(f"there is no command '{name}'; {nearest(name, COMMANDS)}")
     module = importlib.import_module(f"inertica.cli.{name.replace('-', '_')}")
+    arguments = command_parser(name).checked(words[1:])
+    arguments.typed = shlex.join(["inertica", *words])
+    loudness = LOUDNESS.set("verbose" if arguments.verbose else "quiet" if arguments.quiet else "normal")
+    try:
+        with collected_warnings() as warnings:
+            answer = module.run(arguments)
+            write(answer, warnings, as_json=arguments.json)
+    except InerticaError:
+        if arguments.verbose:
+            traceback.print_exc()
+        raise
+    finally:
+        LOUDNESS.reset(loudness)
+    return int(answer.code)
+
+
+def command_parser(name: str) -> Parser:
+    """The parser of a command, with the options that all have."""
+    module = importlib.import_module(f"inertica.cli.{name.replace('-', '_')}")
     parser = Parser(
         prog=f"inertica {name}",
         description=_wrapped(module.__doc__ or ""),
@@ -115,12 +141,10 @@ def _dispatch(words: list[str]) -> int:
     )
     module.add(parser)
     parser.add_argument("--json", action="store_true", help="write one JSON document instead of text")
-    arguments = parser.checked(words[1:])
-    arguments.typed = shlex.join(["inertica", *words])
-    with collected_warnings() as warnings:
-        answer = module.run(arguments)
-        write(answer, warnings, as_json=arguments.json)
-    return int(answer.code)
+    loudness = parser.add_mutually_exclusive_group()
+    loudness.add_argument("--quiet", action="store_true", help="say nothing but errors; --json still writes its document")
+    loudness.add_argument("--verbose", action="store_true", help="every step with its time on stderr; the traceback of an error")
+    return parser
 
 
 def _top_option(words: list[str]) -> int:
@@ -153,7 +177,12 @@ def _top_parser() -> Parser:
 
 def _wrapped(text: str) -> str:
     """A docstring as help text: its paragraphs, each filled to a width that terminals have."""
-    return "\n\n".join(textwrap.fill(" ".join(part.split()), 96) for part in text.strip().split("\n\n"))
+    return "\n\n".join(textwrap.fill(" ".join(part.split()), _columns() - 4) for part in text.strip().split("\n\n"))
+
+
+def _columns() -> int:
+    """Width of help texts: the terminal's, up to 100."""
+    return min(shutil.get_terminal_size((100, 24)).columns, 100)
 
 
 def _titled(examples: str) -> str:

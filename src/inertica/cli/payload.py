@@ -1,7 +1,7 @@
 """Finds the load that a robot carries: mass, first moments and inertia with 95 % intervals, from
 records without the load and records with it.  Motions may be the same or different ones; friction of
 the loaded records is fitted on its own.  With --robot-from the robot comes from a result of identify,
-and its own uncertainty is part of the load's intervals.
+and its own uncertainty is part of the load's intervals; --online then shows the load while samples come.
 
 The load is stated in the flange frame: --flange, the card's `payload:`, a frame of the model file
 called tool0 or flange, or the frame of the last link.  -o writes it as a URDF link, an MJCF body and
@@ -11,20 +11,33 @@ statements for controllers (UR, Franka, KUKA).
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inertica.cli.console import Answer, numbers, progress_line, table
-from inertica.cli.fitting import add_choices, residual_table, settings
+import numpy as np
+
+from inertica.cli.console import Answer, numbers, progress_line, table, text_console
+from inertica.cli.fitting import add_choices, add_prior, residual_table, settings
 from inertica.cli.identify import check_output, marked
-from inertica.errors import ModelWarning
-from inertica.identifiability.labels import INTERVAL
+from inertica.cli.watch import paced
+from inertica.errors import InputError, ModelWarning
+from inertica.identifiability.labels import DETERMINED, INTERVAL, WEAK
+from inertica.logs.lines import blocks
+from inertica.logs.read import read_log
 from inertica.report.numbers import number, span, tidy
 from inertica.robot import inertia
+from inertica.robot.load import load
 from inertica.workflow.payload import payload
+from inertica.workflow.payload_online import LoadSnapshot, payload_while_moving
 from inertica.workflow.payload_result import ORDER, UNITS, Payload
+from inertica.workflow.plain import plain
+from inertica.workflow.result import Result
+from inertica.workflow.watch import log_blocks
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -33,6 +46,8 @@ EXAMPLES = """\
 inertica payload card.yaml --unloaded empty.csv.gz --loaded gripper.csv.gz -o load/
 inertica payload --robot-from result/ --loaded gripper.csv.gz --json
 inertica payload arm.urdf --unloaded empty.csv@2:50 --loaded full.csv@3:53 --flange tool0
+inertica payload --robot-from result/ --loaded gripper.csv.gz --online --speed 1
+robot-driver --csv | inertica payload --robot-from result/ --loaded - --online --json
 inertica payload card.yaml --unloaded a.csv b.csv --loaded c.csv --flange=0,0,0.107,0,0,-0.785
 """
 
@@ -53,13 +68,24 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="DIR", type=Path, help="write payload.json, load.urdf, load.xml and controllers.txt"
     )
+    parser.add_argument(
+        "--online", action="store_true",
+        help="with --robot-from: the load while samples come, from a log that is replayed or, with --loaded -, from stdin (lines as "
+        "for watch); with --json one document per line",
+    )  # fmt: skip
+    parser.add_argument("--every", type=float, default=1.0, metavar="S", help="with --online: s between estimates (1)")
+    parser.add_argument("--speed", type=float, metavar="X", help="with --online: times real time; as fast as it goes by default")
+    parser.add_argument("--forgetting", type=float, default=1.0, metavar="F", help="with --online: factor per row (1: nothing)")
     parser.add_argument("--quick", action="store_true", help="intervals hold noise and blocks only, no bias")
+    add_prior(parser)
     add_choices(parser)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
     if arguments.output is not None:
         check_output(arguments.output)
+    if arguments.online:
+        return online(arguments)
     with progress_line() as say:
         found = payload(
             arguments.robot, unloaded=arguments.unloaded, loaded=arguments.loaded, robot_from=arguments.robot_from,
@@ -69,6 +95,64 @@ def run(arguments: argparse.Namespace) -> Answer:
     for sentence in found.warnings:
         warnings.warn(ModelWarning(sentence), stacklevel=2)
     return Answer(found.document() | {"files": [str(f) for f in files]}, lambda: text(found, files))
+
+
+def online(arguments: argparse.Namespace) -> Answer:
+    """The load while samples come."""
+    if arguments.robot_from is None or len(arguments.loaded) != 1 or arguments.unloaded:
+        raise InputError("payload --online needs a result (--robot-from) and one log with the load, or - for stdin (--loaded)")
+    for name in ("every", "speed"):
+        value = getattr(arguments, name)
+        if value is not None and not 0.0 < value < np.inf:
+            raise InputError(f"--{name} should be greater than zero, not {value:g}")
+    result = Result.load(arguments.robot_from)
+    robot = result.description if arguments.robot is None else load(arguments.robot)
+    (name,) = arguments.loaded
+    source = blocks(sys.stdin, robot.robot.n) if name == "-" else log_blocks(read_log(name, robot))
+    found = payload_while_moving(
+        result, paced(source, arguments.speed), robot=robot, every=arguments.every, frame=frame(arguments.flange),
+        forgetting=arguments.forgetting,
+    )  # fmt: skip
+    last = shown(found, arguments.json)
+    files = last.payload.save(arguments.output) if arguments.output is not None else ()
+    if arguments.json:
+        return Answer({}, lambda: (), written=True)
+    return Answer({}, lambda: text(last.payload, files))
+
+
+def shown(found: Iterable[LoadSnapshot], as_json: bool) -> LoadSnapshot:
+    """Estimates as they come; the last one."""
+    from rich.console import Group
+    from rich.live import Live
+
+    console, last = text_console(), None
+    with (
+        Live(console=console, refresh_per_second=8, transient=True)
+        if sys.stdout.isatty() and not as_json
+        else nullcontext() as live
+    ):
+        for last in found:
+            if as_json:
+                document = {"event": "load", "t": last.time, "complete": last.estimate.complete} | last.payload.document()
+                sys.stdout.write(json.dumps(plain(document), ensure_ascii=False, allow_nan=False) + "\n")
+                sys.stdout.flush()
+            elif live is None:
+                console.print(sentence(last))
+            else:
+                live.update(Group(sentence(last), _parameters(last.payload)))
+    assert last is not None  # there is one at the end in any case
+    return last
+
+
+def sentence(snapshot: LoadSnapshot) -> str:
+    """A snapshot as a line."""
+    if not {DETERMINED, WEAK} & set(snapshot.estimate.labels):
+        return f"{snapshot.time:8.2f} s  nothing is known of the load yet"
+    p = snapshot.payload
+    known = sum(label == DETERMINED for label in p.labels)
+    return (
+        f"{snapshot.time:8.2f} s  load of {number(p.body.mass)} kg ({span(*p.intervals[9])}), {known} of 10 parameters determined"
+    )
 
 
 def frame(word: str | None) -> str | tuple[float, ...] | None:
@@ -93,13 +177,7 @@ def text(found: Payload, files: tuple[Path, ...] = ()) -> Iterator[RenderableTyp
     yield f"inertia about it: XX YY ZZ {numbers([body.inertia[k, k] for k in range(3)])}, " + (
         f"XY XZ YZ {numbers([body.inertia[0, 1], body.inertia[0, 2], body.inertia[1, 2]])} kg m^2\n"
     )
-    rows: list[list[RenderableType]] = []
-    for name in ORDER:
-        k = inertia.NAMES.index(name)
-        shown = (number(tidy(found.values[k])), span(*found.intervals[k]))
-        rows.append([name, *shown, UNITS.get(name, "kg m^2"), marked(found.labels[k])])
-    columns = ("name", "value", "95 % interval", "unit", "trust")
-    yield table("parameters of the load about the origin of its frame", columns, rows, right=columns[1:3])
+    yield _parameters(found)
     if found.residuals:
         yield residual_table(found.residuals)
     yield table("choices", ("subject", "decision"), [[c.subject, c.sentence] for c in found.choices])
@@ -108,3 +186,13 @@ def text(found: Payload, files: tuple[Path, ...] = ()) -> Iterator[RenderableTyp
         yield f"  {controller}: {line}"
     if files:
         yield f"written: {', '.join(map(str, files))}"
+
+
+def _parameters(found: Payload) -> RenderableType:
+    rows: list[list[RenderableType]] = []
+    for name in ORDER:
+        k = inertia.NAMES.index(name)
+        shown = (number(tidy(found.values[k])), span(*found.intervals[k]))
+        rows.append([name, *shown, UNITS.get(name, "kg m^2"), marked(found.labels[k])])
+    columns = ("name", "value", "95 % interval", "unit", "trust")
+    return table("parameters of the load about the origin of its frame", columns, rows, right=columns[1:3])

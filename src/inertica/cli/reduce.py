@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress, table
+from inertica.cli.fitting import add_prior
 from inertica.errors import ModelWarning
 from inertica.estimators.base import Estimate
 from inertica.identifiability.svd_reduction import SvdReduction
@@ -40,6 +41,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--alpha", metavar="A", type=float, default=1.0, help="weight of the condition number (default 1)")
     parser.add_argument("--alpha-det", metavar="A", type=float, default=1.0, help="weight of the inverse determinant (default 1)")
+    add_prior(parser)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
@@ -47,12 +49,13 @@ def run(arguments: argparse.Namespace) -> Answer:
     with progress(f"reducing the parameters of {robot.name}, estimating by {arguments.method}"):
         reduced = reduce(
             robot, arguments.logs, method=arguments.method, cutoff=arguments.cutoff, alpha=arguments.alpha,
-            alpha_det=arguments.alpha_det,
+            alpha_det=arguments.alpha_det, prior=arguments.prior,
         )  # fmt: skip
         found, estimate = reduced.reduction, reduced.estimate
     for sentence in (*found.base.warnings, *estimate.warnings):
         warnings.warn(ModelWarning(sentence), stacklevel=1)
-    return Answer(_document(robot, found, estimate), lambda: _text(robot, found, estimate))
+    said = [c.sentence for c in reduced.choices]
+    return Answer(_document(robot, found, estimate) | {"choices": said}, lambda: (*_text(robot, found, estimate), *said))
 
 
 def _document(robot: Description, found: SvdReduction, estimate: Estimate) -> dict[str, object]:

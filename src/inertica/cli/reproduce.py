@@ -32,18 +32,31 @@ inertica reproduce didim --seeds 100 --json
 inertica reproduce jaco2 --figures figures/
 inertica reproduce consistent --record tx40.csv
 inertica reproduce frisch --quick --figures figures/
+inertica reproduce survey --seeds 0 --record tx40.csv --figures figures/
 """
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paper", metavar="PAPER", help=f"which study: {', '.join(STUDIES)}")
     parser.add_argument("--figures", metavar="DIR", type=Path, help="draw figures like the paper's into this folder")
-    parser.add_argument("--record", metavar="LOG", help="a log of the real robot (consistent), the authors' points (frisch)")
-    parser.add_argument("--seeds", type=int, help="experiments for statistics (default 20; frisch 250, survey 52)")
+    parser.add_argument(
+        "--record", metavar="LOG", help="a log of the real robot (consistent, survey), the authors' points (frisch)"
+    )
+    parser.add_argument(
+        "--seeds", type=int, help="experiments for statistics (default 20; frisch 250, survey 52, 0: its record only)"
+    )
     parser.add_argument("--quick", action="store_true", help="a short form of the study, where there is one (frisch, survey)")
     parser.add_argument(
         "--keep", metavar="DIR", type=Path, help="rows of campaigns stay here, and a study goes on from them (survey)"
     )
+    parser.add_argument(
+        "--coupling", choices=("toolbox", "rotor"), default="toolbox",
+        help="Coulomb friction of the coupled wrist: the toolbox's, or that of eqs. 34-35 (consistent)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--divisor", choices=("values", "samples"), default="values",
+        help="N of eq. 9, which the paper calls the number of samples: torque values, or instants of time (jaco2)",
+    )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="of the noise (default 0)")
 
 
@@ -55,7 +68,9 @@ def run(arguments: argparse.Namespace) -> Answer:
     start = time.perf_counter()
     files: tuple[Path, ...] = ()
     with progress_line() as say:
-        options = Options(seeds, arguments.seed, arguments.record, arguments.quick, say, arguments.keep)
+        options = Options(
+            seeds, arguments.seed, arguments.record, arguments.quick, say, arguments.keep, arguments.coupling, arguments.divisor
+        )
         found = reproduce(arguments.paper, options)
         if arguments.figures is not None and found.draw is not None:
             say("drawing")

@@ -33,6 +33,7 @@ EXAMPLES = """\
 inertica simulate tx40 -o log.csv.gz --noise standard
 inertica simulate card.yaml -t traj.yaml -o log.csv.gz --friction stribeck --seed 3
 inertica simulate tx40 -t traj.yaml -o run.npz --runs 10 --rate 1000 --delay 0.002
+inertica simulate arm.urdf -o log.csv --loop '{law: pd, wn: 15, rate: 2000}' --torque-noise 0.5
 """
 
 
@@ -43,10 +44,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", metavar="LOG", required=True, help="csv, csv.gz or npz; several runs get numbers")
     parser.add_argument("--noise", metavar="PRESET", help="one of the robot's noise presets; no noise by default")
+    parser.add_argument(
+        "--position-noise",
+        type=numbers_of,
+        metavar="SD[,..]",
+        help="standard deviation of positions in rad (m), one or one per joint",
+    )
+    parser.add_argument("--torque-noise", type=numbers_of, metavar="SD[,..]", help="the same of torques in N m (N)")
+    parser.add_argument(
+        "--loop", metavar="YAML",
+        help="as in a card: '{law: pd, kp: [..], kd: [..], rate: 1000}', or wn in rad/s in place of gains (docs/recipes.md)",
+    )  # fmt: skip
     parser.add_argument("--radians", action="store_true", help="read the preset's position noise as radians, as printed")
     parser.add_argument("--distribution", default="normal", help="of the noise: normal (default), uniform or laplace")
     parser.add_argument("--friction", metavar="LAW", help="of the simulated robot: none, viscous, coulomb, viscous_coulomb, ...")
-    parser.add_argument("--integrator", default="rk4", help="euler, rk2 or rk4 (default)")
+    parser.add_argument("--integrator", default="rk4", help="euler, rk2, rk4 (default) or variable")
     parser.add_argument("--rate", type=float, metavar="HZ", help="sample rate of the log; what the robot states by default")
     parser.add_argument("--duration", type=float, metavar="S", help="seconds; one period of the trajectory by default")
     parser.add_argument("--runs", type=int, default=1, help="repetitions with different noise (default 1)")
@@ -55,9 +67,25 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jitter", type=float, default=0.0, metavar="S", help="standard deviation of the sampling instants")
     parser.add_argument("--dropped", type=float, default=0.0, metavar="SHARE", help="share of missing samples")
     parser.add_argument("--outliers", type=float, default=0.0, metavar="SHARE", help="share of torque samples with a spike")
-    parser.add_argument("--quantise", type=float, default=0.0, metavar="STEP", help="resolution of recorded positions")
-    parser.add_argument("--quantise-torque", type=float, default=0.0, metavar="STEP", help="resolution of recorded torques")
+    parser.add_argument(
+        "--quantise",
+        type=numbers_of,
+        metavar="STEP[,..]",
+        help="resolution of recorded positions; the card's sensors: by default",
+    )
+    parser.add_argument(
+        "--quantise-torque", type=numbers_of, metavar="STEP[,..]", help="resolution of recorded torques, likewise"
+    )
     parser.add_argument("--current", action="store_true", help="record currents instead of torques")
+
+
+def numbers_of(word: str) -> float | tuple[float, ...]:
+    """One number, or one per joint."""
+    try:
+        found = tuple(float(part) for part in word.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{word}' should be a number, or numbers separated by commas") from None
+    return found[0] if len(found) == 1 else found
 
 
 def run(arguments: argparse.Namespace) -> Answer:
@@ -68,6 +96,7 @@ def run(arguments: argparse.Namespace) -> Answer:
             arguments.robot, arguments.trajectory, noise=arguments.noise, radians=arguments.radians,
             distribution=arguments.distribution, friction=arguments.friction, integrator=arguments.integrator, rate=arguments.rate,
             progress=say, position_step=arguments.quantise, torque_step=arguments.quantise_torque, current=arguments.current,
+            loop=arguments.loop, position_noise=arguments.position_noise, torque_noise=arguments.torque_noise,
             delay=arguments.delay, jitter=arguments.jitter, dropped=arguments.dropped, outliers=arguments.outliers,
         )  # fmt: skip
     experiment = planned.experiment
@@ -91,10 +120,11 @@ def run(arguments: argparse.Namespace) -> Answer:
         "control_rate": experiment.loop.rate,
         "integrator": experiment.integrator,
         "noise": None if experiment.noise is None else {"q": experiment.noise.q, "tau": experiment.noise.tau},
+        "loop": {"law": experiment.loop.law, "rate": experiment.loop.rate, **experiment.loop.gains},
         "tracking_rms": rms,
         "seconds": took,
     }
-    return Answer(document, lambda: _text(experiment, files, rms, took))
+    return Answer(document, lambda: _text(experiment, files, rms, took, "wn" in (experiment.description.loop or {})))
 
 
 def _tracking(log: Log) -> np.ndarray:
@@ -120,8 +150,11 @@ def _numbered(path: Path, k: int, runs: int) -> Path:
     return path.with_name(f"{stem}_{k + 1:0{len(str(runs))}d}{dot}{rest}")
 
 
-def _text(experiment: Experiment, files: list[str], rms: np.ndarray, took: float) -> Iterator[RenderableType]:
+def _text(experiment: Experiment, files: list[str], rms: np.ndarray, took: float, tuned: bool) -> Iterator[RenderableType]:
     yield f"{experiment.description.name}: {experiment.truth.origin}, {experiment.integrator}, control at {experiment.loop.rate:g} Hz"
+    if tuned:
+        gains = "".join(f"{name}: [{', '.join(f'{g:.4g}' for g in x)}], " for name, x in experiment.loop.gains.items())
+        yield f"gains from wn, for the card: loop: {{law: {experiment.loop.law}, {gains}rate: {experiment.loop.rate:g}}}"
     joints = experiment.description.robot.joints
     rows = [[j.name, number(e), j.unit] for j, e in zip(joints, rms, strict=True)]
     yield table("tracking error, rms", ("joint", "error", "unit"), rows, right=("error",))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inertica.cli.console import Answer, grid, table, text_console
+from inertica.cli.fitting import add_prior
 from inertica.errors import InputError
 from inertica.estimators.recursive.change import HOURS, SHARE, Change
 from inertica.identifiability.labels import INTERVAL
@@ -27,6 +28,7 @@ from inertica.report.numbers import number
 from inertica.robot.load import load
 from inertica.robot.plain import assumed_friction
 from inertica.workflow.plain import plain
+from inertica.workflow.start_values import start_values
 from inertica.workflow.watch import WARM_UP, Snapshot, WatchSettings, log_blocks, watched
 
 if TYPE_CHECKING:
@@ -56,6 +58,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--share", type=float, default=SHARE, help=f"of the arm's mass that a load has ({SHARE:g})")
     parser.add_argument("--mass", type=float, metavar="KG", help="of the arm; that of the model by default")
     parser.add_argument("--hours", type=float, default=HOURS, help=f"of motion between false alarms, on average ({HOURS:g})")
+    add_prior(parser)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
@@ -63,16 +66,18 @@ def run(arguments: argparse.Namespace) -> Answer:
         value = getattr(arguments, name)
         if value is not None and not 0.0 < value < np.inf:
             raise InputError(f"--{name.replace('_', '-')} should be greater than zero, not {value:g}")
-    description = assumed_friction(load(arguments.robot))
+    description, said = assumed_friction(load(arguments.robot)), ""
     if arguments.log == "-":
         source: Iterable[Block] = blocks(sys.stdin, description.robot.n)
     else:
-        source = log_blocks(read_log(arguments.log, description))
+        log = read_log(arguments.log, description)
+        description, choices = start_values(description, [log], arguments.prior)
+        source, said = log_blocks(log), "".join(c.sentence for c in choices)
     settings = WatchSettings(
         arguments.regressor, arguments.forgetting, arguments.warm_up, arguments.share, arguments.mass, arguments.hours
     )
     found = watched(description, paced(source, arguments.speed), settings, arguments.every)
-    view = View(description.name)
+    view = View(description.name, said)
     if arguments.json:
         view.write_json(found)
         return Answer({}, lambda: (), written=True)
@@ -96,14 +101,17 @@ class View:
 
     Args:
         robot: its name.
+        said: of where the values come from that hold until data say more.
     """
 
-    def __init__(self, robot: str) -> None:
-        self.robot = robot
+    def __init__(self, robot: str, said: str = "") -> None:
+        self.robot, self.said = robot, said
         self.changes: list[Change] = []
         self.last: Snapshot | None = None
 
     def write_json(self, found: Iterable[Snapshot | Change]) -> None:
+        if self.said:
+            sys.stdout.write(json.dumps({"event": "prior", "text": self.said}, ensure_ascii=False) + "\n")
         for event in found:
             line = document(event)
             sys.stdout.write(json.dumps(plain(line), ensure_ascii=False, allow_nan=False) + "\n")
@@ -134,6 +142,8 @@ class View:
         yield table(f"{self.robot}: {sentence(self.last)}", columns, _rows(self.last), right=columns[1:])
         for change in self.changes:
             yield sentence(change)
+        if self.said:
+            yield self.said
 
     def _kept(self, found: Iterable[Snapshot | Change]) -> Iterator[Snapshot | Change]:
         for event in found:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from inertica.dynamics.equations import Equations
-from inertica.dynamics.kernels import Input, Kernel, Loop, Normals, Reference, Symbols, traced
+from inertica.dynamics.kernels import Input, Kernel, Loop, Normals, Reference, Symbols, Variable, traced
 from inertica.dynamics.laws import Law
 from inertica.dynamics.noise import DISTRIBUTIONS, NEXT_CALL, NORMAL, TORQUE_CALL
 from inertica.dynamics.trace import Symbol
@@ -20,8 +20,15 @@ INTEGRATORS: dict[str, tuple[tuple[float, float], ...]] = {
     "euler": ((1.0, 0.0),),
     "rk2": ((0.0, 0.5), (1.0, 0.0)),
     "rk4": ((1 / 6, 0.5), (1 / 3, 0.5), (1 / 3, 1.0), (1 / 6, 0.0)),
+    "variable": ((2 / 9, 0.5), (1 / 3, 0.75), (4 / 9, 0.0)),
 }
 """Explicit Runge-Kutta methods whose stages build on the one before: (weight of this stage, where the next one stands)."""
+
+VARIABLE = "variable"
+"""Bogacki and Shampine's pair of orders 3 and 2 with as many steps in a control period as its error asks for; the others take one."""
+
+ERROR = (-5 / 72, 1 / 12, 1 / 9, -1 / 8)
+"""Weights of its stages, and of the rates at the end of a step, in the difference of both orders."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,7 @@ class ClosedLoop:
 
     Args:
         law: of control.
-        integrator: one step per control period.
+        integrator: one step per control period, or as many as its error asks for.
         noisy: measured positions and recorded torques carry noise.
         difference: the measured velocity is the backward difference of the measured position.
         distribution: of the noise, see `noise.DISTRIBUTIONS`.
@@ -59,6 +66,7 @@ class ClosedLoop:
             self._start(n) if self.difference else None,
             _finish(equations) if memory else None,
             self._output(n) if self.noisy else None,
+            Variable(ERROR[-1], 3) if self.integrator == VARIABLE else None,
         )
 
     def _sensed(self, n: int) -> dict[str, Input]:
@@ -125,13 +133,19 @@ class ClosedLoop:
         """Add this stage to the sums, stand at the next one; the last stage completes the step."""
         tableau = INTEGRATORS[self.integrator]
         weight, ahead = tableau[s]
+        variable = self.integrator == VARIABLE
+        step = "step" if variable else "dt"
 
         def advance(x: Symbols) -> Stored:
-            (dt,) = x["dt"]
-            out: Stored = {}
+            (dt,) = x[step]
+            out: Stored = {"ddq0": x["ddq"]} if variable and s == 0 else {}
             for name, rate in (("q", x["dq"]), ("dq", x["ddq"])):
                 before = x[name] if s == 0 else x[f"{name}0"]
                 total = [weight * r for r in rate]
+                if variable:
+                    error = [ERROR[s] * r for r in rate]
+                    gathered = [a + b for a, b in zip(x[f"error_{name}"], error, strict=True)] if s else error
+                    out[f"error_{name}"] = gathered
                 if s > 0:
                     total = [a + b for a, b in zip(x[f"sum_{name}"], total, strict=True)]
                 if s == len(tableau) - 1:
@@ -143,8 +157,8 @@ class ClosedLoop:
                         out[f"{name}0"] = before
             return out
 
-        sums = ("q0", "sum_q", "dq0", "sum_dq") if s > 0 else ()
-        return traced(f"{self.integrator}_{s}", {"dt": 1} | dict.fromkeys(("q", "dq", "ddq", *sums), n), advance)
+        sums = ("q0", "sum_q", "dq0", "sum_dq", *(("error_q", "error_dq") if variable else ())) if s > 0 else ()
+        return traced(f"{self.integrator}_{s}", {step: 1} | dict.fromkeys(("q", "dq", "ddq", *sums), n), advance)
 
 
 def _forward(equations: Equations, kept: tuple[int, ...]) -> Kernel:

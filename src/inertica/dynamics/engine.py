@@ -9,15 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inertica.dynamics.closed_loop import ClosedLoop
 from inertica.dynamics.kernels import Array, SampleFunction, Symbols, nonzero, traced
-from inertica.dynamics.laws import Law
-from inertica.dynamics.misfits import Misfits
 from inertica.dynamics.model import Model, Reduction
-from inertica.dynamics.products import Instruments
+from inertica.dynamics.products import Instruments, Pair
 from inertica.dynamics.simulate import Simulation
-from inertica.dynamics.sums import Pair
-from inertica.dynamics.together import gathered, simulate
+from inertica.dynamics.together import simulate
 from inertica.dynamics.trace import Symbol, differentiate
 from inertica.dynamics.tsqr import Factoriser, Factors
 from inertica.errors import InputError
@@ -138,36 +134,13 @@ class Engine(Model):
             chosen = [[e for e, (i, k) in enumerate(entries) if i == j and k in set(kept)] for j in range(self.n)]
             return Instruments(self, kernel, [np.array(own, np.intp) for own in chosen], values)
 
-        return gathered(self.once(("products", kept, values.tobytes()), made), pair)
+        return self.once(("products", kept, values.tobytes()), made)(pair)
 
     def simulate(
         self, chi: ArrayLike, reference: Mapping[str, ArrayLike], gains: Mapping[str, ArrayLike], dt: float, **options: Any
     ) -> Simulation:
         """Closed-loop simulation of one or many runs; see `inertica.dynamics.simulate.simulate`."""
         return simulate(self, chi, reference, gains, dt, **options)
-
-    def misfits(
-        self, signal: str, reference: Mapping[str, ArrayLike], gains: Mapping[str, ArrayLike], dt: float,
-        limits: tuple[Array, Array, Array], *, law: Law, integrator: str, difference_velocity: bool, **given: Any,
-    ) -> Misfits | None:  # fmt: skip
-        """Comparisons of simulated runs with a record, where the target keeps signals to itself; None otherwise.
-
-        Args:
-            signal: q or tau.
-            reference, gains, dt, law, integrator, difference_velocity: as for `simulate`.
-            limits: see `inertica.dynamics.misfits`.
-            given: start and shapes, as for `simulate`.
-        """
-        loop = ClosedLoop(law, integrator, False, difference_velocity)
-        compiled = self.once(loop, lambda: self.target.loop(loop.described(self.equations, self.kept)))
-        if not hasattr(compiled, "misfits"):
-            return None
-        same = (reference, gains, dict(enumerate(given.get("start") or ())), {"shapes": given.get("shapes")})
-        key = tuple((name, np.asarray(x).tobytes()) for part in same for name, x in part.items() if x is not None)
-        options = {"gains": gains, "dt": dt, "start": given.get("start"), "shapes": given.get("shapes")}
-        return self.once(
-            ("misfits", loop, signal, dt, key), lambda: Misfits(self, loop, compiled, reference, signal, limits, options)
-        )
 
     @cached_property
     def _inverse(self) -> SampleFunction:

@@ -102,6 +102,27 @@ def with_rates(kernel: Kernel, moving: Collection[str]) -> Kernel:
     return replace(kernel, inputs=inputs, outputs={**kernel.outputs, **moved})
 
 
+@dataclass(frozen=True)
+class Variable:
+    """Steps within a control period that follow an estimate of their error (an embedded Runge-Kutta pair).
+
+    The stages read the step as field `step`, keep state and acceleration of its beginning (`q0`, `dq0`, `ddq0`) and gather their share
+    of the error (`error_q`, `error_dq`); the share of the rates at the end is added by the time loop.
+
+    Args:
+        last: weight of the rates at the end of the step in its error.
+        order: of the error, as a power of the step.
+        relative, absolute: that the error of each joint's position and velocity may have in one step.
+        finest: the shortest step, in parts of the control period; taken whatever its error, as at a reversal of dry friction.
+    """
+
+    last: float
+    order: int
+    relative: float = 1e-7
+    absolute: float = 1e-9
+    finest: float = 1.0 / 256
+
+
 @dataclass(frozen=True, eq=False)
 class Loop:
     """A closed loop as kernels that share their fields.  One step is
@@ -116,6 +137,7 @@ class Loop:
         start: runs once before the first step, as step 0.
         finish: inner states of friction.
         output: sensor noise of what is recorded; runs at recorded steps only.
+        variable: how steps within a control period are chosen; one step when not given.
     """
 
     begin: Kernel
@@ -125,6 +147,7 @@ class Loop:
     start: Kernel | None = None
     finish: Kernel | None = None
     output: Kernel | None = None
+    variable: Variable | None = None
 
     def kernels(self) -> tuple[Kernel, ...]:
         return tuple(k for k in (self.start, self.begin, self.forward, *self.stages, self.finish, self.output) if k is not None)
@@ -146,6 +169,7 @@ class Loop:
         return Loop(
             with_rates(self.begin, moving), with_rates(self.forward, moving), tuple(with_rates(k, moving) for k in self.stages),
             (*self.recorded, *(f"{name} rate" for name in self.recorded)), both(self.start), both(self.finish), both(self.output),
+            self.variable,
         )  # fmt: skip
 
 
@@ -159,6 +183,7 @@ class Runs:
         seed: of the noise.
         table: (T, m), one row of the reference per step.
         steps: to record, ascending.
+        stay: signals may stay where they are computed (`Resident`), since what follows can work there.
     """
 
     fields: dict[str, Array]
@@ -166,6 +191,7 @@ class Runs:
     seed: int
     table: Array
     steps: NDArray[np.int64]
+    stay: bool = False
 
 
 class SampleFunction(Protocol):
@@ -191,7 +217,7 @@ class SampleFunction(Protocol):
         """
 
     def chunks(self, inputs: Mapping[str, Array]) -> Iterator[tuple[slice, Array]]:
-        """(samples, (outputs, count) view), chunk by chunk; the view holds until the next chunk."""
+        """(samples, (outputs, count) view), chunk by chunk; the view holds until the next chunk; resident if inputs are."""
 
 
 class FactorFunction(Protocol):
@@ -228,11 +254,15 @@ class ScanFunction(Protocol):
 
 
 class Target(Protocol):
-    """Where kernels run: four functions, each from a description to a function on NumPy arrays.
+    """Where kernels run: four functions, each from a description to a function on NumPy arrays; and how many runs it takes.
 
     A further target (a graphics card, say) is one folder with a class like this; give it to an `Engine` as `target`.  `Plan` has the
     order of operations with fused products that the others use.  tests/toy_target.py is a complete target in NumPy.
     """
+
+    @property
+    def abreast(self) -> int:
+        """Runs that are simulated at the same time: fewer leave a part of it idle."""
 
     def samples(self, kernel: Kernel) -> SampleFunction: ...
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from inertica.dynamics.equations import Equations
 from inertica.dynamics.kernels import Array, Target
+from inertica.dynamics.resident import Resident
 from inertica.dynamics.targets import Device, target_for
 from inertica.errors import InputError
 from inertica.robot.layout import Layout
@@ -86,7 +87,7 @@ class Model:
 
     def motion(self, **signals: ArrayLike) -> dict[str, Array]:
         """Signals as (N, n) arrays of equal length, or a sentence that says what does not fit."""
-        arrays = {name: np.ascontiguousarray(np.atleast_2d(np.asarray(v, float))) for name, v in signals.items()}
+        arrays = {name: _rows(values) for name, values in signals.items()}
         N = len(next(iter(arrays.values())))
         for name, a in arrays.items():
             if a.shape != (N, self.n):
@@ -100,3 +101,9 @@ class Model:
         if values.shape[-1:] != default.shape:
             raise InputError(f"shapes has shape {values.shape}; {self.layout.robot.name} has {len(default)} shape parameters")
         return values
+
+
+def _rows(values: ArrayLike) -> Array:
+    if isinstance(values, Resident) and values.ndim == 2:
+        return cast(Array, values)
+    return np.ascontiguousarray(np.atleast_2d(np.asarray(values, float)))

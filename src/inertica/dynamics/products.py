@@ -6,14 +6,34 @@ Rows pass by chunk by chunk while they are in the cache, and are never stored.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.kernels import Array, SampleFunction
 from inertica.dynamics.model import Model
-from inertica.dynamics.sums import Motion, Pair
+from inertica.dynamics.resident import Place
 from inertica.threads import one_thread
+
+Motion = tuple[Array, Array, Array]
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two motions of the same samples.
+
+    Args:
+        measured: (q, dq, ddq) of W, (N, n) each.
+        simulated: of Z.
+        tau: (N, n) y.
+        weights: (N, n) factors on both rows of a product together; 0 leaves a row out.
+    """
+
+    measured: Motion
+    simulated: Motion
+    tau: Array
+    weights: Array
 
 
 class Instruments:
@@ -28,29 +48,25 @@ class Instruments:
 
     def __init__(self, model: Model, kernel: SampleFunction, entries: Sequence[NDArray[np.intp]], shapes: Array) -> None:
         self.model, self.kernel, self.entries, self.shapes = model, kernel, entries, shapes
-        if hasattr(kernel, "crossed"):
-            self.many = self._many
 
     def __call__(self, pair: Pair) -> list[Array]:
-        """(k, 2 k + 1) of every joint: [Z'Z, Z'W, Z'y]."""
-        out = [np.zeros((len(e), 2 * len(e) + 1)) for e in self.entries]
+        """(k, 2 k + 1) of every joint: [Z'Z, Z'W, Z'y]; worked out where the simulated motion lies."""
+        place = Place.of(*pair.simulated)
+        xp, measured = place.xp, tuple(place.keep(place.take(x)) for x in pair.measured)
+        out = [xp.zeros((len(e), 2 * len(e) + 1)) for e in self.entries]
+        entries = [place.take(e) for e in self.entries]
         with one_thread():
-            for (part, z), (_, w) in zip(self._chunks(pair.simulated), self._chunks(pair.measured), strict=True):
-                weights, tau = pair.weights[part].T, pair.tau[part].T
-                for j, (own, total) in enumerate(zip(self.entries, out, strict=True)):
+            for (part, z), (_, w) in zip(self._chunks(pair.simulated), self._chunks(measured), strict=True):
+                weights, tau = (place.take(x[part]).T for x in (pair.weights, pair.tau))
+                there, seen = place.take(z), place.take(w)
+                for j, (own, total) in enumerate(zip(entries, out, strict=True)):
                     k = len(own)
-                    Z = z[own]
-                    right = np.empty((2 * k + 1, Z.shape[1]))
-                    right[:k], right[k : 2 * k], right[2 * k] = Z, w[own], tau[j]
+                    Z = there[own]
+                    right = xp.empty((2 * k + 1, Z.shape[1]))
+                    right[:k], right[k : 2 * k], right[2 * k] = Z, seen[own], tau[j]
                     Z *= weights[j]
                     total += Z @ right.T
-        return out
-
-    def _many(self, given: Sequence[tuple[Pair]]) -> list[list[Array]]:
-        """Of many pairs, where the kernel's target takes them at once."""
-        pairs = [pair for (pair,) in given]
-        found: list[list[Array]] = self.kernel.crossed(pairs, self.entries, self.shapes)  # type: ignore[attr-defined]
-        return found
+        return [place.back(total) for total in out]
 
     def _chunks(self, motion: Motion) -> Iterator[tuple[slice, Array]]:
         given = self.model.motion(q=motion[0], dq=motion[1], ddq=motion[2])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import cache
 
 from inertica.dynamics.kernels import Array, Kernel, Reference, ScanFunction, Symbols, traced
+from inertica.dynamics.targets import target_for
 from inertica.dynamics.trace import Symbol
 
 COLUMNS = 8
@@ -31,9 +32,7 @@ def run_sections(sos: Array, rows: Array, state: Array, backward: bool = False) 
 
 @cache
 def _recursion(sections: int) -> ScanFunction:
-    from inertica.dynamics.llvm.target import Native  # imports a compiler, which machines for the card alone may lack
-
-    return Native().scan(kernel(sections), COLUMNS)
+    return target_for("cpu", 1).scan(kernel(sections), COLUMNS)
 
 
 def kernel(sections: int) -> Kernel:

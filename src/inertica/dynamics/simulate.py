@@ -6,7 +6,7 @@ The kernels of `closed_loop` are compiled for the robot and the control law; a t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -75,6 +75,7 @@ def simulate(
     runs: ArrayLike | None = None,
     keep: ArrayLike | int = 1,
     start: tuple[ArrayLike, ArrayLike] | None = None,
+    stay: bool = False,
 ) -> Simulation:
     """Simulate the robot under its control law.
 
@@ -85,7 +86,7 @@ def simulate(
         gains: name -> number, (n,) or (B, n), joint side.
         dt: control period in s.
         law: PD by default.
-        integrator: euler, rk2 or rk4, one step per control period, torque held.
+        integrator: euler, rk2 or rk4, one step per control period, torque held; `variable`: as many as its error asks for.
         shapes: (S,) or (B, S) values of nonlinear parameters.
         noise: sensor noise; none by default.
         difference_velocity: the law sees the backward difference of the measured position instead of the true velocity;
@@ -93,6 +94,7 @@ def simulate(
         runs: (B,) numbers that identify the runs' noise; 0 .. B-1 by default.
         keep: record every k-th step, or an ascending list of steps.
         start: (q, dq) at the start, (n,) or (B, n); the reference's first sample by default.
+        stay: signals stay on the card they were computed on, until somebody looks at them (`inertica.dynamics.resident`).
     """
     law = law or PD()
     difference = noise is not None if difference_velocity is None else difference_velocity
@@ -102,6 +104,7 @@ def simulate(
     given = checked_runs(
         model, law, np.atleast_2d(np.asarray(chi, float)), reference, gains, dt, keep, start, shapes, noise, runs
     )
+    given = replace(given, stay=stay)
     out = model.once(loop, lambda: model.target.loop(loop.described(model.equations, model.kept)))(given)
     measured = (out["q_measured"], out["tau_measured"]) if loop.noisy else (out["q"], out["tau"])
     return Simulation(given.steps, out["q"], out["dq"], out["ddq"], out["tau"], *measured)

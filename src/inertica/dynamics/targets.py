@@ -68,6 +68,10 @@ class Either:
             warnings.warn(f"{error}; the processor computes instead", stacklevel=2)
             return None
 
+    @property
+    def abreast(self) -> int:
+        return self.native.abreast
+
     def samples(self, kernel: Kernel) -> SampleFunction:
         return self.native.samples(kernel)
 
@@ -94,7 +98,8 @@ class _EitherLoop:
         return None if self.both.card is None else self.both.card.loop(self.loop)
 
     def __call__(self, runs: Runs) -> dict[str, Array]:
-        if len(runs.numbers) < self.both.from_runs or self._card is None:
+        few = len(runs.numbers) < self.both.from_runs
+        if few or self.loop.variable is not None or self._card is None:
             return self._native(runs)
         try:
             return self._card(runs)

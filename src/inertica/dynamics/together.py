@@ -17,7 +17,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field, fields, replace
 from queue import SimpleQueue
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,15 +68,6 @@ def simulate(
     lanes |= {f"start {k}": np.asarray(x, float) for k, x in enumerate(options.pop("start", None) or ())}
     keep = np.asarray(options.pop("keep"), np.int64)
     found: Simulation = turn.ask(_Runs(model, rows, dict(reference), lanes, dt, keep, options))
-    return found
-
-
-def gathered(function: Callable[..., T], *given: Any) -> T:
-    """function(*given); where there are others, and it has `many` for a list of such arguments, all of them at once."""
-    turn = _TURN.get()
-    if turn is None or not hasattr(function, "many"):
-        return function(*given)
-    found: T = turn.ask(_Calls(function, given))
     return found
 
 
@@ -136,7 +127,7 @@ class _Turn(Generic[T]):
     def __init__(self, number: int, fit: Callable[[], T], said: SimpleQueue[_Turn[T]]) -> None:
         self.number, self.fit, self.said = number, fit, said
         self.answer: SimpleQueue[Any] = SimpleQueue()
-        self.asked: _Request | None = None
+        self.asked: _Runs | None = None
         self.spent, self._since = Spent(), Spent()
 
     def begin(self, pool: ThreadPoolExecutor) -> _Turn[T]:
@@ -153,7 +144,7 @@ class _Turn(Generic[T]):
         finally:
             self._count()
 
-    def ask(self, request: _Request) -> Any:
+    def ask(self, request: _Runs) -> Any:
         """The answer to a request, when all others ask, too."""
         self.asked = request
         self._count()
@@ -170,36 +161,6 @@ class _Turn(Generic[T]):
         if isinstance(answer, BaseException):
             raise answer
         return answer
-
-
-class _Request(Protocol):
-    """What a fit waits for."""
-
-    @property
-    def size(self) -> int:
-        """Its share in the time of a batch."""
-
-    def joins(self, other: Any) -> bool:
-        """Whether both can be answered at once."""
-
-    def answered(self, others: Sequence[Any]) -> Sequence[Any]:
-        """Each of these requests, which join this one."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Calls:
-    """Calls of a function that takes many at once."""
-
-    function: Any
-    given: tuple[Any, ...]
-    size: int = 1
-
-    def joins(self, other: Any) -> bool:
-        return isinstance(other, _Calls) and self.function is other.function
-
-    def answered(self, others: Sequence[_Calls]) -> Sequence[Any]:
-        found: Sequence[Any] = self.function.many([request.given for request in others])
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,13 +188,13 @@ class _Runs:
     def size(self) -> int:
         return len(self.chi)
 
-    def joins(self, other: Any) -> bool:
-        if not isinstance(other, _Runs):
-            return False
+    def joins(self, other: _Runs) -> bool:
+        """Whether both can be lanes of one batch."""
         same = self.model is other.model and self.dt == other.dt and self.options == other.options
         return same and self.lanes.keys() == other.lanes.keys() and _equal(self.reference, other.reference)
 
     def answered(self, others: Sequence[_Runs]) -> list[Simulation]:
+        """Each of these requests, which join this one."""
         counts = [max(len(r.chi), *(len(x) for x in r.lanes.values() if x.ndim == 2), 1) for r in others]
         keep = others[0].keep
         for request in others[1:]:

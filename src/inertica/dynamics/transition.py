@@ -20,10 +20,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inertica.dynamics.closed_loop import ClosedLoop
+from inertica.dynamics.closed_loop import VARIABLE, ClosedLoop
 from inertica.dynamics.kernels import Array, Loop, LoopFunction, Runs, Symbols, Target, traced
 from inertica.dynamics.laws import Law
 from inertica.dynamics.model import Model
+from inertica.errors import InputError
 from inertica.scalars import Scalar
 
 MOVING = ("q", "dq", "ddq", "tau", "q_before", "way", "chi", "q0", "dq0", "sum_q", "sum_dq", "friction")
@@ -71,6 +72,8 @@ class Transition:
             difference: the law sees the backward difference of positions.
         """
         n = model.n
+        if integrator == VARIABLE:
+            raise InputError("a filter goes from sample to sample in steps of one length; choose euler, rk2 or rk4")
         loop = replace(
             ClosedLoop(law, integrator, False, difference).described(model.equations, model.kept), recorded=("dq", "q")
         )

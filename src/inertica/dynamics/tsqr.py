@@ -18,20 +18,9 @@ from numpy.typing import ArrayLike
 
 from inertica.dynamics.kernels import Array, Symbols, nonzero, traced
 from inertica.dynamics.model import Model
-from inertica.dynamics.together import gathered
 from inertica.dynamics.trace import Symbol
+from inertica.dynamics.triangle import absorbed
 from inertica.errors import InputError
-from inertica.threads import one_thread
-
-
-def absorbed(R: Array, *rows: Array) -> Array:
-    """(k, k) R factor of [R; rows]: what rows (m, k) make of the one that earlier rows have left."""
-    k = R.shape[1]
-    with one_thread():
-        found = np.linalg.qr(np.vstack([R, *rows]), mode="r")
-    out = np.zeros((k, k))
-    out[: len(found)] = found
-    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +185,7 @@ class Factoriser:
         motion = self.model.motion(q=q, dq=dq, ddq=ddq, tau=tau)
         N, n = motion["q"].shape
         scale = None if weights is None else np.broadcast_to(np.asarray(weights, float).reshape(N, -1), (N, n))
-        triangles = gathered(self._triangles, {**motion, "shapes": self.model.shape_values(shapes)}, scale)
+        triangles = self._triangles({**motion, "shapes": self.model.shape_values(shapes)}, scale)
         if not all(np.isfinite(R).all() for R in triangles):
             raise InputError("motion or torque has values that are not finite; mask those samples first")
         counts = np.full(n, float(N)) if scale is None else np.count_nonzero(scale, axis=0).astype(float)

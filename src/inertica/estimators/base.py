@@ -186,12 +186,14 @@ class Diagnostics:
         condition: of the observation matrix with unit-norm columns.
         unresolved: (b, k) orthonormal directions of beta (scaled columns) that the data do not determine; there beta is the prior's.
         plain_covariance: (b, b) by the textbook formula for white residuals.
+        widened: (b,) factors on the standard deviations by noise that are in the covariance, one by one; None when there are none.
     """
 
     sigma: Array
     condition: float
     unresolved: Array
     plain_covariance: Array
+    widened: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)

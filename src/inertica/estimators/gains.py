@@ -38,6 +38,9 @@ STEPS = 50
 SETTLED = 1e-8
 """Relative change of the cost at which Gauss-Newton has arrived."""
 
+GUESSES = (1.0, -1.0, 0.25, -0.25, 4.0, -4.0)
+"""Factors on the gain of a joint of which the known part of the load says nothing, tried before Gauss-Newton begins."""
+
 BLOCKS = 12
 MASS = 9
 """Place of the mass among the ten parameters."""
@@ -162,29 +165,42 @@ class Gains:
 
 
 def start_gains(problem: GainProblem) -> Array:
-    """(n,) 1 / K of each joint alone, with parameters of its own and the load as far as it is known (survey's first form).
+    """(n,) 1 / K of each joint alone, with parameters of its own beside what is known of the loads (survey's first form).
 
     A joint that does not feel what is known of the load takes the median of the others.
     """
     out, felt = np.full(problem.n, np.nan), np.zeros(problem.n)
-    friction = np.asarray(np.any(problem.own != 0.0, axis=1))
     for j in range(problem.n):
-        factors = [system.factors[j] for system, _, _ in problem.spaces]
-        where = list(factors[0].columns)
-        own, count = friction[where], len(problem.sets) - 1
-        columns = [np.hstack([f.R, *(f.R[:, own] * (i == k) for i in range(1, count + 1))]) for k, f in enumerate(factors)]
-        known = np.concatenate([f.R @ added[where] for f, (_, _, added) in zip(factors, problem.spaces, strict=True)])
-        whole = _square(np.column_stack([np.vstack(columns), known, np.concatenate([f.z for f in factors])]))
+        columns, known, y = [], [], []
+        for system, space, added in problem.spaces:
+            factor, where = system.factors[j], list(system.factors[j].columns)
+            columns.append(factor.R @ space[where])
+            known.append(factor.R @ added[where])
+            y.append(factor.z)
+        whole = _square(np.column_stack([np.vstack(columns), np.concatenate(known), np.concatenate(y)]))
         svd = ScaledSvd.of(whole[:, :-2])
         U = svd.U[:, : len(svd.s)][:, svd.known]
-        known, y = (x - U @ (U.T @ x) for x in (whole[:, -2], whole[:, -1]))
-        felt[j] = float(np.linalg.norm(known))
+        alone, left = (x - U @ (U.T @ x) for x in (whole[:, -2], whole[:, -1]))
+        felt[j] = float(np.linalg.norm(alone))
         if felt[j] > 0.0:
-            out[j] = float(known @ y) / felt[j] ** 2
+            out[j] = float(alone @ left) / felt[j] ** 2
     sigma = problem.noise()
     trusted = felt / sigma > 0.05 * np.max(felt / sigma)
     usual = float(np.median(np.abs(out[trusted])))
-    return np.where(trusted & np.isfinite(out) & (np.abs(out) > 0.05 * usual), out, usual)
+    sure = trusted & np.isfinite(out) & (np.abs(out) > 0.05 * usual)
+    return _guessed(problem, np.where(sure, out, usual), np.flatnonzero(~sure), sigma)
+
+
+def _guessed(problem: GainProblem, g: Array, unsure: NDArray[np.intp], sigma: Array) -> Array:
+    """(n,) 1 / K with sign and size of unsure ones by what fits best, one after the other, twice.
+
+    From the wrong sign Gauss-Newton would have to pass through 1 / K = 0, where no current answers to any torque, or through infinity.
+    """
+    with one_thread():
+        for j in np.tile(unsure, 2):
+            trials = [np.where(np.arange(problem.n) == j, factor * g, g) for factor in GUESSES]
+            g = min(trials, key=lambda trial: _cost(problem, trial, _parameters(problem, trial, sigma), sigma))
+    return g
 
 
 def total_least_squares(problem: GainProblem, start: Array | None = None) -> Gains:

@@ -20,11 +20,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtri
 
 from inertica.estimators.evidence import RESOLVED, ScaledSvd
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
+
+CHANCE = 0.025
+"""Probability with which noise alone would exceed what counts as significant."""
 
 LOST = 1e-12
 """Eigenvalues of a correlation matrix below this share of the largest are directions that nothing is known of."""
@@ -79,6 +83,11 @@ class Load:
         return float(np.sqrt(max(1.0, self.misfit / self.freedom))) if self.freedom > 0 else 1.0
 
     @property
+    def significant_inflation(self) -> float:
+        """The same, 1 unless noise alone would seldom leave so much."""
+        return self.inflation if self.misfit > significant(self.freedom) * max(self.freedom, 1) else 1.0
+
+    @property
     def known(self) -> NDArray[np.bool_]:
         """(10,) parameters whose own value the records determine."""
         return np.asarray(np.abs(self.unresolved).max(axis=1, initial=0.0) < 1e-6)
@@ -86,7 +95,16 @@ class Load:
     @property
     def silent(self) -> NDArray[np.bool_]:
         """(10,) parameters that no torque in the loaded records depends on."""
-        return np.asarray(np.linalg.norm(self.unresolved, axis=1) > 1.0 - 1e-9)
+        return _silent(self.unresolved)
+
+
+def significant(freedom: int) -> float:
+    """Ratio of a variance with this freedom to the true one that chance alone seldom exceeds."""
+    return float(chdtri(freedom, CHANCE)) / freedom if freedom > 0 else np.inf
+
+
+def _silent(unresolved: Array) -> NDArray[np.bool_]:
+    return np.asarray(np.linalg.norm(unresolved, axis=1) > 1.0 - 1e-9)
 
 
 def fitted_load(unloaded: Rows, loaded: Rows, columns: Array, own: Array) -> Load:
@@ -108,6 +126,7 @@ def fitted_load(unloaded: Rows, loaded: Rows, columns: Array, own: Array) -> Loa
         left, A = (np.pad(x, [(0, 0), (0, 10)]) for x in (left, A.T))  # rows that say nothing: at least as many as columns
         svd = ScaledSvd.of(A.T)
         H = svd.half @ (svd.U[:, : len(svd.s)][:, svd.known].T @ left.T)
+    H[_silent(svd.unresolved)] = 0.0  # rounding would look like something known to sixteen digits
     z = np.concatenate([unloaded.z, loaded.z])
     values, resolved = H @ z, int(svd.known.sum())
     misfit = float(np.sum((left.T @ z - A.T @ values) ** 2))

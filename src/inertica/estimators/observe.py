@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dtrtri
 
-from inertica.dynamics.sums import Pair
-from inertica.dynamics.tsqr import Factors, JointFactor, Stacked, absorbed
+from inertica.dynamics.products import Pair
+from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.tsqr import Factors, JointFactor, Stacked
 from inertica.errors import InputError
 from inertica.estimators.forms import row_form
 from inertica.identifiability.base import BaseModel
@@ -357,7 +358,7 @@ class Observations:
         for part, entries in self.regressor(motion, where):
             if found.shape[1] != entries.shape[1]:
                 found = np.empty((len(found), entries.shape[1]))
-            np.take(entries, chosen, axis=0, out=found[: len(chosen)], mode="clip")
+            np.take(np.asarray(entries), chosen, axis=0, out=found[: len(chosen)], mode="clip")
             torque = found[len(chosen) :]
             torque[:] = tau[part].T
             for joint, k, e in self.known:

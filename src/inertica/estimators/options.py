@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import types
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from inertica.errors import InputError, nearest
+from inertica.errors import InputError, ModelWarning, nearest
 from inertica.estimators.base import Estimator
 from inertica.estimators.closed_loop.optimisers import OPTIMISERS
 from inertica.estimators.closed_loop.start import FORMER_STARTS, STARTS
@@ -46,7 +47,12 @@ class Reader:
 
 
 def _one_of(made: Mapping[str, Callable[[], object]], what: str, word: str, _: object) -> object:
-    word = FORMER_STARTS.get(word, word) if what == "start" else word
+    if what == "start" and word in FORMER_STARTS:
+        now = FORMER_STARTS[word]
+        warnings.warn(
+            f"the start '{word}' is called '{now}' now, which is what it does; '{word}' is still read", ModelWarning, stacklevel=2
+        )
+        word = now
     if word not in made:
         raise InputError(f"unknown {what} '{word}'; {nearest(word, made)}")
     return made[word]()

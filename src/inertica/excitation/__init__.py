@@ -1,38 +1,130 @@
 """How to move: trajectory families, criteria, constraints, optimal design."""
 
-from inertica.excitation.collision import Collisions, Obstacle
-from inertica.excitation.constraints import (
-    HalfSpaces,
-    JointLimits,
-    MotionConstraint,
-    TorqueLimits,
-    above,
-    robot_constraints,
-    within_box,
-)
-from inertica.excitation.criteria import Condition, Criterion, Determinant, FrischCost, SmallestSingular, Survey
-from inertica.excitation.design import Design, Violation, design, evaluate, violations
-from inertica.excitation.files import (
-    TrajectoryFile,
-    catalog_trajectory,
-    load_trajectory,
-    read_trajectory,
-    save_trajectory,
-    write_ros2,
-)
-from inertica.excitation.fourier import Fourier, FourierBlend
-from inertica.excitation.given import design_several, information, information_of
-from inertica.excitation.multisine import Multisine
-from inertica.excitation.payload import LoadDeterminant
-from inertica.excitation.sampled import INTERPOLATIONS, Sampled
-from inertica.excitation.search import Progress, Search
-from inertica.excitation.splines import QuinticPoints, Spline
-from inertica.excitation.tables import read_samples, write_samples
-from inertica.excitation.trajectory import Samples, Shaped, Trajectory
-from inertica.excitation.trapezoid import Trapezoid
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from inertica.excitation.collision import Approach, Collisions
+    from inertica.excitation.constraints import (
+        HalfSpaces,
+        JointLimits,
+        MotionConstraint,
+        TorqueLimits,
+        above,
+        robot_constraints,
+        within_box,
+    )
+    from inertica.excitation.criteria import Condition, Criterion, Determinant, FrischCost, SmallestSingular, Survey
+    from inertica.excitation.design import Design, Violation, design, evaluate, violations
+    from inertica.excitation.files import (
+        TrajectoryFile,
+        catalog_trajectory,
+        load_trajectory,
+        read_trajectory,
+        save_trajectory,
+        write_ros2,
+    )
+    from inertica.excitation.fourier import Fourier, FourierBlend
+    from inertica.excitation.given import design_several, information, information_of
+    from inertica.excitation.multisine import Multisine
+    from inertica.excitation.payload import LoadDeterminant
+    from inertica.excitation.safety import require_limits, safe_start, surroundings, usual_floor
+    from inertica.excitation.sampled import INTERPOLATIONS, Sampled
+    from inertica.excitation.search import Progress, Search
+    from inertica.excitation.solids import Obstacle, Plane
+    from inertica.excitation.splines import QuinticPoints, Spline
+    from inertica.excitation.tables import read_samples, write_samples
+    from inertica.excitation.trajectory import Samples, Shaped, Trajectory
+    from inertica.excitation.trapezoid import Trapezoid
+
+_HOME = {
+    "collision": (
+        "Approach",
+        "Collisions",
+    ),
+    "constraints": (
+        "HalfSpaces",
+        "JointLimits",
+        "MotionConstraint",
+        "TorqueLimits",
+        "above",
+        "robot_constraints",
+        "within_box",
+    ),
+    "criteria": (
+        "Condition",
+        "Criterion",
+        "Determinant",
+        "FrischCost",
+        "SmallestSingular",
+        "Survey",
+    ),
+    "design": (
+        "Design",
+        "Violation",
+        "design",
+        "evaluate",
+        "violations",
+    ),
+    "files": (
+        "TrajectoryFile",
+        "catalog_trajectory",
+        "load_trajectory",
+        "read_trajectory",
+        "save_trajectory",
+        "write_ros2",
+    ),
+    "fourier": (
+        "Fourier",
+        "FourierBlend",
+    ),
+    "given": (
+        "design_several",
+        "information",
+        "information_of",
+    ),
+    "multisine": ("Multisine",),
+    "payload": ("LoadDeterminant",),
+    "safety": (
+        "require_limits",
+        "safe_start",
+        "surroundings",
+        "usual_floor",
+    ),
+    "sampled": (
+        "INTERPOLATIONS",
+        "Sampled",
+    ),
+    "search": (
+        "Progress",
+        "Search",
+    ),
+    "solids": (
+        "Obstacle",
+        "Plane",
+    ),
+    "splines": (
+        "QuinticPoints",
+        "Spline",
+    ),
+    "tables": (
+        "read_samples",
+        "write_samples",
+    ),
+    "trajectory": (
+        "Samples",
+        "Shaped",
+        "Trajectory",
+    ),
+    "trapezoid": ("Trapezoid",),
+}
+_PLACE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "INTERPOLATIONS",
+    "Approach",
     "Collisions",
     "Condition",
     "Criterion",
@@ -47,6 +139,7 @@ __all__ = [
     "MotionConstraint",
     "Multisine",
     "Obstacle",
+    "Plane",
     "Progress",
     "QuinticPoints",
     "Sampled",
@@ -71,10 +164,21 @@ __all__ = [
     "load_trajectory",
     "read_samples",
     "read_trajectory",
+    "require_limits",
     "robot_constraints",
+    "safe_start",
     "save_trajectory",
+    "surroundings",
+    "usual_floor",
     "violations",
     "within_box",
     "write_ros2",
     "write_samples",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Found where they live when first used: those who take a trajectory as it is need no files and no search."""
+    if name not in _PLACE:
+        raise AttributeError(f"module 'inertica.excitation' has no attribute '{name}'")
+    return getattr(import_module(f"inertica.excitation.{_PLACE[name]}"), name)

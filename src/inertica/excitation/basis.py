@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertica.excitation.constraints import JointLimits
 from inertica.excitation.trajectory import Array, Samples, Shaped
@@ -41,6 +42,10 @@ class Basis:
         """States of candidates x (B, k n) or (k n,), one after the other: each (B N, n)."""
         X = np.atleast_2d(x).reshape(-1, self.phi.q.shape[1], self.n)
         return Samples(*((f @ X + o).reshape(-1, self.n) for f, o in zip(self.phi, self.offset, strict=True)))
+
+    def positions(self, x: Array, rows: NDArray[np.intp]) -> Array:
+        """(k, n) of one candidate at some of the times."""
+        return np.asarray(self.phi.q[rows] @ x.reshape(-1, self.n) + self.offset.q[rows])
 
     def gradient(self, gradient: Samples) -> Array:
         """(k n,) from the gradient with respect to the states of one candidate."""

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.excitation.basis import Basis
+from inertica.excitation.collision import Approach, Collisions
 from inertica.excitation.constraints import INSIDE, MotionConstraint
 from inertica.excitation.criteria import Condition, Criterion, SmallestSingular
 from inertica.excitation.observation import Observation, stacked_factors
@@ -27,6 +28,10 @@ FINER = 10
 
 DENSER = 4
 """The gradient stage holds constraints on a grid this many times finer; what is between is met by the final repair."""
+
+
+SAFE_RATE = 1000.0
+"""Hz at which the bodies of a robot must keep their distance all along the result."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,7 @@ class Design:
             of the regressor in every signal would take.
         seconds: time taken.
         stop: why it ended.
+        approach: the closest that bodies come, at 1 kHz; None without a constraint on collisions.
     """
 
     trajectory: Shaped
@@ -70,6 +76,7 @@ class Design:
     evaluations: int
     seconds: float
     stop: str
+    approach: Approach | None = None
 
 
 def design(
@@ -117,7 +124,10 @@ def design(
     )
     with one_thread():  # two BLAS threads make factorisations of this size many times slower
         on_grid, on_dense, on_fine = (Basis.of(family, t) for t in (times, dense, fine))
-        task = Task(on_grid, on_dense, on_fine, observe, smooth, wanted, constraints, effort, check is None, progress)
+        finest = None
+        if check is None and any(isinstance(c, Collisions) for c in constraints):
+            finest = Basis.of(family, np.union1d(np.arange(0.0, family.period, 1.0 / SAFE_RATE), [family.period]))
+        task = Task(on_grid, on_dense, on_fine, observe, smooth, wanted, constraints, effort, check is None, progress, finest)
         _solve(task, family, np.random.default_rng(rng))
         return _result(task, family, base, engine)
 
@@ -198,6 +208,7 @@ def _solve(task: Task, family: Shaped, rng: Generator) -> None:
 
 
 def _result(task: Task, family: Shaped, base: BaseModel, engine: Engine) -> Design:
+    approach = _made_safe(task)
     found = family.with_coefficients(task.fine.rest if task.x is None else task.x)
     broken = violations(found, task.constraints, task.fine.t)
     W = observation(engine, base).stacked(Samples(*task.grid.motion(found.coefficients)))
@@ -216,4 +227,21 @@ def _result(task: Task, family: Shaped, base: BaseModel, engine: Engine) -> Desi
         evaluations=task.evaluations,
         seconds=task.seconds,
         stop=stop,
+        approach=approach,
     )
+
+
+def _made_safe(task: Task) -> Approach | None:
+    """The closest approach of the result, looked at at every instant of the finest grid; a result that comes too close is shrunk."""
+    bodies = [c for c in task.constraints if isinstance(c, Collisions) and c.pairs]
+    if not bodies or task.finest is None or task.x is None:
+        return None
+    everywhere = np.arange(len(task.finest.t))
+    if not all(c.free(task.finest.positions(task.x, everywhere)) for c in bodies):
+        task.thorough, task.best, x = True, math.inf, task.x
+        task.x = None
+        task.judge(x)
+        if task.x is None:
+            return None
+    q = task.finest.positions(task.x, everywhere)
+    return min((c.approach(q, task.finest.t) for c in bodies), key=lambda a: a.distance)

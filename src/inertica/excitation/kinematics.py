@@ -6,11 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertica.dynamics.recursions import Pose, poses
 from inertica.excitation.trajectory import Array
 from inertica.robot.model import Robot
-
-_UNITS = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,23 +43,11 @@ class Frames:
 
 def frames(robot: Robot, q: Array) -> Frames:
     """All link frames at positions q (N, n)."""
-    N = len(q)
+    from inertica.excitation.forward import forward  # imports Numba
+
+    joints, N = robot.joints, len(q)
     R, origin, axis, pivot = np.empty((N, robot.n, 3, 3)), *np.empty((3, N, robot.n, 3))
-    for i, pose in enumerate(poses(robot, list(q.T))):
-        joint = pose.joint
-        up = R[:, joint.parent] if joint.parent >= 0 else np.broadcast_to(np.eye(3), (N, 3, 3))
-        at = origin[:, joint.parent] if joint.parent >= 0 else np.zeros(3)
-        R[:, i] = up @ _turned(pose, N)
-        pivot[:, i] = at + np.einsum("nij,nj->ni", up, _column(pose.point(), N))
-        axis[:, i] = R[:, i] @ np.array(joint.axis)
-        origin[:, i] = pivot[:, i] + R[:, i] @ np.array(joint.arm)
+    parent, prismatic = np.array([j.parent for j in joints]), np.array([j.prismatic for j in joints])
+    turned, at, along, arm = (np.array([getattr(j, what) for j in joints]) for what in ("rotation", "position", "axis", "arm"))
+    forward(np.ascontiguousarray(q, float), parent, prismatic, turned, at, along, arm, R, origin, axis, pivot)
     return Frames(robot, R, origin, axis, pivot)
-
-
-def _turned(pose: Pose, N: int) -> Array:
-    """(N, 3, 3) parent <- child."""
-    return np.stack([_column(pose.to_parent(unit), N) for unit in _UNITS], axis=2)
-
-
-def _column(v: object, N: int) -> Array:
-    return np.stack([np.broadcast_to(x, (N,)) for x in v], axis=1).astype(float)  # type: ignore[attr-defined]

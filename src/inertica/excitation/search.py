@@ -22,6 +22,7 @@ from numpy.random import Generator
 
 from inertica.errors import InputError
 from inertica.excitation.basis import Basis
+from inertica.excitation.collision import Collisions
 from inertica.excitation.constraints import INSIDE, JointLimits, MotionConstraint
 from inertica.excitation.criteria import Criterion
 from inertica.excitation.observation import Observation
@@ -35,6 +36,12 @@ STATES_AT_ONCE = 2000
 
 BISECTIONS = 14
 """Steps to find how far a motion must shrink: to 1e-4 of its size."""
+
+FEW = 5
+"""Steps of the same between two sizes of `NEARLY`."""
+
+NEARLY = (0.998, 0.99, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+"""Sizes that are tried before halving where bodies could meet: a motion around an obstacle may hit it when it is half as large."""
 
 ROOM = 1e-5
 """Relative distance kept from a limit where the peak between grid points is estimated by a parabola."""
@@ -95,6 +102,7 @@ class Task:
         search: limits of the effort.
         between: constraints hold between the points of the fine grid, too.
         report: called now and then.
+        finest: where bodies must not meet: looked at where the fine grid leaves it open, or throughout when `thorough`.
     """
 
     grid: Basis
@@ -107,6 +115,8 @@ class Task:
     search: Search
     between: bool = True
     report: Callable[[Progress], None] | None = None
+    finest: Basis | None = None
+    thorough: bool = False
     stage: str = ""
     evaluations: int = 0
     best: float = math.inf
@@ -143,11 +153,28 @@ class Task:
     def keeps(self, x: Array) -> bool:
         """Whether a candidate keeps every constraint on the fine grid, and between its points when `between`."""
         motion = self.fine.motion(x)
+        bodies = [c for c in self.constraints if isinstance(c, Collisions) and c.pairs]
+        if bodies and any(c.excess(self.grid.motion(x)).max() > INSIDE for c in bodies):  # few poses tell most
+            return False
         for c in self.constraints:
+            if isinstance(c, Collisions):
+                continue
             excess = c.excess(motion)
             if not (excess.max() <= INSIDE and (not self.between or peaks(excess) <= -ROOM)):
                 return False
-        return True
+        return all(self._clear(c, x, motion) for c in bodies)
+
+    def _clear(self, bodies: Collisions, x: Array, motion: Samples) -> bool:
+        """Whether bodies keep their distance on the fine grid, and on the finest wherever they could come closer in between."""
+        d = bodies.distances(motion.q)
+        if not (d >= bodies.kept).all():
+            return False
+        if self.finest is None:
+            return True
+        doubt = np.append(bodies.doubtful(motion, self.fine.t, d), False)
+        at = np.searchsorted(self.fine.t, self.finest.t, side="right") - 1
+        rows = np.flatnonzero(doubt[at] | self.thorough)
+        return not rows.size or bodies.free(self.finest.positions(x, rows))
 
     def accept(self, x: Array, value: float) -> None:
         if value < self.best:
@@ -168,7 +195,12 @@ class Task:
         if not self.keeps(rest):
             return None
         low, high = 0.0, 1.0
-        for _ in range(BISECTIONS):
+        for scale in NEARLY if any(isinstance(c, Collisions) for c in self.constraints) else ():
+            if self.keeps(rest + scale * (x - rest)):
+                low = scale
+                break
+            high = scale
+        for _ in range(BISECTIONS if low == 0.0 else FEW):
             middle = 0.5 * (low + high)
             inside = self.keeps(rest + middle * (x - rest))
             low, high = (middle, high) if inside else (low, middle)
@@ -239,6 +271,8 @@ def _judged(task: Task, x: Array, fill: bool = False) -> tuple[Array, Array]:
         x = task.grid.into_limits(x, task.limits, fill)
     merits = task.merit(task.values(x))
     for c in task.others:
+        if not c.labels:
+            continue
         over = c.excess(task.grid.motion(x)).reshape(len(x), -1).max(axis=1)
         merits = merits + PENALTY * np.maximum(over, 0.0)
     return x, merits

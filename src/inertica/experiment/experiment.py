@@ -44,7 +44,7 @@ class Experiment:
         truth: parameters of the simulated robot; their layout may have other friction than the description's.
         noise: standard deviations of position (felt by the loop) and torque (recorded); None for none.
         sensors: further imperfections of the recording.
-        integrator: euler, rk2 or rk4; one step per control period.
+        integrator: euler, rk2 or rk4, one step per control period, or `variable`.
         threads: runs computed at the same time; all cores when not given.
     """
 
@@ -82,13 +82,14 @@ class Experiment:
             radians: read the preset's position noise as radians, as the survey's Table 1 prints it.
             distribution: of the noise: normal, uniform or laplace, with the preset's standard deviations.
             sensors: further imperfections; by default only the sample rate the description states.
-            integrator: euler, rk2 or rk4.
+            integrator: euler, rk2, rk4 or variable.
             threads: runs computed at the same time.
         """
         stated = description.reference.get("sampling", {})
         rate = stated.get("rate") if isinstance(stated, dict) else None
         loop = ControlLoop.of(description)
         own = Sensors(rate=float(rate) if rate and float(rate) <= loop.rate else None)
+        own = replace(own, **description.sensors)
         if noise is None and distribution != NORMAL:
             raise InputError(f"a distribution of noise ({distribution}) needs a noise preset")
         preset = None if noise is None else replace(noise_preset(description, noise, radians=radians), distribution=distribution)

@@ -24,9 +24,10 @@ class ControlLoop:
     """How a robot is controlled.
 
     Args:
-        law: a name of `robot.control.LAWS`: `pd` (survey, eq. 16), `pid` with anti-windup, `cascade` (DIDIM paper, eq. 53).
+        law: a name of `robot.control.LAWS`: `pd` (survey, eq. 16), `pid` with anti-windup, `cascade` (DIDIM paper, eq. 53),
+            `cascade-pi`, whose velocity loop has an integral.
         rate: control steps per second.
-        gains: name -> one value per joint, joint side: kp, kd; ki, windup for pid; kp, kv for cascade.
+        gains: name -> one value per joint, joint side: kp, kd; ki, windup for pid; kp, kv for cascade, with ki, windup for cascade-pi.
         saturation: largest torque per joint; None for none.
         drive_gains: torque per unit of current, per joint; 1 when the robot commands torque.
         feedforward: adds the torque of the reference motion, computed with the prior parameters.

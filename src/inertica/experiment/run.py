@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from inertica.dynamics.engine import Engine
-from inertica.dynamics.misfits import Misfits
 from inertica.dynamics.simulate import Noise, Simulation
 from inertica.dynamics.tangents import simulate_tangents
 from inertica.experiment.loop import ControlLoop
@@ -35,7 +34,7 @@ class LoopRun:
         loop: law, gains, rate.
         engine: of the robot.
         shapes: values of nonlinear parameters; the layout's when not given.
-        integrator: euler, rk2 or rk4, one step per control period.
+        integrator: euler, rk2 or rk4, one step per control period, or `variable`.
         noisy: whether positions are measured with noise, on which the loop's `difference_velocity` may depend.
         count: of the simulations, shared by runs that are made of this one.
     """
@@ -48,8 +47,9 @@ class LoopRun:
     count: Count = field(default_factory=Count)
 
     def simulate(
-        self, chi: ArrayLike, track: Track, gains: Gains | None = None, noise: Noise | None = None, runs: ArrayLike | None = None
-    ) -> Simulation:
+        self, chi: ArrayLike, track: Track, gains: Gains | None = None, noise: Noise | None = None, runs: ArrayLike | None = None,
+        stay: bool = False,
+    ) -> Simulation:  # fmt: skip
         """Runs at the recorded control steps of a track.
 
         Args:
@@ -58,13 +58,14 @@ class LoopRun:
             gains: name -> (n,) or (B, n); the loop's own where not given.
             noise: of measured positions and torques.
             runs: (B,) numbers of the runs, for the noise.
+            stay: signals stay on the card, if that computes them.
         """
         with np.errstate(all="ignore"):
-            return self.engine.simulate(chi, **self._options(track, gains), noise=noise, runs=runs)
+            return self.engine.simulate(chi, **self._options(track, gains), noise=noise, runs=runs, stay=stay)
 
     def replay(self, chi: ArrayLike, tracks: Sequence[Track], gains: Gains | None = None) -> Replay:
         """Runs at the samples of a record, whose stretches follow one another."""
-        found = [track.replay(self.simulate(chi, track, gains)) for track in tracks]
+        found = [track.replay(self.simulate(chi, track, gains, stay=True)) for track in tracks]
         self.count.simulations += len(found[0].q)
         return _joined(found)
 
@@ -86,13 +87,6 @@ class LoopRun:
         self.count.simulations += len(directions)
         run, rate = ([track.replay(pair[k]) for track, pair in zip(tracks, pairs, strict=True)] for k in (0, 1))
         return _joined(run), _joined(rate)
-
-    def misfits(self, signal: str, track: Track, limits: tuple[Array, Array, Array]) -> Misfits | None:
-        """Comparisons of runs along a track with a record of a signal, where the engine's target makes them; None otherwise."""
-        options = self._options(track, None)
-        options.pop("keep")
-        with np.errstate(all="ignore"):
-            return self.engine.misfits(signal, limits=limits, **options)
 
     def _options(self, track: Track, gains: Gains | None) -> dict[str, Any]:
         stated = self.loop.difference_velocity

@@ -121,7 +121,8 @@ class Track:
     def sampled(self, recorded: Array) -> Array:
         """(B, K, n) at the recorded control steps -> (B, N, n) at the samples of the log."""
         if not self.share.any():
-            return recorded if len(self.before) == recorded.shape[1] else recorded[:, self.before]
+            every = len(self.before) == recorded.shape[1] and self.before[-1] == len(self.before) - 1
+            return recorded if every else recorded[:, self.before]
         left = recorded[:, self.before]
         return np.asarray(left + self.share[:, None] * (recorded[:, self.after] - left))
 

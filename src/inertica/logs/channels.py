@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from inertica.errors import FileError
@@ -43,13 +43,16 @@ class _Found:
     joint: str | None = None  # by name; else meaning.number counts
 
 
-def select(table: Table, joints: Sequence[str] | None = None, stated: ColumnMap | None = None) -> Selection:
+def select(
+    table: Table, joints: Sequence[str] | None = None, stated: ColumnMap | None = None, every: Sequence[str] = ()
+) -> Selection:
     """Find clock and signals among the columns.
 
     Args:
         table: what the reader delivered.
         joints: names of the robot's joints; None when no robot is given, then the log decides how many there are.
         stated: the card's `columns`.
+        every: names of all joints of the model that these were selected from; numbers count them where a log has as many.
     """
     stated = dict(stated or {})
     headers = [take_apart(text) for text in table.columns]
@@ -72,7 +75,7 @@ def select(table: Table, joints: Sequence[str] | None = None, stated: ColumnMap 
     by_name = {f.meaning.symbol for f in found if f.joint is not None}
     numbered = [f for f in found if f.joint is None and f.meaning.symbol not in by_name]
     signals |= _by_name(table, [f for f in found if f.joint is not None], names)
-    signals |= _by_number(table, numbered, names)
+    signals |= _by_number(table, _selected(numbered, names, every), names)
     _check_any(table, signals, names)
     efforts = frozenset(f.meaning.symbol for f in found if f.meaning.effort)
     return Selection(names, clock, signals, efforts, tuple(_absent(table, signals, names)), tuple(doubts))
@@ -182,6 +185,17 @@ def _by_name(table: Table, found: list[_Found], names: tuple[str, ...]) -> dict[
         row = rows.setdefault(f.meaning.symbol, [None] * len(names))
         _put(table, row, names.index(str(f.joint)), f)
     return {symbol: tuple(row) for symbol, row in rows.items()}
+
+
+def _selected(found: list[_Found], names: tuple[str, ...], every: Sequence[str]) -> list[_Found]:
+    """Numbers of the selected joints, where those of the log count all joints of the model."""
+    numbers = {f.meaning.number for f in found}
+    first = 0 if 0 in numbers else 1
+    if len(every) <= len(names) or numbers != set(range(first, first + len(every))):
+        return found
+    own = {every.index(name): k for k, name in enumerate(names) if name in every}
+    there = [(f, own.get(int(f.meaning.number or 0) - first)) for f in found]
+    return [replace(f, meaning=replace(f.meaning, number=k + first)) for f, k in there if k is not None]
 
 
 def _by_number(table: Table, found: list[_Found], names: tuple[str, ...]) -> dict[str, tuple[Header | None, ...]]:

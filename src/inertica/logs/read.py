@@ -14,6 +14,7 @@ from inertica.errors import FileError, InputError
 from inertica.logs.channels import Selection, select
 from inertica.logs.clock import Clock, read_clock
 from inertica.logs.convert import converted, si_factor
+from inertica.logs.elsewhere import elsewhere
 from inertica.logs.log import Channel, Log, Origin
 from inertica.logs.names import take_apart
 from inertica.logs.readers.formats import find_format
@@ -57,7 +58,7 @@ def log_of(table: Table, description: Description | None, options: ReadOptions) 
 
 def _assemble(table: Table, description: Description | None, options: ReadOptions) -> Log:
     """The log of a table."""
-    selection = select(table, options.joints, options.columns)
+    selection = select(table, options.joints, options.columns, description.source.movable if description else ())
     units = options.units or {}
     clock = _clock(table, selection, units.get("t", ""), options.rate)
     prismatic = [joint.prismatic for joint in description.robot.joints] if description else [False] * len(selection.joints)
@@ -67,6 +68,8 @@ def _assemble(table: Table, description: Description | None, options: ReadOption
     signals, notes, warnings = converted(recorded, card, options.offset, selection.efforts)
     missing, faults = _missing_values(table, selection, recorded)
     far = _far(signals, names, prismatic)
+    used = {h.text for row in selection.signals.values() for h in row if h}
+    others = elsewhere(table, used, description) if description else []
     return Log(
         t=clock.t,
         signals=signals,
@@ -79,7 +82,7 @@ def _assemble(table: Table, description: Description | None, options: ReadOption
             columns={symbol: tuple(h.text if h else "" for h in row) for symbol, row in selection.signals.items()},
             start=clock.start,
         ),
-        warnings=(*table.warnings, *selection.warnings, *clock.warnings, *warnings, *faults, *far),
+        warnings=(*table.warnings, *selection.warnings, *clock.warnings, *warnings, *faults, *far, *others),
         notes=(*table.notes, *selection.notes, *clock.notes, *notes),
         truth=table.truth,
     )

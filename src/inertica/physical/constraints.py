@@ -245,6 +245,13 @@ PHYSICAL: tuple[Constraint, ...] = (RealBody(), Signs(), Shares())
 """What holds for every robot: bodies that can exist, drives and friction of the right sign."""
 
 
+def combined(own: Sequence[Constraint], given: Sequence[Constraint]) -> tuple[Constraint, ...]:
+    """Both sets; a margin of all bodies among the given ones takes the place of the own one."""
+    if any(isinstance(c, RealBody) and c.links is None for c in given):
+        own = [c for c in own if not (isinstance(c, RealBody) and c.links is None)]
+    return (*own, *given)
+
+
 def assembled(constraints: Sequence[Constraint], reference: Reference) -> tuple[Block, ...]:
     """All blocks of a set.  What fixed parameters alone decide is left out: the user knows them."""
     out = []

@@ -82,13 +82,6 @@ def stated(description: Description) -> Stated:
     return Stated(tuple(out), tuple(notes))
 
 
-def combined(own: Sequence[Constraint], given: Sequence[Constraint]) -> tuple[Constraint, ...]:
-    """Both sets; a margin of all bodies among the given ones takes the place of the own one."""
-    if any(isinstance(c, RealBody) and c.links is None for c in given):
-        own = [c for c in own if not (isinstance(c, RealBody) and c.links is None)]
-    return (*own, *given)
-
-
 def broken(parameters: Parameters, constraints: Sequence[Constraint]) -> tuple[str, ...]:
     """Names of constraints that values do not satisfy, fixed ones included; empty bodies need not be real ones.
 

@@ -53,7 +53,7 @@ CHEAP = 0.02
 
 def reproduce(options: Options) -> Reproduction:
     """Run the study; the record is optional."""
-    setup = Setup.of()
+    setup = Setup.of(rotor=options.coupling == "rotor")
     data = [] if options.record is None else [setup.recorded(options.record)]  # first, so that a wrong file is told at once
     options.say("simulating the experiment")
     data.insert(0, setup.simulated(setup.experiment(), options.seed))
@@ -250,7 +250,12 @@ def _about(setup: Setup, solved: Sequence[Solved], options: Options) -> tuple[st
         f"simulated motion: {POINTS} via points with trapezoidal acceleration, {setup.fitted.period:.1f} s (the paper gives no "
         f"points), another one to check; torque noise 14 % (joints 1 to 3) and 5 % (wrist), as the public record has",
         f"positions low-passed at {CUTOFF:g} Hz, rows decimated to {fit.rate / fit.decimator.ratio:.3g} Hz; "
-        "coupling of joints 5 and 6 as in the catalog, whose Coulomb term differs from the paper's on joint 6",
+        + (
+            "coupling of joints 5 and 6 as in eqs. 34-35"
+            if options.coupling == "rotor"
+            else "coupling of joints 5 and 6 as in the "
+            "catalog, whose Coulomb term differs from the paper's on joint 6; --coupling rotor takes the paper's"
+        ),
         *(f"{name}: {what}" for name, what in SOLUTIONS.items()),
         "Table III: its cells are missing in the text of the paper at hand; compared is what the paper says about them",
     ]

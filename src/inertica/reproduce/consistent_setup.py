@@ -31,6 +31,7 @@ from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
+from inertica.robot.drives import ToolboxCoupling
 from inertica.robot.friction import law
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
@@ -96,8 +97,17 @@ class Setup:
     truth: Parameters
 
     @classmethod
-    def of(cls, description: Description | None = None) -> Setup:
+    def of(cls, description: Description | None = None, rotor: bool = False) -> Setup:
+        """The robot of the catalog, or a description of it.
+
+        Args:
+            description: with the coupling as its last term.
+            rotor: Coulomb friction of the coupling as in eqs. 34-35, for robot and model alike; the toolbox's form otherwise.
+        """
         plain = load(ROBOT) if description is None else description
+        coupling = plain.layout.terms[-1]
+        if rotor and isinstance(coupling, ToolboxCoupling):
+            plain = plain.with_terms((*plain.layout.terms[:-1], replace(coupling, rotor=True)))
         offsets = tuple(law("offset", j) for j in range(plain.robot.n))
         whole = plain.with_terms((*plain.layout.terms[:-1], *offsets, plain.layout.terms[-1]))
         table, choices = whole.reference["table2"], whole.reference["repeated"]

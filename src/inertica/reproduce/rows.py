@@ -66,6 +66,8 @@ class Options:
         record: a recorded log of the real robot, or the authors' data, for studies that have one.
         quick: a short form, for studies that have one.
         say: where progress goes.
+        coupling: form of the coupled wrist, for the study that has one: toolbox or rotor.
+        divisor: what counts as N in the errors of the study that has such: torque values, or samples.
         keep: folder for the rows of campaigns; a study that was ended goes on there.
     """
 
@@ -75,6 +77,8 @@ class Options:
     quick: bool = False
     say: Callable[[str], None] = field(default=lambda _: None, repr=False)
     keep: Path | None = None
+    coupling: str = "toolbox"
+    divisor: str = "values"
 
 
 @dataclass(frozen=True, eq=False)

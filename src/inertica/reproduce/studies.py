@@ -12,10 +12,10 @@ STUDIES = {
     "consistent": "the TX-40 of the consistent-parameters paper: both SVD solutions and their Cholesky test, simulated and real",
     "jaco2": "the comparison of five methods on the Jaco2 arm: cross-validation on five records, which constraints hold",
     "frisch": "the planar arm of the Frisch paper: Tables 2 to 4 as they arose and with the right model, what the box really holds",
-    "survey": "the Monte Carlo study of the survey: its conclusions, claim by claim, against campaigns with its settings",
+    "survey": "the Monte Carlo study of the survey: its conclusions, claim by claim, and section 9.5 on a record of a real TX40",
 }
 
-RECORDED = ("consistent", "frisch")
+RECORDED = ("consistent", "frisch", "survey")
 """Studies that take a record of the real robot, or the authors' data."""
 
 QUICK = ("frisch", "survey")
@@ -47,5 +47,9 @@ def reproduce(name: str, options: Options | None = None) -> Reproduction:
         raise InputError(f"the study '{name}' takes no record; {', '.join(RECORDED)} do")
     if asked.quick and name not in QUICK:
         raise InputError(f"the study '{name}' has no short form; {', '.join(QUICK)} have, others take fewer --seeds")
+    if asked.coupling not in ("toolbox", "rotor") or (asked.coupling == "rotor" and name != "consistent"):
+        raise InputError("the coupling is toolbox or rotor, and the study 'consistent' alone has one")
+    if asked.divisor not in ("values", "samples") or (asked.divisor == "samples" and name != "jaco2"):
+        raise InputError("the divisor is values or samples, and the study 'jaco2' alone has one")
     study: Reproduction = import_module(f"inertica.reproduce.{name}").reproduce(asked)
     return study

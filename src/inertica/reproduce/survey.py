@@ -12,6 +12,8 @@ from inertica.campaign.spec import Spec
 from inertica.campaign.specfile import read_spec
 from inertica.campaign.store import Store
 from inertica.campaign.summary import Group, Line, groups, lines
+from inertica.errors import InputError
+from inertica.reproduce import survey_real_rows as real
 from inertica.reproduce.rows import Options, Reproduction, Row, Sheet
 from inertica.reproduce.survey_claims import CLAIMS, cases
 
@@ -21,6 +23,22 @@ STARTS, QUICK = 25, 2
 
 
 def reproduce(options: Options) -> Reproduction:
+    """The claims, unless no noise realisations are asked for, and section 9.5 where there is a record of the real robot."""
+    if options.seeds == 0 and options.record is None:
+        raise InputError("no noise realisations and no record: state --seeds, or a record of a real TX40 by --record")
+    study = None if options.record is None else real.studied(options)  # first, so that a wrong file is told at once
+    simulated = Reproduction((), ()) if options.seeds == 0 else _campaigns(options)
+    if study is None:
+        return replace(simulated, about=(*simulated.about, real.ABSENT))
+    return Reproduction(
+        (*simulated.rows, *real.rows(study)),
+        (*simulated.about, *real.about(study)),
+        (*simulated.sheets, real.sheet(study)),
+        lambda folder: real.write_figures(study, folder),
+    )
+
+
+def _campaigns(options: Options) -> Reproduction:
     """Runs the campaigns with `seeds` noise realisations; rows stay in the folder `keep`, or are thrown away."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or Path(scratch)
@@ -29,7 +47,7 @@ def reproduce(options: Options) -> Reproduction:
         found: list[Line] = [line for store in stores for line in lines(store)]
     conditions = cases(found, rows)
     verdicts = [(claim, claim.test(conditions)) for claim in CLAIMS]
-    size = f"{max(options.seeds, 1)} noise realisations and {_starts(options)} start vectors; the survey has 52 and 25"
+    size = f"{options.seeds} noise realisations and {_starts(options)} start vectors; the survey has 52 and 25"
     return Reproduction(
         tuple(Row(f"claims: {claim.name}", claim.published, v.ours, v.verdict) for claim, v in verdicts),
         (size, "position noise in degrees, as the survey's toolbox reads it; trajectories by its eq. 67"),
@@ -38,7 +56,7 @@ def reproduce(options: Options) -> Reproduction:
 
 
 def _sized(spec: Spec, options: Options) -> Spec:
-    return replace(spec, runs=max(options.seeds, 1), starts=_starts(options), seed=options.seed, block=1)
+    return replace(spec, runs=options.seeds, starts=_starts(options), seed=options.seed, block=1)
 
 
 def _starts(options: Options) -> int:

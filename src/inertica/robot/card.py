@@ -21,6 +21,9 @@ from inertica.robot.settings import (
     read_limits,
     read_loop,
     read_names,
+    read_noise,
+    read_sensors,
+    read_shapes,
     read_torque,
     read_transmission,
     read_trust,
@@ -31,7 +34,8 @@ from inertica.robot.yamlfile import Item
 
 CARD_KEYS = (
     *("model", "name", "joints", "root", "tip", "gravity", *OPTION_KEYS),
-    *("torque", "transmission", "transmission_offset", "columns", "limits", "loop", "prior", "parameters", "constraints"),
+    *("torque", "transmission", "transmission_offset", "columns", "limits", "shapes", "loop", "noise", "sensors"),
+    *("prior", "parameters", "constraints"),
 )
 
 
@@ -54,6 +58,9 @@ def describe_card(root: Item) -> Description:
         source=replace(base.source, card=root.path),
         friction_stated=stated,
         loop=read_loop(keys["loop"], robot.n) if "loop" in keys else base.loop,
+        noise=dict(base.noise) | (read_noise(keys["noise"], robot.n) if "noise" in keys else {}),
+        sensors=read_sensors(keys["sensors"], robot.n) if "sensors" in keys else base.sensors,
+        shapes=read_shapes(keys["shapes"], robot) if "shapes" in keys else base.shapes,
         log=dict(base.log) | _log(keys, robot.n),
         trust=read_trust(keys["prior"], layout) if "prior" in keys else base.trust,
         constraints=base.constraints if said is None else read_constraints(said, layout, base.source.format),
@@ -81,7 +88,7 @@ def describe_tree(
         values |= dict(zip(layout.names[layout.link(j)], np.asarray(reduced.tens, float)[j], strict=True))
     for symbol, prior in (("Ia", reduced.armature), ("Fv", reduced.damping), ("Fc", reduced.friction)):
         values |= {f"{symbol}{j + 1}": float(prior[j]) for j in range(n)}
-    source = Source(kind, Path(path), root=root, tip=tip, joints=joints)
+    source = Source(kind, Path(path), root=root, tip=tip, joints=joints, movable=reduced.movable)
     return Description(reduced.robot, layout, layout.zeros("file").replaced(values), source, notes=tuple(reduced.notes))
 
 

@@ -31,7 +31,11 @@ def coupling_entries(terms: Sequence[Term]) -> list[dict[str, Any]]:
             entry: dict[str, Any] = {"motor": term.motor + 1, "joints": [j + 1 for j in term.joints]}
             entry |= {"ratios": list(term.ratios)} if term.ratios else {}
         elif isinstance(term, ToolboxCoupling):
-            entry = {"motor": term.motor + 1, "joints": [term.motor + 1, term.other + 1], "form": "toolbox"}
+            entry = {
+                "motor": term.motor + 1,
+                "joints": [term.motor + 1, term.other + 1],
+                "form": "rotor" if term.rotor else "toolbox",
+            }
         else:
             continue
         out.append(entry | ({"width": term.width} if term.width else {}))

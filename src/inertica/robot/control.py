@@ -38,7 +38,8 @@ class ControlLaw(ABC):
         instead: (key, law): the law that is meant when a card states this gain, too.
         references: which of q, dq, ddq, tau of the reference it uses.
         memory: names of inner states per joint, zero at the start.
-        fitted: whether `fit_loop` can find it in a log: without memory, and `gains_of` known.
+        fitted: whether `fit_loop` can find it in a log: `gains_of` known, and no memory but the integral named by `integrated`.
+        integrated: the gain ki of a law tau = L + ki * integral of L, L being without memory; empty for others.
     """
 
     formula: ClassVar[str]
@@ -51,6 +52,7 @@ class ControlLaw(ABC):
     references: ClassVar[tuple[str, ...]] = ("q", "dq")
     memory: ClassVar[tuple[str, ...]] = ()
     fitted: ClassVar[bool] = False
+    integrated: ClassVar[str] = ""
 
     @abstractmethod
     def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
@@ -62,8 +64,14 @@ class ControlLaw(ABC):
         """(n,) torque per position error and per velocity (error) of slow motion."""
 
     @classmethod
+    def integral_rate(cls, gain: Mapping[str, Array]) -> Array:
+        """(n,) 1/s at which the integral settles; infinite without one."""
+        return np.full(np.shape(gain[cls.gains[0]]), np.inf)
+
+    @classmethod
     def gains_of(cls, stiffness: tuple[float, float], damping: tuple[float, float]) -> dict[str, tuple[float, float]]:
-        """Gains that make a joint so stiff and damped; every number with its standard deviation."""
+        """Gains that make a joint so stiff and damped; every number with its standard deviation.  For a law with an integral, those of
+        the part without it."""
         raise NotImplementedError
 
 
@@ -110,6 +118,10 @@ class PID(ControlLaw):
     def stiffness_damping(cls, gain: Mapping[str, Array]) -> tuple[Array, Array]:
         return gain["kp"], gain["kd"]
 
+    @classmethod
+    def integral_rate(cls, gain: Mapping[str, Array]) -> Array:
+        return _settling(gain["ki"] / np.maximum(gain["kp"], 1e-300))
+
 
 @dataclass(frozen=True)
 class Cascade(ControlLaw):
@@ -121,6 +133,7 @@ class Cascade(ControlLaw):
     formula = "tau = kv (kp (qr - q) - dq)"
     gains = ("kp", "kv")
     torque_gains = ("kv",)
+    instead = (("ki", "cascade-pi"),)
     references = ("q",)
     fitted = True
 
@@ -138,7 +151,48 @@ class Cascade(ControlLaw):
         return {"kp": (kp, abs(kp) * float(np.hypot(k_sd / k, d_sd / d)) if k and d else float("inf")), "kv": damping}
 
 
-LAWS: dict[str, type[ControlLaw]] = {"pd": PD, "pid": PID, "cascade": Cascade}
+@dataclass(frozen=True)
+class CascadePI(ControlLaw):
+    """tau = kv (e + ki I),  I' = clip(I + e dt, +-windup), e = kp (qr - q) - dq: position loop around a PI velocity loop.
+
+    What most drives of industry run: the velocity error is integrated, not the position error, so that gravity leaves no error at
+    standstill.  With inertia J the poles are those of J s^3 + kv (s + kp) (s + ki): the integral settles with the slower of kp and ki.
+    """
+
+    formula = "tau = kv (e + ki I), e = kp (qr - q) - dq, I the integral of e, |I| <= windup"
+    gains = ("kp", "kv", "ki", "windup")
+    torque_gains = ("kv",)
+    bounds = ("windup",)
+    usual = (("ki", 0.0), ("windup", np.inf))
+    keys = PID.keys
+    references = ("q",)
+    memory = ("integral",)
+    fitted = True
+    integrated = "ki"
+
+    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
+        error = gain["kp"] * (reference["q"] - q) - dq
+        integral = clip(memory["integral"] + error * dt, 0.0 - gain["windup"], gain["windup"])
+        return gain["kv"] * (error + gain["ki"] * integral), {"integral": integral}
+
+    @classmethod
+    def stiffness_damping(cls, gain: Mapping[str, Array]) -> tuple[Array, Array]:
+        return gain["kv"] * (gain["kp"] + gain["ki"]), gain["kv"]
+
+    @classmethod
+    def integral_rate(cls, gain: Mapping[str, Array]) -> Array:
+        return _settling(np.minimum(gain["kp"], gain["ki"]))
+
+    @classmethod
+    def gains_of(cls, stiffness: tuple[float, float], damping: tuple[float, float]) -> dict[str, tuple[float, float]]:
+        return Cascade.gains_of(stiffness, damping)
+
+
+def _settling(rate: Array) -> Array:
+    return np.where(np.asarray(rate) > 0.0, rate, np.inf)
+
+
+LAWS: dict[str, type[ControlLaw]] = {"pd": PD, "pid": PID, "cascade": Cascade, "cascade-pi": CascadePI}
 """Control laws by the names robot cards use."""
 
 

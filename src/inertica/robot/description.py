@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from inertica.display import paragraph, titled
 from inertica.robot.layout import Layout, Parameters
-from inertica.robot.model import Robot
+from inertica.robot.model import Robot, Vector
 from inertica.robot.terms import Term
 
 
@@ -25,6 +25,7 @@ class Source:
         path: the model file (not the card that points to it).
         card: the robot card, when there is one.
         root, tip, joints: the sub-chain that was selected.
+        movable: all joints of the model file that move, in its order; empty where no selection is possible.
     """
 
     format: str
@@ -33,6 +34,7 @@ class Source:
     root: str | None = None
     tip: str | None = None
     joints: tuple[str, ...] | None = None
+    movable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Description:
         friction_stated: whether friction was stated; when not, identification chooses.
         loop: control law and gains as stated (`law`, `kp`, `kd`, `ki`, `rate`, ...), joint-side SI units; None when not stated.
         noise: named noise presets: name -> {q: sd in rad (number or per joint), tau: sd in N m, ...}.
+        sensors: what `simulate` records with: `rate`, `position_step`, `torque_step`.
         friction_sets: other stated friction values by name (stribeck, lugre, ...), for simulation.
         home: joint coordinates of the home pose.
         log: how a log of this robot is to be read: `columns`, `torque`, `transmission`.
@@ -55,6 +58,7 @@ class Description:
         reference: published numbers and remarks kept with a catalog robot; free form.
         notes: remarks of the reader, one sentence each.
         gravity_stated: whether a card states gravity (True) or leaves it to the data (`auto`, False); None when it does not say.
+        shapes: capsules stated for links: 0-based link (-1 the base) -> (start, end, radius) in the link's frame; see `outline`.
     """
 
     robot: Robot
@@ -72,6 +76,8 @@ class Description:
     reference: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     gravity_stated: bool | None = None
+    sensors: Mapping[str, Any] = field(default_factory=dict)
+    shapes: Mapping[int, tuple[tuple[Vector, Vector, float], ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

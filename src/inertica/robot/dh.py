@@ -36,14 +36,14 @@ from inertica.robot.model import (
     vector,
 )
 from inertica.robot.options import OPTION_KEYS, apply_options, fixed_values, plain_layout, read_options
-from inertica.robot.settings import Convert, as_given, read_limits, read_loop, read_names, read_noise, read_values
+from inertica.robot.settings import Convert, as_given, read_limits, read_loop, read_names, read_noise, read_shapes, read_values
 from inertica.robot.stated import read_constraints
 from inertica.robot.yamlfile import Item, read_yaml
 
 FILE_KEYS = (
     *("name", "about", "joints", "types", "angles", "dh", "parameter_frame", "gravity", "base", "home", "limits"),
     *OPTION_KEYS,
-    *("links", "extra", "loop", "noise", "friction_sets", "sampling", "reference", "origin", "constraints"),
+    *("links", "extra", "shapes", "loop", "noise", "friction_sets", "sampling", "reference", "origin", "constraints"),
 )
 CONVENTIONS = {"proximal": "proximal", "modified": "proximal", "distal": "distal", "standard": "distal"}
 ORIGINS = ("j", "j-1")
@@ -99,6 +99,7 @@ def describe(root: Item) -> Description:
         noise=read_noise(keys["noise"], robot.n) if "noise" in keys else {},
         friction_sets=keys["friction_sets"].plain() if "friction_sets" in keys else {},
         home=home,
+        shapes=read_shapes(keys["shapes"], robot) if "shapes" in keys else {},
         constraints=read_constraints(keys["constraints"], layout, "dh") if "constraints" in keys else {},
         reference=_reference(keys, marks),
         notes=_doubts(prior) if "links" in keys else (f"{robot.name}: the file gives no inertial values",),

@@ -92,11 +92,19 @@ class ToolboxCoupling(Term):
     """Friction of a coupled drive as the survey's toolbox models it; its inertia is the shared `Armature` of the motor's joint.
 
     tau_k += Fvm dq_j + Fcm s(dq_j) and tau_j += Fvm dq_k + Fcm s(dq_k), j the motor's own joint, k the other one.
+
+    Args:
+        motor: 0-based number of the motor and of its own joint.
+        other: 0-based number of the other joint.
+        width: of a smooth sign.
+        rotor: Coulomb friction of the rotor, which turns with both joints: on the motor's own joint Fcm (s(dq_j + dq_k) - s(dq_j))
+            in place of Fcm s(dq_k) (consistent-parameters paper, eqs. 34-35).
     """
 
     motor: int
     other: int
     width: float = 0.0
+    rotor: bool = False
 
     @property
     def joint(self) -> None:
@@ -109,11 +117,11 @@ class ToolboxCoupling(Term):
 
     @property
     def reversals(self) -> tuple[tuple[int, Mapping[int, float]], ...]:
-        return ((self.other, {self.motor: 1.0}), (self.motor, {self.other: 1.0}))
+        both = {self.other: 1.0, self.motor: 1.0} if self.rotor else {self.other: 1.0}
+        return ((self.other, {self.motor: 1.0}), (self.motor, both))
 
     def columns(self, x: State) -> list[Column]:
         j, k = self.motor, self.other
-        return [
-            {k: x.dq[j], j: x.dq[k]},
-            {k: direction(x.dq[j], self.width), j: direction(x.dq[k], self.width)},
-        ]
+        own = direction(x.dq[j], self.width)
+        dry = direction(x.dq[j] + x.dq[k], self.width) - own if self.rotor else direction(x.dq[k], self.width)
+        return [{k: x.dq[j], j: x.dq[k]}, {k: own, j: dry}]

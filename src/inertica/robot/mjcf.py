@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from inertica.errors import InputError, ModelWarning
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
-from inertica.robot.mjcf_geoms import geom_inertia
+from inertica.robot.mjcf_geoms import geom_inertia, geom_solids
 from inertica.robot.mjcf_settings import ORIENTATIONS, Attributes, Settings, read_settings, turn
 from inertica.robot.model import IDENTITY, ORIGIN, Matrix, Vector, vector
+from inertica.robot.shapes import Solid
 from inertica.robot.tree import FREEZE, LoopClosure, Tree, TreeJoint, checked, compose, snapped_rotation, unit_axis
 from inertica.robot.writeback import Change, Selection, changed, numbers, write_back
 from inertica.robot.xmledit import Edits
@@ -38,6 +39,31 @@ def read_mjcf(path: str | Path) -> Tree:
     are MuJoCo's qpos.  Ball and free joints are noted and refused by `reduce` unless the selection freezes them.
     """
     return _Reader(read_xml(path)).tree()
+
+
+def mjcf_solids(path: str | Path) -> dict[str, list[Solid]]:
+    """The shapes of every link of an MJCF file, the world included, in the links' frames: geoms that collide, others where none does.
+
+    Raises:
+        FileError: a shape that cannot be read.
+    """
+    reader = _Reader(read_xml(path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)  # said when the model was loaded
+        reader.tree()
+    found = {
+        link: [(item, attributes) for item in items if (attributes := reader.settings.attributes(item.element, item.childclass))]
+        for link, items in reader.geoms.items()
+    }
+    out: dict[str, list[Solid]] = {}
+    for link, geoms in found.items():
+        collide = [g for g in geoms if g[1].get("contype", "1") != "0" or g[1].get("conaffinity", "1") != "0"]
+        out[link] = [
+            solid
+            for item, attributes in collide or geoms
+            for solid in geom_solids(reader.settings, item.element, attributes, item.pose)
+        ]
+    return out
 
 
 def write_mjcf(source: str | Path, target: str | Path, parameters: Parameters, **selection: Unpack[Selection]) -> tuple[str, ...]:
@@ -67,6 +93,7 @@ class _Reader:
     inertial_items: dict[str, _Item] = field(default_factory=dict)
     joint_items: dict[str, _Item] = field(default_factory=dict)
     sites: dict[str, str] = field(default_factory=dict)
+    geoms: dict[str, list[_Item]] = field(default_factory=dict)
 
     def set_inertial(self, edits: Edits, change: Change) -> None:
         """Mass, centre and full inertia of a body; orientations go, since fullinertia forbids them."""
@@ -146,6 +173,7 @@ class _Reader:
     def _enter(self, link: str, contents: Iterator[_Item], static: bool) -> None:
         """Note what a body holds; `static` bodies never move, so their inertia does not matter."""
         items = list(contents)
+        self.geoms[link] = [*self.geoms.get(link, ()), *(item for item in items if item.element.tag == "geom")]
         for item in items:
             if item.element.tag == "site" and item.element.get("name"):
                 self.sites[str(item.element.get("name"))] = link

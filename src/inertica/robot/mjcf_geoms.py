@@ -1,19 +1,25 @@
-"""Inertia that MuJoCo derives from the geoms of a body: solid primitives of uniform density."""
+"""The geoms of MuJoCo bodies: the inertia derived from them, solid primitives of uniform density, and their shapes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from inertica.robot import inertia
 from inertica.robot.mjcf_settings import Attributes, Settings, z_to
-from inertica.robot.xmlfile import Element, describe
+from inertica.robot.shapes import Solid, mesh_solids, round_points
+from inertica.robot.xmlfile import Element, children, describe
 
 Array = NDArray[np.float64]
 
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
+SIDES = 60
+"""Corners of the polyhedron around an ellipsoid."""
+
 NO_VOLUME = ("plane", "hfield")
 ADVICE = "add an <inertial> element to its body, or save the compiled model from MuJoCo and use that file"
 
@@ -33,6 +39,41 @@ def geom_inertia(settings: Settings, element: Element, childclass: str) -> Array
     volume, moments = _solid(kind, size)
     total = density * volume if mass is None else mass
     return inertia.from_com(total, p, total * R @ np.diag(moments) @ R.T)
+
+
+def geom_solids(
+    settings: Settings, element: Element, attributes: Attributes, pose: tuple[ArrayLike, ArrayLike]
+) -> Sequence[Solid]:
+    """The shape of a geom whose pose is stated in a frame that has itself a pose in the link; planes and height fields have none."""
+    kind = attributes.get("type", "sphere")
+    outer, at = np.asarray(pose[0], float), np.asarray(pose[1], float)
+    if "mesh" in attributes:
+        R, p = settings.rotation(element, attributes), settings.numbers(element, attributes, "pos", 3, (0.0, 0.0, 0.0))
+        path, scale = _asset(settings, element, attributes["mesh"])
+        return mesh_solids(settings.document, element, path, scale, (outer @ R, at + outer @ p))
+    if kind not in SIZES:
+        return []
+    size, R, p = _shape(settings, element, kind, attributes)
+    place = (outer @ R, at + outer @ p)
+    if kind == "ellipsoid":
+        return [Solid("mesh", (), *place, mesh=round_points(SIDES) * size)]
+    doubled = {"sphere": size[:1], "box": 2.0 * size, "capsule": size[:2] * (1.0, 2.0), "cylinder": size[:2] * (1.0, 2.0)}[kind]
+    return [Solid(kind, tuple(float(x) for x in doubled), *place)]
+
+
+def _asset(settings: Settings, element: Element, name: str) -> tuple[Path, NDArray[np.float64]]:
+    """File and scale of a mesh."""
+    document = settings.document
+    compiler = {str(k): str(v) for section in children(document.root, "compiler") for k, v in section.attrib.items()}
+    for mesh in (m for section in children(document.root, "asset") for m in children(section, "mesh")):
+        own = settings.attributes(mesh, "main")
+        file = own.get("file")
+        if file is not None and own.get("name", Path(file).stem) == name and not {"refpos", "refquat"} & set(own):
+            folder = document.path.parent / compiler.get("meshdir", compiler.get("assetdir", ""))
+            if not (folder / file).is_file():
+                raise document.error(mesh, f"the mesh '{file}' is not there; looked for it in {folder}")
+            return folder / file, settings.numbers(mesh, own, "scale", 3, (1.0, 1.0, 1.0))
+    raise document.error(element, f"the mesh '{name}' of {describe(element)} has no file among the assets that can be read")
 
 
 def _check_primitive(settings: Settings, element: Element, kind: str, attributes: Attributes) -> None:

@@ -173,10 +173,11 @@ def _read_coupling(item: Item, robot: Robot) -> Term:
     joints = tuple(joint_of(j, robot) for j in keys["joints"].items())
     width = keys["width"].positive() if "width" in keys else 0.0
     ratios = keys["ratios"].numbers(len(joints), "coupled joints") if "ratios" in keys else ()
-    if "form" in keys and keys["form"].text(("general", "toolbox")) == "toolbox":
+    form = keys["form"].text(("general", "toolbox", "rotor")) if "form" in keys else "general"
+    if form != "general":
         if len(set(joints)) != 2 or len(joints) != 2 or motor not in joints or ratios:
-            raise item.fail(f"{item.key}: the toolbox form couples the motor's own joint with one other joint, without ratios")
-        return ToolboxCoupling(motor, joints[0] if joints[1] == motor else joints[1], width)
+            raise item.fail(f"{item.key}: the {form} form couples the motor's own joint with one other joint, without ratios")
+        return ToolboxCoupling(motor, joints[0] if joints[1] == motor else joints[1], width, form == "rotor")
     with item.located():
         return Coupling(motor, joints, ratios, width)
 

@@ -1,4 +1,4 @@
-"""Keys of cards and DH files that state numbers beside the model: limits, loop, noise, torque, transmission, columns, prior."""
+"""Keys of cards and DH files with numbers beside the model: limits, loop, noise, sensors, torque, transmission, columns, prior."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from inertica.robot.control import gain_keys
 from inertica.robot.layout import Layout
-from inertica.robot.model import Limits, Robot
+from inertica.robot.model import Limits, Robot, Vector
 from inertica.robot.yamlfile import Item
 
 LOOP_KEYS = ("law", "rate", "delay", "velocity", "filter", "feedforward", "motor_side", "note", "origin")
@@ -81,6 +81,19 @@ def read_loop(item: Item, n: int) -> dict[str, Any] | None:
     return loop
 
 
+def read_shapes(item: Item, robot: Robot) -> dict[int, tuple[tuple[Vector, Vector, float], ...]]:
+    """Capsules of links: `{0: [{from: [x, y, z], to: [x, y, z], radius: r}], 3: ...}`, link 0 being the base; 0-based, base -1."""
+    out = {}
+    for key, entry in item.mapping([str(j) for j in range(robot.n + 1)]).items():
+        capsules = []
+        for one in entry.items():
+            parts = one.mapping(("from", "to", "radius"), required=("from", "radius"))
+            start = parts["from"].vector()
+            capsules.append((start, parts["to"].vector() if "to" in parts else start, parts["radius"].positive()))
+        out[int(key) - 1] = tuple(capsules)
+    return out
+
+
 def read_noise(item: Item, n: int) -> dict[str, Any]:
     """Named noise presets: standard deviations as one number or one per joint."""
     return {name: _read_preset(entry, n) for name, entry in item.mapping().items()}
@@ -98,6 +111,17 @@ def _read_preset(item: Item, n: int) -> dict[str, Any]:
             raise entry.fail(f"{entry.key} is a standard deviation and should not be negative")
         preset[key] = list(values) if entry.is_list else values[0]
     return preset
+
+
+def read_sensors(item: Item, n: int) -> dict[str, Any]:
+    """What `simulate` records with: rate in Hz, steps of encoders and torque sensors as one number or one per joint."""
+    keys = item.mapping(("rate", "position_step", "torque_step"))
+    out: dict[str, Any] = {"rate": keys["rate"].positive()} if "rate" in keys else {}
+    for key in set(keys) - {"rate"}:
+        out[key] = list(keys[key].per_joint(n))
+        if min(out[key]) < 0.0:
+            raise keys[key].fail(f"{keys[key].key} is a resolution and should not be negative")
+    return out
 
 
 def read_torque(item: Item, n: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Shapes of the links of a URDF: collision geometry, visual where there is none, as points whose convex hull encloses them.
 
-Boxes, cylinders and spheres are read from the file alone; meshes through the library that Pinocchio brings.
+`outline.py` has the shapes of whole robots, from any kind of model.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.errors import MissingDependencyError, ModelWarning
+from inertica.errors import ModelWarning
 from inertica.robot.description import Source
+from inertica.robot.meshes import convex_parts, read_mesh
 from inertica.robot.tree import Placed, reduce
 from inertica.robot.urdf import read_urdf, rpy_matrix
 from inertica.robot.xmlfile import Document, Element, child, children, describe, floats, number, read_xml, text
 
 Array = NDArray[np.float64]
 
-COARSE, FINE = 8, 48
+COARSE, SMOOTH, FINE = 8, 16, 48
 """Sides of the prism around a cylinder."""
 
 ROUND = {COARSE: 12, FINE: 300}
@@ -36,8 +36,8 @@ class Solid:
     """A solid in a robot link's frame.
 
     Args:
-        kind: box, cylinder (along its z), sphere or mesh.
-        size: side lengths; radius and length; radius; nothing for a mesh.
+        kind: box, cylinder and capsule (along their z), sphere or mesh (convex, or a convex part of one).
+        size: side lengths; radius and length (of a capsule between the centres of its ends); radius; nothing for a mesh.
         rotation, position: of its own frame in the link's.
         mesh: (k, 3) points of a mesh in its own frame.
     """
@@ -52,11 +52,22 @@ class Solid:
         """(k, 3) in the link's frame; their convex hull encloses the solid."""
         return np.asarray(self._own(sides) @ self.rotation.T + self.position)
 
+    def core(self) -> tuple[Array, float]:
+        """(k, 3) points in the link's frame and a radius: the hull of the points with the radius around it encloses the solid."""
+        if self.kind in ("sphere", "capsule"):
+            half = 0.5 * self.size[1] if self.kind == "capsule" else 0.0
+            ends = np.array([[0.0, 0.0, -half], [0.0, 0.0, half]][: 2 if half else 1])
+            return np.asarray(ends @ self.rotation.T + self.position), self.size[0]
+        return self.points(SMOOTH), 0.0
+
     def _own(self, sides: int) -> Array:
         if self.mesh is not None:
             return self.mesh
         if self.kind == "sphere":
             return self.size[0] * round_points(ROUND[sides])
+        if self.kind == "capsule":
+            ball = self.size[0] * round_points(ROUND[sides])
+            return np.vstack([ball + np.array([0.0, 0.0, z]) for z in (-0.5 * self.size[1], 0.5 * self.size[1])])
         if self.kind == "box":
             return np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * self.size
         radius, length = self.size
@@ -94,7 +105,7 @@ def link_shapes(source: Source, links: Iterable[int]) -> dict[int, LinkShapes]:
     out = {}
     for number_ in links:
         places = reduced.merged[number_ - 1]
-        found = {place.link: _shapes(document, elements[place.link], place) for place in places}
+        found = {place.link: link_solids(document, elements[place.link], place) for place in places}
         shapes = tuple(shape for part in found.values() for shape in part)
         if not shapes:
             element = elements[places[0].link]
@@ -122,16 +133,22 @@ def round_points(count: int) -> Array:
     return np.asarray(points / -ConvexHull(points).equations[:, 3].max())
 
 
-def _shapes(document: Document, link: Element, place: Placed) -> tuple[Solid, ...]:
-    """Of one link of the file, placed in the robot link it belongs to."""
+def link_solids(document: Document, link: Element, place: Placed, packages: Sequence[str | Path] = ()) -> tuple[Solid, ...]:
+    """Of one link of the file, placed in the robot link it belongs to.
+
+    Args:
+        document, link: the file, and its element.
+        place: where the link's frame is.
+        packages: further folders in which `package://` is looked for.
+    """
     for tag in ("collision", "visual"):
-        found = tuple(_shape(document, element, place) for element in children(link, tag))
+        found = tuple(solid for element in children(link, tag) for solid in _solids(document, element, place, packages))
         if found:
             return found
     return ()
 
 
-def _shape(document: Document, element: Element, place: Placed) -> Solid:
+def _solids(document: Document, element: Element, place: Placed, packages: Sequence[str | Path]) -> Sequence[Solid]:
     origin, geometry = child(element, "origin"), child(element, "geometry")
     solid = None if geometry is None else next(children(geometry), None)
     if solid is None:
@@ -144,14 +161,16 @@ def _shape(document: Document, element: Element, place: Placed) -> Solid:
     pose = (outer @ R, outer @ p + place.position)
     match solid.tag:
         case "box":
-            return _primitive(document, solid, "box", floats(document, solid, "size", 3), pose)
-        case "cylinder":
+            return [_primitive(document, solid, "box", floats(document, solid, "size", 3), pose)]
+        case "cylinder" | "capsule":
             size = [number(document, solid, "radius"), number(document, solid, "length")]
-            return _primitive(document, solid, "cylinder", size, pose)
+            return [_primitive(document, solid, solid.tag, size, pose)]
         case "sphere":
-            return _primitive(document, solid, "sphere", [number(document, solid, "radius")], pose)
+            return [_primitive(document, solid, "sphere", [number(document, solid, "radius")], pose)]
         case "mesh":
-            return Solid("mesh", (), *pose, mesh=_mesh(document, solid))
+            path = _mesh_path(document, solid, packages)
+            scale = floats(document, solid, "scale", 3, (1.0, 1.0, 1.0))
+            return mesh_solids(document, solid, path, scale, pose)
     raise document.error(solid, f"the shape {describe(solid)} is not known; boxes, cylinders, spheres and meshes are")
 
 
@@ -164,36 +183,25 @@ def _primitive(
     return Solid(kind, values, *pose)
 
 
-def _mesh(document: Document, element: Element) -> Array:
-    """Points of a mesh, only those of its convex hull."""
-    from scipy.spatial import ConvexHull, QhullError
+def mesh_solids(document: Document, element: Element, path: Path, scale: Array, pose: tuple[Array, Array]) -> list[Solid]:
+    """Convex parts of a mesh file, each the corners of its hull."""
+    from scipy.spatial import QhullError
 
-    path = _mesh_path(document, element)
-    scale = floats(document, element, "scale", 3, (1.0, 1.0, 1.0))
     try:
-        points = np.array(_coal(path.name).MeshLoader().load(str(path), np.ones(3)).vertices(), float) * scale
-        return points[ConvexHull(points).vertices]
-    except (QhullError, ValueError, RuntimeError) as error:
+        return [Solid("mesh", (), *pose, mesh=part) for part in convex_parts(read_mesh(path) * scale)]
+    except (QhullError, ValueError, IndexError, OSError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise document.error(element, f"the mesh '{path.name}' cannot be read as a solid ({reason})") from None
 
 
-def _mesh_path(document: Document, element: Element) -> Path:
-    """Relative to the URDF; a package is looked for beside the URDF and in the folders above it."""
+def _mesh_path(document: Document, element: Element, packages: Sequence[str | Path]) -> Path:
+    """Relative to the URDF; a package is looked for beside the URDF, in the folders above it and in those given."""
     name, folder = text(document, element, "filename"), document.path.resolve().parent
     if name.startswith(PACKAGE):
-        tried = [above / name.removeprefix(PACKAGE) for above in (folder, *folder.parents)]
+        tried = [above / name.removeprefix(PACKAGE) for above in (folder, *folder.parents, *map(Path, packages))]
     else:
         tried = [folder / name.removeprefix("file://")]
     for path in tried:
         if path.is_file():
             return path
     raise document.error(element, f"the mesh '{name}' is not there; looked for it from {folder}")
-
-
-def _coal(mesh: str) -> Any:
-    try:
-        import coal
-    except ImportError:
-        raise MissingDependencyError("pin", f"reading the mesh '{mesh}'", "pinocchio") from None
-    return coal

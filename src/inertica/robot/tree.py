@@ -150,7 +150,9 @@ class Reduced:
         tens: (n, 10) inertial parameters per link, fixed parts merged.
         armature, damping, friction: (n,) prior Ia, Fv, Fc.
         merged: per robot link the source links it consists of; the first is the link itself.
+        base: source links that do not move.
         notes: remarks, one sentence each.
+        movable: all joints of the tree that move, those that were not selected among them, in the order of the file.
     """
 
     robot: Robot
@@ -159,7 +161,9 @@ class Reduced:
     damping: Array
     friction: Array
     merged: tuple[tuple[Placed, ...], ...]
+    base: tuple[Placed, ...] = ()
     notes: tuple[str, ...] = ()
+    movable: tuple[str, ...] = ()
 
 
 def reduce(
@@ -194,7 +198,8 @@ def reduce(
     tens = np.array([_total(tree, places) for places in merged]).reshape(-1, 10)
     _warn_massless(tree, source, tens)
     priors = {what: np.array([getattr(j, what) for j in source]) for what in ("armature", "damping", "friction")}
-    return Reduced(robot, tens, merged=merged, notes=tree.notes, **priors)
+    movable = tuple(joint.name for joint in tree.joints if joint.movable)
+    return Reduced(robot, tens, merged=merged, base=bodies[root], notes=tree.notes, movable=movable, **priors)
 
 
 def checked(tree: Tree) -> Tree:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from inertica.checks.findings import Quality
 from inertica.checks.gate import checked
@@ -17,7 +21,8 @@ from inertica.estimators.registry import method as method_named
 from inertica.excitation.files import load_trajectory
 from inertica.excitation.own import own_trajectory
 from inertica.excitation.trajectory import Trajectory
-from inertica.experiment import Experiment, Sensors
+from inertica.experiment import Experiment
+from inertica.experiment.tuned import tuned
 from inertica.identifiability.states import States
 from inertica.identifiability.svd_reduction import SvdReduction, reduced_by_svd
 from inertica.logs.log import Log
@@ -30,9 +35,14 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.robot.plain import assumed_friction
+from inertica.robot.settings import read_loop
+from inertica.robot.yamlfile import parse_yaml
+from inertica.workflow.choice import Choice
 from inertica.workflow.doctor import examination
 from inertica.workflow.inputs import LogLike
+from inertica.workflow.plain import plain
 from inertica.workflow.result import RESULT, Result
+from inertica.workflow.start_values import start_values
 from inertica.workflow.watch import Snapshot, WatchSettings, log_blocks, watched
 
 RobotLike = str | Path | Description
@@ -67,6 +77,7 @@ class Rehearsal:
 def rehearsal(
     robot: RobotLike, trajectory: str | Path | Trajectory | None = None, *, noise: str | None = None, radians: bool = False,
     distribution: str = "normal", friction: str | None = None, integrator: str = "rk4", rate: float | None = None,
+    loop: str | Mapping[str, Any] | None = None, position_noise: ArrayLike | None = None, torque_noise: ArrayLike | None = None,
     progress: Callable[[str], None] | None = None, **sensors: Any,
 ) -> Rehearsal:  # fmt: skip
     """A closed-loop experiment, ready to be simulated.
@@ -78,18 +89,38 @@ def rehearsal(
         radians: read the preset's position noise as radians, as printed.
         distribution: of the noise: normal, uniform or laplace.
         friction: of the simulated robot, by name; that of the file by default.
-        integrator: euler, rk2 or rk4.
+        integrator: euler, rk2, rk4 or variable.
         rate: of the log in Hz; what the robot states by default.
+        loop: as under `loop:` in a card, or its text; that of the robot by default.
+        position_noise, torque_noise: standard deviations in rad (m) and N m (N), one number or one per joint, before the preset's.
         progress: receives one line per step of a design.
-        sensors: further fields of `Sensors`, such as delay, jitter, dropped, outliers, position_step, current.
+        sensors: further fields of `Sensors`, such as delay, jitter, dropped, outliers, position_step, current; None for what the
+            robot states.
     """
     description = described(robot)
-    plain = Experiment.of(description, friction=friction, noise=noise, radians=radians, distribution=distribution)
+    if loop is not None:
+        text = loop if isinstance(loop, str) else json.dumps({key: plain(value) for key, value in loop.items()})
+        description = replace(description, loop=read_loop(parse_yaml(text, "loop"), description.robot.n))
+    if description.loop is not None:
+        description = replace(description, loop=tuned(description, description.loop))
+    if position_noise is not None or torque_noise is not None:
+        name, given = noise or "given", {"q": position_noise, "tau": torque_noise}
+        parts = {"q": 0.0, "tau": 0.0} | dict(description.noise.get(name, {})) | {k: v for k, v in given.items() if v is not None}
+        _check_noise(parts, description.robot.n)
+        description, noise = replace(description, noise={**description.noise, name: parts}), name
+    plainly = Experiment.of(description, friction=friction, noise=noise, radians=radians, distribution=distribution)
     if trajectory is None:
         trajectory = own_trajectory(description, say=progress or (lambda _: None))
     own = load_trajectory(trajectory) if isinstance(trajectory, (str, Path)) else trajectory
-    seen = Sensors(rate=rate or plain.sensors.rate, **sensors)
-    return Rehearsal(Experiment(description, plain.loop, plain.truth, plain.noise, seen, integrator), own)
+    seen = replace(plainly.sensors, **{name: value for name, value in (sensors | {"rate": rate}).items() if value is not None})
+    return Rehearsal(replace(plainly, sensors=seen, integrator=integrator), own)
+
+
+def _check_noise(parts: Mapping[str, Any], n: int) -> None:
+    for what in ("q", "tau"):
+        values = np.atleast_1d(np.asarray(parts[what], float))
+        if len(values) not in (1, n) or not np.all(values >= 0.0) or not np.isfinite(values).all():
+            raise InputError(f"noise is a standard deviation that is not negative, one for all or one for each of {n} joints")
 
 
 def simulate(
@@ -123,15 +154,16 @@ def dynamics_at(
 
 @dataclass(frozen=True)
 class Reduced:
-    """Base parameters that a motion determines, and their estimate."""
+    """Base parameters that a motion determines, their estimate, and where starts and priors came from if a log was simulated."""
 
     reduction: SvdReduction
     estimate: Estimate
+    choices: tuple[Choice, ...] = ()
 
 
 def reduce(
     robot: RobotLike, logs: Sequence[LogLike], *, method: str = "frisch", cutoff: float | None = None, alpha: float = 1.0,
-    alpha_det: float = 1.0,
+    alpha_det: float = 1.0, prior: Literal["truth"] | None = None,
 ) -> Reduced:  # fmt: skip
     """Reduce the parameters to those a motion can determine, by singular values, and estimate them (Frisch paper, section 3.1).
 
@@ -141,33 +173,41 @@ def reduce(
         method: of the estimate.
         cutoff: of the filter of positions in Hz; 50, or what the log's rate allows.
         alpha, alpha_det: weights of the condition number and of the inverse determinant.
+        prior: `truth` to start a fit of a log that was simulated with this very model from its values; 15 % off them when not given.
     """
     estimator = method_named(method)
     if cutoff is not None and not cutoff > 0.0:
         raise InputError(f"--cutoff takes a positive number of Hz, not {cutoff:g}")
     if min(alpha, alpha_det) < 0.0 or alpha + alpha_det == 0.0:
         raise InputError("--alpha and --alpha-det should not be negative, and not both zero")
-    description = described(robot)
+    stated = described(robot)
+    read = [recorded(log, stated) for log in logs]
+    description, said = start_values(stated, read, prior)
     recipe = Recipe() if cutoff is None else Recipe(filter=Butterworth(cutoff=cutoff))
-    motions: list[Motion] = [prepare(recorded(log, description), recipe) for log in logs]
+    motions: list[Motion] = [prepare(log, recipe) for log in read]
     first = motions[0]
     use = ~first.mask
     states = States.of(description.layout, first.q[use], first.dq[use], first.ddq[use])
     found = reduced_by_svd(description.layout, states=states, alpha1=alpha, alpha2=alpha_det)
-    return Reduced(found, estimator.estimate(Problem(found.base, tuple(motions[1:] or motions), description.prior)))
+    return Reduced(found, estimator.estimate(Problem(found.base, tuple(motions[1:] or motions), description.prior)), said)
 
 
-def watch(robot: RobotLike, log: LogLike, *, every: float = 1.0, **settings: Any) -> Iterator[Snapshot | Change]:
+def watch(
+    robot: RobotLike, log: LogLike, *, every: float = 1.0, prior: Literal["truth"] | None = None, **settings: Any
+) -> Iterator[Snapshot | Change]:
     """Parameters while the samples of a log come, and changes of the load when they are flagged.
 
     Args:
         robot: catalog name, model file, card, or a description.
         log: file or log.
         every: s between snapshots.
+        prior: as for `reduce`.
         settings: fields of `WatchSettings`.
     """
-    description = assumed_friction(described(robot))
-    return watched(description, log_blocks(recorded(log, description)), WatchSettings(**settings), every)
+    stated = assumed_friction(described(robot))
+    read = recorded(log, stated)
+    description, _ = start_values(stated, [read], prior)
+    return watched(description, log_blocks(read), WatchSettings(**settings), every)
 
 
 def examine(robot: RobotLike, seconds: float = 5.0) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from inertica.checks.gate import Report, admitted
@@ -35,6 +35,7 @@ from inertica.workflow.mount_choice import FAR, choose_mount
 from inertica.workflow.replay import driven_log, measured_motion, own_reference, prediction_motion
 from inertica.workflow.representative import in_one_piece
 from inertica.workflow.settings import prepared_method
+from inertica.workflow.shape_choice import RefinedShapes, refine_shapes
 
 FEWEST = 50
 """Usable samples below which nothing is fitted."""
@@ -69,6 +70,7 @@ class Chosen:
         part: what the choices were made on; the problem itself unless logs are long.
         estimator: the method.
         other_laws: base parameter -> change, for every friction law that the data tell hardly apart from the chosen one.
+        shapes: standard deviations of the constants of friction laws that were found from the data; infinite where they were not told.
     """
 
     inputs: Inputs
@@ -81,6 +83,7 @@ class Chosen:
     estimator: Estimator
     other_laws: Sequence[Mapping[str, float]]
     notes: Notes
+    shapes: Mapping[str, float] = field(default_factory=dict)
 
     def motions(self, estimate: Estimate) -> dict[str, tuple[Motion, ...]]:
         """Data set -> its logs as predictions are made from them; simulated with the estimate where no position was recorded."""
@@ -142,6 +145,11 @@ def choose(checked: Checked, say: Say) -> Chosen:
         choices, seen = [mount.choice, *again], _prepared(inputs, recipe)
     description, choice, other_laws = _friction(inputs, _with_stated_laws(description, s.friction), seen, say)
     choices.append(choice)
+    shapes: Mapping[str, float] = {}
+    if s.refine_shapes:
+        refined = _refined(inputs, description, seen, say)
+        description, shapes, other_laws = refined.description, refined.std, [*other_laws, *refined.changes]
+        choices.append(refined.choice)
     if s.regressor != "torque":  # all of the above was chosen on torques
         choices.append(Choice.given("rows", f"{s.regressor} instead of torque"))
         recipe = replace(recipe, regressor=s.regressor)
@@ -163,7 +171,7 @@ def choose(checked: Checked, say: Say) -> Chosen:
         listed = ", ".join(able(Capability.TAKES_CONSTRAINTS))
         warnings.append(f"the card's constraints are used by physically consistent methods only ({listed})")
     notes = checked.notes.chose(*choices).warned(warnings).took("choose", start)
-    return Chosen(inputs, checked.report, description, recipe, mount, problem, of_part, estimator, other_laws, notes)
+    return Chosen(inputs, checked.report, description, recipe, mount, problem, of_part, estimator, other_laws, notes, shapes)
 
 
 def _base(description: Description, known: BaseModel | None) -> BaseModel:
@@ -252,6 +260,13 @@ def _friction(
     selection = FrictionSelection(description, motions, say)
     found, choice = selection.run()
     return found, choice, selection.changes()
+
+
+def _refined(inputs: Inputs, description: Description, motions: Sequence[Motion], say: Say) -> RefinedShapes:
+    """The constants of the friction laws, found from the data."""
+    if inputs.torque_only:
+        raise InputError("--refine-shapes needs recorded positions; friction is a matter of measured velocities")
+    return refine_shapes(description, motions, say)
 
 
 def _method(inputs: Inputs, description: Description, problem: Problem, say: Say) -> tuple[Estimator, Choice]:

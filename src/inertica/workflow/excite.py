@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,10 @@ from inertica.excitation import (
     information,
     robot_constraints,
 )
-from inertica.excitation.own import middle_pose, usual_margin
+from inertica.excitation.collision import Collisions
+from inertica.excitation.own import usual_margin
+from inertica.excitation.safety import AUTO, require_limits, safe_start, surroundings
+from inertica.excitation.solids import Obstacle
 from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
@@ -55,7 +59,12 @@ def excite(
     grid: int = 100,
     margin: float | tuple[float, float, float] | None = None,
     torque_margin: float = 0.1,
-    floor: float | None = None,
+    k1: float | None = None,
+    k2: float | None = None,
+    floor: float | str | None = AUTO,
+    box: Sequence[float] | None = None,
+    obstacles: Sequence[Obstacle] = (),
+    clearance: float | None = None,
     given: Sequence[str | Path | Log] = (),
     purpose: str = "robot",
     robot_from: str | Path | Result | None = None,
@@ -66,7 +75,7 @@ def excite(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Design:
-    """Design a trajectory that excites what matters inside the robot's limits.
+    """Design a trajectory that excites what matters inside the robot's limits, without touching itself, the floor or obstacles.
 
     Args:
         robot: catalog name, model file, card, or a description.
@@ -77,7 +86,11 @@ def excite(
         grid: points at which the criterion is evaluated.
         margin: distance to position, velocity and acceleration limits, SI; 0.1, or a twentieth of the limit where that is less.
         torque_margin: share of the torque limits kept free.
-        floor: lowest height of the last link's origin in m.
+        k1, k2: weights of the survey's criterion, 1 and 100 when not given.
+        floor: height in m that every link stays above; `auto`: the base frame's plane where the robot stands on it; `none`.
+        box: x, y, z of the lowest and the highest corner of a box that every link stays inside.
+        obstacles: boxes, spheres and cylinders in the base frame.
+        clearance: m kept free between bodies; 0.02, and 0.05 where the model has no shape of one, when not given.
         given: logs whose knowledge is to be completed.
         purpose: what is to be revealed: robot or payload.
         robot_from: for a payload: a result that says how well the robot is known; exactly when not given.
@@ -88,28 +101,45 @@ def excite(
         seed: of the search.
         progress: receives one line per step.
     """
-    found, _ = excitation(
+    return excitation(
         robot, family=family, period=period, harmonics=harmonics, criterion=criterion, grid=grid, margin=margin,
-        torque_margin=torque_margin, floor=floor, given=given, purpose=purpose, robot_from=robot_from, flange=flange, mass=mass,
-        rate=rate, seconds=seconds, seed=seed, progress=progress,
-    )  # fmt: skip
-    return found
+        torque_margin=torque_margin, k1=k1, k2=k2, floor=floor, box=box, obstacles=obstacles, clearance=clearance, given=given,
+        purpose=purpose, robot_from=robot_from, flange=flange, mass=mass, rate=rate, seconds=seconds, seed=seed, progress=progress,
+    ).design  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """A design with what was looked at on the way.
+
+    Args:
+        design: the motion.
+        bodies: what must not meet.
+        expected: standard deviations of a load that the motion lets expect, empty where they are not known.
+    """
+
+    design: Design
+    bodies: Collisions
+    expected: dict[str, float]
 
 
 def excitation(
     robot: str | Path | Description, *, family: str, period: float | None, harmonics: int, criterion: str | None, grid: int,
-    margin: float | tuple[float, float, float] | None, torque_margin: float, floor: float | None,
+    margin: float | tuple[float, float, float] | None, torque_margin: float, k1: float | None, k2: float | None,
+    floor: float | str | None, box: Sequence[float] | None, obstacles: Sequence[Obstacle], clearance: float | None,
     given: Sequence[str | Path | Log], purpose: str, robot_from: str | Path | Result | None,
     flange: str | tuple[float, ...] | None, mass: float | None, rate: float, seconds: float, seed: int,
     progress: Callable[[str], None] | None,
-) -> tuple[Design, dict[str, float]]:  # fmt: skip
-    """As `excite`, with the standard deviations of a load that the motion lets expect, empty where they are not known."""
+) -> Excitation:  # fmt: skip
+    """As `excite`, with the bodies whose distances were kept and what can be expected of a load."""
     if purpose not in ("robot", "payload"):
         raise InputError(f"a motion is designed for the robot or for a payload, not for '{purpose}'")
     description = robot if isinstance(robot, Description) else load(robot)
     base = base_model(description.layout)
     engine, load_wanted = base.engine, purpose == "payload"
-    shape = _family(description, family, (15.0 if load_wanted else 10.0) if period is None else period, harmonics)
+    weights = {name: value for name, value in (("k1", k1), ("k2", k2)) if value is not None}
+    if weights and (criterion != "survey" or load_wanted):
+        raise InputError("--k1 and --k2 are the weights of --criterion survey; add it, or leave them out")
     if load_wanted:
         if criterion is not None or given:
             raise InputError("--criterion and --given are for motions that reveal the robot; --for payload has its own criterion")
@@ -118,9 +148,14 @@ def excitation(
         stated = {"robot-from": robot_from, "mass": mass, "flange": flange}
         if stray := next((name for name, value in stated.items() if value is not None), None):
             raise InputError(f"--{stray} is for motions that reveal a load; add --for payload")
-        aim = Purpose(_criterion(criterion or "condition", description.robot.n, grid, seed), description)
+        aim = Purpose(_criterion(criterion or "condition", description.robot.n, grid, seed, weights), description)
+    require_limits(description)
+    bodies = surroundings(description, floor, box, obstacles, clearance, aim.ball)
+    start = safe_start(description, bodies)
+    shape = _family(start, family, (15.0 if load_wanted else 10.0) if period is None else period, harmonics)
     free = usual_margin(description) if margin is None else margin
-    constraints = robot_constraints(aim.carrying, engine, margin=free, torque_margin=torque_margin, floor=floor)
+    constraints = robot_constraints(aim.carrying, engine, margin=free, torque_margin=torque_margin)
+    constraints += [bodies] if bodies.pairs else []
     known = []
     for entry in given:
         motion = prepare(entry if isinstance(entry, Log) else read_log(entry, description))
@@ -131,11 +166,11 @@ def excitation(
         engine, base, shape, aim.criterion, constraints, grid=grid, given=known, rate=rate, noise=aim.noise,
         search=Search(seconds=seconds), rng=seed, progress=lambda p: say(f"{p.stage}: {aim.criterion.name} {p.best:.4g}"),
     )  # fmt: skip
-    return found, aim.expected(engine, base, found.trajectory, rate) if found.feasible else {}
+    expected = aim.expected(engine, base, found.trajectory, rate) if found.feasible else {}
+    return Excitation(found, bodies, expected)
 
 
-def _family(description: Description, name: str, period: float, count: int) -> Shaped:
-    start = middle_pose(description)
+def _family(start: Array, name: str, period: float, count: int) -> Shaped:
     if not (math.isfinite(period) and period > 0.0):
         raise InputError(f"the period should be a positive number of seconds, not {period:g}")
     makers: dict[str, Callable[[], Shaped]] = {
@@ -150,11 +185,11 @@ def _family(description: Description, name: str, period: float, count: int) -> S
     return makers[name]()
 
 
-def _criterion(name: str, joints: int, grid: int, seed: int) -> Criterion:
+def _criterion(name: str, joints: int, grid: int, seed: int, weights: Mapping[str, float]) -> Criterion:
     makers: dict[str, Callable[[], Criterion]] = {
         "condition": Condition,
         "scaled-condition": lambda: Condition(scaled=True),
-        "survey": Survey,
+        "survey": lambda: Survey(k1=weights.get("k1", Survey.k1), k2=weights.get("k2", Survey.k2)),
         "determinant": Determinant,
         "smallest": SmallestSingular,
         "frisch": lambda: FrischCost.drawn(np.random.default_rng(seed), grid, joints),

@@ -197,7 +197,8 @@ def _widened(estimate: Estimate, said: DataFit, factor: Array) -> Estimate:
     evidence = estimate.evidence
     if evidence is not None and evidence.strategy is not None:
         evidence = replace(evidence, stated=covariance)
-    return replace(estimate, covariance=covariance, evidence=evidence)
+    diagnostics = None if estimate.diagnostics is None else replace(estimate.diagnostics, widened=factor)
+    return replace(estimate, covariance=covariance, evidence=evidence, diagnostics=diagnostics)
 
 
 def _corrected(estimate: Estimate, problem: Problem, correction: Array) -> tuple[Estimate, bool]:

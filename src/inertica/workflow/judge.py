@@ -64,6 +64,7 @@ def judge(fitted: Fitted, say: Say) -> Judged:
         description, estimate, fitted.parameters, intervals, labels, chosen.recipe, notes.choices, residuals, notes.time, logs=logs,
         references=inputs.settings.references if needed else (), check=chosen.report.document(), lack_of_fit=misfit.document(),
         speeds=tuple(float(v) for v in np.max([np.abs(m.dq).max(axis=0) for m in used], axis=0)), gravity=chosen.mount.document(),
+        shape_std=chosen.shapes,
     )  # fmt: skip
     warnings = (*notes.warnings, *_about_speeds(slow), *_about_values(result), *_about_motion(inputs.logs))
     return Judged(replace(result, warnings=warnings), motions)

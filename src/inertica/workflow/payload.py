@@ -35,6 +35,7 @@ from inertica.robot.layout import Parameters
 from inertica.robot.load import load as load_robot
 from inertica.threads import one_thread
 from inertica.validation.residuals import Residual
+from inertica.workflow.choice import Choice
 from inertica.workflow.identify import LogLike, identify
 from inertica.workflow.inputs import check_logs
 from inertica.workflow.payload_intervals import Sure, made_sure
@@ -43,6 +44,7 @@ from inertica.workflow.payload_result import Payload
 from inertica.workflow.prediction import judged
 from inertica.workflow.result import Result
 from inertica.workflow.settings import Settings
+from inertica.workflow.start_values import PRIOR
 
 Array = NDArray[np.float64]
 
@@ -152,7 +154,7 @@ class _Job:
             covariance=covariance,
             measured=values,
             labels=_labels(found, sure),
-            choices=(*self.robot.choices, sure.choice) if self.unloaded else (sure.choice,),
+            choices=(*self._choices, sure.choice),
             warnings=tuple(self.warnings),
             residuals=self._residuals(base, empty, full, columns @ body.values),
             logs={
@@ -160,6 +162,11 @@ class _Job:
                 "loaded": tuple(str(log.origin) for log in self.loaded),
             },
         )
+
+    @property
+    def _choices(self) -> tuple[Choice, ...]:
+        """Of the identification; of a result only where its starts and priors came from."""
+        return tuple(c for c in self.robot.choices if self.unloaded or c.subject == PRIOR)
 
     def _estimator(self) -> Linear:
         """The method of the identification, its constraints and prior left out."""

@@ -20,10 +20,11 @@ from inertica.identifiability.load import load_columns, own_friction
 from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.flange import flange
+from inertica.robot.outline import DENSITY
 from inertica.workflow.result import Result
 
 BALL = 0.05
-"""m; radius of gyration of the load that torque limits are kept with."""
+"""m; radius of gyration of the load that torque limits are kept with, and least radius of what is kept clear for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,7 @@ class Purpose:
         noise: (n,) standard deviation of each joint's torque; rows are divided by it.
         names: parameters of the load that the criterion looks at; none for a robot.
         known: whether noise and robot are those of a result, so that standard deviations can be expected.
+        ball: link, place and radius of a ball that stands for the load where it must not hit anything.
     """
 
     criterion: Criterion
@@ -43,6 +45,7 @@ class Purpose:
     noise: tuple[float, ...] | None = None
     names: tuple[str, ...] = ()
     known: bool = False
+    ball: tuple[int, np.ndarray, float] | None = None
 
     @classmethod
     def payload(
@@ -73,7 +76,9 @@ class Purpose:
             ball = inertia.from_com(mass, np.zeros(3), mass * BALL**2 * np.eye(3))
             values[description.layout.link(at.body.link)] += inertia.change_frame(ball, at.body.rotation, at.body.position)
             carrying = replace(description, prior=description.prior.with_values(values))
-        return cls(LoadDeterminant(_independent(B[:, felt]), own_friction(base), robot), carrying, noise, names, known)
+        radius = BALL if mass is None else max(BALL, (0.75 * mass / (math.pi * DENSITY)) ** (1.0 / 3.0))
+        body = (at.body.link, np.array(at.body.position, float), radius)
+        return cls(LoadDeterminant(_independent(B[:, felt]), own_friction(base), robot), carrying, noise, names, known, body)
 
     def expected(self, engine: Engine, base: BaseModel, trajectory: Trajectory, rate: float) -> dict[str, float]:
         """Standard deviations of the load that a record along a motion would give, white noise; empty when noise is not known."""

@@ -15,17 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtri
 
-from inertica.estimators.load import Load
+from inertica.estimators.load import Load, significant
 from inertica.workflow.choice import Choice
 from inertica.workflow.interval_choice import BLOCKS, DISTRUSTED
 from inertica.workflow.payload_records import Records, Stated
 
 Array = NDArray[np.float64]
-
-CHANCE = 0.025
-"""Probability with which noise alone would exceed what counts as significant."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +58,7 @@ def made_sure(empty: Records | Stated, full: Records, found: Load, *, quick: boo
     noise = empty.noise(found.by_unloaded) + full.noise(found.by_loaded)
     blocks = empty.blocks(found.by_unloaded) + full.blocks(found.by_loaded)
     free = (BLOCKS - 1) * (2 if isinstance(empty, Records) else 1)
-    birge = found.inflation if found.misfit > _significant(found.freedom) * max(found.freedom, 1) else 1.0
+    birge = found.significant_inflation
     variance = birge**2 * noise * _widened(noise, blocks, free)
     values, reason, parts = found.values, "a quick run was asked for", ["noise", "blocks"]
     if not isinstance(empty, Records):
@@ -79,17 +75,12 @@ def made_sure(empty: Records | Stated, full: Records, found: Load, *, quick: boo
     return Sure(values, np.sqrt(variance), birge, _choice(parts, noise, variance, birge, reason))
 
 
-def _significant(freedom: int) -> float:
-    """Ratio of a variance with this freedom to the true one that chance alone seldom exceeds."""
-    return float(chdtri(freedom, CHANCE)) / freedom if freedom > 0 else np.inf
-
-
 def _widened(noise: Array, blocks: Array, freedom: int) -> Array:
     """(10,) factors on the variances by noise."""
     ratio = np.divide(blocks, noise, out=np.ones(len(noise)), where=noise > 0.0)
     known = noise > 0.0
     common = max(1.0, float(np.mean(ratio[known]))) if known.any() else 1.0
-    return np.where(ratio > max(_significant(freedom), common), ratio, common)
+    return np.where(ratio > max(significant(freedom), common), ratio, common)
 
 
 def _bias(changes: Array, noise: Array) -> tuple[Array, Array]:

@@ -66,6 +66,8 @@ class Result(Tabular):
         lack_of_fit: what tests of the residuals found, as a plain document; None when none were done.
         gravity: how the robot is mounted and how that is known, see `Mount.document`.
         command: the command line that gave it; empty when it was made from Python.
+        shape_std: constant of a friction law -> its standard deviation, where it was found from the data; infinite where those did
+            not tell it and the stated value holds.
     """
 
     description: Description
@@ -85,6 +87,7 @@ class Result(Tabular):
     lack_of_fit: Mapping[str, Any] | None = None
     gravity: Mapping[str, Any] = field(default_factory=dict)
     command: str = ""
+    shape_std: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         errors = ", ".join(f"{name} {100.0 * r.raw.all:.3g} %" for name, r in self.residuals.items())
@@ -181,6 +184,10 @@ class Result(Tabular):
                 {"name": n, "value": v, "std": s, "interval": [v - INTERVAL * s, v + INTERVAL * s], "relation": r}
                 for n, v, s, r in grouped
             ],
+            "shapes": [
+                self._shape(s.name, s.unit, float(v))
+                for s, v in zip(self.parameters.layout.shapes, self.parameters.shapes, strict=True)
+            ],
             "sigma": list(estimate.sigma),
             "masses": self.masses.document(),
             "gravity": dict(self.gravity),
@@ -195,6 +202,17 @@ class Result(Tabular):
             "command": self.command,
         }
 
+    def _shape(self, name: str, unit: str, value: float) -> dict[str, Any]:
+        """A constant of a friction law that enters nonlinearly; its interval is that of a logarithm."""
+        out: dict[str, Any] = {"name": name, "value": value, "unit": unit}
+        if name not in self.shape_std:
+            return out | {"label": "stated"}
+        std = self.shape_std[name]
+        if not math.isfinite(std):
+            return out | {"label": "stated, not told by the data", "std": std}
+        factor = math.exp(INTERVAL * std / value)
+        return out | {"label": "found", "std": std, "interval": [value / factor, value * factor]}
+
     def save(self, folder: str | Path) -> Path:
         """Write `result.json`, `result.npz` and a robot card that reads back the same layout; no pickles."""
         target = Path(folder)
@@ -206,6 +224,7 @@ class Result(Tabular):
         arrays |= {} if e.covariance is None else {"covariance": e.covariance}
         if (d := e.diagnostics) is not None:
             arrays |= {"plain_covariance": d.plain_covariance, "sigma": d.sigma, "unresolved": d.unresolved}
+            arrays |= {} if d.widened is None else {"widened": d.widened}
         np.savez(target / ARRAYS, allow_pickle=False, **arrays)
         for k, trajectory in enumerate(self.references):
             save_trajectory(trajectory, target / f"{REFERENCE}{k + 1}.yaml")
@@ -238,7 +257,8 @@ class Result(Tabular):
         diagnostics = None
         if "sigma" in arrays:
             condition = document["condition"] or math.inf
-            diagnostics = Diagnostics(arrays["sigma"], condition, arrays["unresolved"], arrays["plain_covariance"])
+            plainly, widened = arrays["plain_covariance"], arrays.get("widened")
+            diagnostics = Diagnostics(arrays["sigma"], condition, arrays["unresolved"], plainly, widened)
         stated = document.get("estimate", {})
         estimate = Estimate(
             document["method"], base, arrays["beta"], arrays.get("covariance"), diagnostics,
@@ -256,6 +276,7 @@ class Result(Tabular):
             residuals, document["time"], tuple(document["warnings"]), document["logs"], references,
             tuple(document.get("speeds", ())), document.get("check"), document.get("lack_of_fit"), document.get("gravity", {}),
             document.get("command", ""),
+            {s["name"]: math.inf if s["std"] is None else s["std"] for s in document.get("shapes", ()) if "std" in s},
         )  # fmt: skip
 
 

@@ -39,6 +39,7 @@ class Settings:
         quick: do not apply the estimate to itself, nor try neighbouring cut-offs; intervals then hold no bias, and say so.
         force: fit logs although their check found a problem.
         regressor: rows of linear fits: torque, or without accelerations momentum or power.
+        refine_shapes: find the constants of friction laws that enter nonlinearly (Stribeck velocity and exponent, ...), too.
         prior: `truth` to start a fit of a log that was simulated with this very model from its values; 15 % off them when not given.
         gravity: free fall in the base frame in m/s^2, or `auto` to find its direction; as the card or model file says when not given.
     """
@@ -58,6 +59,7 @@ class Settings:
     filter: str | None = None
     regressor: Regressor = "torque"
     prior: Literal["truth"] | None = None
+    refine_shapes: bool = False
 
     def __post_init__(self) -> None:
         if self.filter is not None and self.filter not in FILTERS:

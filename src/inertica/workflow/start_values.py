@@ -14,6 +14,9 @@ from inertica.physical.distort import SHARE, distorted
 from inertica.robot.description import Description
 from inertica.workflow.choice import Choice
 
+PRIOR = "prior"
+"""Subject of the choice that says where starts and priors come from."""
+
 SEED = 15
 """Of the draw, so that every fit of a simulated log starts from the same values."""
 
@@ -31,15 +34,15 @@ def start_values(
     if not any(made_with(log, description) for log in logs):
         return description, ()
     if prior == "truth":
-        return description, (Choice("prior", "truth", "starts and priors are the values that the log was simulated with", False),)
+        return description, (Choice(PRIOR, "truth", "starts and priors are the values that the log was simulated with", False),)
     if description.loop is not None and description.loop.get("feedforward"):
         why = (
             "the log was simulated with this model; starts and priors stay its true values, for the controller feeds them forward"
         )
-        return description, (Choice("prior", "truth", why),)
+        return description, (Choice(PRIOR, "truth", why),)
     off = distorted(description.prior, np.random.default_rng(SEED))
     why = (
         f"the log was simulated with this model: starts and priors are drawn {100 * SHARE:g} % off its values (seed {SEED}); "
         "--prior truth takes the values themselves"
     )
-    return replace(description, prior=off), (Choice("prior", f"{100 * SHARE:g} % off", why),)
+    return replace(description, prior=off), (Choice(PRIOR, f"{100 * SHARE:g} % off", why),)

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.estimators.recursive.change import HOURS, SHARE, Calibration, Change, LoadWatch, load_directions
+from inertica.estimators.recursive.change import HOURS, SHARE, Calibration, Change, LoadWatch
 from inertica.estimators.recursive.live import CUTOFF, OnlineEstimate, OnlineFit, RowStream, sections
+from inertica.estimators.recursive.loads import Loads
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.lines import Block
 from inertica.logs.log import Log
@@ -104,8 +105,7 @@ class Watch:
         total = self.settings.mass or float(sum(prior.link(j)[9] for j in range(description.robot.n)))
         if not total > 0.0:
             raise InputError(f"{description.name}: the model states no masses; state the arm's mass in kg to look for loads")
-        self.load = self.settings.share * total
-        self.directions = load_directions(self.base, self.load)
+        self.loads = Loads.of(self.base, self.settings.share * total)
         self.changes: list[Change] = []
         self.time, self._moved, self._fresh = 0.0, 0, 0
         self._learned: list[tuple[Array, NDArray[np.bool_]]] = []
@@ -154,8 +154,8 @@ class Watch:
         if not estimate.complete:
             return
         rows, use = (np.array(x) for x in zip(*self._learned, strict=True))
-        normal = Calibration.of(rows, use, estimate.beta, self.directions, self.row_rate, self.stream.inflation)
-        self._watch = LoadWatch(normal, self.directions, self.load, self.settings.hours)
+        normal = Calibration.of(rows, use, estimate.beta, self.loads.directions, self.row_rate, self.stream.inflation)
+        self._watch = LoadWatch(normal, self.loads, self.row_rate, self.settings.hours)
         self._learned.clear()
         self._fresh = 0
 
@@ -180,15 +180,7 @@ def watched(
         settings: of the watch.
         every: s between snapshots.
     """
-    source = iter(blocks)
-    first = next(source, None)
-    while first is not None and first.t[-1] - first.t[0] < FIRST:
-        more = next(source, None)
-        if more is None:
-            break
-        first = first.joined(more)
-    if first is None or len(first) < 10:
-        raise InputError("there are fewer than ten samples to watch")
+    first, source = begun(blocks)
     rate = 1.0 / float(np.median(np.diff(first.t)))
     velocity = first.dq is not None
     watch = Watch(description, rate, settings, velocity, resting_velocity(first.q, rate))
@@ -203,6 +195,20 @@ def watched(
                 due = due if due > watch.time else due + every
     if watch.time > told:
         yield watch.snapshot()
+
+
+def begun(blocks: Iterable[Block]) -> tuple[Block, Iterator[Block]]:
+    """The first second of samples as one block, and those that follow."""
+    source = iter(blocks)
+    first = next(source, None)
+    while first is not None and first.t[-1] - first.t[0] < FIRST:
+        more = next(source, None)
+        if more is None:
+            break
+        first = first.joined(more)
+    if first is None or len(first) < 10:
+        raise InputError("there are fewer than ten samples to watch")
+    return first, source
 
 
 def _pieces(block: Block, due: float, every: float) -> Iterator[Block]:

@@ -12,7 +12,14 @@ from inertica.dynamics.tangents import simulate_tangents
 from inertica.estimators.closed_loop.didim import Didim
 from inertica.estimators.closed_loop.loop_gains import LoopGains
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
-from inertica.estimators.closed_loop.optimisers import CmaEs, DifferentialEvolution, NelderMead, Optimiser, ParticleSwarm
+from inertica.estimators.closed_loop.optimisers import (
+    CmaEs,
+    DifferentialEvolution,
+    GeneticAlgorithm,
+    NelderMead,
+    Optimiser,
+    ParticleSwarm,
+)
 from inertica.estimators.closed_loop.output_error import Clie, Cloe, Oloe
 from inertica.estimators.closed_loop.outputs import Position
 from inertica.estimators.closed_loop.start import Random
@@ -57,6 +64,7 @@ OPTIMISERS = [
     (NelderMead(steps=150), 0.7),
     (ParticleSwarm(particles=24, generations=15), 0.7),
     (DifferentialEvolution(population=3, generations=10), 0.8),
+    (GeneticAlgorithm(population=24, generations=15), 0.7),
     (CmaEs(generations=30), 0.5),
 ]
 

@@ -12,7 +12,7 @@ from inertica.errors import InerticaError
 from inertica.estimators.checks import example_problem
 from inertica.estimators.recursive.factors import add_rank_one, cholesky, triangular
 from inertica.estimators.recursive.joint import KINDS
-from inertica.estimators.recursive.particles import particles
+from inertica.estimators.recursive.particles import marginal_particles, particles
 from inertica.estimators.recursive.passes import kalman
 from inertica.estimators.recursive.records import driven_by_torque
 from inertica.estimators.recursive.records import transition as of_problem
@@ -46,6 +46,18 @@ def test_particles_approach_the_kalman_filter() -> None:
         found = [particles(transition(), [record], START, v, count, 0.5, np.random.default_rng(k)).beta for k in range(5)]
         scatter.append(float(np.sqrt(np.mean((np.array(found) - z[4:]) ** 2 / np.diag(P)[4:]))))
     assert scatter[1] < 0.3 * scatter[0]
+
+
+def test_mixtures_approach_the_kalman_filter() -> None:
+    """Particles with a Gaussian around each: in standard deviations over five clouds 0.006 with 100 particles, 0.002 with 1000."""
+    record, v = example()
+    z, P, _ = Linear.of().filtered(record, START, v)
+    scatter = []
+    for count in (10, 100, 1000):
+        found = [marginal_particles(transition(), [record], START, v, count, 0.5, np.random.default_rng(k)) for k in range(5)]
+        scatter.append(float(np.sqrt(np.mean((np.array([f.beta for f in found]) - z[4:]) ** 2 / np.diag(P)[4:]))))
+    assert scatter[2] < 0.5 * scatter[1] < 0.3 * scatter[0] and scatter[2] < 0.005
+    np.testing.assert_allclose(np.mean([f.covariance for f in found], axis=0), P[4:, 4:], rtol=0.01)
 
 
 @pytest.mark.parametrize("kind", ["ekf", "srekf", "ukf", "cdkf"])

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from inertica.errors import InputError
-from inertica.estimators.recursive.change import Calibration, LoadWatch, load_direction, load_directions
+from inertica.estimators.recursive.change import Calibration, LoadWatch, load_direction
 from inertica.estimators.recursive.live import OnlineFit, RowStream, Sample, sections
+from inertica.estimators.recursive.loads import Loads, ratios
 from inertica.excitation.files import catalog_trajectory
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.robot.load import load
@@ -132,10 +133,10 @@ def rows_with_load(arm: Motion, mass: float, sigma: float, seed: int) -> tuple[n
 @pytest.mark.parametrize(("mass", "kind"), [(1.0, "picked up"), (-1.0, "dropped"), (0.0, None)])
 def test_a_load_is_flagged_and_weighed(six: Motion, mass: float, kind: str | None) -> None:
     rows, use, taken = rows_with_load(six, mass, 0.5, 6)
-    directions = load_directions(six.base, 1.0)
+    loads = Loads.of(six.base, 1.0)
     calm = taken < 6000
-    normal = Calibration.of(rows[calm], use[calm], six.true, directions, 100.0)
-    found = LoadWatch(normal, directions, 1.0).run(1e-3 * taken[~calm], rows[~calm], use[~calm])
+    normal = Calibration.of(rows[calm], use[calm], six.true, loads.directions, 100.0)
+    found = LoadWatch(normal, loads, 100.0).run(1e-3 * taken[~calm], rows[~calm], use[~calm])
     if kind is None:
         assert not found
         return
@@ -144,10 +145,35 @@ def test_a_load_is_flagged_and_weighed(six: Motion, mass: float, kind: str | Non
     assert len(found) == 1  # the model carries the load afterwards
 
 
+def test_a_load_beside_the_axis_is_flagged(six: Motion) -> None:
+    """Where no point mass on the axis is; what the last link weighs more is found with it."""
+    rows, use, taken = RowStream(six.base, 1000.0).push_many(six.q, six.tau)
+    loads, calm, rng = Loads.of(six.base, 1.0), taken < 6000, np.random.default_rng(8)
+    truth = six.true + np.where(taken[:, None] > 8000, load_direction(six.base, 1.0, (0.05, -0.05, 0.03)), 0.0)
+    rows[:, :, -1] = np.einsum("kri,ki->kr", rows[:, :, :-1], truth) + 0.5 * rng.normal(size=rows.shape[:2])
+    normal = Calibration.of(rows[calm], use[calm], six.true, loads.directions, 100.0)
+    (found,) = LoadWatch(normal, loads, 100.0).run(1e-3 * taken[~calm], rows[~calm], use[~calm])
+    assert found.kind == "picked up" and 8.0 < found.time < 8.5 and found.mass == pytest.approx(1.0, rel=0.4)
+
+
+def test_the_likelihood_of_loads_is_one_on_average(six: Motion) -> None:
+    """While nothing changes, whatever the motion: which is what the threshold rests on."""
+    loads, rng = Loads.of(six.base, 0.2), np.random.default_rng(9)
+    A = rng.normal(size=(40, 10)) * np.array([3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 1.0, 1.0, 1.0, 0.3])
+    found, parts, best = [], np.zeros((2, len(loads.means))), np.zeros((2, 3))
+    for _ in range(4000):
+        ratios(
+            np.zeros((1, 10)), np.zeros((1, 10, 10)), 1, A.T @ rng.normal(size=40), A.T @ A, loads.means, loads.spreads, loads.ranks,
+            parts, best,
+        )  # fmt: skip
+        found.append(np.exp(best[:, 0]))
+    np.testing.assert_allclose(np.mean(found, axis=0), 1.0, atol=0.2)
+
+
 def test_calibration_needs_rows(arm: Motion) -> None:
     rows, use, _ = rows_with_load(arm, 0.0, 0.1, 0)
     with pytest.raises(InputError, match="20 rows or more"):
-        Calibration.of(rows[:10], use[:10], arm.true, load_directions(arm.base, 1.0), 100.0)
+        Calibration.of(rows[:10], use[:10], arm.true, Loads.of(arm.base, 1.0).directions, 100.0)
 
 
 def test_refusals() -> None:

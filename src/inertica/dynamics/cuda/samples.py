@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
-from inertica.dynamics.cuda.batches import crossed, filled, filled_weights, groups, triangles, whole
 from inertica.dynamics.cuda.device import Device, Module
 from inertica.dynamics.cuda.write import body, resource
 from inertica.dynamics.kernels import Array, Kernel
-from inertica.dynamics.sums import Pair
+from inertica.dynamics.resident import Place, Resident
 from inertica.dynamics.trace import Key
+from inertica.dynamics.triangle import absorbed
 
 BLOCK = 128
 
@@ -23,6 +24,10 @@ AT_ONCE = 1 << 18
 
 USED = 0.4
 """Share of the free memory that inputs and outputs of one launch may fill."""
+
+
+DEPENDENT = 1e-6
+"""A unit column that is nearer than this to those before it is not trusted to products of columns."""
 
 
 class Samples:
@@ -52,14 +57,16 @@ class Samples:
 
     def chunks(self, inputs: Mapping[str, Array]) -> Iterator[tuple[slice, Array]]:
         N = max(len(values) for values in inputs.values() if values.ndim == 2)
+        stay = any(isinstance(values, Resident) for values in inputs.values())
         for samples, values in self.launched(inputs, N):
-            yield samples, self.device.host(values)
+            yield samples, Resident.signal(self.device, values) if stay else self.device.host(values)
 
     def launched(self, inputs: Mapping[str, Array], N: int) -> Iterator[tuple[slice, Any]]:
         """(samples, (outputs, count) on the device), part by part."""
         sizes = {name: size for name, size in self.kernel.sizes.items() if size}
         varying = tuple(name for name in sizes if inputs[name].ndim == 2)
-        module = self._module(varying, sizes)
+        with self._turn:
+            module = self._module(varying, sizes)
         common = np.concatenate([*(np.ravel(inputs[name]) for name in sizes if name not in varying), [0.0]])
         xp, width = self.device.arrays, sum(sizes[name] for name in varying)
         fits = int(USED * self.device.free) // (8 * (self.outputs + 2 * width + 1))
@@ -67,24 +74,15 @@ class Samples:
         for first in range(0, N, at_once):
             part = slice(first, min(first + at_once, N))
             count = part.stop - part.start
-            given = (
-                xp.ascontiguousarray(xp.asarray(np.hstack([inputs[name][part] for name in varying])).T)
-                if varying
-                else xp.zeros(1)
-            )
+            given = xp.zeros(1)
+            if varying:
+                here = Place(self.device)
+                given = xp.ascontiguousarray(xp.concatenate([here.take(inputs[name][part]).T for name in varying]))
             values = xp.empty((self.outputs, count))
-            with self._turn:  # what samples have in common is the card's own, and other threads set it, too
+            with self._turn:  # between the two nobody else's constants may come
                 module.constant("common", common)
                 module.launch("samples", count, BLOCK, 0, (np.int64(count), given, values))
             yield part, values
-
-    def crossed(self, pairs: Sequence[Pair], entries: Sequence[NDArray[np.intp]], shapes: Array) -> list[list[Array]]:
-        """Products of the rows of many pairs of motions, of which the outputs are entries."""
-        out: list[list[Array]] = []
-        for some in groups([len(pair.tau) for pair in pairs], AT_ONCE):
-            found = crossed(self.device.arrays, self.launched, pairs[some], entries, shapes)
-            out += [list(own) for own in zip(*(self.device.host(x) for x in found), strict=True)]
-        return out
 
     def _module(self, varying: tuple[str, ...], sizes: Mapping[str, int]) -> Module:
         if varying not in self._modules:
@@ -118,39 +116,53 @@ class Panels:
         self.widths = [len(symbols) for symbols in kernel.outputs.values()]
 
     def __call__(self, inputs: Mapping[str, Array], weights: Array | None) -> list[Array]:
-        xp = self.device.arrays
+        place, ends = Place(self.device), np.cumsum(self.widths)
         N = max(len(values) for values in inputs.values() if values.ndim == 2)
-        ends = np.cumsum(self.widths)
-        factors = [xp.zeros((width, width)) for width in self.widths]
+        factors: list[Array] = []
         for samples, values in self.samples.launched(inputs, N):
-            scale = None if weights is None else xp.asarray(weights[samples])
-            for j, (end, width) in enumerate(zip(ends, self.widths, strict=True)):
-                rows = values[end - width : end].T
-                rows = rows if scale is None else rows * scale[:, j, None]
-                factors[j] = xp.linalg.qr(xp.vstack([factors[j], rows]), mode="r")[:width]
-        return [np.triu(self.device.host(R)) for R in factors]
+            scale = None if weights is None else place.take(np.ascontiguousarray(weights[samples].T))
+            columns = [values[end - width : end] for end, width in zip(ends, self.widths, strict=True)]
+            new = triangles(place, columns if scale is None else [A * w for A, w in zip(columns, scale, strict=True)])
+            factors = [absorbed(R, more) for R, more in zip(factors, new, strict=True)] if factors else new
+        return [np.triu(R) for R in factors]
 
-    def many(self, given: Sequence[tuple[Mapping[str, Array], Array | None]]) -> list[list[Array]]:
-        """The same of many motions at once; those for which products lose too many digits one by one."""
-        common = [{name: x.tobytes() for name, x in inputs.items() if x.ndim == 1} for inputs, _ in given]
-        if any(other != common[0] for other in common):
-            return [self(*one) for one in given]
-        out: list[list[Array]] = []
-        for some in groups([len(inputs["q"]) for inputs, _ in given], AT_ONCE):
-            out += self._together(given[some])
-        fine = [all(np.isfinite(R).all() for R in own) for own in out]
-        return [own if good else self(*one) for own, good, one in zip(out, fine, given, strict=True)]
 
-    def _together(self, given: Sequence[tuple[Mapping[str, Array], Array | None]]) -> list[list[Array]]:
-        xp, B, (first, _) = self.device.arrays, len(given), given[0]
-        lengths = [len(inputs["q"]) for inputs, _ in given]
-        length, count = max(lengths), len(self.widths)
-        inputs = {name: x if x.ndim == 1 else filled([own[name] for own, _ in given], length) for name, x in first.items()}
-        stated = [np.ones((N, count)) if w is None else w for N, (_, w) in zip(lengths, given, strict=True)]
-        weights = xp.asarray(filled_weights(stated, length))
-        values = whole(xp, self.samples.launched, inputs, B * length).reshape(-1, B, length)
-        found = []
-        for j, (end, width) in enumerate(zip(np.cumsum(self.widths), self.widths, strict=True)):
-            rows = values[end - width : end].transpose(1, 0, 2) * weights[j]
-            found.append(np.triu(self.device.host(triangles(xp, rows))))
-        return [list(own) for own in zip(*found, strict=True)]
+def triangles(place: Place, matrices: Sequence[Any]) -> list[Array]:
+    """R factors of matrices that lie there, given as columns (k, m), by products: a card multiplies faster than it reflects.
+
+    R is the Cholesky factor of A'A, taken twice: the second time of A divided by the first one, whose columns are nearly orthogonal,
+    so that the digits which products lose are there again.  The processor factorises products, which are small.  A matrix with
+    columns that are nearly dependent takes the long way.
+    """
+    first = {j: R for j, G in enumerate(_products(place, matrices)) if (R := _root(G)) is not None}
+    divided = [place.take(solve_triangular(R, np.eye(len(R)), trans=1)) @ matrices[j] for j, R in first.items()]
+    again = zip(first.items(), _products(place, divided), strict=True)
+    found = {j: second @ R for (j, R), G in again if (second := _root(G)) is not None}
+    return [found[j] if j in found else _reflected(place, A) for j, A in enumerate(matrices)]
+
+
+def _products(place: Place, matrices: Sequence[Any]) -> list[Array]:
+    """A A' of each, in the processor's memory by one copy."""
+    if not matrices:
+        return []
+    sizes = [len(A) for A in matrices]
+    flat = place.back(place.xp.concatenate([(A @ A.T).ravel() for A in matrices]))
+    return [part.reshape(k, k) for k, part in zip(sizes, np.split(flat, np.cumsum(np.square(sizes))[:-1]), strict=True)]
+
+
+def _root(G: Array) -> Array | None:
+    """Upper triangular R with R'R = G; None where columns are too near to dependent for that."""
+    scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
+    try:
+        R = np.linalg.cholesky(G / np.outer(scale, scale)).T
+    except np.linalg.LinAlgError:
+        return None
+    return R * scale if np.diag(R).min() > DEPENDENT else None
+
+
+def _reflected(place: Place, A: Any) -> Array:
+    """By reflections, zero rows below where there are fewer rows than columns."""
+    R = np.zeros((len(A), len(A)))
+    found = place.back(place.xp.linalg.qr(A.T, mode="r"))
+    R[: len(found)] = found
+    return R

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from inertica.dynamics.cuda.batches import compared
 from inertica.dynamics.cuda.device import Device, Module
 from inertica.dynamics.cuda.write import DOUBLE, FLOAT, body, resource, structure, word
 from inertica.dynamics.kernels import Array, Kernel, Loop, Reference, Runs
-from inertica.dynamics.sums import Misfit
+from inertica.dynamics.resident import Resident
 from inertica.dynamics.trace import Key
 from inertica.errors import InputError
 
@@ -67,14 +67,21 @@ class Simulation:
         self.state = {name: size for name, size in loop.fields.items() if name in written or name in ("q", "dq")}
         self.fixed = {name: size for name, size in loop.fields.items() if size and name not in self.state}
         self._modules: dict[tuple[str, ...], tuple[_Layout, Module]] = {}
+        self._turn = Lock()
 
     def __call__(self, runs: Runs) -> dict[str, Array]:
+        with self._turn:  # what runs have in common has one place
+            return self._computed(runs)
+
+    def _computed(self, runs: Runs) -> dict[str, Array]:
         B, K = len(runs.numbers), len(runs.steps)
-        out = {name: np.empty((B, K, self.state[name])) for name in self.loop.recorded}
         layout, module = self.ready(runs)
         xp = self.device.arrays
         table, steps = xp.asarray(runs.table), xp.asarray(runs.steps)
         first, share = 0, self._share(B, K, layout)
+        if runs.stay and share == B:
+            return self._staying(self._launched(layout, module, runs, slice(0, B), (table, steps)))
+        out = {name: np.empty((B, K, self.state[name])) for name in self.loop.recorded}
         while first < B:
             part = slice(first, min(first + share, B))
             try:
@@ -91,47 +98,26 @@ class Simulation:
         self, layout: _Layout, module: Module, runs: Runs, part: slice, motion: tuple[Any, Any], out: Mapping[str, Array]
     ) -> None:
         """Some of the runs, into their places of the outcome."""
+        found = self._launched(layout, module, runs, part, motion)
+        for name, where in self._signals().items():
+            out[name][part] = self.device.host(self.device.arrays.ascontiguousarray(found[:, where].transpose(2, 0, 1)))
+
+    def _launched(self, layout: _Layout, module: Module, runs: Runs, part: slice, motion: tuple[Any, Any]) -> Any:
+        """(K, recorded numbers, runs) on the device."""
         arguments = self.arguments(layout, runs, part, *motion)
         self.launch(layout, module, arguments)
-        place = 0
-        for name, signal in out.items():
-            here = arguments[-1][:, place : place + self.state[name]].transpose(2, 0, 1)
-            signal[part] = self.device.host(self.device.arrays.ascontiguousarray(here))
-            place += self.state[name]
+        return arguments[-1]
 
-    def misfits(
-        self, runs: Runs, signal: str, record: Array, weights: Array, steps: Array, limits: tuple[Array, Array, Array]
-    ) -> list[Misfit]:
-        """See `inertica.dynamics.misfits`: signals stay on the card, some fits at a time.
+    def _staying(self, found: Any) -> dict[str, Array]:
+        """The same, run by run and in each the numbers one after the other, on the device."""
+        by_run = self.device.arrays.ascontiguousarray(found.transpose(2, 1, 0))
+        where = self._signals()
+        return {name: Resident.signal(self.device, by_run[:, rows].transpose(0, 2, 1)) for name, rows in where.items()}
 
-        Args:
-            runs: of all fits, one fit after the other.
-            signal: that is compared.
-            record, weights: (fits, K, n).
-            steps: (fits, runs of each less one), or (fits, 0).
-            limits: as there.
-        """
-        layout, module = self.ready(runs)
-        xp, fits, K = self.device.arrays, len(record), len(runs.steps)
-        each = len(runs.numbers) // fits
-        table, kept = xp.asarray(runs.table), xp.asarray(runs.steps)
-        numbers = 2 * sum(self.state[name] for name in self.loop.recorded) + 4 * self.state[signal]
-        share, first, out = max(1, int(USED * self.device.free) // (8 * K * each * numbers)), 0, list[Misfit]()
-        while first < fits:
-            part = slice(first, min(first + share, fits))
-            try:
-                arguments = self.arguments(layout, runs, slice(part.start * each, part.stop * each), table, kept)
-                self.launch(layout, module, arguments)
-                places = _places({name: self.state[name] for name in self.loop.recorded})
-                signals = {name: arguments[-1][:, at : at + self.state[name]] for name, at in places.items()}
-                out += compared(self.device, signals, signal, (record[part], weights[part], steps[part]), limits)
-            except self.device.full as error:
-                if share == 1:
-                    raise InputError(_NO_ROOM) from error
-                share = -(-share // 2)
-            else:
-                first = part.stop
-        return out
+    def _signals(self) -> dict[str, slice]:
+        """Where recorded signals lie among the numbers of a step."""
+        places = _places({name: self.state[name] for name in self.loop.recorded})
+        return {name: slice(first, first + self.state[name]) for name, first in places.items()}
 
     def ready(self, runs: Runs) -> tuple[_Layout, Module]:
         """Code for such runs, with what they have in common in its place."""

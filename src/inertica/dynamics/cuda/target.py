@@ -8,8 +8,9 @@ from typing import Literal
 from inertica.dynamics.cuda.device import Card, Device
 from inertica.dynamics.cuda.samples import Panels, Samples
 from inertica.dynamics.cuda.scan import Scan
-from inertica.dynamics.cuda.simulation import Simulation
+from inertica.dynamics.cuda.simulation import WAVE, Simulation
 from inertica.dynamics.kernels import Kernel, Loop
+from inertica.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,10 @@ class Cuda:
     precision: Literal["double", "mixed"] = "double"
     device: Device = field(default_factory=lambda: Card())
 
+    @property
+    def abreast(self) -> int:
+        return WAVE
+
     def samples(self, kernel: Kernel) -> Samples:
         return Samples(kernel, self.device)
 
@@ -31,6 +36,10 @@ class Cuda:
         return Panels(kernel, self.device)
 
     def loop(self, loop: Loop) -> Simulation:
+        if loop.variable is not None:
+            raise InputError(
+                "variable steps are simulated by the processor only; state device cpu or auto, or another integrator"
+            )
         return Simulation(loop, self.device, self.precision == "mixed")
 
     def scan(self, kernel: Kernel, columns: int) -> Scan:

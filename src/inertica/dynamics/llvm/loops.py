@@ -87,6 +87,77 @@ def time_loop(kernels: Any, stages: Any, work: Any, lanes: int, reference: Any, 
 
 
 @nb.njit(**_OPTIONS)
+def variable_loop(
+    kernels: Any,
+    stages: Any,
+    work: Any,
+    reference: Any,
+    keep: Any,
+    rows: int,
+    out: Any,
+    state: Any,
+    saved: Any,
+    step: int,
+    how: Any,
+) -> int:
+    """Simulate one run whose steps within a control period follow an estimate of their error.
+
+    Args:
+        kernels, stages, work, reference, keep, rows, out: as for `time_loop`, of a single lane.
+        state: (k, 3) where value, its rate and its error lie: the positions, then the velocities.
+        saved: (k, 2) where what a refused step must bring back lies, and where its beginning is kept.
+        step: where the step lies.
+        how: control period, weight of the last rates, 1 / order, relative and absolute error, shortest step.
+
+    Returns:
+        How many steps were taken.
+    """
+    start, begin, forward, finish, output = kernels
+    period, last, power, relative, absolute, finest = how
+    width, recorded, taken = reference.shape[1], 0, 0
+    wanted = period
+    if start:
+        _call(start, work, 1, 0, reference, 0)
+    for k in range(reference.shape[0]):
+        row = k * width
+        _call(begin, work, 1, k, reference, row)
+        _call(forward, work, 1, k, reference, row)
+        if recorded < keep.shape[0] and keep[recorded] == k:
+            if output:
+                _call(output, work, 1, k, reference, row)
+            for i in range(rows):
+                out[recorded, i] = work[i]
+            recorded += 1
+        if finish:
+            _call(finish, work, 1, k, reference, row)
+        left = period
+        while left > 1e-12 * period:
+            h = min(wanted, left)
+            work[step] = h
+            for s in range(stages.shape[0]):
+                if s:
+                    _call(forward, work, 1, k, reference, row)
+                _call(stages[s], work, 1, k, reference, row)
+            _call(forward, work, 1, k, reference, row)
+            worst = 0.0
+            for i in range(state.shape[0]):
+                error = abs(h * (work[state[i, 2]] + last * work[state[i, 1]]))
+                worst = max(worst, error / (absolute + relative * abs(work[state[i, 0]])))
+            taken += 1
+            good = worst <= 1.0 or h <= finest or not worst < 1e300  # what is lost is not found by smaller steps
+            grown = 0.9 * max(worst, 1e-10) ** -power if worst < 1e300 else 1.0
+            if good:
+                left -= h
+                if h >= wanted or worst > 1.0:
+                    wanted = max(h * min(grown, 5.0), finest)
+            else:
+                wanted = max(h * max(grown, 0.2), finest)
+                for i in range(saved.shape[0]):
+                    work[saved[i, 0]] = work[saved[i, 1]]
+    return taken
+
+
+@nb.njit(**_OPTIONS)
 def advance(kernels: Any, stages: Any, work: Any, reference: Any, first: int, last: int) -> None:
     """Steps first .. last - 1 of a block of eight lanes, nothing recorded; the start kernel runs before the first of them.
 

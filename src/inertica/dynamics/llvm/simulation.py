@@ -25,7 +25,7 @@ class Simulation:
 
     def __call__(self, runs: Runs) -> dict[str, Array]:
         B, recorded = len(runs.numbers), self.loop.recorded
-        lanes = 1 if B == 1 else LANES
+        lanes = 1 if B == 1 or self.loop.variable is not None else LANES  # with steps of its own, every run is alone
         if lanes not in self._blocks:
             self._blocks[lanes] = Block(self.loop, lanes)
         block = self._blocks[lanes]
@@ -49,6 +49,7 @@ class Block:
         parts = (loop.start, loop.begin, loop.forward, loop.finish, loop.output)
         self.kernels = tuple(0 if kernel is None else code.address(kernel.name) for kernel in parts)
         self.stages = np.array([code.address(kernel.name) for kernel in loop.stages], np.int64)
+        self.variable = loop.variable
 
     def __call__(self, runs: Runs, chosen: NDArray[np.int64], out: Array) -> None:
         from inertica.dynamics.llvm import loops  # imports Numba
@@ -60,4 +61,19 @@ class Block:
         if self.noisy:
             self.rows.of(work, "run").view(np.uint64)[:] = runs.numbers[chosen]
             self.rows.of(work, "seed").view(np.uint64)[:] = runs.seed
-        loops.time_loop(self.kernels, self.stages, work, self.lanes, runs.table, runs.steps, self.recorded, out)
+        if self.variable is None:
+            loops.time_loop(self.kernels, self.stages, work, self.lanes, runs.table, runs.steps, self.recorded, out)
+            return
+        period, v = float(self.rows.of(work, "dt")[0, 0]), self.variable
+        how = (period, v.last, 1.0 / v.order, v.relative, v.absolute, v.finest * period)
+        state, saved, step = self._places()
+        loops.variable_loop(self.kernels, self.stages, work, runs.table, runs.steps, self.recorded, out, state, saved, step, how)
+
+    def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+        """Where the time loop of variable steps finds what it compares and brings back; one lane, so rows are numbers."""
+        place = {name: np.arange(where.start, where.stop) for name, where in self.rows.place.items()}
+        state = [np.stack([place[x], place[rate], place[f"error_{x}"]], axis=1) for x, rate in (("q", "dq"), ("dq", "ddq"))]
+        back = [(x, f"{x}0") for x in ("q", "dq", "ddq")]
+        back += [(f"{x} rate", f"{kept} rate") for x, kept in back if f"{kept} rate" in place]
+        saved = [np.stack([place[x], place[kept]], axis=1) for x, kept in back]
+        return np.concatenate(state), np.concatenate(saved), int(place["step"][0])

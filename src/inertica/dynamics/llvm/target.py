@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from inertica.dynamics.kernels import Kernel, Loop
 from inertica.dynamics.llvm.factors import Panels
+from inertica.dynamics.llvm.rows import LANES
 from inertica.dynamics.llvm.samples import Samples
 from inertica.dynamics.llvm.scan import Scan
 from inertica.dynamics.llvm.simulation import Simulation
@@ -20,6 +21,10 @@ class Native:
     """
 
     threads: int = 1
+
+    @property
+    def abreast(self) -> int:
+        return LANES * self.threads
 
     def samples(self, kernel: Kernel) -> Samples:
         return Samples(kernel, self.threads)

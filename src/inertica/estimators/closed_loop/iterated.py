@@ -79,7 +79,7 @@ class Iterated(Composed, ABC):
         tuned_for: inertia per joint that the stated gains were tuned for; that of the prior when not given.
         estimate_gains: estimate the gains of the loop, too.
         check_loop: compare the stated control law with the log in the end; takes one simulation for every gain.
-        integrator: euler, rk2 or rk4, one step per control period.
+        integrator: euler, rk2 or rk4, one step per control period, or `variable`.
         hac: covariance that accounts for serial correlation of the residuals.
     """
 
@@ -90,7 +90,7 @@ class Iterated(Composed, ABC):
     tuned_for: tuple[float, ...] | None = None
     estimate_gains: bool = False
     check_loop: bool = True
-    integrator: Literal["euler", "rk2", "rk4"] = "rk4"
+    integrator: Literal["euler", "rk2", "rk4", "variable"] = "rk4"
     hac: bool = True
 
     needs: ClassVar[frozenset[Need]] = SIMULATED

@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from inertica.dynamics.tsqr import Stacked, absorbed
+from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, ClosedLoop, Iterated, Step
 from inertica.estimators.closed_loop.start import LeastSquaresOrPrior, Start

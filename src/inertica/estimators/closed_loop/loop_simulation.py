@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.dynamics.resident import Place
 from inertica.dynamics.simulate import Simulation
 from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import Problem
@@ -39,7 +40,7 @@ ENOUGH = 1000
 """Samples by which a run is judged stable."""
 
 AT_ONCE = 16
-"""Lanes simulated together when only some of their signals are kept."""
+"""Lanes simulated together, or as many as the target takes, when only some of their signals are kept."""
 
 LONGEST = 0.5
 """A transient takes at most this part of a record."""
@@ -50,7 +51,7 @@ class LoopSimulator:
 
     Args:
         problem: with loop and reference.
-        integrator: euler, rk2 or rk4, one step per control period.
+        integrator: euler, rk2 or rk4, one step per control period, or `variable`.
     """
 
     def __init__(self, problem: Problem, integrator: str = "rk4") -> None:
@@ -124,8 +125,9 @@ class LoopSimulator:
         self, betas: Array, gains: Mapping[str, Array] | None = None
     ) -> Iterator[tuple[slice, list[Replay], NDArray[np.bool_]]]:
         """The same a few lanes at a time, for callers that keep only a part of the signals."""
-        for first in range(0, len(betas), AT_ONCE):
-            where = slice(first, min(first + AT_ONCE, len(betas)))
+        at_once = max(AT_ONCE, self.problem.engine.target.abreast)
+        for first in range(0, len(betas), at_once):
+            where = slice(first, min(first + at_once, len(betas)))
             own = None if gains is None else {k: g[where] if np.ndim(g) == 2 else g for k, g in gains.items()}
             yield where, *self(betas[where], own)
 
@@ -216,22 +218,18 @@ def replayed(problem: Problem, beta: Array, gains: Mapping[str, Array] | None = 
 def follows(run: Replay | Simulation, track: Track) -> NDArray[np.bool_]:
     """(B,) lanes that stayed finite and near the reference."""
     thin = max(1, run.q.shape[1] // ENOUGH)
-    q, dq = run.q[:, ::thin], run.dq[:, ::thin]
-    finite = np.isfinite(run.ddq[:, -1]).all(axis=1)  # what is not finite once, stays so; positions show it below
-    low, high, fastest = limits(track)
-    with np.errstate(invalid="ignore", over="ignore"):
-        near = ((q.max(axis=1) < high) & (q.min(axis=1) > low)).all(axis=1)
-        calm = (np.sqrt(np.mean(dq**2, axis=1)) < fastest).all(axis=1)
-    return np.asarray(finite & near & calm)
-
-
-def limits(track: Track) -> tuple[Array, Array, Array]:
-    """(n,) lowest and highest positions and fastest rms velocity of a run that follows its reference."""
+    place = Place.of(run.q)
+    xp, q, dq = place.xp, place.take(run.q[:, ::thin]), place.take(run.dq[:, ::thin])
+    finite = xp.isfinite(place.take(run.ddq[:, -1])).all(axis=1)  # what is not finite once, stays so; positions show it below
     some = slice(None, None, max(1, len(track.reference["q"]) // ENOUGH))
     reference, moving = (track.reference[name][some] for name in ("q", "dq"))
     middle, reach = 0.5 * (reference.max(axis=0) + reference.min(axis=0)), LOST * (np.ptp(reference, axis=0) + 1.0)
     asked = np.sqrt(np.mean(moving**2, axis=0))
-    return middle - reach, middle + reach, RESTLESS * np.maximum(asked, 0.01 * asked.max())
+    low, high, most = (xp.asarray(x) for x in (middle - reach, middle + reach, RESTLESS * np.maximum(asked, 0.01 * asked.max())))
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = ((q.max(axis=1) < high) & (q.min(axis=1) > low)).all(axis=1)
+        calm = (xp.sqrt((dq**2).mean(axis=1)) < most).all(axis=1)
+    return place.back(finite & near & calm)
 
 
 def poles(loop: ControlLoop, J: Array) -> tuple[Array, Array]:
@@ -242,7 +240,9 @@ def poles(loop: ControlLoop, J: Array) -> tuple[Array, Array]:
 
 
 def settling_time(loop: ControlLoop, J: Array) -> float:
-    """Seconds until the slowest joint has settled: five time constants of its slowest pole, 5 / wn at critical damping."""
+    """Seconds until the slowest joint has settled: five time constants of its slowest pole, 5 / wn at critical damping, and
+    five of the integral where the law has one."""
     wn, zeta = poles(loop, np.maximum(J, 1e-12))
     slow = np.where(zeta <= 1.0, zeta, zeta - np.sqrt(np.maximum(zeta**2 - 1.0, 0.0)))
-    return float(np.max(5.0 / np.maximum(wn * slow, 1e-9)))
+    slowest = np.minimum(wn * slow, LAWS[loop.law].integral_rate(loop.gains))
+    return float(np.max(5.0 / np.maximum(slowest, 1e-9)))

@@ -2,7 +2,7 @@
 
 Levenberg-Marquardt takes its Jacobian from perturbed lanes of one batch (or from exact tangents) and tries several dampings at once.
 The derivative-free ones are there for the comparison the survey makes (section 5.1, 9.3.5): Nelder-Mead, particle swarm,
-differential evolution, CMA-ES; each generation is one batch.
+differential evolution, a genetic algorithm, CMA-ES; each generation is one batch.
 """
 
 from __future__ import annotations
@@ -41,14 +41,11 @@ class Objective(Protocol):
     def longest(self) -> Array:
         """(p,) the most each may change in one step."""
 
-    def residuals(self, x: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """(B, m) residuals of unknowns (B, p), and which of them could be simulated."""
-
     def costs(self, x: Array) -> Array:
         """(B,) sums of squares; infinite where the simulation is unstable."""
 
     def normal(self, x: Array) -> tuple[Array, Array]:
-        """(p, p) J'J and (p,) J'r, J the derivative of the residuals r at x."""
+        """J'J and J'r at one point, J (m, p) the derivative of the residuals r."""
 
     def beta(self, x: Array) -> Array:
         """(b,) base parameters."""
@@ -115,13 +112,13 @@ class LevenbergMarquardt:
 
 
 class _Steps:
-    """Steps of a linearisation for any damping; unknowns that share one scale are damped alike, others by their own column's norm."""
+    """Steps from J'J and J'r for any damping; unknowns that share one scale are damped alike, others by their own column's norm."""
 
     def __init__(self, G: Array, g: Array, alike: bool) -> None:
+        self.root = np.sqrt(np.maximum(np.diag(G), 1e-300))
+        if alike:
+            self.root[:] = self.root.max()
         with one_thread():
-            self.root = np.sqrt(np.maximum(np.diag(G), 1e-300))
-            if alike:
-                self.root[:] = self.root.max()
             values, self.V = np.linalg.eigh(G / np.outer(self.root, self.root))
         self.values = np.maximum(values, 0.0)
         self.g = self.V.T @ (g / self.root)
@@ -214,7 +211,7 @@ class ParticleSwarm:
 
 @dataclass(frozen=True)
 class DifferentialEvolution:
-    """Differential evolution (SciPy's), which takes the place of the survey's genetic algorithm; a generation is one batch.
+    """Differential evolution (SciPy's); a generation is one batch.
 
     Args:
         population: members per unknown, as SciPy counts them.
@@ -240,6 +237,65 @@ class DifferentialEvolution:
             rng=rng, tol=1e-6,
         )  # fmt: skip
         return _finished(objective, np.asarray(found.x), float(found.fun), watch, "population")
+
+
+@dataclass(frozen=True)
+class GeneticAlgorithm:
+    """A real-coded genetic algorithm with the operators of MATLAB's `ga`, which the survey's toolbox calls; a generation is one batch.
+
+    Parents are drawn by stochastic uniform selection with expectations 1/sqrt(rank).  The best members live on; a share of the others
+    is made by scattered crossover (every unknown from either parent), the rest by Gaussian mutation whose width shrinks to zero.
+
+    Args:
+        population: members of a generation.
+        generations: most of them.
+        spread: half width of the first population, and first width of mutations, relative to each unknown's scale.
+        elite: share of the population that lives on.
+        crossover: share of the others that come from two parents.
+        stall: generations without a better member after which it ends.
+    """
+
+    population: int = 48
+    generations: int = 50
+    spread: float = 0.3
+    elite: float = 0.05
+    crossover: float = 0.8
+    stall: int = 20
+
+    name: ClassVar[str] = "genetic-algorithm"
+
+    def minimise(self, objective: Objective, x: Array, stop: Stop, rng: np.random.Generator) -> Minimum:
+        count, reach = self.population, self.spread * objective.scale
+        at = x + reach * rng.uniform(-1.0, 1.0, (count, objective.size))
+        at[0] = x
+        costs = objective.costs(at)
+        watch = _started(objective, x, costs[0], stop)
+        kept = max(1, round(self.elite * count))
+        crossed = round(self.crossover * (count - kept))
+        idle = 0
+        for generation in range(self.generations):
+            order = np.argsort(costs)
+            at, costs = at[order], costs[order]
+            parents = at[_stochastic_uniform(1.0 / np.sqrt(1.0 + np.arange(count)), count - kept + crossed, rng)]
+            mothers, fathers, single = np.split(parents, [crossed, 2 * crossed])
+            children = np.where(rng.random(mothers.shape) < 0.5, mothers, fathers)
+            width = (1.0 - generation / self.generations) * reach
+            mutants = single + width * rng.standard_normal(single.shape)
+            new = np.vstack([children, mutants])
+            found = objective.costs(new)
+            idle = 0 if np.min(found) < costs[0] else idle + 1
+            at, costs = np.vstack([at[:kept], new]), np.concatenate([costs[:kept], found])
+            if idle >= self.stall:
+                break
+        best = int(np.argmin(costs))
+        return _finished(objective, at[best], float(costs[best]), watch, "population")
+
+
+def _stochastic_uniform(expectation: Array, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Members by their expectation: equal steps along a line on which each has its length; in random order, so that pairs are too."""
+    ends = np.cumsum(expectation) / np.sum(expectation)
+    steps = (rng.random() + np.arange(count)) / count
+    return rng.permutation(np.minimum(np.searchsorted(ends, steps, side="right"), len(ends) - 1))
 
 
 @dataclass(frozen=True)
@@ -280,7 +336,8 @@ class CmaEs:
 
 
 OPTIMISERS: dict[str, Callable[[], Optimiser]] = {
-    "lm": LevenbergMarquardt, "nelder-mead": NelderMead, "pso": ParticleSwarm, "de": DifferentialEvolution, "cma-es": CmaEs,
+    "lm": LevenbergMarquardt, "nelder-mead": NelderMead, "pso": ParticleSwarm, "de": DifferentialEvolution,
+    "ga": GeneticAlgorithm, "cma-es": CmaEs,
 }  # fmt: skip
 """By the names users type."""
 

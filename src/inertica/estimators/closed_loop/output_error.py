@@ -13,20 +13,19 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.dynamics.sums import Compared, Misfit
-from inertica.dynamics.together import gathered
+from inertica.dynamics.resident import Place
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.closed_loop.gain_fit import GainSearch, GainStep
 from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, ClosedLoop, Step
-from inertica.estimators.closed_loop.loop_simulation import LoopSimulator, limits
+from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
 from inertica.estimators.closed_loop.open_loop import OpenLoopSimulator
 from inertica.estimators.closed_loop.optimisers import LevenbergMarquardt, Minimum, Optimiser
 from inertica.estimators.closed_loop.outputs import Output, Position, Torque
@@ -63,7 +62,7 @@ class _OutputMethod(Composed, ABC):
     check_loop: bool = True
     jacobian: Literal["differences", "tangents"] = "differences"
     nudge: float = 5e-3
-    integrator: Literal["euler", "rk2", "rk4"] = "rk4"
+    integrator: Literal["euler", "rk2", "rk4", "variable"] = "rk4"
     hac: bool = True
 
     retune: ClassVar[bool] = False
@@ -124,7 +123,7 @@ class Clie(_OutputMethod):
         nudge: perturbation of a parameter in the Jacobian, relative to the value that would explain all of the torque by itself.
             Not small: Coulomb friction jumps wherever a perturbation moves a velocity reversal across a sample, and these jumps,
             divided by a small perturbation, drown the derivative.
-        integrator: euler, rk2 or rk4, one step per control period.
+        integrator: euler, rk2 or rk4, one step per control period, or `variable`.
         hac: covariance that accounts for serial correlation of the residuals.
     """
 
@@ -162,7 +161,7 @@ class Oloe(_OutputMethod):
 
     Args:
         horizon: s.
-        optimiser, start, stop, solve, check_loop, nudge, integrator, hac: as for `Clie`.
+        optimiser, start, stop, solve, check_loop, jacobian, nudge, integrator, hac: as for `Clie`.
     """
 
     horizon: float = 0.1
@@ -203,25 +202,6 @@ class OutputFit:
         own = np.abs(run.start)
         in_beta = np.maximum(own, 1e-3 * _typical(system))
         self.scale = np.concatenate([chart.scale(in_beta), np.full(gains, 0.1)])
-        self.sums = self._sums()
-
-    def _sums(self) -> Callable[[Array, Array], Misfit] | None:
-        """Squares and products of plain signals from where they are simulated, if that is a target which makes them; else None."""
-        plain = self.output == Torque() or self.output == Position("position")
-        if not plain or self.run.unknown is not None or type(self.simulator) is not LoopSimulator or len(self.use) > 1:
-            return None
-        (track,), (motion,) = self.simulator.tracks, self.problem.motions
-        if motion.decimator.ratio > 1 or track.share.any():
-            return None
-        made = self.simulator.run.misfits(self._signal, track, limits(track))
-        record, weights = motion.tau if self._signal == "tau" else motion.q, self.use[0] * self.weights
-
-        def sums(betas: Array, steps: Array) -> Misfit:
-            assert made is not None
-            self.simulator.run.count.simulations += len(betas)
-            return gathered(made, Compared(self.simulator.chi(betas), track.keep, record, weights, steps))
-
-        return None if made is None else sums
 
     @property
     def size(self) -> int:
@@ -251,71 +231,90 @@ class OutputFit:
         return out
 
     def residuals(self, x: Array) -> tuple[Array, NDArray[np.bool_]]:
-        betas = np.stack([self.beta(row) for row in x])
-        values, ok = self._simulated(betas, self.logs(x))
-        return values - self.measured, ok
+        """(B, m) of unknowns (B, p), and which of them could be simulated."""
+        out, stable = np.zeros((len(x), len(self.measured))), np.zeros(len(x), bool)
+        for where, values, ok in self._simulated(*self._at(x)):
+            out[where], stable[where] = np.asarray(values) - self.measured, ok
+        return out, stable
 
     def costs(self, x: Array) -> Array:
-        if self.sums is not None:
-            found = self.sums(np.stack([self.beta(row) for row in x]), np.zeros(0))
-            return np.where(found.fine, found.squares, np.inf)
-        r, ok = self.residuals(x)
-        return np.where(ok, np.sum(r**2, axis=1), np.inf)
+        out = np.full(len(x), np.inf)
+        for where, values, ok in self._simulated(*self._at(x)):
+            place = Place.of(values)
+            r = place.take(values) - place.take(self.measured)
+            out[where] = np.where(ok, place.back((r**2).sum(axis=1)), np.inf)
+        return out
 
-    def _simulated(self, betas: Array, logs: Array | None) -> tuple[Array, NDArray[np.bool_]]:
-        """(B, m) weighted outputs."""
-        values, stable = np.zeros((len(betas), len(self.measured))), np.zeros(len(betas), bool)
+    def _at(self, x: Array) -> tuple[Array, Array | None]:
+        """Base parameters and logarithms of gains at trial points (B, p)."""
+        return np.stack([self.beta(row) for row in x]), self.logs(x)
+
+    def _simulated(self, betas: Array, logs: Array | None) -> Iterator[tuple[slice, Array, NDArray[np.bool_]]]:
+        """Some points at a time: their (B, m) weighted outputs, and which could be simulated; outputs of others are zero."""
         unknown = self.run.unknown
         gains, drive = (None, None) if unknown is None or logs is None else (unknown.simulated(logs), unknown.drive(logs))
         for where, replays, ok in self.simulator.batches(betas, gains):
-            stable[where] = ok
             seen = replays if drive is None else [replace(r, tau=r.tau / drive[where][:, None]) for r in replays]
             signals = self.output.simulated(self.problem, seen, self.weights, self.use)
-            values[where] = np.where(np.asarray(ok)[:, None], signals, 0.0)
-        return values, stable
+            place = Place.of(signals)
+            yield where, place.keep(place.xp.where(place.take(ok)[:, None], place.take(signals), 0.0)), ok
 
-    def in_beta(self, x: Array) -> tuple[Array, Array]:
-        """(m, b + gains) derivative of the outputs with respect to base parameters and logarithms of gain factors; outputs (m,)."""
-        beta, b = self.beta(x), self.base.rank
-        if self.method.jacobian == "tangents":
-            return self._tangents(x)
-        extra = self.size - self.chart.size
-        steps = np.concatenate([self.nudge, np.full(extra, GAIN_NUDGE)])
-        centre, _ = self._simulated(beta[None], self.logs(x[None]))
-        change, missing = np.zeros((len(steps), len(self.measured))), np.arange(len(steps))
+    def in_beta(self, x: Array) -> Array:
+        """(b + gains, m) how the outputs change with base parameters and with logarithms of gain factors."""
+        return self._tangents(x) if self.method.jacobian == "tangents" else self._differences(x)[0]
+
+    def _differences(self, x: Array) -> tuple[Array, Array]:
+        """(p, m) changes of the outputs over steps of the unknowns, and the outputs (m,) themselves, where they were computed.
+
+        A step at which the loop is not stable is made smaller; after some tries the change counts as zero.
+        """
+        b, extra = self.base.rank, self.size - self.chart.size
+        steps = np.concatenate([[0.0], self.nudge, np.full(extra, GAIN_NUDGE)])  # the first lane is the point itself
+        missing, place, lanes = np.arange(len(steps)), Place(), None
         for _ in range(RETRIES):
-            betas, points = np.tile(beta, (len(missing), 1)), np.tile(x, (len(missing), 1))
+            betas, points = np.tile(self.beta(x), (len(missing), 1)), np.tile(x, (len(missing), 1))
             for row, k in enumerate(missing):
-                if k < b:
-                    betas[row, k] += steps[k]
-                else:
-                    points[row, self.chart.size + k - b] += steps[k]
-            values, ok = self._simulated(betas, self.logs(points))
-            change[missing[ok]] = (values[ok] - centre[0]) / steps[missing[ok], None]
-            missing = missing[~ok]
+                if 0 < k <= b:
+                    betas[row, k - 1] += steps[k]
+                elif k > b:
+                    points[row, self.chart.size + k - 1 - b] += steps[k]
+            stable = np.zeros(len(missing), bool)
+            for where, values, ok in self._simulated(betas, self.logs(points)):
+                if lanes is None:
+                    place = Place.of(values)
+                    lanes = place.xp.zeros((len(steps), len(self.measured)))
+                lanes[place.take(missing[where][ok])] = place.take(values)[place.take(ok)]
+                stable[where] = ok
+            missing = missing[~stable]
             if not len(missing):
                 break
             steps[missing] *= 0.1
-        return change.T, centre[0]
+        assert lanes is not None
+        change = (lanes[1:] - lanes[0]) / place.take(steps[1:, None])
+        change[place.take(missing[missing > 0] - 1)] = 0.0
+        return place.keep(change), place.keep(lanes[0])
 
-    def _tangents(self, x: Array) -> tuple[Array, Array]:
+    def _tangents(self, x: Array) -> Array:
+        """The same, exactly."""
         logs, b = self.logs(x[None]), self.base.rank
         pairs = tangent_replays(self.simulator, self.beta(x), self.run.unknown, None if logs is None else logs[0])
         runs, rates = [run for run, _ in pairs], [rate for _, rate in pairs]
-        J = self.output.moved(self.problem, runs, rates, self.weights, self.use).T
-        return np.column_stack([J[:, :b], J[:, b + self.free]]), self._simulated(self.beta(x)[None], logs)[0][0]
+        change = self.output.moved(self.problem, runs, rates, self.weights, self.use)
+        return np.concatenate([change[:b], change[b + self.free]])
 
     def normal(self, x: Array) -> tuple[Array, Array]:
-        chain, beta = self.chart.beta(x[: self.chart.size])[1], self.beta(x)
-        if self.sums is not None and self.method.jacobian == "differences":
-            found = self.sums(np.vstack([beta, beta + np.diag(self.nudge)]), self.nudge)
-            if found.fine.all():
-                return chain.T @ found.products @ chain, chain.T @ found.slope
-        J, outputs = self.in_beta(x)
-        b = self.base.rank
+        if self.method.jacobian == "tangents":
+            change, outputs = self._tangents(x), self.residuals(x[None])[0][0] + self.measured
+        else:
+            change, outputs = self._differences(x)
+        place = Place.of(change)
+        J = place.take(change)
         with one_thread():
-            J = np.column_stack([J[:, :b] @ chain, J[:, b:]])
-            return J.T @ J, J.T @ (outputs - self.measured)
+            G, g = (place.back(J @ y) for y in (J.T, place.take(outputs) - place.take(self.measured)))
+        b, inner = self.base.rank, self.chart.beta(x[: self.chart.size])[1]
+        along = np.zeros((len(G), self.size))
+        along[:b, : self.chart.size], along[b:, self.chart.size :] = inner, np.eye(len(G) - b)
+        return along.T @ G @ along, along.T @ g
 
     def std(self, G: Array, cost: float) -> Array:
         variance = cost / max(len(self.measured) - len(G), 1)
@@ -330,10 +329,11 @@ class OutputFit:
         run, watch = self.run, found.watch
         if not np.isfinite(found.cost):
             return run.failed_start(self.method.name)
-        beta, (J, outputs) = self.beta(found.x), self.in_beta(found.x)
+        beta, J = self.beta(found.x), np.ascontiguousarray(np.asarray(self.in_beta(found.x)).T)
         self._hand_over_gains(found.x)
-        own, r = self._beside_gains(J), outputs - self.measured
-        step, evidence = _step(_linearised(self, own, own @ beta - r), self.weights, self.method.hac, beta)
+        r, _ = self.residuals(found.x[None])
+        own = self._beside_gains(J)
+        step, evidence = _step(_linearised(self, own, own @ beta - r[0]), self.weights, self.method.hac, beta)
         if isinstance(self.method.solve, Consistent):
             evidence = replace(evidence, strategy=self.method.solve.prepared(self.problem))
         chi = self.chart.chi(found.x[: self.chart.size])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.resident import Place
 from inertica.errors import InputError, nearest
 from inertica.estimators.base import Problem
 from inertica.excitation.kinematics import frames
@@ -118,14 +120,22 @@ def _point_rate(robot: Robot, q: Array, rate: Array) -> Array:
 
 
 def _gathered(signals: list[Array], problem: Problem, weights: Array, use: Use) -> Array:
-    """(B, M) from signals (B, N, channels) of every motion."""
-    parts = []
-    for x, motion, there in zip(signals, problem.motions, use, strict=True):
+    """(B, M) from signals (B, N, channels) of every motion, where these lie."""
+    there = list(_decimated(signals, problem))
+    place = Place.of(*there)
+    picked = [(place.take(x), place.take(rows)) for x, rows in zip(there, use, strict=True)]
+    parts = [x[:, rows[:, j], j] * float(weights[j]) for x, rows in picked for j in range(x.shape[2])]
+    return place.keep(place.xp.concatenate(parts, axis=1))
+
+
+def _decimated(signals: list[Array], problem: Problem) -> Iterator[Array]:
+    """(B, M, channels) of every motion."""
+    for x, motion in zip(signals, problem.motions, strict=True):
         B, N, width = x.shape
         if motion.decimator.ratio > 1:
             flat = x.transpose(1, 0, 2).reshape(N, B * width)
             bad = ~np.isfinite(flat).all(axis=0)
             flat = motion.decimator.decimate(np.where(bad, 0.0, flat))
-            x = flat.reshape(-1, B, width).transpose(1, 0, 2)
-        parts += [x[:, there[:, j], j] * weights[j] for j in range(width)]
-    return np.concatenate(parts, axis=1)
+            yield flat.reshape(-1, B, width).transpose(1, 0, 2)
+        else:
+            yield x

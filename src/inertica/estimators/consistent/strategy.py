@@ -25,7 +25,7 @@ from inertica.physical.cholesky import cholesky_solve
 from inertica.physical.cone import Outcome, Program
 from inertica.physical.conesets import Accuracy
 from inertica.physical.conflict import InfeasibleError
-from inertica.physical.constraints import PHYSICAL, Constraint, RealBody
+from inertica.physical.constraints import PHYSICAL, Constraint, RealBody, combined
 from inertica.physical.fit import Fit
 from inertica.physical.logdet import newton_solve
 from inertica.physical.pointmass import pointmass_solve
@@ -43,7 +43,6 @@ from inertica.physical.priors import (
     metric_notes,
 )
 from inertica.physical.scales import Reference
-from inertica.physical.stated import combined
 from inertica.physical.uncertainty import Intervals, profile_intervals
 from inertica.physical.untouched import COSTLY, holdable, moved_sentence, untouched
 

@@ -19,11 +19,15 @@ from inertica.estimators.iteration import Still
 from inertica.estimators.linear.least_squares import MEASURED, Wls
 from inertica.estimators.noise import noise_of
 from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
+from inertica.robot.friction import DRY, FrictionLaw
 
 Array = NDArray[np.float64]
 
 BLOCK = 2048
 """Samples linearised at a time: their dense Jacobians stay below 10 MB for six joints."""
+
+CERTAIN = 3.0
+"""Standard deviations of a velocity from zero beyond which its sign is taken as known."""
 
 HALVINGS = 8
 """A Gauss-Newton step is halved at most so often before it counts as useless."""
@@ -41,16 +45,20 @@ class Ml(Composed):
 
     Needs the noise levels: stated in the problem, else measured from repeated periods or from what the filter removed.  Assumes
     noise that is independent from sample to sample and of the torque (not so in a closed loop, nor after strong filtering; the
-    covariance accounts for the correlation, the estimate does not).  Fails when noise of the velocity decides signs of Coulomb
-    friction.  On decimated motions it sees decimated positions, not decimated columns.
+    covariance accounts for the correlation, the estimate does not).  Where noise of the velocity may decide the sign of dry friction
+    the torque has no derivative to speak of, so these rows are left out.  Fails when noise goes round the control loop: the true
+    acceleration then follows it, which looks like noise of the measured one (docs/methods/ml.md).  On decimated motions it sees
+    decimated positions, not decimated columns.
 
     Args:
+        certain: rows of a joint with dry friction are left out while its velocity is within so many standard deviations of zero.
         prewhiten: order of an autoregressive model that removes the colour of the residuals, 0 for none; for coloured torque
             errors.  Noise of the motion that is correlated in time would bias the result with it.
         solve: how each linearised problem is solved; a consistent strategy makes this PC-ML.
         stop: when it ends.
     """
 
+    certain: float = CERTAIN
     prewhiten: int = 0
     solve: LinearSolve = field(default_factory=Unconstrained)
     stop: Still = field(default_factory=lambda: Still(step=1e-3, iterations=30))
@@ -65,7 +73,7 @@ class Ml(Composed):
         levels = noise_of(problem)
         thin = replace(problem, motions=tuple(m.decimated() for m in problem.motions))
         first = Wls(hac=False).estimate(thin)
-        search = _GaussNewton(_Criterion(thin, levels), self, first.beta)
+        search = _GaussNewton(_Criterion(thin, levels, certain=self.certain), self, first.beta)
         search.run()
         if self.prewhiten:
             search.criterion = search.criterion.whitened(search.beta, self.prewhiten)
@@ -91,10 +99,13 @@ class _Criterion:
         problem: with motions at the rate they are used at.
         levels: noise of every motion.
         filters: (n, p) coefficients of autoregressive whitening filters.
+        certain: of `Ml`.
     """
 
-    def __init__(self, problem: Problem, levels: tuple[NoiseLevels, ...], filters: Array | None = None) -> None:
-        self.problem, self.levels, self.filters = problem, levels, filters
+    def __init__(
+        self, problem: Problem, levels: tuple[NoiseLevels, ...], filters: Array | None = None, certain: float = CERTAIN
+    ) -> None:
+        self.problem, self.levels, self.filters, self.certain = problem, levels, filters, certain
         self.system = problem.observations
         self.n, self.b, self.shapes = self.system.n, problem.base.rank, self.system.shapes
 
@@ -102,7 +113,7 @@ class _Criterion:
         """The same with filters fitted to the residuals at beta (Yule-Walker)."""
         f = np.concatenate([block.f for block in self.blocks(beta, jacobian=False)])
         rho = [autocorrelation(x, order) for x in f.T]
-        return _Criterion(self.problem, self.levels, np.array([solve_toeplitz(r[:-1], r[1:]) for r in rho]))
+        return _Criterion(self.problem, self.levels, np.array([solve_toeplitz(r[:-1], r[1:]) for r in rho]), self.certain)
 
     def cost(self, beta: Array) -> float:
         return 0.5 * sum(float(np.sum(block.f**2)) for block in self.blocks(beta, jacobian=False))
@@ -141,7 +152,7 @@ class _Criterion:
         """Rows in use, misfit, G of the motion (m, n, 3n), variances of the motion (3n,), Cholesky factors of G S G'."""
         motion, level, problem = self.problem.motions[number], self.levels[number], self.problem
         q, dq, ddq = motion.q[part], motion.dq[part], motion.ddq[part]
-        use = ~(motion.mask[part, None] | motion.resting[part])
+        use = ~(motion.mask[part, None] | motion.resting[part] | self._undecided(dq, level.dq))
         chi = problem.base.chi(beta, problem.fixed_values)
         tau = np.array(motion.tau[part])
         e = (problem.engine.inverse_dynamics(q, dq, ddq, chi, self.shapes) - tau) * use
@@ -150,6 +161,17 @@ class _Criterion:
         floor = 1e-9 * max(float(np.abs(motion.tau).max()), 1e-300)
         covariance = (G * S) @ np.swapaxes(G, 1, 2) + np.diag(np.maximum(level.tau, floor) ** 2)
         return use, e, G, S, np.linalg.cholesky(covariance)
+
+    def _undecided(self, dq: Array, sd: Array) -> NDArray[np.bool_]:
+        """(m, n) rows whose dry friction may have either sign."""
+        out = np.zeros(dq.shape, bool)
+        for term in self.problem.base.layout.terms:
+            own = [(term.joint, {term.joint: 1.0})] if isinstance(term, FrictionLaw) and DRY in term.kinds else []
+            for joint, factors in (*own, *term.reversals):
+                speed = sum(f * dq[:, j] for j, f in factors.items())
+                noise = np.sqrt(sum((f * sd[j]) ** 2 for j, f in factors.items()))
+                out[:, joint] |= np.abs(speed) < self.certain * noise
+        return out
 
     def _entries(self, number: int, part: slice, rates: Array | None = None) -> Array:
         """Regressor entries (m, E), or how they change along rates (m, 3n)."""

@@ -14,6 +14,7 @@ from inertica.estimators.covariance import hac
 from inertica.estimators.evidence import RESOLVED, Solution
 from inertica.estimators.linear.essential import Dropped, Essential
 from inertica.estimators.linear.least_squares import MEASURED, observed
+from inertica.estimators.linear.prior_fill import filled_prior
 from inertica.estimators.solve import estimated
 from inertica.physical.check import cholesky_tolerance
 from inertica.robot import inertia
@@ -33,9 +34,14 @@ class Svd:
     Needs prior values.  Assumes the prior right in the directions that the torque does not show.  Parameters of large numbers
     (masses) move more readily than those of small ones, whatever they are known to; the result is possible only if prior and
     data are good: see `link_tolerance`.
+
+    Args:
+        hac: covariance that accounts for serial correlation of the residuals.
+        fill_prior: armature and friction that the prior says nothing of come from a first weighted least squares (paper, V.B).
     """
 
     hac: bool = True
+    fill_prior: bool = True
 
     name: ClassVar[str] = "svd"
     needs: ClassVar[frozenset[Need]] = MEASURED | {Need.PRIOR}
@@ -58,10 +64,12 @@ class SvdEssential:
     Args:
         essential: how essential parameters are found.
         hac: covariance that accounts for serial correlation of the residuals.
+        fill_prior: as for `svd`.
     """
 
     essential: Essential = field(default_factory=Essential)
     hac: bool = True
+    fill_prior: bool = True
 
     name: ClassVar[str] = "svd-essential"
     needs: ClassVar[frozenset[Need]] = MEASURED | {Need.PRIOR}
@@ -83,7 +91,8 @@ def _fit(method: Svd | SvdEssential, problem: Problem, essential: Essential | No
         scale[base.kept] = found.beta
         dropped = found.dropped
     stacked = system.stacked(weights)
-    reference = problem.prior.values
+    prior, filled = filled_prior(problem) if method.fill_prior else (problem.prior, ())
+    reference = prior.values
     with one_thread():
         U, s, Vt = np.linalg.svd(stacked.R @ (base.T * scale), full_matrices=False)
     known = s > RESOLVED * s[0] if s[0] > 0.0 else np.zeros(len(s), bool)
@@ -101,7 +110,7 @@ def _fit(method: Svd | SvdEssential, problem: Problem, essential: Essential | No
     )
     condition = float(s[known][0] / s[known][-1]) if rank else np.inf
     solution = Solution(beta, plain, condition, _unresolved(base.rank, rank, half, essential), chi)
-    settings = {"rank": rank, "cholesky_tolerance": tolerance, "dropped": dropped}
+    settings = {"rank": rank, "cholesky_tolerance": tolerance, "dropped": dropped, "filled": filled}
     return estimated(method.name, problem, solution, covariance, system.residual_sigmas(beta), start, settings=settings)
 
 

@@ -1,14 +1,16 @@
 """A load picked up or dropped, seen in what the model of the unloaded robot does not explain.
 
-A point mass on the last link moves the base parameters along one direction d, so that it changes row k of the fit by a_k = W_k d;
-where on the axis of the last joint it sits is not known, so that several places are tried.  With the residuals e_k of the model so
-far, the log-likelihood that such a load is there (or is gone) against that nothing changed grows by
+A body on the last link changes row k of the fit by A_k theta (`loads`).  With the residuals e_k of the model so far, sums of A'e
+and A'A in units of the residuals' variances,
 
-    l_k = (+- a_k' S^-1 e_k - a_k' S^-1 a_k / 2) / c,
+    s = sum w_k A_k' S^-1 e_k / c,   I = sum w_k A_k' S^-1 A_k / c,
 
-S the variances of the joints' residuals and c by how much more the sum of a'S^-1 e varies than if residuals were independent.  Sums
-that start anew whenever they fall below zero (CUSUM, Page 1954) reach h in one of exp(h) excursions at most while nothing changes,
-which sets the threshold: h = log(excursions between false alarms, of all sums together).
+S the variances of the joints' residuals and c by how much more such a sum varies than if residuals were independent, tell how
+likely it is that a load came (or went) at some instant, whatever its place, against that nothing changed.  Instants are tried
+every `APART` for the last `LONGEST`; rows in which a joint errs by more than `FAR` standard deviations, as friction does at a
+reversal, count less (w < 1).  The ratio of likelihoods of one instant ever reaches exp(h) by chance in one of exp(h) cases at
+most, which sets the threshold: h = log(instants between false alarms, for loads that come and loads that go), neighbouring ones
+counted as one.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.covariance import long_run
+from inertica.estimators.recursive.loads import Loads, ratios
 from inertica.identifiability.base import BaseModel
 from inertica.robot import inertia
 
@@ -39,14 +42,14 @@ CALM = 0.5
 MARGIN = 1.1
 """Factor on the variance of the score, for residuals that are not quite what the calibration saw."""
 
-MOST = 1.0
-"""What one joint adds in one row at most: friction at a reversal errs for a few rows, a load is there in all of them."""
+FAR = 3.0
+"""Standard deviations beyond which a residual counts less: friction at a reversal errs for a few rows, a load in all of them."""
 
-EXCURSION = 0.2
-"""s that a sum takes to rise and fall again while nothing changes."""
+APART, LONGEST = 0.05, 2.0
+"""s between instants at which a load may have come, and since the earliest of them."""
 
-PLACES = (0.0, 0.1, -0.1)
-"""m from the origin of the last link along the axis of its joint: where loads are taken to be."""
+TOGETHER = 0.2
+"""s within which instants are so much alike that they count as one when false alarms are."""
 
 SIGNS = (1.0, -1.0)
 
@@ -82,22 +85,6 @@ def load_direction(base: BaseModel, mass: float, position: ArrayLike = (0.0, 0.0
     chi = np.zeros(base.layout.size)
     chi[base.layout.link(base.layout.robot.n - 1)] = inertia.from_com(mass, position, np.zeros((3, 3)))
     return base.beta(chi)
-
-
-def load_directions(base: BaseModel, mass: float) -> Array:
-    """(d, b) the same at several places on the axis of the last joint."""
-    axis = np.asarray(base.layout.robot.joints[-1].axis, float)
-    return np.array([load_direction(base, mass, along * axis) for along in PLACES])
-
-
-@dataclass
-class _Settling:
-    """A load whose size is being found: until when, at which place, and the sums that give it."""
-
-    end: float
-    place: int
-    score: float = 0.0
-    size: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,63 +132,77 @@ class Calibration:
 
 
 class LoadWatch:
-    """CUSUMs for loads: for every place one for picking up and one for dropping.
+    """Likelihood of loads that come and go.
 
     Args:
         calibration: what is normal.
-        directions: (d, b) of a load of `mass` at several places.
-        mass: of the load that is looked for, in kg.
+        loads: that are looked for.
+        rate: rows per s.
         hours: of motion between false alarms.
     """
 
-    def __init__(self, calibration: Calibration, directions: Array, mass: float, hours: float = HOURS) -> None:
-        self.calibration, self.directions, self.mass = calibration, np.atleast_2d(directions), mass
+    def __init__(self, calibration: Calibration, loads: Loads, rate: float, hours: float = HOURS) -> None:
+        self.calibration, self.loads = calibration, loads
         self.beta = np.array(calibration.beta)
-        places = len(self.directions)
-        self.threshold = float(np.log(2.0 * places * 3600.0 * hours / EXCURSION))
-        self.sums, self.began = np.zeros((2, places)), np.zeros((2, places))
-        self._moments = np.zeros((2, 2, places))  # sums of a'e and a'a since each sum began to grow
-        self._settling: _Settling | None = None
+        self._every = max(1, round(APART * rate))
+        count = max(2, round(LONGEST * rate / self._every))
+        self.threshold = float(np.log(2.0 * 3600.0 * hours / TOGETHER))
+        self.sums = np.zeros((2, 1))
+        self._parts, self._best = np.zeros((2, len(loads.means))), np.zeros((2, 3))
+        self._s, self._I, self._began = np.zeros((count, 10)), np.zeros((count, 10, 10)), np.zeros(count)
+        self._now_s, self._now_I = np.zeros(10), np.zeros((10, 10))
+        self._rows, self._settled = 0, -np.inf
 
     def update(self, time: float, rows: Array, use: NDArray[np.bool_]) -> Change | None:
         """One set of rows (r, b+1); a change when it is flagged.
 
-        For some time after an alarm the size of the load is found, which the model then carries.
+        For some time after an alarm the body of the load is found, which the model then carries.
         """
         W, y, sigma = rows[:, :-1], rows[:, -1], self.calibration.sigma
-        a = np.where(use, self.directions @ W.T, 0.0) / sigma
+        if self._rows % self._every == 0:
+            place = (self._rows // self._every) % len(self._s)
+            self._s[place], self._I[place], self._began[place] = self._now_s, self._now_I, time
+        self._rows += 1
+        A = np.where(use[:, None], W @ self.loads.bodies, 0.0) / sigma[:, None]
         e = np.where(use, y - W @ self.beta, 0.0) / sigma
-        if self._settling is not None:
-            self._settle(time, a, e, self._settling)
+        A_w = A * (np.minimum(1.0, FAR / np.maximum(np.abs(e), FAR)) / self.calibration.inflation)[:, None]
+        self._now_s += A_w.T @ e
+        self._now_I += A_w.T @ A
+        if time < self._settled:
             return None
-        push, cost = a * e / self.calibration.inflation, 0.5 * a**2 / self.calibration.inflation
-        steps = np.stack([np.clip(sign * push - cost, -MOST, MOST).sum(axis=1) for sign in SIGNS])
-        self.sums += steps
-        fallen = self.sums <= 0.0
-        self._moments[0] += a @ e
-        self._moments[1] += np.sum(a**2, axis=1)
-        self.sums[fallen], self.began[fallen], self._moments[:, fallen] = 0.0, time, 0.0
-        k, place = np.unravel_index(int(np.argmax(self.sums)), self.sums.shape)
-        if self.sums[k, place] < self.threshold:
+        if np.isfinite(self._settled):
+            self._settle()
+        count = min(-(-self._rows // self._every), len(self._s))
+        loads = self.loads
+        ratios(
+            self._s, self._I, count, self._now_s, self._now_I, loads.means, loads.spreads, loads.ranks, self._parts, self._best
+        )
+        self.sums[:, 0] = np.maximum(self._best[:, 0], 0.0)
+        k = int(np.argmax(self._best[:, 0]))
+        if self._best[k, 0] < self.threshold:
             return None
-        mass = self.mass * self._moments[0, k, place] / self._moments[1, k, place]
-        found = Change(time, float(self.began[k, place]), float(mass), "picked up" if k == 0 else "dropped")
-        self.sums[:], self._moments[:] = 0.0, 0.0
-        self._settling = _Settling(time + SETTLE, int(place))
+        at, part = int(self._best[k, 1]), int(self._best[k, 2])
+        body = loads.body(self._now_s - self._s[at], self._now_I - self._I[at], part, SIGNS[k])
+        found = Change(time, float(self._began[at]), float(body[9]), "picked up" if k == 0 else "dropped")
+        self._again()
+        self._settled, self._sign = time + SETTLE, SIGNS[k]
         return found
 
-    def _settle(self, time: float, a: Array, e: Array, now: _Settling) -> None:
-        """The size of the load, from all rows for some time after the alarm."""
-        now.score += float(a[now.place] @ e)
-        now.size += float(a[now.place] @ a[now.place])
-        if time >= now.end:
-            if now.size > 0.0:
-                self.beta += now.score / now.size * self.directions[now.place]
-            self._settling = None
+    def _again(self) -> None:
+        """As if the rows had begun now."""
+        self._rows, self.sums[:], self._now_s[:], self._now_I[:] = 0, 0.0, 0.0, 0.0
+
+    def _settle(self) -> None:
+        """The body of the load, from all rows for some time after the alarm."""
+        bodies = [self.loads.body(self._now_s, self._now_I, int(part), self._sign) for part in np.flatnonzero(self.loads.ranks)]
+        fits = [self._now_s @ x - 0.5 * x @ self._now_I @ x for x in bodies]
+        self.beta += self.loads.bodies @ bodies[int(np.argmax(fits))]
+        self._settled = -np.inf
+        self._again()
 
     def follow(self, calibration: Calibration) -> None:
         """Residuals from a model that has learned more, unless the size of a load is being found."""
-        if self._settling is None:
+        if not np.isfinite(self._settled):
             self.calibration, self.beta = calibration, np.array(calibration.beta)
 
     def run(self, times: Sequence[float] | Array, rows: Array, use: NDArray[np.bool_]) -> list[Change]:

@@ -13,6 +13,7 @@ own rate between samples.  Positions are used as recorded: a filter in front wou
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
@@ -22,8 +23,10 @@ from numpy.typing import NDArray
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Diagnostics, Estimate, Need, Problem
 from inertica.estimators.closed_loop.start import FromPrior, Start
+from inertica.estimators.recursive.feedback import fed_back
 from inertica.estimators.recursive.passes import Passed, kalman
-from inertica.estimators.recursive.records import Between, Record, driven_by_loop, driven_by_torque, transition
+from inertica.estimators.recursive.records import Between, Record, decimated, driven_by_loop, driven_by_torque, transition
+from inertica.estimators.recursive.reversals import reversal_jumps
 from inertica.estimators.recursive.tuning import PRESETS, Variances, most_likely
 from inertica.estimators.recursive.unknowns import ConsistentUnknowns, Coordinates, PlainUnknowns, Unknowns
 from inertica.threads import one_thread
@@ -52,6 +55,7 @@ class Filter:
         between: torque between samples, `interpolated` or `held` (the survey's); `auto` holds it where the controller is no faster
             than the log.
         integrator: euler (the survey's), rk2 or rk4.
+        decimated: positions and torque at the decimated rate, as the survey's filters saw them; by default every recorded sample.
     """
 
     start: Start = field(default_factory=FromPrior)
@@ -61,6 +65,7 @@ class Filter:
     longest_step: float = 1e-3
     between: Between = "auto"
     integrator: Literal["euler", "rk2", "rk4"] = "rk2"
+    decimated: bool = False
 
     computed: ClassVar[bool] = False
     tuned_over: ClassVar[tuple[int, float]] = (4, 0.5)
@@ -77,12 +82,48 @@ class Filter:
 
     def records(self, problem: Problem) -> tuple[list[Record], float | None]:
         """What it sees, and its step; None for that of the control loop."""
-        return (driven_by_loop(problem), None) if self.computed else driven_by_torque(problem, self.longest_step, self.between)
+        seen, recorded = (decimated(problem), False) if self.decimated else (problem, True)
+        if self.computed:
+            return driven_by_loop(seen, recorded), None
+        return driven_by_torque(seen, self.longest_step, self.between, recorded)
+
+    @property
+    def begins(self) -> str:
+        """The preset that is taken.  Tuned filters of the loop begin with `relative`: noise is so small there that with the survey's
+        first variances, several times a parameter, the first samples would throw parameters where no robot is."""
+        return "relative" if self.tune and self.computed else self.preset
+
+    def tuned(self, v: Variances, start: Array, records: list[Record], passed: Callable[..., Passed]) -> Variances:
+        """Noise under which the innovations of some stretches are most likely.
+
+        Args:
+            v: where the search begins.
+            start: first parameters.
+            records: of the filter; stretches are those of the first one.
+            passed: a pass of a filter: kind, records, first parameters and variances to its outcome.
+        """
+        short, near = records[0].stretches(*self.tuned_over), v
+        if self.computed:  # what wrong parameters do in a closed loop would be taken for noise: they come from a first pass
+            first = passed("ekf", records[:1], start, v)
+            if first.broke is None:
+                start, known = first.beta, np.diag(first.covariance)
+                near = replace(v, first=np.concatenate([v.first[: -len(known)], known]))
+        found = most_likely(lambda tried: sum(passed("ekf", [r], start, tried).score for r in short), near, self.computed)
+        return replace(found, first=v.first)
+
+    def variances(self, problem: Problem, records: list[Record], beta: Array) -> Variances:
+        """Of the preset; where the controller computes the torque, what it feeds back in place of the noise of measured torques."""
+        v = PRESETS[self.begins](problem, records, beta)
+        if self.computed and self.begins == "relative":
+            v = replace(v, state=fed_back(problem, records, beta, self.integrator))
+        if self.tune and v.jump is None:  # what reversals do would be taken for noise at all times
+            v = replace(v, jump=reversal_jumps(problem, records, beta))
+        return v
 
     def settings(self, v: Variances) -> dict[str, object]:
         return {
-            "preset": self.preset, "tuned": self.tune, "passes": self.passes, "integrator": self.integrator,
-            "longest_step": self.longest_step,
+            "preset": self.begins, "tuned": self.tune, "passes": self.passes, "integrator": self.integrator,
+            "longest_step": self.longest_step, "decimated": self.decimated,
             "start": self.start.name, "state_noise": tuple(map(float, v.state)),
         }  # fmt: skip
 
@@ -138,15 +179,14 @@ class JointFilter(Filter):
         plain = transition(problem, beta, dt, self.integrator)
         unknowns: Unknowns = ConsistentUnknowns.of(problem, beta, self.coordinates) if self.consistent else PlainUnknowns(beta)
         moved = unknowns.transition(plain)
-        v = unknowns.variances(PRESETS[self.preset](problem, records, beta))
+        v = unknowns.variances(self.variances(problem, records, beta))
 
         def passed(kind: str, chosen: list[Record], x: Array, v: Variances, smooth: bool = False) -> Passed:
             return kalman(kind, (self.h if "cdkf" in kind else self.alpha, self.beta, self.kappa), moved, chosen, x, v, smooth)
 
         with one_thread():
             if self.tune:
-                short = records[0].stretches(*self.tuned_over)
-                v = most_likely(lambda tried: sum(passed("ekf", [r], unknowns.start, tried).score for r in short), v)
+                v = self.tuned(v, unknowns.start, records, passed)
             found = passed(self.kind, records, unknowns.start, v, self.smooth)
             for _ in range(self.passes - 1):
                 if found.broke is not None:

@@ -5,13 +5,14 @@
                    e_i = z'_i+ - z'_i-,  c_i = z'_i+ + z'_i- - 2 z'_0,  mean z'_0 + sum c_i / (2 h^2),
                    P' = sum e_i e_i' / (4 h^2) + curve sum c_i c_i' + offset m m' + Q,   m = sum c_i / (2 h^2)
 
-The unscented filter is h = alpha sqrt(d + kappa), curve = 1 / (4 h^2), offset = beta - alpha^2: its usual weights, summed up, without
-the cancellation of a large negative weight.  Central differences are any h, curve = (h^2 - 1) / (4 h^4), offset = 0.
-Points that go where no motion goes (an inertia became negative, say) are drawn nearer, with the unscented weights; narrow pairs of
-points between which dry friction jumps, which is no slope, are set as wide as those of central differences for that sample.
-Parameters do not move, so only the 2n rows of the state are worked out.  Points lie along the columns of the lower triangular factor
-of P with the state first, so that points of the parameters do not move the state.  Square-root forms keep a factor with the
-parameters first (`roots`).  P or its factor may be in single precision; z is in double precision.
+The unscented filter is h = alpha sqrt(d + kappa), curve = 1 / (4 h^2), offset = beta - alpha^2: its usual weights, summed up,
+without the cancellation of a large negative weight.  Central differences are any h, curve = (h^2 - 1) / (4 h^4), offset = 0.
+Pairs of points between which the model is not what two derivatives say of it (dry friction jumps, an inertia comes near zero or
+below) are drawn near and tell the slope alone, from the one of them that moved less: with them as they are, the filter is a map
+that magnifies differences of rounding tenfold every few samples (`sigma.bent`). Parameters do not move, so only the 2n rows of
+the state are worked out.  Points lie along the columns of the lower triangular factor of P with the state first, so that points
+of the parameters do not move the state.  Square-root forms keep a factor with the parameters first (`roots`).  P or its factor
+may be in single precision; z is in double precision.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from inertica.estimators.recursive.roots import (
     state_first,
     turned,
 )  # fmt: skip
-from inertica.estimators.recursive.sigma import advance_again, jumps, sigma_covariance, sigma_rows, spread, too_far
+from inertica.estimators.recursive.sigma import advance_again, bent, sigma_covariance, sigma_rows, spread, straightened
 
 NEARER = 8
-"""How often sigma points that reach too far are drawn to a quarter of their distance."""
+"""How often pairs of sigma points that still reach too far are drawn to a quarter of their distance."""
 
 
 class Points(NamedTuple):
@@ -56,6 +57,8 @@ class Noise(NamedTuple):
         floor: (b,)
         measurement: (n,)
         reach: (2n,) no variance: by how much a state may differ from one point to another.
+        jump: (2n,) added to that of the state where a joint reverses,
+        slow: (n,) or is slower than this.
     """
 
     state: Any
@@ -64,6 +67,8 @@ class Noise(NamedTuple):
     floor: Any
     measurement: Any
     reach: Any
+    jump: Any
+    slow: Any
 
 
 class Kept(NamedTuple):
@@ -124,7 +129,7 @@ def run(
     X = np.zeros((states, states), P.dtype)
     F, x = np.zeros((states, d)), np.zeros(states)
     Z, Y = np.zeros((2 * d + 1 if points.h > 0.0 else 1, d)), np.zeros((2 * d + 1 if points.h > 0.0 else 1, states))
-    used_points, hs = points, np.zeros(d)
+    hs, state = np.zeros(d), noise.state.copy()
     for k in range(N):
         if used[k]:
             fine = (
@@ -148,58 +153,51 @@ def run(
                 state_first(P, wide[:d], work, turns)
             elif not cholesky(P, work):
                 return k
-            used_points = points
             before = memory.copy()
             for i in range(d):
                 hs[i] = points.h
-            some = False
-            for attempt in range(NEARER):
-                if some:
+            spread(hs, z, work, Z)
+            advance_points(s, table, steps[k], steps[k + 1], Z, memory, Y)
+            if bent(noise.reach, Y, points.h, hs):
+                for _attempt in range(NEARER):
                     advance_again(s, table, steps[k], steps[k + 1], hs, points.h, z, work, before, Z, Y)
-                else:
-                    spread(hs, z, work, Z)
-                    for i in range(memory.shape[0]):
-                        memory[i] = before[i]
-                    advance_points(s, table, steps[k], steps[k + 1], Z, memory, Y)
-                some = False
-                if too_far(noise.reach, Y):
-                    h = 0.25 * used_points.h if attempt > 0 or points.h >= 1.0 else points.h
-                    used_points = Points(h, 1.0 / (4.0 * h * h), 2.0)
+                    if straightened(noise.reach, Y, hs, points.h):
+                        break
                     for i in range(d):
-                        hs[i] = h
-                elif attempt > 0 or points.h >= 1.0 or not jumps(Y, hs):
-                    break
-                else:
-                    some = True
+                        hs[i] = hs[i] if hs[i] == points.h else 0.25 * hs[i]
         else:
             advance_rates(s, table, steps[k], steps[k + 1], z, memory, x, F)
+        if points.h > 0.0:
+            noise_now(noise, z, Y[0], state)
+        else:
+            noise_now(noise, z, x, state)
         if root:
             if points.h > 0.0:
-                sigma_rows(used_points, hs, Y, noise.state, extra, A, x)
+                sigma_rows(points, hs, Y, state, extra, A, x)
                 turned(A, turns, wide)
             else:
                 product_root(F, P, A)
                 for i in range(states):
                     for j in range(states):
-                        extra[i, j] = np.sqrt(noise.state[i]) if i == j else 0.0
+                        extra[i, j] = np.sqrt(state[i]) if i == j else 0.0
             if smoothed:
                 cross_root(A, P, kept.cross[k])
             predict_root(P, A, extra, q, wide, last)
-            if points.h > 0.0 and used_points.offset > 0.0:
+            if points.h > 0.0 and points.offset > 0.0:
                 for i in range(states):
-                    gain[i, 0] = np.sqrt(used_points.offset) * (x[i] - Y[0, i])
+                    gain[i, 0] = np.sqrt(points.offset) * (x[i] - Y[0, i])
                 add_rank_one(P[d - states :, d - states :].T, gain[:states, 0])
         else:
             if points.h > 0.0:
-                sigma_covariance(used_points, hs, Y, work, A, X, x)
+                sigma_covariance(points, hs, Y, work, A, X, x)
             else:
-                _product(F, P, A)
-                _outer(A, F, X)
+                product(F, P, A)
+                outer(A, F, X)
             if smoothed:
                 for i in range(states):
                     for j in range(d):
                         kept.cross[k, i, j] = A[i, j]
-            _predict(P, A, X, noise.state, q)
+            predict(P, A, X, state, q)
         for i in range(states):
             z[i] = x[i]
             if not np.isfinite(x[i]):
@@ -213,8 +211,18 @@ def run(
     return -1
 
 
+@nb.njit(**OPTIONS)
+def noise_now(noise: Any, before: Any, after: Any, state: Any) -> None:
+    """Variances of the state for a step from one velocity to another."""
+    n = noise.slow.shape[0]
+    for i in range(n):
+        turns = abs(before[i]) < noise.slow[i] or before[i] * after[i] < 0.0
+        state[i] = noise.state[i] + (noise.jump[i] if turns else 0.0)
+        state[n + i] = noise.state[n + i] + (noise.jump[n + i] if turns else 0.0)
+
+
 @nb.njit(**SUMS)
-def _product(F: Any, P: Any, out: Any) -> None:
+def product(F: Any, P: Any, out: Any) -> None:
     """out = F P"""
     for i in range(F.shape[0]):
         for j in range(P.shape[1]):
@@ -226,7 +234,7 @@ def _product(F: Any, P: Any, out: Any) -> None:
 
 
 @nb.njit(**SUMS)
-def _outer(A: Any, F: Any, out: Any) -> None:
+def outer(A: Any, F: Any, out: Any) -> None:
     """out = A F', which is symmetric"""
     for i in range(A.shape[0]):
         for j in range(i + 1):
@@ -238,7 +246,7 @@ def _outer(A: Any, F: Any, out: Any) -> None:
 
 
 @nb.njit(**OPTIONS)
-def _predict(P: Any, A: Any, X: Any, state: Any, parameter: Any) -> None:
+def predict(P: Any, A: Any, X: Any, state: Any, parameter: Any) -> None:
     states, d = A.shape
     for i in range(states):
         for j in range(states):

@@ -243,20 +243,28 @@ class OnlineFit:
         self._into.solve_into(self._F[0], self._solved)
         return self._solved
 
+    def noise_known(self, times: float) -> bool:
+        """Whether every factor has had so many times more rows than it has columns."""
+        felt = [len(c) for c in self._felt] if len(self._F) > 1 else [self.base.rank]
+        return bool(np.all(self._weight >= times * np.array(felt)))
+
+    def weighed(self) -> tuple[Array, Stacked]:
+        """(r,) standard deviations of the rows of each joint, and all rows as one R; those of weighted fits in units of them."""
+        moment = Moment(0.0, self._F, self._weight)
+        if len(self._F) == 1:
+            return np.full(self.stream.count, moment.sigma), Stacked.of(self._F[0])
+        sigma = own_sigmas(moment.joints(self._felt), self._weight)
+        return sigma, together(self._F, 1.0 / sigma)
+
     @property
     def estimate(self) -> OnlineEstimate:
-        moment = Moment(0.0, self._F, self._weight)
         r, b = self.stream.count, self.base.rank
         if not np.all(self._weight > 0.0):
             return OnlineEstimate(np.array(self._start), np.full(b, np.inf), np.full(r, np.nan), self.rows, False)
-        if len(self._F) > 1:
-            sigma = own_sigmas(moment.joints(self._felt), self._weight)
-            stacked = together(self._F, 1.0 / sigma)
-        else:
-            sigma, stacked = np.full(r, moment.sigma), Stacked.of(self._F[0])
+        sigma, stacked = self.weighed()
         svd = ScaledSvd.of(stacked.R)
         beta = self._start + svd.solve(stacked.z - stacked.R @ self._start)
-        half = svd.half if len(self._F) > 1 else moment.sigma * svd.half
+        half = svd.half if len(self._F) > 1 else float(sigma[0]) * svd.half
         std = np.sqrt(self.stream.inflation) * np.linalg.norm(half, axis=1)
         std[np.abs(svd.unresolved).max(axis=1, initial=0.0) > 1e-6] = np.inf
         return OnlineEstimate(beta, std, sigma, self.rows, bool(svd.known.all()))

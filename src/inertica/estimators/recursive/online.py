@@ -14,7 +14,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.dynamics.tsqr import JointFactor, Stacked, absorbed
+from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.tsqr import JointFactor, Stacked
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, History, Need, Problem
 from inertica.estimators.evidence import ScaledSvd, Solution

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from inertica.estimators.base import Capability, Estimate, Problem
 from inertica.estimators.recursive.joint import RECURSIVE, Filter, reported
-from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, passed, reach
+from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, noises, passed
 from inertica.estimators.recursive.records import Record, driven_by_torque, transition
 from inertica.estimators.recursive.tuning import PRESETS, Variances, most_likely
 from inertica.estimators.recursive.unknowns import PlainUnknowns
@@ -45,17 +45,17 @@ class DualEkf(Filter):
         begun = time.perf_counter()
         beta = self.start(problem, rng)
         records, dt = self.records(problem)
-        v = PRESETS[self.preset](problem, records, beta)
+        v = self.variances(problem, records, beta)
         moved = transition(problem, beta, dt, self.integrator)
 
         def run(chosen: list[Record], beta: Array, v: Variances) -> Passed:
             from inertica.dynamics.llvm.stepping import stepper  # imports Numba
-            from inertica.estimators.recursive import kalman, pairs
+            from inertica.estimators.recursive import pairs
 
             s, _code = stepper(moved, True)
             n, b, parts = moved.n, len(beta), []
             beta, C = beta.copy(), np.diag(v.first[2 * n :])
-            noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement, reach(chosen))
+            noise = noises(v, chosen)
             for r in chosen:
                 every = max(1, -(-len(r.t) // ROWS))
                 kept, x, P = arrays(len(r.t), n, 2 * n + b, every), r.start.copy(), np.diag(v.first[: 2 * n])
@@ -88,10 +88,10 @@ class IdimEkf(Filter):
 
     name: ClassVar[str] = "idim-ekf"
     own: ClassVar[frozenset[Capability]] = RECURSIVE
-    without: ClassVar[frozenset[str]] = frozenset({"tune", "longest_step", "between", "integrator"})
+    without: ClassVar[frozenset[str]] = frozenset({"tune", "longest_step", "between", "integrator", "decimated"})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
-        from inertica.estimators.recursive import kalman, pairs  # imports Numba
+        from inertica.estimators.recursive import pairs  # imports Numba
 
         problem.require(self)
         begun = time.perf_counter()
@@ -102,7 +102,7 @@ class IdimEkf(Filter):
         shapes = None if problem.prior is None else problem.prior.shapes
         for _ in range(self.passes):
             C, parts = np.diag(v.first[2 * n :]), list[Passed]()
-            noise = kalman.Noise(v.state, v.parameter.copy(), v.shrink, v.floor, v.measurement, reach(records))
+            noise = noises(v, records)
             for m, r in zip(problem.motions, records, strict=True):
                 every = max(1, -(-len(m) // ROWS))
                 kept, use = arrays(len(m), n, b, every), ~m.mask[:, None] & ~m.resting

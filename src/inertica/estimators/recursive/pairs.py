@@ -9,6 +9,7 @@ import numpy as np
 
 from inertica.dynamics.llvm.stepping import advance_rates
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky
+from inertica.estimators.recursive.kalman import noise_now
 
 
 @nb.njit(**OPTIONS)
@@ -31,7 +32,7 @@ def dual(
     z = np.zeros(states + b)
     F, ahead = np.zeros((states, states + b)), np.zeros(states)
     D, E = np.zeros((states, b)), np.zeros((states, b))
-    A, X = np.zeros((states, states)), np.zeros((states, states))
+    A, X, state = np.zeros((states, states)), np.zeros((states, states)), noise.state.copy()
     S, low, gain, wide = np.zeros((n, n)), np.zeros((n, n)), np.zeros((states, n)), np.zeros((b, n))
     inner = np.zeros((n, n))
     for k in range(N):
@@ -83,6 +84,7 @@ def dual(
         for i in range(states + b):
             z[i] = x[i] if i < states else beta[i - states]
         advance_rates(s, table, steps[k], steps[k + 1], z, memory, ahead, F)
+        noise_now(noise, z, ahead, state)
         for i in range(states):
             x[i] = ahead[i]
             if not np.isfinite(x[i]):
@@ -101,7 +103,7 @@ def dual(
             for m in range(b):
                 D[i, m] = E[i, m]
             for j in range(states):
-                total = noise.state[i] if i == j else 0.0
+                total = state[i] if i == j else 0.0
                 for m in range(states):
                     total += A[i, m] * F[j, m]
                 X[i, j] = total

@@ -1,18 +1,18 @@
 """`pf`: a particle filter on z = (dq, q, beta)  (survey, section 6.1; Arulampalam et al. 2002).
 
-Every particle is advanced by the transition with process noise; because that noise is additive and positions are measured directly,
-the measurement guides where a particle goes (the optimal proposal), and its weight is the likelihood of the measurement before that:
+Every particle is advanced by the transition with process noise; because that noise is additive and positions are measured
+directly, the measurement guides where a particle goes (the optimal proposal), and its weight is the likelihood of the measurement
+before that:
 
     q' ~ q_pred + K (y - q_pred) + sqrt((1 - K) Q) e,   K = Q / (Q + R),   w <- w N(y; q_pred, Q + R)
 
-Systematic resampling when the effective number of particles falls below a share of all; copies are then moved apart with a kernel that
-leaves mean and covariance of the parameters as they are (Liu and West 2001).  In many dimensions particles are few: with dozens of
-parameters expect little.  A measurement so precise that it would leave but a few particles counts only as much as leaves a tenth.
+Systematic resampling when the effective number of particles falls below a share of all; copies are then moved apart with a kernel
+that leaves mean and covariance of the parameters as they are (Liu and West 2001).  In many dimensions particles are few: with
+dozens of parameters expect little.  A measurement so precise that it would leave but a few particles counts only as much as
+leaves a tenth.
 
-Rao-Blackwellised, particles carry the state only, and the parameters of each are a Gaussian with its own mean, since the torque is
-linear in beta and the next state nearly so, x' = f(x, m) + F (beta - m) + v: the drawn x' is a measurement of beta.  F, and with it
-the covariance of beta, are taken at the mean of the particles, so that many of them cost little.
-
+Rao-Blackwellised, which is the default, a tenth of what is uncertain lies in where the particles are, and the rest is a Gaussian
+around each of them, since the state is linear in itself and nearly so in beta over such distances (`mixture`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,16 @@ from inertica.dynamics.transition import Transition
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.recursive.joint import COMPUTED, RECURSIVE, Filter, reported
-from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, passed, reach
+from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, kalman, noises, passed
 from inertica.estimators.recursive.records import Record, transition
-from inertica.estimators.recursive.tuning import PRESETS, Variances
+from inertica.estimators.recursive.tuning import Variances
 from inertica.estimators.recursive.unknowns import PlainUnknowns
 
 Array = NDArray[np.float64]
 
+
+SHARE = 0.1
+"""Of the covariance that lies in where the particles are, the rest in the Gaussians around them."""
 
 ROUGH = 4e-6
 """Share of the first variance of parameters that is added at every sample where no other noise is stated."""
@@ -45,10 +48,12 @@ class ParticleFilter(Filter):
     """Particles in place of a covariance.
 
     Args:
-        start, preset, passes, longest_step, between, integrator: as for every filter; a pass begins with the last one's parameters.
-        particles: how many; when not given 100, or the survey's 25 per parameter without Rao-Blackwell.
+        start, preset, tune, passes, longest_step, between, integrator: as for every filter; a pass begins with the last one's
+            parameters.
+        particles: how many; when not given 100, twice the unknowns where that is more, or the survey's 25 per parameter without
+            Rao-Blackwell.
         least: effective share of the particles below which they are resampled.
-        rao_blackwell: particles of the state only, 100 by default; the parameters of each are a Gaussian.
+        rao_blackwell: around every particle the rest of what is uncertain is a Gaussian with a Kalman filter of its own.
     """
 
     particles: int | None = None
@@ -56,7 +61,6 @@ class ParticleFilter(Filter):
     rao_blackwell: bool = True
 
     kind: ClassVar[str] = "pf"
-    without: ClassVar[frozenset[str]] = frozenset({"tune"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,13 +81,16 @@ class ParticleFilter(Filter):
         draw = np.random.default_rng(0) if rng is None else rng
         beta = self.start(problem, draw)
         records, dt = self.records(problem)
-        v = PRESETS[self.preset](problem, records, beta)
+        v = self.variances(problem, records, beta)
         moved = transition(problem, beta, dt, self.integrator)
-        count = self.particles or (100 if self.rao_blackwell else 25 * len(beta))
+        count = self.particles or (max(100, 2 * moved.size) if self.rao_blackwell else 25 * len(beta))
         run = marginal_particles if self.rao_blackwell else particles
+        if self.tune:
+            v = self.tuned(v, beta, records, lambda kind, *given: kalman(kind, (0.0, 0.0, 0.0), moved, *given))
         found = run(moved, records, beta, v, count, self.least, draw)
         for _ in range(self.passes - 1):
             found = run(moved, records, found.beta, v, count, self.least, draw) if found.broke is None else found
+        found = found.widened() if self.tune else found
         settings = self.settings(v) | {"particles": count}
         return reported(self.name, problem, PlainUnknowns(beta), found, self.passes, time.perf_counter() - begun, settings)
 
@@ -95,7 +102,7 @@ class ComputedTorqueParticles(ParticleFilter):
     computed: ClassVar[bool] = True
     needs: ClassVar[frozenset[Need]] = COMPUTED
     own: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.SIMULATES}
-    without: ClassVar[frozenset[str]] = frozenset({"tune", "longest_step", "between"})
+    without: ClassVar[frozenset[str]] = frozenset({"longest_step", "between"})
 
 
 def particles(
@@ -103,11 +110,11 @@ def particles(
 ) -> Passed:
     """One pass over all records."""
     from inertica.dynamics.llvm.stepping import stepper  # imports Numba
-    from inertica.estimators.recursive import cloud, kalman
+    from inertica.estimators.recursive import cloud
 
     s, _code = stepper(moved, False)
     n, d = moved.n, moved.size
-    noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement, reach(records))
+    noise = noises(v, records)
     if not np.any(v.parameter):  # particles need some, or soon all are copies of one
         some = ROUGH * v.first[2 * n :]
         noise = noise._replace(parameter=some, floor=some)
@@ -127,24 +134,28 @@ def particles(
 
 
 def marginal_particles(
-    moved: Transition, records: list[Record], beta: Array, v: Variances, count: int, least: float, draw: np.random.Generator
-) -> Passed:
-    """One pass over all records, parameters as Gaussians."""
+    moved: Transition, records: list[Record], beta: Array, v: Variances, count: int, least: float, draw: np.random.Generator,
+    share: float = SHARE,
+) -> Passed:  # fmt: skip
+    """One pass over all records, a Gaussian around every particle."""
     from inertica.dynamics.llvm.stepping import stepper  # imports Numba
-    from inertica.estimators.recursive import cloud, kalman
+    from inertica.estimators.recursive import mixture
 
     (s, _code), (rates, _more) = stepper(moved, False), stepper(moved, True)
     n, d = moved.n, moved.size
-    noise = kalman.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement, reach(records))
-    C, Z, parts = np.diag(v.first[2 * n :]), np.tile(np.concatenate([np.zeros(2 * n), beta]), (count, 1)), []
-    spread = np.sqrt(np.concatenate([v.first[:n], np.minimum(v.first[n : 2 * n], v.measurement)]))
+    noise = noises(v, records)
+    P, parts = np.diag(v.first), list[Passed]()
     for r in records:
         every = max(1, -(-len(r.t) // ROWS))
-        Z[:, : 2 * n] = r.start + spread * draw.standard_normal((count, 2 * n))
+        Z = np.tile(np.concatenate([r.start, beta]), (count, 1))
         kept, memory = arrays(len(r.t), n, d, every), np.zeros(n * len(moved.memory))
-        at = cloud.marginal(s, rates, r.table, r.steps, r.q, r.used, Z, C, noise, memory, least, draw, kept)
-        whole = C + np.atleast_2d(np.cov(Z[:, 2 * n :].T))
-        parts.append(passed(r, kept, len(r.t) if at < 0 else at, every, whole, Z[:, 2 * n :].mean(axis=0), 2 * n, at))
+        with np.errstate(all="ignore"):
+            at = mixture.run(s, rates, r.table, r.steps, r.q, r.used, Z, P, noise, memory, share, least, draw, kept)
+        beta, whole = Z[:, 2 * n :].mean(axis=0), P + np.atleast_2d(np.cov(Z.T, bias=True))
+        C = whole[2 * n :, 2 * n :]
+        parts.append(passed(r, kept, len(r.t) if at < 0 else at, every, C, beta, 2 * n, at))
         if at >= 0:
             break
+        P = np.diag(v.first)  # another record begins anew, but for what is known of the parameters
+        P[2 * n :, 2 * n :] = C
     return joined(parts)

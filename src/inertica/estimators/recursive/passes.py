@@ -108,7 +108,7 @@ def kalman(
     s, _code = stepper(transition, plain == "ekf")
     n, d = transition.n, transition.size
     points = compiled.Points(*weights(plain, shape, d))
-    noise = compiled.Noise(v.state, v.parameter, v.shrink, v.floor, v.measurement, reach(records))
+    noise = noises(v, records)
     first: Any = np.diag(np.sqrt(np.roll(v.first, -2 * n)) if root else v.first).astype(
         dtype
     )  # factors have the parameters first
@@ -138,6 +138,16 @@ def kalman(
         where = slice(None, b) if root else slice(2 * n, None)
         P[where, where] = wide[where, where]
     return joined(parts)
+
+
+def noises(v: Variances, records: Sequence[Record]) -> Any:
+    """Variances as compiled loops take them (`kalman.Noise`)."""
+    from inertica.estimators.recursive import kalman as compiled
+
+    step = float(records[0].t[1] - records[0].t[0])
+    jump = np.zeros(len(v.measurement)) if v.jump is None else v.jump
+    twice = np.concatenate([jump**2, (0.5 * step * jump) ** 2])
+    return compiled.Noise(v.state, v.parameter.copy(), v.shrink, v.floor, v.measurement, reach(records), twice, jump)
 
 
 def reach(records: Sequence[Record]) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -64,7 +64,12 @@ class Record:
         return Record(self.t[rows], self.q[rows], self.used[rows], self.table, self.steps[rows], start)
 
 
-def driven_by_torque(problem: Problem, step: float, between: Between) -> tuple[list[Record], float]:
+def decimated(problem: Problem) -> Problem:
+    """The problem with motions at their decimated rate."""
+    return replace(problem, motions=tuple(m.decimated() for m in problem.motions))
+
+
+def driven_by_torque(problem: Problem, step: float, between: Between, recorded: bool = True) -> tuple[list[Record], float]:
     """Records driven by the measured torque, and the length of their steps.
 
     Args:
@@ -72,6 +77,7 @@ def driven_by_torque(problem: Problem, step: float, between: Between) -> tuple[l
         step: s, longest step of integration; a sample period is divided into equal ones.
         between: torque between samples: on a straight line, taken in the middle of each step, or held; `auto` holds it where the
             controller is known to be no faster than the log.
+        recorded: positions are those of the log; else those of the motions, which may be decimated.
 
     A torque is recorded when a control period begins and acts until it ends, so on average half a control period later.
     """
@@ -86,12 +92,12 @@ def driven_by_torque(problem: Problem, step: float, between: Between) -> tuple[l
         held = between == "held" or (between == "auto" and periods > 0.99)
         share = np.zeros(each) if held else (np.arange(each) + 0.5) / each - min(0.5 * periods, 0.5)
         table = (tau[:-1, None] + share[:, None] * np.diff(tau, axis=0)[:, None]).reshape(-1, motion.n)
-        out.append(_record(motion, np.ascontiguousarray(table), each * np.arange(len(motion))))
+        out.append(_record(motion, np.ascontiguousarray(table), each * np.arange(len(motion)), recorded))
     return out, dt / each
 
 
-def driven_by_loop(problem: Problem) -> list[Record]:
-    """Records driven by the control loop, which follows its reference at its own rate."""
+def driven_by_loop(problem: Problem, recorded: bool = True) -> list[Record]:
+    """Records driven by the control loop, which follows its reference at its own rate; positions as above."""
     loop, given = problem.loop, problem.references
     assert loop is not None
     out = []
@@ -99,12 +105,12 @@ def driven_by_loop(problem: Problem) -> list[Record]:
         trajectory = given[min(k, len(given) - 1)] if given else None
         track = Track.along(motion.log, motion.t, loop, trajectory, problem.prior)
         table = np.hstack([track.reference[name] for name in loop.compiled_law.references])
-        out.append(_record(motion, np.ascontiguousarray(table), track.keep[track.before]))
+        out.append(_record(motion, np.ascontiguousarray(table), track.keep[track.before], recorded))
     return out
 
 
-def _record(motion: Motion, table: Array, steps: NDArray[np.int64]) -> Record:
-    q = np.ascontiguousarray(recorded_position(motion))
+def _record(motion: Motion, table: Array, steps: NDArray[np.int64], recorded: bool) -> Record:
+    q = np.ascontiguousarray(recorded_position(motion) if recorded else motion.q)
     return Record(motion.t, q, ~motion.spoiled, table, steps.astype(np.int64), np.concatenate([motion.dq[0], q[0]]))
 
 

@@ -10,8 +10,11 @@ import numpy as np
 from inertica.dynamics.llvm.stepping import advance_points
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, triangular
 
-WIDE = 3.0**0.5
-"""Of points between which the model jumps."""
+NEAR = 0.1
+"""Standard deviations at which points lie for the slope alone; half their distance where that is less."""
+
+BENT = 0.5
+"""By how much of itself a slope may change within a standard deviation."""
 
 
 @nb.njit(**SUMS)
@@ -53,27 +56,48 @@ def advance_again(
 
 
 @nb.njit(**OPTIONS)
-def too_far(reach: Any, Y: Any) -> bool:
-    """Whether a point went where no motion goes: its parameters cannot be a robot's."""
-    for i in range(1, Y.shape[0]):
-        for k in range(Y.shape[1]):
-            if not abs(Y[i, k] - Y[0, k]) < reach[k]:
-                return True
-    return False
+def bent(reach: Any, Y: Any, h: float, hs: Any) -> bool:
+    """Marks pairs of points, by another distance `NEAR`, between which the model is not what two derivatives say of it.
 
-
-@nb.njit(**OPTIONS)
-def jumps(Y: Any, hs: Any) -> bool:
-    """Pairs of points between which the model jumps, as dry friction does at a reversal, are set as wide as central differences."""
+    Either a point went where no motion goes (its parameters cannot be a robot's), or the slope changes by more than `BENT` of itself
+    within a standard deviation: dry friction jumps between the points, or an inertia comes near zero.
+    """
     found = False
     for i in range(hs.shape[0]):
         for k in range(Y.shape[1]):
-            slope, curve = Y[1 + 2 * i, k] - Y[2 + 2 * i, k], (Y[1 + 2 * i, k] - Y[0, k]) + (Y[2 + 2 * i, k] - Y[0, k])
-            if abs(curve) > 0.1 * abs(slope) and abs(curve) > 1e-12 * abs(Y[0, k]):
-                hs[i] = WIDE
+            one, other, centre = Y[1 + 2 * i, k], Y[2 + 2 * i, k], Y[0, k]
+            slope, curve = abs(one - other), abs((one - centre) + (other - centre))
+            far = not (abs(one - centre) < reach[k] and abs(other - centre) < reach[k])
+            if far or (curve > 0.5 * BENT * h * slope and curve > 1e-9 * (abs(one) + abs(other))):
+                hs[i] = min(0.5 * h, NEAR)
                 found = True
                 break
     return found
+
+
+@nb.njit(**OPTIONS)
+def straightened(reach: Any, Y: Any, hs: Any, h: float) -> bool:
+    """Marked pairs lie near the centre: the one point that moved less tells the slope, the other becomes its mirror image.
+
+    False where both went where no motion goes.
+    """
+    for i in range(hs.shape[0]):
+        if hs[i] == h:
+            continue
+        one, other = 0.0, 0.0
+        for k in range(Y.shape[1]):
+            one = max(one, abs(Y[1 + 2 * i, k] - Y[0, k]) / reach[k])
+            other = max(other, abs(Y[2 + 2 * i, k] - Y[0, k]) / reach[k])
+            if np.isnan(Y[1 + 2 * i, k]):
+                one = np.inf
+            if np.isnan(Y[2 + 2 * i, k]):
+                other = np.inf
+        if not min(one, other) < 1.0:
+            return False
+        kept, mirrored = (1 + 2 * i, 2 + 2 * i) if one <= other else (2 + 2 * i, 1 + 2 * i)
+        for k in range(Y.shape[1]):
+            Y[mirrored, k] = 2.0 * Y[0, k] - Y[kept, k]
+    return True
 
 
 @nb.njit(**SUMS)
@@ -88,7 +112,8 @@ def _sigma_mean(hs: Any, Y: Any, mean: Any) -> None:
 
 @nb.njit(**OPTIONS)
 def _curve(points: Any, h: float) -> float:
-    return points.curve if h == points.h else (h * h - 1.0) / (4.0 * h**4)
+    """Marked pairs are straight."""
+    return points.curve if h == points.h else 0.0
 
 
 @nb.njit(**SUMS)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from inertica.estimators.base import Problem
 from inertica.estimators.recursive.records import Record, position_noises, torque_noises
+from inertica.estimators.recursive.reversals import reversal_jumps
 
 Array = NDArray[np.float64]
 
@@ -37,6 +38,9 @@ POSES = 200
 FACTORS = (100.0, 10.0, 3.0, 1.7)
 """By which noise is multiplied and divided in search of the most likely one, coarse to fine."""
 
+WORTH = 2.0
+"""Of minus twice a logarithm of likelihood: less is no reason to go on, or noise that does not matter would fall for ever."""
+
 
 @dataclass(frozen=True, eq=False)
 class Variances:
@@ -50,6 +54,7 @@ class Variances:
         floor: (b,)
         measurement: (n,) of positions.
         torque: (n,) of torques.
+        jump: (n,) rad/s by which velocities err in a step in which a joint reverses, see `reversals`; none by default.
     """
 
     first: Array
@@ -59,10 +64,11 @@ class Variances:
     floor: Array
     measurement: Array
     torque: Array
+    jump: Array | None = None
 
-    def scaled(self, state: Array, parameter: float) -> Variances:
-        """With noise of every joint's state, and of the parameters, multiplied."""
-        twice = np.concatenate([state, state])
+    def scaled(self, state: Array, parameter: float, place: float = 1.0) -> Variances:
+        """With noise of every joint's state, of the parameters, and once more of all positions, multiplied."""
+        twice = np.concatenate([state, place * state])
         return replace(self, state=twice * self.state, parameter=parameter * self.parameter, floor=parameter * self.floor)
 
 
@@ -95,7 +101,7 @@ def relative(problem: Problem, records: Sequence[Record], beta: Array) -> Varian
     return Variances(
         np.concatenate([0.01 * moving + 2.0 * measurement / period**2, measurement, known**2]),
         np.concatenate([velocity, velocity * period**2 / 4.0]),
-        np.zeros(b), 1.0, np.zeros(b), measurement, torque,
+        np.zeros(b), 1.0, np.zeros(b), measurement, torque, reversal_jumps(problem, records, beta),
     )  # fmt: skip
 
 
@@ -104,19 +110,25 @@ PRESETS: dict[str, Callable[[Problem, Sequence[Record], Array], Variances]] = {
 }  # fmt: skip
 
 
-def most_likely(score: Callable[[Variances], float], start: Variances) -> Variances:
+def most_likely(score: Callable[[Variances], float], start: Variances, places: bool = False) -> Variances:
     """Noise of the state, joint by joint, and of the parameters under which the innovations are most likely.
 
     Args:
         score: minus twice the logarithm of the likelihood; infinite where the filter breaks down.
         start: where the search begins.
+        places: search also by how much more the positions' noise is.  Noise that the controller feeds back comes in differences: what
+            it adds to a velocity in one step it takes away in the next, so that positions walk and velocities do not.
     """
     n = len(start.measurement)
-    logs = np.zeros(n + 1)
-    groups: list[list[int]] = [list(range(n)), *([j] for j in range(n)), *([[n]] if np.any(start.parameter) else [])]
+    logs = np.zeros(n + 2)
+    groups: list[list[int]] = [list(range(n)), *([[n + 1]] if places else []), *([j] for j in range(n))]
+    groups += [[n]] if np.any(start.parameter) else []
+
+    def scaled(x: Array) -> Variances:
+        return start.scaled(np.exp(x[:n]), float(np.exp(x[n])), float(np.exp(x[n + 1])))
 
     def at(x: Array) -> float:
-        return score(start.scaled(np.exp(x[:n]), float(np.exp(x[n]))))
+        return score(scaled(x))
 
     best = at(logs)
     for factor in FACTORS:
@@ -127,10 +139,10 @@ def most_likely(score: Callable[[Variances], float], start: Variances) -> Varian
                     tried = logs.copy()
                     tried[group] += sign * step
                     value = at(tried)
-                    if not value < best:
+                    if not value < best - WORTH:
                         break
                     logs, best = tried, value
-    return start.scaled(np.exp(logs[:n]), float(np.exp(logs[n])))
+    return scaled(logs)
 
 
 def _period(records: Sequence[Record]) -> float:

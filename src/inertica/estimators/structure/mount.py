@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
-from inertica.dynamics.tsqr import Factors, absorbed
+from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.tsqr import Factors
 from inertica.dynamics.weight import Weight
 from inertica.errors import InputError
 from inertica.estimators.base import Problem

@@ -54,7 +54,7 @@ class Selection:
     def __init__(self, system: Observations, sigma: Array) -> None:
         self.n, self.b = system.n, system.base.rank
         rows = list(system.rows())
-        self.keep = _representative(rows)
+        self.keep = representative(rows)
         self.use = [r.use & k[:, None] for r, k in zip(rows, self.keep, strict=True)]
         self.weights = 1.0 / sigma
         with one_thread():
@@ -200,7 +200,7 @@ class Selection:
             return np.asarray(np.linalg.pinv(A, rcond=1e-11, hermitian=True) @ (self.g[at] / scale) / scale)
 
 
-def _representative(rows: Sequence[Rows]) -> list[NDArray[np.bool_]]:
+def representative(rows: Sequence[Rows]) -> list[NDArray[np.bool_]]:
     """Which instants of every block take part: all, or blocks of a long record spread evenly over it."""
     total = sum(len(r.y) for r in rows)
     every = max(1, -(-total // MOST_ROWS))

@@ -1,0 +1,80 @@
+"""Measured numbers in documents: every block between two marks is written from the shipped tables, never by hand.
+
+    <!-- measured: didim, pc-didim -->    a line per condition of the first label, a column per label: |beta - true| / |true| in %
+    <!-- measured: claims -->             the survey's claims
+    ...
+    <!-- /measured -->
+
+`filled` writes what belongs between them; `python -m inertica.campaign.pages FILE...` writes the files anew.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from inertica.campaign.stored import Stored, claims, figures_of
+
+BLOCK = re.compile(r"(<!-- measured: ([^\n]*?) -->\n)(.*?)(<!-- /measured -->)", re.DOTALL)
+MOST = 999.0
+"""%: an error beyond that is only called so."""
+
+
+def filled(text: str) -> str:
+    """The text with every block written anew."""
+    return BLOCK.sub(lambda m: f"{m[1]}{block(m[2])}\n{m[4]}", text)
+
+
+def block(words: str) -> str:
+    """What belongs into a block: `claims`, or the labels of methods."""
+    return claims_table() if words == "claims" else methods_table([x.strip() for x in words.split(",")])
+
+
+def methods_table(labels: Sequence[str]) -> str:
+    """Parameter errors of some labels, a line per condition of the campaigns that have the first."""
+    found = {(x.campaign, x.condition, x.line.place.label): x for label in labels for x in figures_of(label)}
+    rows = []
+    for first in (x for (_, _, label), x in found.items() if label == labels[0]):
+        cells = [found.get((first.campaign, first.condition, label)) for label in labels]
+        fits = max(x.line.rows[1] for x in cells if x is not None)
+        states = ", ".join(dict.fromkeys(x.state for x in cells if x is not None))
+        rows.append([f"{first.campaign}: {first.condition}", *map(_shown, cells), str(fits), states])
+    return _table(["d_par in %", *labels, "fits", "state"], rows)
+
+
+def claims_table() -> str:
+    """The survey's claims beside what was measured."""
+    return _table(["claim", "survey", "here", "measured"], [[c.name, c.published, c.verdict, c.ours] for c in claims()])
+
+
+def _shown(found: Stored | None) -> str:
+    if found is None:
+        return ""
+    counted, rows = found.line.rows
+    if not counted or math.isnan(found.d_par):
+        return "failed"
+    size = 100.0 * found.d_par
+    text = f"> {MOST:.0f}" if size > MOST else f"{size:.0f}" if size >= 10.0 else f"{size:.2g}"
+    return text if counted == rows else f"{text} ({counted} of {rows})"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in lines)
+
+
+def main(files: Sequence[str]) -> None:
+    """Writes the blocks of files anew."""
+    for name in files:
+        path = Path(name)
+        before = path.read_text(encoding="utf-8")
+        if (now := filled(before)) != before:
+            path.write_text(now, encoding="utf-8")
+            sys.stdout.write(f"{path}: written anew\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,92 @@
+"""Bristle friction with memory (LuGre) of every joint, identified together with the links.
+
+Stiffness and damping of the bristles, Coulomb, static and viscous friction with standard deviations, by separable least squares over
+rows that include reversals.  LOG should be sampled finely there (1 kHz or more) and --cutoff be high.  -o writes a robot card with the
+laws, for `simulate`.  Joints whose bristles the log does not show keep Coulomb friction.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inertica.cli import fitting
+from inertica.cli.console import Answer, progress_line, table
+from inertica.errors import FileError, InputError, ModelWarning
+from inertica.report.numbers import number
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from inertica.workflow.fit_friction import FrictionFit
+
+EXAMPLES = """\
+inertica friction arm.urdf run.csv.gz --cutoff 300
+inertica friction tx40 run.csv.gz --joints 1,2,3 --validate other.csv.gz -o card.yaml
+"""
+
+SHOWN = ("sigma0", "sigma1", "sigma2", "fc", "fs", "vs")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    fitting.add_inputs(parser)
+    parser.add_argument("--joints", metavar="A,B", help="joints that may have bristles; all by default")
+    parser.add_argument("-o", "--output", metavar="CARD", type=Path, help="a robot card with the laws that were found")
+    fitting.add_choices(parser)
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    from inertica.workflow.fit_friction import fit_friction
+
+    if arguments.friction is not None or arguments.refine_shapes:
+        raise InputError("the law is LuGre here; --friction and --refine-shapes belong to identify")
+    with progress_line() as say:
+        fit = fit_friction(
+            arguments.robot, arguments.logs, validate=arguments.validate, joints=_joints(arguments.joints),
+            settings=fitting.settings(arguments), progress=say,
+        )  # fmt: skip
+    for sentence in fit.warnings:
+        warnings.warn(sentence, ModelWarning, stacklevel=2)
+    if arguments.output is not None:
+        try:
+            arguments.output.write_text(fit.card(), encoding="utf-8")
+        except OSError as error:
+            raise FileError(arguments.output, f"the card cannot be written ({error.strerror})") from None
+    document = {
+        "robot": fit.robot.name,
+        "joints": [asdict(j) for j in fit.joints],
+        "residual": {name: {"viscous and coulomb": a, "found": b} for name, (a, b) in fit.residuals.items()},
+        "card": fit.card(),
+        "files": [str(arguments.output)] if arguments.output is not None else [],
+    }
+    return Answer(document, lambda: _text(fit, arguments.output))
+
+
+def _joints(words: str | None) -> list[int] | None:
+    if words is None:
+        return None
+    try:
+        return [int(word) for word in words.split(",")]
+    except ValueError:
+        raise InputError(f"--joints takes numbers such as 1,3; not '{words}'") from None
+
+
+def _text(fit: FrictionFit, output: Path | None) -> Iterator[RenderableType]:
+    columns = ("joint", *(x for name in SHOWN for x in (name, "+-")), "plain N m", "found N m")
+    rows = []
+    for j in fit.joints:
+        named = j.values if j.law == "lugre" else {"sigma2": j.values["Fv"], "fc": j.values["Fc"]}
+        std = j.std if j.law == "lugre" else {"sigma2": j.std["Fv"], "fc": j.std["Fc"]}
+        cells = [number(x) if math.isfinite(x) else "-" for n in SHOWN for x in (named.get(n, math.nan), std.get(n, math.nan))]
+        rows.append([j.joint, *cells, number(j.static), number(j.residual)])
+    yield table(
+        "friction of every joint; rms of the torque residual with plain friction and with this", columns, rows, right=columns[1:]
+    )
+    for name, (plain, found) in fit.residuals.items():
+        yield f"{name}: relative residual {100 * plain:.2f} % with viscous and Coulomb friction, {100 * found:.2f} % with bristles"
+    yield f"wrote {output}" if output is not None else f"for a card:\n{fit.card()}"

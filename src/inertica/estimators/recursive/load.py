@@ -1,0 +1,147 @@
+"""A load while the robot moves: `OnlinePayload.update(sample)` in a control loop, `estimate` whenever it is wanted.
+
+The robot is known as well as a result says.  Rows of the loaded motion go into triangular factors as in `live.OnlineFit`; what they
+say of the base parameters is put beside what is known of the robot as in `estimators.load`, friction of the loaded motion being its
+own.  Without forgetting the ten parameters are those of a fit of all rows at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.estimators.load import Load, Rows, fitted_load
+from inertica.estimators.recursive.live import OnlineFit, RowStream, Sample
+from inertica.identifiability.labels import COMBINED, DETERMINED, UNIDENTIFIABLE, WEAK, known_well
+from inertica.identifiability.load import load_columns, own_friction
+from inertica.physical.body import possible_body
+from inertica.robot.layout import Parameters
+from inertica.robot.terms import RigidBody
+from inertica.threads import one_thread
+
+Array = NDArray[np.float64]
+
+ENOUGH = 2.0
+"""Rows of a joint over its columns from which the noise of its rows is known."""
+
+
+@dataclass(frozen=True, eq=False)
+class LoadEstimate:
+    """What is known of a load after some samples; `inertia.NAMES` order, frame of the flange.
+
+    Args:
+        values: (10,) of a body that can exist; nothing is known while there are no rows.
+        intervals: (10, 2) 95 %, infinite where a value is not known on its own.
+        measured: (10,) what the rows say before constraints.
+        covariance: (10, 10) of that.
+        labels: trust, as in `identify`.
+        rows: that took part.
+        complete: whether all that the robot can show is determined.
+    """
+
+    values: Array
+    intervals: Array
+    measured: Array
+    covariance: Array
+    labels: tuple[str, ...]
+    rows: int
+    complete: bool
+
+
+class OnlinePayload:
+    """Recursive least squares for a load.
+
+    Args:
+        stream: samples to rows, of the robot without load.
+        robot: what is known of its base parameters.
+        body: where the load is fixed.
+        delays: (n,) s by which torques are measured later than positions.
+        forgetting: factor per row, see `Rls`; 1 forgets nothing.
+        prior: values of fixed and nonlinear parameters.
+    """
+
+    def __init__(
+        self, stream: RowStream, robot: Rows, body: RigidBody, delays: Array | None = None, forgetting: float = 1.0,
+        prior: Parameters | None = None,
+    ) -> None:  # fmt: skip
+        self.fit, self.robot = OnlineFit(stream, forgetting, prior=prior), robot
+        self.columns, self.own = load_columns(stream.base, body), own_friction(stream.base)
+        n = stream.base.layout.robot.n
+        late = np.zeros(n) if delays is None else np.asarray(delays, float) * stream.rate
+        self._lag = Lag(late) if late.any() else None
+
+    @property
+    def rows(self) -> int:
+        """So far."""
+        return self.fit.rows
+
+    def update(self, sample: Sample) -> bool:
+        """One sample in; whether it completed a row."""
+        return self.fit.update(sample if self._lag is None else self._lag(sample))
+
+    def absorb(self, rows: Array, use: NDArray[np.bool_]) -> None:
+        """Rows (r, b+1) of one sample, used up."""
+        self.fit.absorb(rows, use)
+
+    @property
+    def load(self) -> Load | None:
+        """Least squares of all rows so far; None while there are too few to know their noise."""
+        if not self.fit.noise_known(ENOUGH):
+            return None
+        _, stacked = self.fit.weighed()
+        alike = np.sqrt(self.fit.stream.inflation)
+        return fitted_load(self.robot, Rows(stacked.R / alike, stacked.z / alike), self.columns, self.own)
+
+    @property
+    def estimate(self) -> LoadEstimate:
+        found = self.load
+        if found is None:
+            nothing = np.full((10, 10), np.inf)
+            ends = np.tile([-np.inf, np.inf], (10, 1))
+            return LoadEstimate(np.zeros(10), ends, np.zeros(10), nothing, (UNIDENTIFIABLE,) * 10, self.rows, False)
+        covariance = found.significant_inflation**2 * found.covariance
+        with one_thread():
+            body = possible_body(found.values, covariance, ~found.known)
+        std, well = np.sqrt(np.diag(covariance)), np.zeros(10, bool)
+        well[found.known] = known_well(found.values[found.known], std[found.known])
+        words = np.where(well, DETERMINED, np.where(found.known, WEAK, np.where(found.silent, UNIDENTIFIABLE, COMBINED)))
+        ends = np.column_stack([body.lower, body.upper])
+        shown = np.linalg.matrix_rank(self.columns)
+        complete = 10 - found.unresolved.shape[1] == shown
+        return LoadEstimate(body.values, ends, found.values, covariance, tuple(map(str, words)), self.rows, bool(complete))
+
+
+class Lag:
+    """Positions and torques brought to one time where torques are measured late: whichever comes first waits.
+
+    Args:
+        late: (n,) samples by which torque is late; may have fractions, and be negative.
+    """
+
+    def __init__(self, late: Array) -> None:
+        most = max(float(late.max()), 0.0)
+        waits = {"q": np.full(len(late), most), "dq": np.full(len(late), most), "tau": most - late}
+        self._whole = {name: np.floor(w).astype(np.intp) for name, w in waits.items()}
+        self._part = {name: w - np.floor(w) for name, w in waits.items()}
+        size = int(max(w.max() for w in waits.values())) + 2
+        self._kept = {name: np.zeros((size, len(late))) for name in waits}
+        self._out = {name: np.zeros(len(late)) for name in waits}
+        self._at, self._joints = -1, np.arange(len(late))
+
+    def __call__(self, sample: Sample) -> Sample:
+        first = self._at < 0
+        self._at += 1
+        for name, x in (("q", sample.q), ("dq", sample.dq), ("tau", sample.tau)):
+            if x is None:
+                continue
+            kept, out = self._kept[name], self._out[name]
+            if first:
+                kept[:] = x
+            size = len(kept)
+            kept[self._at % size] = x
+            near = kept[(self._at - self._whole[name]) % size, self._joints]
+            far = kept[(self._at - self._whole[name] - 1) % size, self._joints]
+            out[:] = near + self._part[name] * (far - near)
+        return Sample(self._out["q"], self._out["tau"], None if sample.dq is None else self._out["dq"], sample.ddq)

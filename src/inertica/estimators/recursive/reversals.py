@@ -1,0 +1,47 @@
+"""What dry friction leaves open when a joint reverses: at which instant of a step of integration it did.
+
+Friction jumps by 2 Fc at a reversal, and an integrator that finds it a step late errs by the jump of the acceleration times the
+step.  With precise encoders that is far more than what the noise of the torque does in a sample, and a filter that does not
+know of it takes it for wrong parameters, at every reversal and all the time while a joint rests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.estimators.base import Problem
+from inertica.estimators.recursive.records import Record
+
+Array = NDArray[np.float64]
+
+POSES = 20
+"""At which the jump is looked at."""
+
+SHARE = 0.01
+"""Of a joint's velocity, at which friction is taken on both sides."""
+
+
+def reversal_jumps(problem: Problem, records: Sequence[Record], beta: Array) -> Array:
+    """(n,) by how much a step of integration changes the velocity more or less at a reversal of the joint, median over poses.
+
+    Args:
+        problem: motions and model.
+        records: of the filter, which tell its steps.
+        beta: parameters.
+    """
+    chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
+    n = problem.base.layout.robot.n
+    chi[problem.base.kept] = beta
+    found = []
+    for motion, record in zip(problem.motions, records, strict=True):
+        step = float(record.t[1] - record.t[0]) / max(1, int(record.steps[1] - record.steps[0]))
+        rows = np.linspace(0, len(motion) - 1, POSES).astype(int)
+        small = SHARE * np.sqrt(np.mean(motion.dq**2, axis=0))
+        q, still = motion.q[rows], np.zeros((len(rows), n))
+        ease = np.diagonal(np.linalg.inv(problem.engine.mass_matrix(q, chi, shapes)), axis1=1, axis2=2)
+        one, other = (problem.engine.inverse_dynamics(q, still + v, still, chi, shapes) for v in (small, -small))
+        found.append(step * np.median(np.abs(ease * (one - other)), axis=0))
+    return np.asarray(np.max(found, axis=0))

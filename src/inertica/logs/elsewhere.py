@@ -1,0 +1,85 @@
+"""Joints of the model that the robot in question leaves out, and that a log shows all the same: do they stay where the model has them?
+
+A card that lists some `joints` freezes the others at zero.  Where they move, or stand elsewhere, inertia and gravity that the listed
+joints feel are not those of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from inertica.errors import InputError
+from inertica.logs.convert import si_factor
+from inertica.logs.names import Header, meaning, take_apart, tokens, word_meaning
+from inertica.logs.readers.table import Table
+from inertica.robot.description import Description
+
+STILL = 1e-3
+"""rad or m; a joint whose position stays within this does not move."""
+
+AWAY = 0.05
+"""rad or m by which a frozen joint may stand from zero before it is worth a word."""
+
+
+def elsewhere(table: Table, used: Collection[str], description: Description) -> list[str]:
+    """One sentence for joints that move, one for joints that stand elsewhere.
+
+    Args:
+        table: the file.
+        used: columns that are signals of the robot.
+        description: the robot.
+    """
+    left_out = [name for name in description.source.movable if name not in description.robot.joint_names]
+    if not left_out:
+        return []
+    moving, away = [], []
+    for text in table.columns:
+        header = take_apart(text)
+        joint = None if text in used else _position_of(header, left_out, description.source.movable)
+        values = None if joint is None else _values(table, text, header)
+        if joint is None or values is None or not len(values):
+            continue
+        if np.ptp(values) > STILL:
+            moving.append(f"{joint} (by {np.ptp(values):.3g})")
+        elif abs(float(np.median(values))) > AWAY:
+            away.append(f"{joint} (at {float(np.median(values)):.3g})")
+    out = []
+    if moving:
+        out.append(
+            f"{', '.join(moving)} move in this log, but {description.name} leaves them out and takes them as fixed at zero, so that "
+            "what they do to the others is taken for something else; add them to `joints:`, or record with them at rest at zero"
+        )
+    if away:
+        out.append(
+            f"{', '.join(away)} do not move in this log, but do not stand at zero either, where {description.name} takes them as "
+            "fixed; the links beyond them are in another place than in the model"
+        )
+    return out
+
+
+def _position_of(header: Header, left_out: Collection[str], every: Collection[str]) -> str | None:
+    """The joint whose position a column is, by its name or by its number among all joints of the model."""
+    words = tokens(header.name)
+    for name in sorted(left_out, key=len, reverse=True):
+        own = tokens(name)
+        k = len(own)
+        rest = words[k:] if words[:k] == own else words[:-k] if words[-k:] == own else []
+        said = word_meaning("_".join(rest)) if rest else None
+        if said is not None and said.symbol == "q":
+            return name
+    said = meaning(header.name)
+    if said is None or said.symbol != "q" or said.number is None or not 1 <= said.number <= len(every):
+        return None
+    name = list(every)[said.number - 1]
+    return name if name in left_out else None
+
+
+def _values(table: Table, text: str, header: Header) -> np.ndarray | None:
+    try:
+        scale = si_factor("q", header.unit or "rad", False, f"{table.path}: the column '{text}'")
+    except InputError:  # of a sliding joint, or no unit of a position: nothing can be said
+        scale = 1.0
+    values = scale * table.columns[text].astype(float)
+    return np.asarray(values[np.isfinite(values)])

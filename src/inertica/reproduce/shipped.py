@@ -1,0 +1,78 @@
+"""Makes the tables that ship with the package from the folder of a study:
+
+    inertica reproduce survey --quick --keep DIR
+    python -m inertica.reproduce.shipped DIR STATE src/inertica/campaign/results [METHOD...]
+
+With methods only theirs are taken.  Lines that the folder has take the place of the same ones in the tables, with STATE in their last
+column; the others stay, and ranks are counted anew.  The survey's claims are then found anew on all lines.  Those that need single
+estimates are found on the folder's rows when all of it was computed and all methods are taken; else what was found before stays.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from inertica.campaign.store import Store
+from inertica.campaign.stored import CLAIMS as FILE
+from inertica.campaign.stored import StoredClaim, claims, lines_of
+from inertica.campaign.stored import stored as shipped
+from inertica.campaign.summary import Group, groups, lines, ranked
+from inertica.campaign.written import as_csv
+from inertica.reproduce.survey_claims import CLAIMS, UNTESTED, cases
+
+QUICK = ("survey-quick", "survey-loops-quick")
+
+
+def found_on_lines() -> list[StoredClaim]:
+    """The claims that need no single estimates, on the shipped tables."""
+    conditions = cases(lines_of(QUICK), [])
+    verdicts = [(claim, claim.test(conditions)) for claim in CLAIMS if not claim.single]
+    return [StoredClaim(claim.name, claim.published, v.ours, v.verdict) for claim, v in verdicts]
+
+
+def merged(campaign: str, store: Store, state: str, methods: Sequence[str] = ()) -> str:
+    """The table of a campaign with the store's lines, or those of some methods, in the place of its own."""
+    own = {x.line.place: (x.line, x.state) for x in shipped() if x.campaign == campaign}
+    own |= {line.place: (line, state) for line in lines(store) if not methods or line.place.method in methods}
+    conditions = list(dict.fromkeys(place.condition for place in own))
+    listed = sorted(own.values(), key=lambda x: conditions.index(x[0].place.condition))
+    states = [state for _, state in listed]
+    head, *body = csv.reader(as_csv(ranked([line for line, _ in listed])).splitlines())
+    return _written([[*head, "state"], *([*row, of] for row, of in zip(body, states, strict=True))])
+
+
+def write(folder: Path, state: str, results: Path, methods: Sequence[str] = ()) -> None:
+    """Tables and claims from the stores in a folder."""
+    rows: list[Group] = []
+    whole = not methods
+    for name in QUICK:
+        path = next((folder / x for x in (name, name.removesuffix("-quick")) if (folder / x).is_dir()), None)
+        if path is not None and (store := Store.open(path)).files():
+            (results / f"{name}.csv").write_text(merged(name, store, state, methods), encoding="utf-8")
+            rows += groups(store)
+            whole = whole and not store.pending()
+    shipped.cache_clear()
+    conditions, former = cases(lines_of(QUICK), rows if whole else []), {c.name: c for c in claims()}
+    table = [["name", "published", "ours", "verdict"]]
+    for claim in CLAIMS:
+        v = claim.test(conditions)
+        old = former.get(claim.name)
+        stays = claim.single and v.verdict == UNTESTED and old is not None
+        table.append(
+            [claim.name, claim.published, old.ours if stays and old else v.ours, old.verdict if stays and old else v.verdict]
+        )
+    (results / FILE).write_text(_written(table), encoding="utf-8")
+
+
+def _written(rows: Sequence[Sequence[str]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), sys.argv[4:])

@@ -1,0 +1,167 @@
+"""What section 9.5 of the survey says of the real TX40, beside what the public record gives: rows, a table, Figure 9."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from inertica.physical.check import check_model
+from inertica.reproduce.drawing import write_drawings
+from inertica.reproduce.rows import REPORTED, Options, Row, Sheet, judged
+from inertica.reproduce.survey_real import CUTOFF, LONG, METHODS, ROBOT, SIMULATED, SLOWER, UNCOUPLED, Fitted, Real
+from inertica.robot.layout import Parameters
+
+CASE = "real TX40"
+SHOWN = ("iv", "didim")
+NEAR = 1.05
+"""Times a residual up to which another one is as good."""
+
+GREY, COLOURS = "#a8a8a8", {"iv": "#0072B2", "didim": "#D55E00"}
+
+ABSENT = (
+    "section 9.5 and Figure 9 were left out: they need a record of a real TX40, which is not ours to ship (state it by --record); "
+    "of the real RV2SQ (Figure 10) no record is public"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """What was found.
+
+    Args:
+        real: the record.
+        fits: label -> outcome.
+        uncoupled: filtered least squares without the coupling of joints 5 and 6.
+        slower: method -> outcome with a loop whose gains are far too small.
+    """
+
+    real: Real
+    fits: Mapping[str, Fitted]
+    uncoupled: Fitted
+    slower: Mapping[str, Fitted]
+
+
+def studied(options: Options) -> Study:
+    """All methods on the record; the short form leaves out those that take longest."""
+    assert options.record is not None
+    real = Real.of(options.record)
+    fits: dict[str, Fitted] = {}
+    for name, filters, given in (*METHODS, *(() if options.quick else LONG)):
+        for chosen in filters:
+            options.say(f"record: {name}, filter {chosen}")
+            found = real.fitted(name, chosen, given)
+            fits[found.label] = found
+    uncoupled = Real.of(options.record, UNCOUPLED).fitted("ols", "butterworth", {})
+    slower = {name: real.fitted(name, "none", SIMULATED, SLOWER) for name in SHOWN}
+    return Study(real, fits, uncoupled, slower)
+
+
+def about(study: Study) -> tuple[str, ...]:
+    real = study.real
+    return (
+        f"section 9.5: {real.motions['none'].log.duration:.1f} s of a record of a real TX40 are fitted, the next "
+        f"{real.check.log.duration:.1f} s are predicted; every fifth of its samples (5 kHz), {CUTOFF:g} Hz filter, {ROBOT}",
+        f"torques are not filtered: {100 * real.fast:.0f} % of the measured one is above {CUTOFF:g} Hz and in every residual",
+        "the record has neither the reference nor the control law: the simulated loop is the toolbox's and follows the filtered "
+        "positions, so positions say nothing about the loop; iterations begin at filtered least squares",
+    )
+
+
+def rows(study: Study) -> Iterator[Row]:
+    """Printed statements and ours."""
+    real, fits = study.real, study.fits
+    coupled, plain = fits["ols_f"], study.uncoupled
+    assert coupled.residual is not None and plain.residual is not None and plain.estimate is not None
+    yield Row(f"{CASE}: base parameters, joints 5 and 6 coupled", 54, real.base.rank, judged(real.base.rank == 54))
+    yield Row(f"{CASE}: base parameters without coupling", 52, plain.estimate.base.rank, judged(plain.estimate.base.rank == 52))
+    pairs = list(zip(plain.residual.relative.per_joint, coupled.residual.relative.per_joint, strict=True))
+    last = [f"{100 * without:.0f} -> {100 * with_it:.0f} %" for without, with_it in pairs[4:]]
+    remark = f"joints 5 and 6: {', '.join(last)}"
+    yield Row(f"{CASE}: residual of filtered OLS without and with the coupling", "better with", _percent(plain.size, coupled.size),
+              judged(coupled.size < plain.size, remark))  # fmt: skip
+    for name in SHOWN:
+        yield Row(f"{CASE}: Figure 9, residual per joint, {name}", "torques drawn, no number", _joints(fits[name]), REPORTED)
+    both = [fits[name].size for name in SHOWN]
+    yield Row(f"{CASE}: iv and didim beside filtered OLS", "worse than in simulation, torques satisfactory (RV2SQ)",
+              _percent(*both, coupled.size), f"{REPORTED}: {'as good' if max(both) <= NEAR * coupled.size else 'worse'}")  # fmt: skip
+    yield Row(f"{CASE}: clie and cloe", "clie better", _percent(fits["clie"].size, fits["cloe"].size),
+              judged(fits["clie"].size < fits["cloe"].size))  # fmt: skip
+    yield Row(f"{CASE}: OLS without and with the filter", "better with", _percent(fits["ols"].size, coupled.size),
+              judged(coupled.size < fits["ols"].size))  # fmt: skip
+    moved = {name: study.slower[name].size for name in SHOWN}
+    worse = any(moved[name] > NEAR * fits[name].size for name in SHOWN)
+    yield Row(f"{CASE}: iv and didim with gains of a tenth", "biased, may diverge", _percent(*moved.values()), judged(worse))
+    steps = [e.iterations for e in (fits[name].estimate for name in SHOWN) if e is not None]
+    yield Row(f"{CASE}: iterations of iv and didim", "3 and 4 (in simulation)", " and ".join(map(str, steps)), REPORTED)
+    yield Row("real RV2SQ: Figure 10", "torques drawn, no number", None, f"{REPORTED}: no record is public")
+
+
+def sheet(study: Study) -> Sheet:
+    """Figures of merit of every method on the part of the record that was not fitted."""
+    heads = (
+        "method",
+        "|r|/|tau| %",
+        "d_tau %",
+        "d_q %",
+        *(f"joint {j + 1} %" for j in range(study.real.check.n)),
+        "N_it",
+        "s",
+        "real",
+    )
+    return Sheet("real TX40, part not fitted", heads, tuple(_line(study.real, fit) for fit in study.fits.values()))
+
+
+def _line(real: Real, fit: Fitted) -> tuple[str, ...]:
+    if fit.residual is None or fit.estimate is None:
+        return (fit.label, fit.error, *("" for _ in range(real.check.n + 5)))
+    r = fit.residual
+    numbers = (r.relative.all, r.d_tau, fit.d_q, *r.relative.per_joint)
+    shown = ("unstable" if not np.isfinite(x) else f"{100 * x:.3g}" for x in numbers)
+    return (fit.label, *shown, str(fit.estimate.iterations), f"{fit.seconds:.2g}", "yes" if _possible(real, fit) else "no")
+
+
+def _possible(real: Real, fit: Fitted) -> bool:
+    """Whether links could exist: those of a consistent method, else the ones nearest the prior."""
+    assert fit.estimate is not None
+    chi, prior = fit.estimate.chi, real.description.prior
+    if chi is None:
+        chi = real.base.chi(fit.estimate.beta, np.array(prior.values))
+    return all(
+        link.margin >= 0.0 for link in check_model(Parameters(real.base.layout, chi, prior.shapes)).links if not link.empty
+    )
+
+
+def write_figures(study: Study, folder: Path) -> tuple[Path, ...]:
+    """Figure 9; one panel per joint."""
+    return write_drawings(folder, [("figure_9_real_tx40", (7.0, 8.0), lambda f: _figure_9(f, study))])
+
+
+def _figure_9(figure: Any, study: Study) -> None:
+    real = study.real
+    use = ~real.check.mask
+    t = real.check.t[use]
+    axes = figure.subplots(real.check.n, 1, sharex=True)
+    for j, ax in enumerate(axes):
+        ax.plot(t, real.check.tau[use, j], color=GREY, lw=0.6, label="measured")
+        for name in SHOWN:
+            found = study.fits[name].estimate
+            if found is not None:
+                ax.plot(
+                    t, real.torque(found.beta)[use, j], color=COLOURS[name], lw=1.0, ls="-" if name == "iv" else "--", label=name
+                )
+        ax.set_ylabel(f"joint {j + 1} / N m", fontsize="small")
+    axes[-1].set_xlabel("time / s")
+    axes[0].legend(ncols=3, fontsize="small")
+
+
+def _percent(*sizes: float) -> str:
+    return " / ".join("no estimate" if not np.isfinite(x) else f"{100 * x:.3g} %" for x in sizes)
+
+
+def _joints(fit: Fitted) -> str:
+    values: Sequence[float] = () if fit.residual is None else fit.residual.relative.per_joint
+    return " ".join(f"{100 * x:.3g}" for x in values) + " %"

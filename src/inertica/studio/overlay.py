@@ -1,0 +1,90 @@
+"""What the room Trust draws of a result, worked out once beside the result: torques, friction, bodies, the verdict."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.errors import InputError
+from inertica.report.data import friction_laws, records
+from inertica.report.figures import thinned
+from inertica.report.names import short_names
+from inertica.studio.scene import bodies
+from inertica.workflow.judge import Motions
+from inertica.workflow.plain import plain
+from inertica.workflow.result import Result
+from inertica.workflow.verdict import verdict
+
+Array = NDArray[np.float64]
+
+SUMMARY, SIGNALS = "studio.json", "studio.npz"
+POINTS = 3000
+"""Of a friction plot."""
+
+
+def write_overlay(result: Result, motions: Motions, folder: Path) -> None:
+    """Write `studio.json` and `studio.npz` into the folder of a result.
+
+    Args:
+        result: what was found.
+        motions: of its logs, as for `write_report`; without them there is nothing to draw, and the summary says so.
+        folder: of the result.
+    """
+    drawn = records(result, motions) if motions else []
+    names = short_names([r.source for r in drawn])
+    arrays: dict[str, NDArray[np.floating]] = {}
+    for k, record in enumerate(drawn):
+        stack = [record.motion.tau_raw, record.predicted, record.smooth, record.smooth_predicted, record.motion.q]
+        arrays |= {f"t{k}": record.motion.t, f"signals{k}": np.stack(stack).astype(np.float32)}
+    document: dict[str, Any] = {
+        "verdict": verdict(result).document(),
+        "before": bodies(result.description.prior),
+        "after": bodies(result.parameters),
+        "possible": result.physically_consistent,
+        "logs": [{"name": n, "set": r.name, "source": r.source} for n, r in zip(names, drawn, strict=True)],
+        "friction": _friction(result, drawn),
+    }
+    np.savez(folder / SIGNALS, allow_pickle=False, **arrays)
+    (folder / SUMMARY).write_text(json.dumps(plain(document)) + "\n", encoding="utf-8")
+
+
+def _friction(result: Result, drawn: list[Any]) -> list[dict[str, Any]]:
+    """Per joint the law, and friction with what the rest of the model leaves, against velocity."""
+    fitted = [r for r in drawn if r.name == drawn[0].name] if drawn else []
+    if not fitted:
+        return []
+    reach = np.max([np.abs(r.dq).max(axis=0, initial=0.0) for r in fitted], axis=0)
+    dq, law = friction_laws(result, reach)
+    speed = np.concatenate([r.dq for r in fitted])
+    torque = np.concatenate([r.friction + r.residual for r in fitted])
+    take = thinned(len(speed), POINTS)
+    return [
+        {"dq": dq[:, j], "law": law[:, j], "speed": speed[take, j], "torque": torque[take, j]}
+        for j in range(result.description.robot.n)
+    ]
+
+
+def summary(folder: Path) -> dict[str, Any] | None:
+    """What `write_overlay` wrote; None when it was not called."""
+    path = folder / SUMMARY
+    return read_json(path, path.stat().st_mtime_ns) if path.is_file() else None
+
+
+@lru_cache(maxsize=64)
+def read_json(path: Path, stamp: int) -> dict[str, Any]:
+    """A document, read once per change of the file; the same object for all who ask, so that nobody may change it."""
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def torques(folder: Path, number: int) -> tuple[Array, NDArray[np.float32]]:
+    """Times, and measured, predicted, low-passed measured, low-passed predicted torque and position (5, N, n) of one log."""
+    with np.load(folder / SIGNALS, allow_pickle=False) as file:
+        if f"t{number}" not in file.files:
+            raise InputError(f"the result has no log number {number}")
+        return file[f"t{number}"], file[f"signals{number}"]

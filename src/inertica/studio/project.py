@@ -1,0 +1,291 @@
+"""The project: a folder of plain files that holds everything the studio knows, and opens again as it was left.
+
+card.yaml            the robot with its options
+model/               model files that were dropped on the page, and their meshes
+logs/                logs that were dropped; others are links: absolute names in studio.json, which only the command line adds
+trajectories/        designed motions
+rehearsals/          simulated experiments and what was recovered from them
+results/NAME/        what `inertica identify -o` writes
+exports/             models, tables and reports that were asked for
+studio.json          which logs there are and what they are for, links, the last choices of every room
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+import inertica as ia
+from inertica.errors import FileError, InputError, ModelWarning
+from inertica.robot.description import Description
+from inertica.robot.files import catalog, catalog_path, kind_of
+from inertica.studio.confined import Refused, allowed, inside, plain_name
+from inertica.workflow.folder import whole_file
+from inertica.workflow.result import RESULT, Result
+
+STATE, CARD = "studio.json", "card.yaml"
+FOLDERS = ("model", "logs", "trajectories", "rehearsals", "results", "exports")
+ROLES = ("identify", "validate", "ignore")
+VERSION = 1
+KEPT_LOGS = 6
+"""Logs kept in memory."""
+
+
+@dataclass(frozen=True)
+class LogEntry:
+    """A log of the project.
+
+    Args:
+        name: what the page calls it.
+        file: inside the project, or a link.
+        role: identify, validate or ignore.
+        start, end: the slice in s; None for the ends of the log.
+    """
+
+    name: str
+    file: str
+    role: str = "identify"
+    start: float | None = None
+    end: float | None = None
+
+    def document(self) -> dict[str, Any]:
+        return {"name": self.name, "file": self.file, "role": self.role, "start": self.start, "end": self.end}
+
+    @property
+    def interval(self) -> str:
+        """`@t0:t1`, or nothing for the whole log."""
+        if self.start is None and self.end is None:
+            return ""
+        low, high = ("" if x is None else f"{x:.6g}" for x in (self.start, self.end))
+        return f"@{low}:{high}"
+
+
+@dataclass
+class Project:
+    """A project folder.  What changes it goes through `update`, which writes studio.json and tells whoever listens.
+
+    Args:
+        folder: made when it is not there.
+        changed: called after every change.
+    """
+
+    folder: Path
+    changed: Callable[[], None] = lambda: None
+    _lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+
+    def __post_init__(self) -> None:
+        self.folder = self.folder.resolve()
+        if self.folder.exists() and not self.folder.is_dir():
+            raise FileError(self.folder, "this is a file; give the name of a folder for the project")
+        for name in FOLDERS:
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        self._logs = lru_cache(maxsize=KEPT_LOGS)(self._read_log)
+        self._robot = lru_cache(maxsize=2)(self._read_robot)
+        self._results = lru_cache(maxsize=8)(_read_result)
+
+    # --- state ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What studio.json says."""
+        path = self.folder / STATE
+        with self._lock:
+            if not path.is_file():
+                return {"version": VERSION, "logs": [], "links": [], "choices": {}}
+            try:
+                found = json.loads(path.read_text(encoding="utf-8"))
+            except (json.JSONDecodeError, UnicodeDecodeError) as error:
+                raise FileError(path, f"the project's state cannot be read ({error}); mend or delete the file") from None
+        if not isinstance(found, dict) or found.get("version") != VERSION:
+            raise FileError(path, "this is not the state of a project of this version; mend or delete the file")
+        return {"logs": [], "links": [], "choices": {}} | found
+
+    def update(self, **values: Any) -> None:
+        """Change entries of the state."""
+        with self._lock:
+            text = json.dumps(self.state | values, indent=1, ensure_ascii=False)
+            with whole_file(self.folder / STATE) as temporary:
+                temporary.write_text(text + "\n", encoding="utf-8")
+        self.changed()
+
+    def choose(self, room: str, **values: Any) -> None:
+        """Remember choices of a room."""
+        choices = dict(self.state["choices"])
+        self.update(choices={**choices, room: {**choices.get(room, {}), **values}})
+
+    def chosen(self, room: str, key: str, otherwise: Any = None) -> Any:
+        return self.state["choices"].get(room, {}).get(key, otherwise)
+
+    def link(self, path: str | Path) -> str:
+        """Allow a file outside of the project; for the command line only.  Returns its name."""
+        name = str(Path(path).resolve())
+        if not Path(name).exists():
+            raise FileError(name, "there is no such file")
+        if self.folder in Path(name).parents:
+            return str(Path(name).relative_to(self.folder))
+        links = self.state["links"]
+        if name not in links:
+            self.update(links=[*links, name])
+        return name
+
+    def path(self, name: str) -> Path:
+        """A file that a page names; refused outside of the project and its links."""
+        return allowed(self.folder, self.state["links"], name)
+
+    # --- robot ---------------------------------------------------------------------------------------------------------------
+
+    @property
+    def card(self) -> Path:
+        return self.folder / CARD
+
+    @property
+    def has_robot(self) -> bool:
+        return self.card.is_file()
+
+    def card_keys(self) -> dict[str, Any]:
+        """What the card says, as plain data."""
+        return dict(yaml.safe_load(self.card.read_text(encoding="utf-8"))) if self.has_robot else {}
+
+    def write_card(self, keys: Mapping[str, Any]) -> Description:
+        """Replace the card, when it can be read as a robot.
+
+        Raises:
+            InputError: it cannot; the old one stays.
+        """
+        text = "# written by inertica studio; see docs/terms-and-cards.md\n"
+        text += yaml.safe_dump(dict(keys), sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+        with whole_file(self.card) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ModelWarning)
+                try:
+                    description = ia.load(temporary)
+                except FileError as error:
+                    raise InputError(f"the card cannot be read: {error.problem}") from None
+        self.changed()
+        return description
+
+    def choose_robot(self, name: str) -> Description:
+        """Start a card for a catalog robot, or for a model file or card of the project."""
+        if name in catalog():
+            return self.write_card({"model": name})
+        path = self.path(name)
+        if not path.is_file():
+            raise FileError(name, "there is no such file in the project")
+        if kind_of(path) != "card":
+            return self.write_card({"model": self._said(path)})
+        keys = dict(yaml.safe_load(path.read_text(encoding="utf-8")))
+        model = str(keys.get("model", ""))
+        beside = path.parent / model
+        if not beside.exists() and model in catalog():
+            return self.write_card(keys)
+        if name not in self.state["links"]:
+            inside(self.folder, beside)
+        return self.write_card({**keys, "model": self._said(beside.resolve())})
+
+    def _said(self, path: Path) -> str:
+        return str(path.relative_to(self.folder)) if self.folder in path.parents else str(path)
+
+    @property
+    def description(self) -> Description:
+        """The robot of the card."""
+        if not self.has_robot:
+            raise InputError("no robot is loaded yet; choose one in the room Robot")
+        model = str(self.card_keys().get("model", ""))
+        beside = self.folder / model
+        source = beside if beside.is_file() else catalog_path(model) if model in catalog() else beside
+        stamp = source.stat().st_mtime_ns if source.is_file() else 0
+        return self._robot(self.card.stat().st_mtime_ns, stamp)
+
+    def _read_robot(self, card: int, model: int) -> Description:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)
+            return ia.load(self.card)
+
+    # --- logs ----------------------------------------------------------------------------------------------------------------
+
+    @property
+    def logs(self) -> list[LogEntry]:
+        return [LogEntry(**entry) for entry in self.state["logs"]]
+
+    def entry(self, name: str) -> LogEntry:
+        found = next((e for e in self.logs if e.name == name), None)
+        if found is None:
+            raise InputError(f"the project has no log '{name}'")
+        return found
+
+    def add_log(self, file: str, role: str = "identify") -> LogEntry:
+        """A file of the project, or a link, as a log."""
+        path = self.path(file)
+        if not path.exists():
+            raise FileError(file, "there is no such file in the project")
+        if any(e.file == file for e in self.logs):
+            return next(e for e in self.logs if e.file == file)
+        taken = {e.name for e in self.logs}
+        name, k = path.name, 2
+        while name in taken:
+            name, k = f"{path.name} ({k})", k + 1
+        entry = LogEntry(name, file, role)
+        self.put_logs([*self.logs, entry])
+        return entry
+
+    def put_logs(self, entries: list[LogEntry]) -> None:
+        self.update(logs=[e.document() for e in entries])
+
+    def place(self, entry: LogEntry) -> str:
+        """The log as commands take it, with its slice."""
+        return f"{self.path(entry.file)}{entry.interval}"
+
+    def role(self, role: str) -> list[str]:
+        """Places of the logs of a role."""
+        return [self.place(e) for e in self.logs if e.role == role]
+
+    def read_log(self, name: str) -> ia.Log:
+        """A whole log, its slice not taken; kept in memory."""
+        path = self.path(self.entry(name).file)
+        if not path.exists():
+            raise FileError(path, "the log is gone")
+        robot = self.card.stat().st_mtime_ns if self.has_robot else 0
+        return self._logs(str(path), path.stat().st_mtime_ns, robot)
+
+    def _read_log(self, path: str, stamp: int, robot: int) -> ia.Log:
+        return ia.read_log(path, self.description if self.has_robot else None)
+
+    # --- results -------------------------------------------------------------------------------------------------------------
+
+    @property
+    def results(self) -> list[str]:
+        """Names of results, oldest first."""
+        found = [p.parent for p in (self.folder / "results").glob(f"*/{RESULT}") if not p.parent.name.startswith(".")]
+        return [p.name for p in sorted(found, key=lambda p: ((p / RESULT).stat().st_mtime_ns, p.name))]
+
+    def result_folder(self, name: str) -> Path:
+        folder = inside(self.folder, Path("results") / plain_name(name))
+        if not (folder / RESULT).is_file():
+            raise Refused(f"the project has no result '{name}'", 404)
+        return folder
+
+    def result(self, name: str) -> Result:
+        folder = self.result_folder(name)
+        return self._results(folder, (folder / RESULT).stat().st_mtime_ns)
+
+    def free_name(self, folder: str, stem: str, suffix: str = "") -> str:
+        """A name that nothing in a folder has yet."""
+        k = 1
+        while (self.folder / folder / f"{stem}-{k}{suffix}").exists():
+            k += 1
+        return f"{stem}-{k}{suffix}"
+
+
+def _read_result(folder: Path, stamp: int) -> Result:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        return Result.load(folder)

@@ -1,0 +1,127 @@
+"""A rehearsal: the motion run on a simulated robot whose parameters are known because they were planted, then identified."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+import inertica as ia
+from inertica.excitation.trajectory import Trajectory
+from inertica.robot.description import Description
+
+Array = NDArray[np.float64]
+
+BANDWIDTH = 8.0
+"""Hz of the loop that stands in where the robot states none."""
+
+ARMATURE = 0.5
+"""Of the largest inertia that a joint feels along the motion, planted as drive inertia where the model states none: geared drives have
+about as much, and without any the friction of a light wrist could not be simulated."""
+
+FRICTION = 0.04
+"""Share of the largest torque of a joint that is planted as Coulomb friction, and again as viscous friction at its top speed, where
+the model says nothing of friction."""
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A robot to rehearse with.
+
+    Args:
+        description: the robot with the planted values, and a loop.
+        notes: what had to be assumed, one sentence each.
+    """
+
+    description: Description
+    notes: tuple[str, ...]
+
+
+def planted(description: Description, trajectory: Trajectory, spread: float, seed: int) -> Planted:
+    """The robot with values that differ from the model's, every link by one factor, so that it stays one that can exist.
+
+    Args:
+        description: with its prior values.
+        trajectory: what will be run.
+        spread: links and drives differ by up to this share.
+        seed: of the differences.
+    """
+    notes: list[str] = []
+    prior, rng, n = description.prior, np.random.default_rng(seed), description.robot.n
+    if not ia.check_model(prior, configurations=100).consistent:
+        prior = ia.repair(prior).parameters
+        notes.append("the model's own links cannot all exist; the nearest ones that can were planted")
+    values = prior.values.copy()
+    for _, where in prior.layout.bodies:
+        values[where] *= 1.0 + spread * rng.uniform(-1.0, 1.0)
+    for _, where in prior.layout.drives:
+        values[where] *= 1.0 + spread * rng.uniform(-1.0, 1.0, where.stop - where.start)
+    motion = trajectory(np.linspace(0.0, trajectory.period, 400))
+    engine = ia.engine(ia.base_model(prior.layout))
+    torque = np.abs(np.asarray(engine.inverse_dynamics(motion.q, motion.dq, motion.ddq, prior))).max(axis=0)
+    speed = np.abs(motion.dq).max(axis=0)
+    bare = [k for k, name in enumerate(prior.layout.names) if name in {f"Ia{j + 1}" for j in range(n)} and not values[k]]
+    if bare:
+        size = _inertias(prior, motion.q)
+        for k in bare:
+            values[k] = ARMATURE * max(size[int(prior.layout.names[k][2:]) - 1], 0.01 * size.max()) * rng.uniform(0.7, 1.3)
+        notes.append(f"the model states no drive inertia of {len(bare)} joints; some was planted")
+    silent = [j for j in range(n) if not any(values[k] for k in _friction(prior.layout.names, j))]
+    for j in silent:
+        for k in _friction(prior.layout.names, j):
+            size = FRICTION * torque[j] * rng.uniform(0.7, 1.3)
+            values[k] = size if prior.layout.names[k].startswith("Fc") else size / max(speed[j], 1e-3)
+    if silent:
+        notes.append(
+            f"the model states no friction of {len(silent)} joints; some was planted, about {100 * FRICTION:.0f} % of their torque"
+        )
+    out = replace(description, prior=prior.with_values(values))
+    if out.loop is None:
+        out = replace(out, loop=_loop(out.prior, motion.q))
+        notes.append(f"the card states no control loop; a PD loop of {BANDWIDTH:g} Hz stands in")
+    return Planted(out, tuple(notes))
+
+
+def _friction(names: tuple[str, ...], joint: int) -> list[int]:
+    return [k for k, name in enumerate(names) if name in (f"Fv{joint + 1}", f"Fc{joint + 1}")]
+
+
+def _inertias(parameters: ia.Parameters, q: Array) -> Array:
+    """(n,) the largest inertia that every joint feels at positions (N, n)."""
+    M = np.asarray(ia.Engine(parameters.layout).mass_matrix(q, parameters.values, parameters.shapes))
+    return np.maximum(np.diagonal(M, axis1=1, axis2=2).max(axis=0), 1e-5)
+
+
+def _loop(parameters: ia.Parameters, q: Array) -> dict[str, object]:
+    """A PD loop by the inertia that every joint feels along the motion, well damped."""
+    size, omega = _inertias(parameters, q), 2.0 * math.pi * BANDWIDTH
+    return {"law": "pd", "kp": (size * omega**2).tolist(), "kd": (1.6 * size * omega).tolist(), "rate": 1000.0}
+
+
+def recorded(robot: Planted, trajectory: Trajectory, position_noise: float, torque_noise: float, seed: int) -> ia.Log:
+    """One run.
+
+    Args:
+        robot: with planted values.
+        trajectory: that it follows.
+        position_noise: standard deviation in rad, m.
+        torque_noise: as a share of each joint's root mean square torque.
+        seed: of the noise.
+    """
+    plain = ia.Experiment.of(robot.description)
+    (quiet,) = plain.iterate(trajectory, runs=1, seed=seed)
+    size = np.sqrt(np.nanmean(quiet.need("tau") ** 2, axis=0))
+    noise = ia.Noise(q=position_noise, tau=torque_noise * size, seed=seed)
+    (log,) = replace(plain, noise=noise).iterate(trajectory, runs=1, seed=seed)
+    return log
+
+
+def recovered(
+    description: Description, robot: Planted, log: ia.Log, say: Callable[[str], None], quick: bool = True
+) -> tuple[ia.Result, ia.AgainstTruth]:
+    """What would have been found, beside what was planted."""
+    result = ia.identify(description, [log], quick=quick, progress=say)
+    return result, ia.against_truth(result, robot.description.prior)

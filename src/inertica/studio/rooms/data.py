@@ -1,0 +1,244 @@
+"""Data: logs, what is in them, what they are for, and what the check says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import inertica as ia
+from inertica.errors import InerticaError
+from inertica.logs.readers.formats import find_format
+from inertica.logs.units import SIGNALS
+from inertica.studio.asked import Asked
+from inertica.studio.confined import Refused, inside
+from inertica.studio.project import ROLES, LogEntry, Project
+from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, same, short
+from inertica.studio.series import Series
+from inertica.workflow.plain import plain
+
+Array = NDArray[np.float64]
+
+STRETCHES = 200
+"""Masked stretches of one reason that are shown."""
+
+GAP = 5.0
+"""Usual steps of the clock from which a step is marked as a gap."""
+
+AT_LIMIT = 0.999
+"""Share of a limit from which a torque counts as at it."""
+
+
+def state(project: Project) -> tuple[str, str]:
+    entries = project.logs
+    if not entries:
+        return OPEN, "no logs yet"
+    use, hold = (sum(e.role == role for e in entries) for role in ("identify", "validate"))
+    words = f"{use} to fit" + (f", {hold} to validate" if hold else "")
+    checked = project.chosen("data", "check")
+    if checked and checked["for"] == _signature(project):
+        verdict = checked["verdict"]
+        return (ATTENTION if verdict == "problem" else READY), f"{words}; check: {verdict}"
+    return (READY if use else ATTENTION), words if use else "no log to fit"
+
+
+def view(project: Project, asked: Asked) -> Document:
+    checked = project.chosen("data", "check")
+    words = [_typed(project, e) for e in project.logs if e.role != "ignore"] or ["log.csv"]
+    quoted = ", ".join(f'"{w}"' for w in words)
+    keys = project.card_keys()
+    return {
+        "logs": [e.document() | {"link": e.file in project.state["links"]} for e in project.logs],
+        "roles": list(ROLES),
+        "check": checked if checked and checked["for"] == _signature(project) else None,
+        "columns": keys.get("columns", {}),
+        "symbols": {name: s.kind for name, s in SIGNALS.items()},
+        "same": same(
+            [["inertica", "check", "card.yaml", *words]],
+            [f'quality = ia.check("card.yaml", [{quoted}])', "print(quality.sentence)",
+             f'log = ia.read_log("{words[0]}", ia.load("card.yaml"))'],
+        ),
+    }  # fmt: skip
+
+
+def describe(project: Project, asked: Asked) -> Document:
+    """What is in a log; for one that cannot be read, why not and which columns its file has."""
+    entry = project.entry(asked.text("log"))
+    try:
+        log = project.read_log(entry.name)
+    except InerticaError as error:
+        return {"name": entry.name, "error": str(error), "file_columns": _columns(project, entry)}
+    t = log.t[np.isfinite(log.t)]
+    return {
+        "name": entry.name,
+        "samples": len(log),
+        "duration": log.duration,
+        "rate": log.rate,
+        "start": float(t[0]) if len(t) else 0.0,
+        "end": float(t[-1]) if len(t) else 0.0,
+        "joints": list(log.joints),
+        "signals": {
+            symbol: {
+                "kind": SIGNALS[symbol].kind,
+                "unit": SIGNALS[symbol].unit,
+                "columns": list(log.origin.columns.get(symbol, ())),
+            }
+            for symbol in log.signals
+        },
+        "masks": [
+            {"reason": reason, "samples": int(np.count_nonzero(mask)), "stretches": _stretches(log.t, mask)}
+            for reason, mask in log.masks.items()
+        ],
+        "marks": _marks(project, log),
+        "warnings": list(log.warnings),
+        "notes": list(log.notes),
+        "file_columns": [c.name for c in log.channels],
+    }
+
+
+def signal(project: Project, asked: Asked) -> Series:
+    """A signal of a log, all joints."""
+    log = project.read_log(asked.text("log"))
+    return _signal(log, asked.word("signal", log.signals))
+
+
+@lru_cache(maxsize=8)
+def _signal(log: ia.Log, symbol: str) -> Series:
+    good = np.isfinite(log.t)
+    if good.all():
+        return Series(log.t, log.signals[symbol])
+    return Series(log.t[good], log.signals[symbol][good])
+
+
+def add(project: Project, asked: Asked) -> Document:
+    """A file of the project, or one that the command line named, as a log."""
+    return project.add_log(asked.text("file"), asked.word("role", ROLES, "identify")).document()
+
+
+def remove(project: Project, asked: Asked) -> Document:
+    """Take a log from the list; its file stays."""
+    entry = project.entry(asked.text("log"))
+    project.put_logs([e for e in project.logs if e.name != entry.name])
+    return {}
+
+
+def change(project: Project, asked: Asked) -> Document:
+    """Role and slice of a log."""
+    entry = project.entry(asked.text("log"))
+    new = replace(entry, role=asked.word("role", ROLES, entry.role))
+    if "slice" in asked.values:
+        ends = asked.values["slice"]
+        if ends is None:
+            new = replace(new, start=None, end=None)
+        else:
+            bounds = Asked({"start": ends[0], "end": ends[1]}) if isinstance(ends, list) and len(ends) == 2 else Asked()
+            start, end = bounds.number("start"), bounds.number("end")
+            if not start < end:
+                raise Refused("a slice ends after it starts", 400)
+            new = replace(new, start=round(start, 6), end=round(end, 6))
+    project.put_logs([new if e.name == entry.name else e for e in project.logs])
+    return new.document()
+
+
+def columns(project: Project, asked: Asked) -> Document:
+    """Which columns of the files hold what: patterns or lists by symbol, written into the card; an empty object takes them away."""
+    if not project.has_robot:
+        raise Refused("columns are kept in the robot's card; load a robot first", 409)
+    stated = {key: value for key, value in asked.object("columns").items() if value}
+    keys = {key: value for key, value in project.card_keys().items() if key != "columns"}
+    project.write_card(keys | ({"columns": stated} if stated else {}))
+    return {"columns": stated}
+
+
+def files(project: Project, asked: Asked) -> Document:
+    """Files of the project that could be logs and are not in the list."""
+    known = {e.file for e in project.logs}
+    found = [short(project, p) for p in inside(project.folder, "logs").rglob("*") if p.is_file() and not p.name.startswith(".")]
+    return {"files": sorted(f for f in [*found, *project.state["links"]] if f not in known and _is_log(f))}
+
+
+def check(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
+    """Job: `ia.check` of the logs that are in use."""
+    places = [project.place(e) for e in project.logs if e.role != "ignore"]
+    if not places:
+        raise Refused("there is no log to check", 409)
+    say(f"checking {len(places)} log{'s' if len(places) > 1 else ''}: signals, motion, what they determine")
+    quality = ia.check(project.card, places)
+    document = {"for": _signature(project), "verdict": quality.verdict, "sentence": quality.sentence}
+    listed = [plain(f.document()) for f in quality.findings]
+    return document | {"remember": {"check": document | {"findings": listed}}}
+
+
+def _signature(project: Project) -> list[str]:
+    """What a check was about: it says nothing of other logs or another card."""
+    stamp = project.card.read_text(encoding="utf-8") if project.has_robot else ""
+    return [stamp, *(f"{e.file}{e.interval} {e.role}" for e in project.logs if e.role != "ignore")]
+
+
+def _typed(project: Project, entry: LogEntry) -> str:
+    return f"{short(project, project.path(entry.file))}{entry.interval}"
+
+
+def typed(project: Project, role: str) -> list[str]:
+    """Logs of a role as they are typed in the project folder."""
+    return [_typed(project, e) for e in project.logs if e.role == role]
+
+
+def _columns(project: Project, entry: LogEntry) -> list[str]:
+    from inertica.logs.readers.options import ReadOptions
+
+    path = project.path(entry.file)
+    try:
+        table = find_format(path).read(path, ReadOptions().completed(project.description if project.has_robot else None))
+    except InerticaError:
+        return []
+    return list(table.columns)
+
+
+def _is_log(name: str) -> bool:
+    from inertica.logs.readers.formats import FORMATS
+
+    return any(name.lower().endswith(suffix) for f in FORMATS for suffix in f.suffixes)
+
+
+def _marks(project: Project, log: ia.Log) -> list[Document]:
+    """What can be seen of the check's subjects on the time axis: gaps, torque at its limit, position beyond its limits."""
+    out: list[tuple[str, NDArray[np.bool_]]] = []
+    step = np.diff(log.t, append=np.nan)
+    usual = np.nanmedian(step) if len(log) > 1 else np.nan
+    out.append(("gap in the clock", np.nan_to_num(step, nan=0.0) > GAP * usual))
+    if project.has_robot and project.description.robot.n == log.n:
+        limits = project.description.robot.limits
+        if (torque := log.tau) is not None:
+            out.append(("torque at its limit", np.any(np.abs(torque) >= AT_LIMIT * np.array(limits.torque), axis=1)))
+        if (q := log.q) is not None:
+            out.append(("position beyond its limit", np.any((q < np.array(limits.lower)) | (q > np.array(limits.upper)), axis=1)))
+    return [
+        {"reason": reason, "samples": int(np.count_nonzero(mask)), "stretches": _stretches(log.t, mask)}
+        for reason, mask in out
+        if mask.any()
+    ]
+
+
+def _stretches(t: Array, mask: NDArray[np.bool_]) -> list[list[float]]:
+    """Times between which samples are masked."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
+    pairs = zip(edges[::2], edges[1::2], strict=True)
+    out = [[float(t[a]), float(t[b - 1])] for a, b in pairs if np.isfinite(t[a]) and np.isfinite(t[b - 1])]
+    return out[:STRETCHES]
+
+
+ROOM = Room(
+    "data",
+    "Data",
+    "Recorded motion: which logs there are, what they hold, and whether they are what they say.",
+    state,
+    view,
+    {"describe": describe, "add": add, "remove": remove, "change": change, "columns": columns, "files": files},
+    {"check": check},
+    {"signal": signal},
+)

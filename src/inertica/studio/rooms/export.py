@@ -1,0 +1,131 @@
+"""Export: the identified model in the formats of other programs, with what a format cannot hold, and how to use it there."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import inertica as ia
+from inertica.studio.asked import Asked
+from inertica.studio.confined import Refused, inside
+from inertica.studio.project import Project
+from inertica.studio.room import OPEN, READY, Document, Room, same
+from inertica.studio.rooms.trust import selected
+from inertica.workflow.export import SUFFIX
+
+FORMATS = {
+    "urdf": ("URDF", "Copy of the URDF with masses, centres, inertias, damping and friction in place.",
+             "URDF has no place for drive inertia, offsets and other friction laws; they go to a card beside it."),
+    "mjcf": ("MJCF", "For MuJoCo: a copy of the MJCF, or a new file from any model.",
+             "MJCF holds drive inertia, damping and dry friction; offsets and other laws go to a card beside it."),
+    "dh": ("DH YAML", "Copy of the DH file with the values in place.", "Holds everything."),
+    "parameters": ("Parameters, CSV", "Every standard parameter with interval, prior and trust label.", "A table, no geometry."),
+    "report": ("Report, HTML", "One page with everything, for colleagues and for the record.", "To read, not to load."),
+    "c": ("C program", "Inverse and forward dynamics, gravity, friction, regressor, without dependencies.", "Values, no intervals."),
+    "python": ("Python program", "The same functions with NumPy alone.", "Values, no intervals."),
+}  # fmt: skip
+"""Format -> title, what it is, what it cannot hold."""
+
+
+def state(project: Project) -> tuple[str, str]:
+    if not project.results:
+        return OPEN, "after a first result"
+    count = sum(1 for p in (project.folder / "exports").iterdir() if not p.name.startswith("."))
+    return (READY, f"{count} file{'s' if count > 1 else ''} written") if count else (OPEN, "ready to write")
+
+
+def view(project: Project, asked: Asked) -> Document:
+    name = selected(project)
+    source = project.result(name).description.source.format if name else None
+    listed = [
+        {"format": key, "title": title, "about": about, "lacks": lacks}
+        for key, (title, about, lacks) in FORMATS.items()
+        if source is None or key in (source, "mjcf") or key not in SUFFIX
+    ]
+    written = sorted(p for p in (project.folder / "exports").rglob("*") if p.is_file() and not p.name.startswith("."))
+    folder = f"results/{name or 'result-1'}"
+    option = {"urdf": "--urdf", "mjcf": "--mjcf", "dh": "--yaml"}[source or "urdf"]
+    target = f"exports/identified{SUFFIX[source or 'urdf']}"
+    return {
+        "results": project.results,
+        "selected": name,
+        "formats": listed,
+        "source": source,
+        "files": [{"file": str(p.relative_to(project.folder)), "size": p.stat().st_size} for p in written],
+        "snippets": snippets(source or "urdf", target),
+        "same": same(
+            [["inertica", "export", folder, option, target]],
+            [f'result = ia.Result.load("{folder}")', f'ia.export_model(result, "{target}")',
+             'ia.write_parameters(result, "exports/parameters.csv")'],
+        ),
+    }  # fmt: skip
+
+
+def snippets(source: str, target: str) -> list[Document]:
+    """How to load what was written elsewhere."""
+    urdf = target if source == "urdf" else "exports/identified.urdf"
+    mjcf = target if source == "mjcf" else "exports/identified-mjcf.xml"
+    return [
+        {"title": "Pinocchio", "language": "python", "text": "\n".join(_pinocchio(source, urdf))},
+        {"title": "MuJoCo", "language": "python", "text": "import mujoco\n\n"
+         f'model = mujoco.MjModel.from_xml_path("{mjcf}")\ndata = mujoco.MjData(model)'},
+        {"title": "ROS 2", "language": "python", "text": "# launch file\n"
+         "from launch import LaunchDescription\nfrom launch_ros.actions import Node\n\n"
+         f'urdf = open("{urdf}").read()\n'
+         "def generate_launch_description():\n    return LaunchDescription([\n"
+         '        Node(package="robot_state_publisher", executable="robot_state_publisher",\n'
+         '             parameters=[{"robot_description": urdf}]),\n    ])'},
+    ]  # fmt: skip
+
+
+def _pinocchio(source: str, urdf: str) -> list[str]:
+    if source == "urdf":
+        return ["import pinocchio as pin", "", f'model = pin.buildModelFromUrdf("{urdf}")', "data = model.createData()",
+                "tau = pin.rnea(model, data, q, v, a)   # armature counts when set, friction does not"]  # fmt: skip
+    return ["import inertica as ia", "", 'model = ia.to_pinocchio(ia.Result.load("results/result-1"))']
+
+
+def write(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
+    """Job: write one format; model files are read again and their torques compared before they count as written."""
+    name = asked.text("result")
+    kind = asked.word("format", FORMATS)
+    folder, exports = project.result_folder(name), project.folder / "exports"
+    result = project.result(name)
+    say(f"writing {FORMATS[kind][0]}")
+    if kind in SUFFIX:
+        own = kind == result.description.source.format
+        target = exports / f"identified{'' if own else f'-{kind}'}{SUFFIX[kind]}"  # each has its own card for what it lacks
+        found = ia.export_model(result, target, kind, approximate=asked.flag("approximate"))
+        files = [target.name, *([found.extra.name] if found.extra else [])]
+        return {"files": [f"exports/{f}" for f in files], "sentence": found.sentence, "notes": list(found.notes)}
+    if kind == "parameters":
+        ia.write_parameters(result, exports / "parameters.csv")
+        return {"files": ["exports/parameters.csv"], "sentence": "the table was written", "notes": []}
+    if kind == "report":
+        shutil.copyfile(folder / "report.html", exports / "report.html")
+        return {"files": ["exports/report.html"], "sentence": "the report was written", "notes": []}
+    program = ia.export_code(result, exports / f"code-{kind}", kind)
+    listed = [f"exports/code-{kind}/{file}" for file in program.files]
+    return {"files": listed, "sentence": program.sentence, "notes": list(program.notes)}
+
+
+def remove(project: Project, asked: Asked) -> Document:
+    """Delete a written file."""
+    path = inside(project.folder / "exports", asked.text("file").removeprefix("exports/"))
+    if not path.is_file():
+        raise Refused("there is no such file among the exports", 404)
+    path.unlink()
+    project.changed()
+    return {}
+
+
+ROOM = Room(
+    "export",
+    "Export",
+    "The identified model for other programs, and what each format cannot hold.",
+    state,
+    view,
+    {"remove": remove},
+    {"write": write},
+)

@@ -1,0 +1,177 @@
+"""Identify: from logs to parameters; every choice with its reason, every one can be stated instead."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import inertica as ia
+from inertica.preprocessing.filters import FILTERS
+from inertica.report.bundle import write_bundle
+from inertica.studio.asked import Asked
+from inertica.studio.confined import Refused, inside, plain_name
+from inertica.studio.overlay import read_json, summary, write_overlay
+from inertica.studio.project import Project
+from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, same, short
+from inertica.studio.rooms.data import typed
+from inertica.studio.rooms.robot import FRICTION
+from inertica.workflow.identify import identification
+from inertica.workflow.inputs import read
+from inertica.workflow.result import RESULT
+from inertica.workflow.settings import Settings, check_method
+
+USUAL = ("auto", "pc-wls+entropic", "pc-wls", "wls", "ols", "irls", "tls", "ml", "iv", "pc-iv", "didim", "pc-didim")
+"""Methods that head the list."""
+
+
+def state(project: Project) -> tuple[str, str]:
+    names = project.results
+    if not names:
+        return OPEN, "nothing identified yet"
+    found = summary(project.folder / "results" / names[-1])
+    level = found["verdict"]["level"] if found else "good"
+    words = f"{len(names)} result{'s' if len(names) > 1 else ''}"
+    return (ATTENTION if level == "bad" else READY), words + (f"; last: {found['verdict']['headline'].lower()}" if found else "")
+
+
+def view(project: Project, asked: Asked) -> Document:
+    settings = project.chosen("identify", "settings", {})
+    methods = [m for m in USUAL if m == "auto" or m.partition("+")[0] in ia.METHODS]
+    return {
+        "methods": [*methods, *(m for m in ia.METHODS if m not in methods)],
+        "filters": list(FILTERS),
+        "laws": list(FRICTION),
+        "settings": settings,
+        "logs": {role: typed(project, role) for role in ("identify", "validate")},
+        "results": [card(project, name) for name in reversed(project.results)],
+        "same": same([_words(project, settings, "results/result-1")], _python(project, settings, "results/result-1")),
+    }
+
+
+def card(project: Project, name: str) -> Document:
+    """A result in short: how it was made, how good it is, what was decided and why."""
+    folder = project.folder / "results" / name
+    document = read_json(folder / RESULT, (folder / RESULT).stat().st_mtime_ns)
+    found = summary(folder)
+    labels = [p["label"] for p in document["parameters"]]
+    return {
+        "name": name,
+        "method": document["method"],
+        "base_count": document["base_count"],
+        "condition": document["condition"],
+        "verdict": found["verdict"] if found else None,
+        "residual": {key: r["raw"]["all"] for key, r in document["residual"].items()},
+        "labels": {word: labels.count(word) for word in dict.fromkeys(labels)},
+        "possible": document["physically_consistent"],
+        "choices": document["choices"],
+        "warnings": document["warnings"],
+        "logs": document["logs"],
+        "time": document["time"],
+        "command": document["command"],
+        "robot": document["robot"],
+    }
+
+
+def run(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
+    """Job: `ia.identify`, then everything that `inertica identify -o` writes, and what the room Trust draws."""
+    stated = _stated(asked)
+    settings = _settings(stated)
+    check_method(settings)
+    logs, validate = project.role("identify"), project.role("validate")
+    if not logs:
+        raise Refused("no log is marked for the fit; mark one in the room Data", 409)
+    name = plain_name(asked.text("name", "")) if "name" in asked else project.free_name("results", "result")
+    target = inside(project.folder, Path("results") / name)
+    if target.exists():
+        raise Refused(f"there is a result '{name}' already; choose another name", 409)
+    judged = identification(read(project.card, logs, validate, settings, say), say)
+    say("writing the result and its report")
+    result = replace(judged.result, command=same([_words(project, stated, f"results/{name}")], [])["shell"][0])
+    bundle = write_bundle(result, judged.motions, work / name)
+    write_overlay(bundle.result, judged.motions, work / name)
+    os.replace(work / name, target)
+    return {"result": name, "remember": {"settings": stated, "selected": name}}
+
+
+def remove(project: Project, asked: Asked) -> Document:
+    """Delete a result."""
+    import shutil
+
+    shutil.rmtree(project.result_folder(asked.text("result")))
+    project.changed()
+    return {}
+
+
+def remember(project: Project, asked: Asked) -> Document:
+    """Keep what the form says, so that another page shows it, too."""
+    project.choose("identify", settings=_stated(asked))
+    return {}
+
+
+def _stated(asked: Asked) -> Document:
+    """What the form fixes; everything else is chosen."""
+    out: Document = {}
+    if (method := asked.text("method", "auto")) != "auto":
+        out["method"] = method
+    if (cutoff := asked.perhaps("cutoff", 1e-3, 1e6)) is not None:
+        out["cutoff"] = cutoff
+    if "filter" in asked:
+        out["filter"] = asked.word("filter", FILTERS)
+    if "friction" in asked:
+        laws = asked.words("friction")
+        if unknown := next((name for name in laws if name not in FRICTION), None):
+            raise Refused(f"there is no friction law '{unknown}'", 400)
+        out["friction"] = laws
+    if (delay := asked.perhaps("delay", -1.0, 1.0)) is not None:
+        out["delay"] = delay
+    if "velocity" in asked:
+        out["velocity"] = asked.word("velocity", ("recorded", "differences"))
+    out |= {key: True for key in ("quick", "force") if asked.flag(key)}
+    return out
+
+
+def _settings(stated: Document) -> Settings:
+    values: dict[str, Any] = dict(stated)
+    if "friction" in values:
+        values["friction"] = tuple(values["friction"])
+    return Settings(**values)
+
+
+def _words(project: Project, stated: Document, folder: str) -> list[str]:
+    """The command line of the same fit, typed in the project folder."""
+    words = ["inertica", "identify", short(project, project.card), *(typed(project, "identify") or ["log.csv"])]
+    for name in typed(project, "validate"):
+        words += ["--validate", name]
+    for key, value in stated.items():
+        if value is True:
+            words.append(f"--{key}")
+        elif key == "friction":
+            words += ["--friction", ",".join(value) or "none"]
+        else:
+            words += [f"--{key}", f"{value:g}" if isinstance(value, float) else str(value)]
+    return [*words, "-o", folder]
+
+
+def _python(project: Project, stated: Document, folder: str) -> list[str]:
+    fit, hold = ([f'"{name}"' for name in typed(project, role)] for role in ("identify", "validate"))
+    options = "".join(f", {key}={tuple(value) if key == 'friction' else value!r}" for key, value in stated.items())
+    validate = f", validate=[{', '.join(hold)}]" if hold else ""
+    return [
+        f"logs = [{', '.join(fit) or 'log.csv'}]",
+        f'result = ia.identify("card.yaml", logs{validate}{options})',
+        f'ia.write_folder(result, "{folder}", logs{validate.replace(", validate=", ", ")})',
+    ]
+
+
+ROOM = Room(
+    "identify",
+    "Identify",
+    "From logs to parameters. Whatever is not stated is chosen on the data, with a reason.",
+    state,
+    view,
+    {"remove": remove, "remember": remember},
+    {"run": run},
+)

@@ -1,0 +1,257 @@
+"""Motion: design an excitation, look at it on the robot, take it to a controller, rehearse it before the real robot moves."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import inertica as ia
+from inertica.errors import InerticaError
+from inertica.excitation.collision import Collisions
+from inertica.excitation.files import has_trajectory, read_trajectory
+from inertica.studio import rehearsal
+from inertica.studio.asked import Asked
+from inertica.studio.confined import Refused, inside, plain_name
+from inertica.studio.project import Project
+from inertica.studio.room import OPEN, READY, Document, Room, same
+from inertica.workflow.excite import CRITERIA, FAMILIES
+from inertica.workflow.plain import plain
+from inertica.workflow.verdict import verdict
+
+FRAMES = 1200
+"""Poses of a motion that the page plays."""
+
+LOOKED = 200
+"""Poses at which distances between bodies are looked at."""
+
+
+def trajectories(project: Project) -> list[str]:
+    found = (project.folder / "trajectories").glob("*.yaml")
+    return [p.name for p in sorted(found, key=lambda p: (p.stat().st_mtime_ns, p.name)) if not p.name.startswith(".")]
+
+
+def rehearsals(project: Project) -> list[Document]:
+    found = sorted((project.folder / "rehearsals").glob("*.json"), key=lambda p: p.stat().st_mtime_ns)
+    return [json.loads(p.read_text(encoding="utf-8")) for p in found]
+
+
+def state(project: Project) -> tuple[str, str]:
+    count, tried = len(trajectories(project)), len(rehearsals(project))
+    if not count:
+        return OPEN, "optional: design a motion"
+    return READY, f"{count} motion{'s' if count > 1 else ''}" + (f", {tried} rehearsed" if tried else "")
+
+
+def view(project: Project, asked: Asked) -> Document:
+    listed = []
+    for name in trajectories(project):
+        file = read_trajectory(project.folder / "trajectories" / name)
+        about = {"period": file.trajectory.period, "words": file.trajectory.describe(), "joints": file.trajectory.n}
+        listed.append({"name": name, "about": plain(file.about), **about})
+    last = project.chosen("motion", "design", {})
+    words = ["inertica", "excite", "card.yaml", "-o", "trajectories/motion-1.yaml"]
+    for key, option in (("criterion", "--criterion"), ("period", "--period"), ("seconds", "--seconds"), ("floor", "--floor")):
+        if last.get(key) is not None:
+            words += [option, f"{last[key]:g}" if isinstance(last[key], (int, float)) else str(last[key])]
+    known = ", ".join(f"{key}={value!r}" for key, value in last.items() if value is not None)
+    motion = f'ia.load_trajectory("trajectories/{listed[-1]["name"] if listed else "motion-1.yaml"}")'
+    robot = project.description if project.has_robot else None
+    return {
+        "trajectories": listed,
+        "rehearsals": rehearsals(project),
+        "families": list(FAMILIES),
+        "criteria": list(CRITERIA),
+        "design": last,
+        "selected": project.chosen("motion", "selected"),
+        "shipped": robot is not None and has_trajectory(robot.name, "identification"),
+        "loop": robot is not None and robot.loop is not None,
+        "same": same(
+            [words, ["inertica", "simulate", "card.yaml", "--trajectory", "trajectories/motion-1.yaml", "-o", "rehearsal.npz"]],
+            [f'design = ia.excite("card.yaml"{", " + known if known else ""})',
+             'ia.save_trajectory(design.trajectory, "trajectories/motion-1.yaml")',
+             "# rehearsal: plant values, simulate, identify, hold against what was planted",
+             f'(log,) = ia.simulate("card.yaml", {motion})', 'result = ia.identify("card.yaml", [log])',
+             'ia.against_truth(result, "card.yaml").covered'],
+        ),
+    }  # fmt: skip
+
+
+def play(project: Project, asked: Asked) -> Document:
+    """Poses over time, and what the motion uses of the limits."""
+    trajectory = _trajectory(project, asked.text("trajectory"))
+    robot = project.description.robot
+    if trajectory.n != robot.n:
+        raise Refused(f"the motion moves {trajectory.n} joints, {robot.name} has {robot.n}", 409)
+    t = np.linspace(0.0, trajectory.period, min(FRAMES, max(int(50 * trajectory.period), 100)))
+    fine = trajectory(np.linspace(0.0, trajectory.period, 4000))
+    limits = robot.limits
+    engine = ia.engine(ia.base_model(project.description.layout))
+    torque = np.abs(np.asarray(engine.inverse_dynamics(fine.q, fine.dq, fine.ddq, project.description.prior))).max(axis=0)
+    rows = [
+        {
+            "joint": j.name, "unit": j.unit, "effort": j.effort_unit, "lowest": fine.q[:, k].min(), "highest": fine.q[:, k].max(),
+            "lower": limits.lower[k], "upper": limits.upper[k], "velocity": np.abs(fine.dq[:, k]).max(),
+            "velocity_limit": limits.velocity[k], "acceleration": np.abs(fine.ddq[:, k]).max(),
+            "acceleration_limit": limits.acceleration[k], "torque": torque[k], "torque_limit": limits.torque[k],
+        }
+        for k, j in enumerate(robot.joints)
+    ]  # fmt: skip
+    samples = trajectory(t)
+    return {"t": t, "q": samples.q, "dq": samples.dq, "limits": rows, "period": trajectory.period}
+
+
+def clearance(project: Project, asked: Asked) -> Document:
+    """Where along a motion two bodies come closest; why that is not known where the model has no shapes to look at."""
+    trajectory = _trajectory(project, asked.text("trajectory"))
+    t = np.linspace(0.0, trajectory.period, LOOKED)
+    try:
+        bodies = Collisions(project.description)
+        found = [bodies.closest(q) for q in trajectory(t).q]
+    except InerticaError as error:
+        return {"known": False, "why": str(error)}
+    k = min(range(len(found)), key=lambda i: found[i][0])
+    distance, first, second = found[k]
+    return {"known": True, "distance": distance, "time": t[k], "bodies": [first, second], "poses": LOOKED}
+
+
+def select(project: Project, asked: Asked) -> Document:
+    """Remember which motion is looked at."""
+    name = asked.text("trajectory")
+    _trajectory(project, name)
+    project.choose("motion", selected=name)
+    return {"selected": name}
+
+
+def shipped(project: Project, asked: Asked) -> Document:
+    """Take the motion that is shipped for a catalog robot."""
+    description = project.description
+    file = ia.catalog_trajectory(description.name, asked.word("kind", ("identification", "validation"), "identification"))
+    name = project.free_name("trajectories", f"{description.name}-{asked.text('kind', 'identification')}", ".yaml")
+    ia.save_trajectory(file.trajectory, project.folder / "trajectories" / name, robot=description.name, about=file.about)
+    project.choose("motion", selected=name)
+    return {"trajectory": name}
+
+
+def download(project: Project, asked: Asked) -> Document:
+    """Write a motion for a controller: YAML, CSV samples, or a ROS 2 JointTrajectory."""
+    name = asked.text("trajectory")
+    trajectory, kind = _trajectory(project, name), asked.word("as", ("yaml", "csv", "ros2"))
+    if kind == "yaml":
+        return {"file": f"trajectories/{name}"}
+    rate = asked.number("rate", 100.0, 1.0, 20_000.0)
+    stem = Path(name).stem
+    if kind == "csv":
+        ia.write_samples(trajectory, project.folder / "exports" / f"{stem}.csv", rate)
+        return {"file": f"exports/{stem}.csv"}
+    target = project.folder / "exports" / f"{stem}-ros2.yaml"
+    ia.write_ros2(trajectory, target, project.description.robot.joint_names, rate)
+    return {"file": f"exports/{stem}-ros2.yaml"}
+
+
+def remove(project: Project, asked: Asked) -> Document:
+    name = asked.text("trajectory")
+    _trajectory(project, name)
+    (project.folder / "trajectories" / name).unlink()
+    project.choose("motion", selected=None)
+    return {}
+
+
+def design(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
+    """Job: `ia.excite`, with the criterion as progress."""
+    options: dict[str, Any] = {
+        "family": asked.word("family", FAMILIES, "fourier"),
+        "criterion": asked.word("criterion", CRITERIA, "condition"),
+        "period": asked.number("period", 10.0, 0.5, 600.0),
+        "harmonics": round(asked.number("harmonics", 10.0, 1.0, 40.0)),
+        "seconds": asked.number("seconds", 30.0, 0.5, 3600.0),
+        "floor": asked.perhaps("floor"),
+        "seed": round(asked.number("seed", 0.0, 0.0, 2.0**31)),
+    }
+    say(f"designing: {options['criterion']} over {options['period']:g} s")
+    found = ia.excite(project.description, **options, progress=say)
+    if not found.feasible:
+        worst = found.violations[0] if found.violations else "no feasible motion was found"
+        raise InerticaError(f"no motion inside the limits: {worst}; allow more time, a longer period or smaller margins")
+    about = {"criterion": found.criterion, "value": found.value, "condition": found.condition, "seed": options["seed"]}
+    name = project.free_name("trajectories", "motion", ".yaml")
+    description = project.description
+    joints = description.robot.joint_names
+    target = project.folder / "trajectories" / name
+    ia.save_trajectory(found.trajectory, target, robot=description.name, joints=joints, about=about)
+    history = [[int(e), float(v)] for e, v in found.history if math.isfinite(v)]
+    return {"trajectory": name, "value": found.value, "condition": found.condition, "criterion": found.criterion,
+            "evaluations": found.evaluations, "seconds": found.seconds, "stop": found.stop, "history": history,
+            "remember": {"selected": name, "design": options}}  # fmt: skip
+
+
+def rehearse(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
+    """Job: plant values, simulate the motion in closed loop with noise, identify, and hold against what was planted."""
+    name, seed = asked.text("trajectory"), round(asked.number("seed", 1.0, 0.0, 2.0**31))
+    trajectory, description = _trajectory(project, name), project.description
+    spread = asked.number("spread", 0.2, 0.0, 0.9)
+    say("planting values")
+    robot = rehearsal.planted(description, trajectory, spread, seed)
+    say(f"simulating {trajectory.period:g} s in closed loop")
+    position, torque = asked.number("position_noise", 1e-6, 0.0, 0.1), asked.number("torque_noise", 0.02, 0.0, 1.0)
+    log = rehearsal.recorded(robot, trajectory, position, torque, seed)
+    result, held = rehearsal.recovered(description, robot, log, say, quick=asked.flag("quick", True))
+    right, of = held.covered
+    document: Document = {
+        "name": project.free_name("rehearsals", "rehearsal", ".json").removesuffix(".json"),
+        "trajectory": name, "method": result.method, "spread": spread, "position_noise": position, "torque_noise": torque,
+        "notes": list(robot.notes), "verdict": verdict(result).document(), "covered": [right, of],
+        "sure": len(held.sure), "worst": max((abs(h.error) for h in held.sure), default=math.nan),
+        "base": [
+            {"name": h.name, "found": h.found, "low": h.low, "high": h.high, "planted": h.known, "covered": h.covered}
+            for h in held.base
+        ],
+        "determined": [
+            {"name": h.name, "found": h.found, "low": h.low, "high": h.high, "planted": h.known, "covered": h.covered}
+            for h in held.determined
+        ],
+        "labels": dict(result.labels),
+    }  # fmt: skip
+    target = project.folder / "rehearsals" / document["name"]
+    log.save(target.with_suffix(".npz"))
+    target.with_suffix(".json").write_text(json.dumps(plain(document), indent=1) + "\n", encoding="utf-8")
+    return {"rehearsal": document["name"], "covered": [right, of]}
+
+
+def keep(project: Project, asked: Asked) -> Document:
+    """Take the log of a rehearsal into the room Data."""
+    name = plain_name(asked.text("rehearsal"))
+    file = f"rehearsals/{name}.npz"
+    if not inside(project.folder, file).is_file():
+        raise Refused(f"there is no rehearsal '{name}'", 404)
+    return project.add_log(file, asked.word("role", ("identify", "validate"), "identify")).document()
+
+
+def _trajectory(project: Project, name: str) -> Any:
+    path = inside(project.folder, Path("trajectories") / plain_name(name))
+    if not path.is_file():
+        raise Refused(f"the project has no motion '{name}'", 404)
+    return ia.load_trajectory(path)
+
+
+ROOM = Room(
+    "motion",
+    "Motion",
+    "A motion that reveals the parameters, inside the limits; tried in simulation before the real robot moves.",
+    state,
+    view,
+    {
+        "play": play,
+        "clearance": clearance,
+        "select": select,
+        "shipped": shipped,
+        "download": download,
+        "remove": remove,
+        "keep": keep,
+    },
+    {"design": design, "rehearse": rehearse},
+)

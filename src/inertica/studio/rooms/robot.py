@@ -1,0 +1,149 @@
+"""Robot: what is known before any motion: the model, whether it can be real, and the options of its card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import inertica as ia
+from inertica.errors import InerticaError
+from inertica.physical.stated import stated
+from inertica.robot.description import Description
+from inertica.robot.files import CATALOG, SUFFIXES
+from inertica.robot.friction import LAWS, law
+from inertica.studio.asked import Asked
+from inertica.studio.confined import Refused
+from inertica.studio.project import Project
+from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, same, short
+from inertica.studio.scene import scene
+
+KEYS = ("friction", "armature", "coupling", "payload", "gravity", "torque", "columns", "limits", "loop")
+"""Keys of the card that the form writes."""
+
+FRICTION = tuple(name for name in LAWS if not law(name, 0).memory)
+"""Laws that can be identified."""
+
+
+def state(project: Project) -> tuple[str, str]:
+    if not project.has_robot:
+        return OPEN, "no robot yet"
+    description = project.description
+    found = _known(description)
+    words = f"{description.name}, {description.robot.n} joints"
+    return (READY, words) if found is None or found["consistent"] else (ATTENTION, f"{words}; some links cannot exist")
+
+
+def view(project: Project, asked: Asked) -> Document:
+    models = sorted(short(project, p) for p in (project.folder / "model").rglob("*") if p.suffix.lower() in SUFFIXES)
+    linked = [name for name in project.state["links"] if Path(name).suffix.lower() in SUFFIXES]
+    choices: Document = {"catalog": ia.catalog(), "models": [*models, *linked], "laws": list(FRICTION)}
+    if not project.has_robot:
+        return choices | {"loaded": False, "same": same([["inertica", "robots"]], ["ia.catalog()"])}
+    description = project.description
+    prior, joints, limits = description.prior, description.robot.joints, description.robot.limits
+    rows = [
+        {
+            "name": p.name, "value": prior.values[k], "unit": p.unit, "kind": p.kind, "fixed": p.fixed,
+            "link": joints[p.joint].link if p.joint is not None else "", "joint": p.joint,
+        }
+        for k, p in enumerate(prior.layout.parameters)
+    ]  # fmt: skip
+    keys = project.card_keys()
+    source = description.source
+    return choices | {
+        "loaded": True,
+        "name": description.name,
+        "format": source.format,
+        "file": "the catalog" if source.path.parent == CATALOG else short(project, source.path),
+        "model": keys.get("model"),
+        "origin": prior.origin,
+        "joints": [
+            {
+                "name": j.name, "link": j.link, "kind": "prismatic" if j.prismatic else "revolute", "unit": j.unit,
+                "effort": j.effort_unit, "lower": limits.lower[k], "upper": limits.upper[k], "velocity": limits.velocity[k],
+                "torque": limits.torque[k],
+            }
+            for k, j in enumerate(joints)
+        ],
+        "notes": list(description.notes),
+        "prior": rows,
+        "check": _known(description),
+        "loop": description.loop is not None,
+        "card": {key: keys[key] for key in KEYS if key in keys},
+        "card_text": project.card.read_text(encoding="utf-8"),
+        "scene": scene(description),
+        "same": same(
+            [["inertica", "show", "card.yaml"], ["inertica", "check-model", "card.yaml"]],
+            ['robot = ia.load("card.yaml")', "robot.prior                      # prior values, a table in a notebook",
+             "print(ia.check_model(robot.prior).sentence)", "print(ia.base_model(robot.layout).rank, 'base parameters')"],
+        ),
+    }  # fmt: skip
+
+
+def check(project: Project, asked: Asked) -> Document:
+    """`check-model` of the prior values: sentences at the links they concern.  It compiles, so that it takes a second or two."""
+    known = _known(project.description)
+    found = _checked(project.description)
+    if known is None:
+        project.changed()
+    return found
+
+
+def _checked(description: Description) -> Document:
+    found = _known(description)
+    if found is None:
+        constraints = stated(description).constraints if description.constraints else ()
+        found = dict(ia.check_model(description.prior, constraints=constraints).document())
+        _LAST.clear()
+        _LAST.append((description, found))
+    return found
+
+
+def _known(description: Description) -> Document | None:
+    return next((found for which, found in _LAST if which is description), None)
+
+
+_LAST: list[tuple[Description, Document]] = []
+"""The last robot that was checked, and what was found."""
+
+
+def load(project: Project, asked: Asked) -> Document:
+    """Choose a robot: a catalog name, or a model file of the project."""
+    description = project.choose_robot(asked.text("robot"))
+    return {"name": description.name, "joints": description.robot.n}
+
+
+def card(project: Project, asked: Asked) -> Document:
+    """Write options into the card; a key with null goes."""
+    keys = project.card_keys()
+    if not keys:
+        raise Refused("no robot is loaded yet; choose one first", 409)
+    options = asked.object("options")
+    if unknown := next((key for key in options if key not in KEYS), None):
+        raise Refused(f"the form has no option '{unknown}'", 400)
+    new = {key: value for key, value in (keys | options).items() if value is not None}
+    project.write_card(new)
+    return {"card": {key: new[key] for key in KEYS if key in new}}
+
+
+def repair(project: Project, asked: Asked) -> Document:
+    """The nearest values of links that could exist, written into a copy of the model that the card then points to."""
+    description = project.description
+    found = ia.repair(description.prior)
+    suffix = {"urdf": ".urdf", "mjcf": ".xml", "dh": ".yaml"}[description.source.format]
+    name = f"model/{project.free_name('model', f'{description.source.path.stem}-repaired', suffix)}"
+    try:
+        ia.save_model(description, found.parameters, project.folder / name)
+    except OSError as error:
+        raise InerticaError(f"the repaired model cannot be written ({error.strerror})") from None
+    project.write_card({**project.card_keys(), "model": name})
+    return {"model": name}
+
+
+ROOM = Room(
+    "robot",
+    "Robot",
+    "What is known before any motion: the model, and whether it can be real.",
+    state,
+    view,
+    {"load": load, "card": card, "check": check, "repair": repair},
+)

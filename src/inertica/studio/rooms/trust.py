@@ -1,0 +1,176 @@
+"""Trust: which parameters are known and how well, how the model predicts, and whether two results differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.identifiability.labels import LABELS
+from inertica.report.compared import compare_parameters
+from inertica.report.logs import motions_again
+from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS, LABEL_WORDS
+from inertica.studio.asked import Asked
+from inertica.studio.confined import Refused
+from inertica.studio.overlay import SIGNALS, read_json, summary, torques, write_overlay
+from inertica.studio.project import Project
+from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, same
+from inertica.studio.rooms.identify import card
+from inertica.studio.series import Series
+from inertica.workflow.plain import plain
+from inertica.workflow.result import RESULT
+
+Array = NDArray[np.float64]
+
+MEASURED, PREDICTED, SMOOTH, SMOOTH_PREDICTED, POSITION = range(5)
+
+
+def selected(project: Project) -> str | None:
+    """The result that is looked at: the one chosen, or the last."""
+    names = project.results
+    chosen = project.chosen("trust", "selected") or project.chosen("identify", "selected")
+    return chosen if chosen in names else (names[-1] if names else None)
+
+
+def state(project: Project) -> tuple[str, str]:
+    name = selected(project)
+    if name is None:
+        return OPEN, "after a first result"
+    found = summary(project.folder / "results" / name)
+    if found is None:
+        return OPEN, name
+    level = found["verdict"]["level"]
+    return (READY if level == "good" else ATTENTION), f"{name}: {found['verdict']['headline'].lower()}"
+
+
+def view(project: Project, asked: Asked) -> Document:
+    names = project.results
+    name = asked.text("result") if "result" in asked else selected(project)
+    if name is None:
+        return {"results": [], "same": same([["inertica", "report", "results/result-1"]], ['ia.Result.load("results/result-1")'])}
+    folder = project.result_folder(name)
+    document = read_json(folder / RESULT, (folder / RESULT).stat().st_mtime_ns)
+    found = summary(folder)
+    result = project.result(name)
+    layout, joints = result.parameters.layout, result.description.robot.joints
+    rows, extra = layout.cells()
+    parameters = [
+        p | {"joint": q.joint, "link": joints[q.joint].link if q.joint is not None else "", "kind": q.kind}
+        for p, q in zip(document["parameters"], layout.parameters, strict=True)
+    ]
+    other = next((n for n in reversed(names) if n != name), name)
+    return {
+        "results": names,
+        "selected": name,
+        "card": card(project, name),
+        "prepared": found is not None,
+        "summary": found,
+        "parameters": parameters,
+        "base": document["base"],
+        "residual": document["residual"],
+        "check": document["check"],
+        "lack_of_fit": document["lack_of_fit"],
+        "masses": document["masses"],
+        "joints": [{"name": j.name, "link": j.link, "unit": j.unit, "effort": j.effort_unit} for j in joints],
+        "cells": rows,
+        "extra": extra,
+        "labels": [
+            {"word": w, "fill": LABEL_COLOURS[w][0], "ink": LABEL_COLOURS[w][1], "letter": LABEL_LETTERS[w], "says": LABEL_WORDS[w]}
+            for w in LABELS
+        ],
+        "report": (folder / "report.html").is_file(),
+        "same": same(
+            [["inertica", "report", f"results/{name}"], ["inertica", "report", f"results/{name}", f"results/{other}"]],
+            [f'result = ia.Result.load("results/{name}")', "result.to_pandas()             # the table",
+             "result.intervals, result.labels", 'result.predict(ia.read_log("log.csv", result.description))'],
+        ),
+    }  # fmt: skip
+
+
+def select(project: Project, asked: Asked) -> Document:
+    """Look at another result."""
+    name = asked.text("result")
+    project.result_folder(name)
+    project.choose("trust", selected=name)
+    return {"selected": name}
+
+
+def torque(project: Project, asked: Asked) -> Series:
+    """Measured, predicted, residual of one joint: as recorded, or low-passed."""
+    folder = project.result_folder(asked.text("result"))
+    stamp = _stamp(folder)
+    joint, smooth = round(asked.number("joint", 0.0, 0.0, 1000.0)), asked.text("smooth", "no") == "yes"
+    return _torque(folder, stamp, round(asked.number("log", 0.0, 0.0, 1000.0)), joint, smooth)
+
+
+def position(project: Project, asked: Asked) -> Series:
+    """Positions of the log, for the robot under the cursor."""
+    folder = project.result_folder(asked.text("result"))
+    return _position(folder, _stamp(folder), round(asked.number("log", 0.0, 0.0, 1000.0)))
+
+
+def _stamp(folder: Path) -> int:
+    if not (folder / SIGNALS).is_file():
+        raise Refused("the torques of this result were not worked out yet", 404)
+    return (folder / SIGNALS).stat().st_mtime_ns
+
+
+@lru_cache(maxsize=3)
+def _recorded(folder: Path, stamp: int, number: int) -> tuple[Array, NDArray[np.float32]]:
+    return torques(folder, number)
+
+
+@lru_cache(maxsize=16)
+def _torque(folder: Path, stamp: int, number: int, joint: int, smooth: bool) -> Series:
+    t, signals = _recorded(folder, stamp, number)
+    if joint >= signals.shape[2]:
+        raise Refused(f"the robot has {signals.shape[2]} joints", 400)
+    one = signals[:, :, joint]
+    measured, predicted = (one[SMOOTH], one[SMOOTH_PREDICTED]) if smooth else (one[MEASURED], one[PREDICTED])
+    return Series(t, np.column_stack([measured, predicted, measured - predicted]))
+
+
+@lru_cache(maxsize=3)
+def _position(folder: Path, stamp: int, number: int) -> Series:
+    t, signals = _recorded(folder, stamp, number)
+    return Series(t, signals[POSITION])
+
+
+def compare(project: Project, asked: Asked) -> Document:
+    """Two results held against each other, with a test of whether they differ."""
+    first, second = (project.result(asked.text(key)) for key in ("first", "second"))
+    pair = compare_parameters(first, second)
+    names = [d.name for d in pair.differences]
+    values = [
+        {"name": d.name, "first": d.first, "second": d.second, "std": d.std, "p": d.adjusted, "differs": d.differs}
+        for d in pair.differences
+    ]
+    return {"sentence": pair.sentence, "shared": pair.shared, "p": pair.p, "differences": values, "count": len(names)}
+
+
+def prepare(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
+    """Job: what this room draws, for a result that was made elsewhere."""
+    name = asked.text("result")
+    folder, result = project.result_folder(name), project.result(name)
+    say("reading the logs of the result again")
+    motions, gone = motions_again(result)
+    for sentence in gone:
+        say(sentence)
+    say("predicting torques")
+    write_overlay(result, motions, folder)
+    return plain({"result": name, "gone": gone})  # type: ignore[return-value]
+
+
+ROOM = Room(
+    "trust",
+    "Trust",
+    "Which values are known and how well, and how the model predicts.",
+    state,
+    view,
+    {"select": select, "compare": compare},
+    {"prepare": prepare},
+    {"torque": torque, "position": position},
+)

@@ -1,0 +1,53 @@
+// Parts of forms, and the progress of a job.
+
+import { h, post, trying } from "./dom.js";
+
+// options: words, or [value, words]
+export function select(label, options, value, onchange) {
+  const box = h("select", { onchange: () => onchange?.(box.value) }, options.map((o) => {
+    const [key, words] = Array.isArray(o) ? o : [o, o];
+    return h("option", { value: key, selected: key === value }, words);
+  }));
+  const field = h("label.field", {}, label, box);
+  field.input = box;
+  return field;
+}
+
+export function numberField(label, value, options = {}) {
+  const box = h("input", { type: "number", value: value ?? "", step: options.step ?? "any", placeholder: options.placeholder ?? "", min: options.min, max: options.max });
+  const field = h("label.field", {}, label, box);
+  field.input = box;
+  Object.defineProperty(field, "number", { get: () => (box.value === "" ? null : Number(box.value)) });
+  return field;
+}
+
+export function textField(label, value, options = {}) {
+  const box = h("input", { type: "text", value: value ?? "", placeholder: options.placeholder ?? "" });
+  const field = h("label.field", { style: options.wide ? "grid-column: 1 / -1" : null }, label, box);
+  field.input = box;
+  return field;
+}
+
+export function tick(label, checked, onchange) {
+  const box = h("input", { type: "checkbox", checked, onchange: () => onchange?.(box.checked) });
+  const field = h("label.tick", {}, box, label);
+  field.input = box;
+  return field;
+}
+
+// where a job of a room stands: lines while it runs, the sentence when it failed
+export function progress(app, room, name) {
+  const box = h("div");
+  box.news = () => {
+    const job = app.job(room, name);
+    if (!job || job.state === "done") { box.replaceChildren(); return job; }
+    if (job.state === "running") {
+      const lines = h("div.lines", {}, job.lines.slice(-8).map(([, line]) => h("div", {}, line)));
+      box.replaceChildren(h("div.row", { style: "margin-top: 10px" }, h("span.spin"), h("span.grow", {}, job.lines.at(-1)?.[1] ?? "starting …"),
+        h("button", { type: "button", onclick: (e) => trying(() => post(`jobs/${job.number}/cancel`), e.target) }, "Cancel")), job.lines.length > 1 ? lines : null);
+    } else if (job.state === "failed") box.replaceChildren(h("div.banner.bad", { style: "margin: 10px 0 0" }, h("h2", {}, "It did not work"), h("p", {}, job.error)));
+    else box.replaceChildren(h("p.soft", { style: "margin: 10px 0 0" }, "Cancelled; nothing was changed."));
+    return job;
+  };
+  return box;
+}

@@ -1,0 +1,81 @@
+"""Shipped tables: what documents and advice say is what they hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from inertica.campaign.advice import Situation, advise
+from inertica.campaign.pages import BLOCK, claims_table, filled, main, methods_table
+from inertica.campaign.specfile import shipped
+from inertica.campaign.stored import claims, figures_of, measured, stored
+from inertica.cli.main import main as inertica
+from inertica.errors import InputError
+from inertica.reproduce.shipped import found_on_lines
+from inertica.reproduce.survey_claims import CLAIMS
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if BLOCK.search(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_numbers_of_documents_are_those_of_the_tables(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert filled(text) == text, f"write it anew: python -m inertica.campaign.pages {page}"
+
+
+def test_the_pages_of_methods_have_numbers() -> None:
+    names = {path.name for path in PAGES}
+    methods = ("didim", "iv", "clie", "cloe", "ml", "neural", "frisch", "filters")
+    assert {"campaigns.md", "methods.md", *(f"{name}.md" for name in methods)} <= names
+
+
+def test_claims_follow_from_the_tables() -> None:
+    found = {c.name: c for c in claims()}
+    assert list(found) == [claim.name for claim in CLAIMS]
+    for claim in found_on_lines():
+        assert claim == found[claim.name]
+    assert claims_table().count("\n") == len(CLAIMS) + 1
+
+
+def test_every_table_is_of_a_shipped_campaign() -> None:
+    assert {x.campaign for x in stored()} <= set(shipped())
+    assert all(x.state for x in stored())
+
+
+def test_figures_of_a_method() -> None:
+    lines = figures_of("didim")
+    assert {x.line.place.method for x in lines} == {"didim"} and len(lines) > 10
+    assert {x.line.place.filter for x in figures_of("ols_f")} == {"butterworth"}
+    with pytest.raises(InputError, match="did you mean 'didim'"):
+        figures_of("didm")
+    table = methods_table(["frisch", "ols"])
+    first = next(x for x in figures_of("frisch") if x.line.place.label == "frisch")
+    assert f"{100 * first.d_par:.2g}" in table.splitlines()[2]
+
+
+def test_advice_cites_the_tables() -> None:
+    line = measured("didim")
+    assert line is not None
+    assert line.sentence in advise(Situation(loop="known", physical=False)).evidence
+    assert any(sentence.startswith("ekf: parameters off by") for sentence in advise(Situation(online=True)).evidence)
+
+
+def test_blocks_are_written_into_files(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- measured: frisch, ols -->\n| 1 | 2 |\n<!-- /measured -->\nafter\n")
+    main([str(page)])
+    assert (
+        page.read_text()
+        == f"before\n<!-- measured: frisch, ols -->\n{methods_table(['frisch', 'ols'])}\n<!-- /measured -->\nafter\n"
+    )
+
+
+def test_the_command_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
+    assert inertica(["campaign", "shipped", "frisch", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["campaign"] for row in rows} == {"frisch"} and all(row["mean"]["d_par"] > 0.0 for row in rows)
+    assert inertica(["campaign", "shipped"]) == 2
+    assert "needs a method" in capsys.readouterr().err

@@ -1,0 +1,79 @@
+"""Methods that simulate, with simulations and what follows from them on the card: the same estimates as on the processor."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from estimators.closed import experiment_log, problem
+from host_cuda import COMPILER, Host
+from inertica.dynamics.cuda.target import Cuda
+from inertica.dynamics.resident import Place, Resident
+from inertica.dynamics.together import side_by_side
+from inertica.estimators.base import Estimator, Problem
+from inertica.estimators.closed_loop.didim import Didim
+from inertica.estimators.closed_loop.iv import Iv
+from inertica.estimators.closed_loop.output_error import Clie, Cloe
+from inertica.estimators.closed_loop.start import FromPrior
+
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++ to run the card's text with")
+
+EULER = {"integrator": "euler", "check_loop": False, "start": FromPrior()}
+METHODS = [Didim(**EULER), Iv(**EULER), Clie(**EULER), Cloe(**EULER)]  # type: ignore[arg-type]
+
+
+def seconds(run: int = 0) -> Problem:
+    found = problem("scara2", [experiment_log("scara2", None, run, duration=3.0)])
+    away = 1.0 + 0.1 * np.cos(np.arange(found.base.layout.size))
+    assert found.prior is not None
+    return replace(found, prior=replace(found.prior, values=found.prior.values * away))
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+def test_the_same_estimate(method: Estimator) -> None:
+    native = seconds()
+    card = replace(native, base=native.base.computed(target=Cuda(device=Host())))
+    ours, theirs = (method.estimate(p) for p in (card, native))
+    assert ours.iterations == theirs.iterations and ours.simulations == theirs.simulations
+    assert np.abs(ours.beta - theirs.beta).max() < 1e-8 * np.abs(theirs.beta).max()
+    assert np.allclose(ours.std, theirs.std, rtol=1e-5)
+    assert np.abs(ours.beta - native.prior_beta).max() > 1e-3 * np.abs(theirs.beta).max()  # it went somewhere
+
+
+def test_several_fits_side_by_side_on_the_card() -> None:
+    base = seconds().base.computed(target=Cuda(device=Host()))
+    problems = [replace(seconds(run), base=base) for run in (0, 1, 2)]
+    alone = [METHODS[0].estimate(p).beta for p in problems]
+    together = {k: found.beta for k, found, _ in side_by_side([lambda p=p: METHODS[0].estimate(p) for p in problems], 3)}
+    assert all(np.array_equal(together[k], beta) for k, beta in enumerate(alone))
+
+
+class Elsewhere:
+    """Memory that counts what is copied from it."""
+
+    arrays = np
+
+    def __init__(self) -> None:
+        self.copied = 0
+
+    def host(self, array: np.ndarray) -> np.ndarray:
+        self.copied += 1
+        return np.array(array)
+
+
+def test_an_array_elsewhere_is_copied_when_looked_at() -> None:
+    memory, values = Elsewhere(), np.arange(24.0).reshape(2, 4, 3)
+    x = Resident(memory, values)
+    part = x[:, ::2][1]
+    assert (x.shape, x.ndim, len(x), part.shape, memory.copied) == ((2, 4, 3), 3, 2, (2, 3), 0)
+    assert x[:, np.array([3, 0])].shape == (2, 2, 3) and memory.copied == 0
+    assert np.array_equal(np.asarray(part), values[1, ::2]) and memory.copied == 1
+    assert np.array_equal(2.0 * part - values[1, ::2], values[1, ::2]) and memory.copied == 1  # looked at already
+    assert part.max() == values[1, ::2].max() and np.array_equal(part.T, values[1, ::2].T)
+    with pytest.raises(ValueError, match="read-only"):
+        np.asarray(x)[0] = 1.0
+    here = Place.of(values, x)
+    assert here.memory is memory and here.take(x) is values
+    assert isinstance(here.keep(values), Resident) and Place.of(values).keep(values) is values

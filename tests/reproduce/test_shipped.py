@@ -1,0 +1,28 @@
+"""Making the shipped tables: lines of a store take their places, others stay."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from inertica.campaign.engines import InProcess
+from inertica.campaign.run import run_campaign
+from inertica.campaign.spec import Entry, NoiseRow, Spec
+from inertica.campaign.stored import stored
+from inertica.reproduce.shipped import merged
+
+pytest.importorskip("pyarrow")
+
+
+def test_lines_of_a_store_take_their_places(tmp_path: Path) -> None:
+    methods = (Entry("wls", "wls"), Entry("ols", "ols"))
+    spec = Spec("small", ("scara2",), methods, noise=(NoiseRow("row 1", 1e-6, 0.05),), duration=1.0, border=10)
+    store = run_campaign(spec, tmp_path, engine=InProcess())
+    before = [x for x in stored() if x.campaign == "frisch"]
+    rows = list(csv.DictReader(merged("frisch", store, "now", ["wls"]).splitlines()))
+    assert [row["method"] for row in rows if row["state"] == "now"] == ["wls"] and len(rows) == len(before) + 1
+    kept = [row for row in rows if row["state"] != "now"]
+    assert [float(row["d_par_mean"]) for row in kept] == [x.d_par for x in before]
+    assert [int(row["rank"]) for row in kept] == [x.line.rank for x in before]  # other conditions, so ranks stay

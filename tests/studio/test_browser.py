@@ -1,0 +1,213 @@
+"""The studio in a browser: no errors in any room, two tabs see the same, the whole way by mouse and by keyboard alone."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra inertica[studio] is not installed")
+pytest.importorskip("uvicorn", reason="the extra inertica[studio] is not installed")
+
+import chromium
+import inertica as ia
+import studio_arm as arm
+from inertica.studio.project import Project
+from inertica.studio.start import start
+from studio_serving import served
+
+pytestmark = pytest.mark.skipif(chromium.where() is None, reason="no Chromium on this machine")
+
+ROOMS = ("robot", "motion", "data", "identify", "trust", "export")
+AXE = Path(__file__).parents[1] / "vendor" / "axe.min.js"
+
+
+@pytest.fixture
+def browser():
+    page = chromium.Chromium(drawing=True)
+    yield page
+    page.close()
+    assert page.errors == []
+
+
+@contextmanager
+def opened(page, started):
+    """The studio in the page; the page is gone before the studio is."""
+    with served(started) as address:
+        page.open(address)
+        yield address
+        for tab in page.tabs:
+            page.session = tab
+            page.call("Page.navigate", url="about:blank")
+
+
+def enter(page, room):
+    """Goes to a room as people do: by its place in the rail."""
+    page.until(f"document.querySelector('#to-{room}')")
+    page.run(f"document.querySelector('#to-{room}').click()")
+    page.until(f"studio.current?.name === '{room}' && studio.current.seen !== null")
+
+
+def press(page, selector):
+    page.until(f"(b => b && !b.disabled)(document.querySelector({json.dumps(selector)}))")
+    left, top, width, height = page.middle(selector)
+    page.click(left + width / 2, top + height / 2)
+
+
+def job(page, room, name, seconds=300.0):
+    """Waits until work has ended well."""
+    page.until(f"['done', 'failed'].includes(studio.job('{room}', '{name}')?.state)", seconds)
+    assert page.run(f"studio.job('{room}', '{name}').error") == ""
+
+
+def faults(page):
+    """Serious faults of accessibility that axe-core finds."""
+    page.call("Runtime.evaluate", expression=AXE.read_text(encoding="utf-8"))
+    found = page.run(
+        "axe.run(document).then(r => JSON.stringify(r.violations.map(v => [v.impact, v.id, v.nodes.map(n => n.html)])))"
+    )
+    return [v for v in json.loads(found) if v[0] in ("serious", "critical")]
+
+
+def test_every_room_opens_and_a_second_tab_sees_the_same(browser, tmp_path):
+    card = arm.write(tmp_path / "arms")
+    log = tmp_path / "run.csv"
+    log.write_text("t,q1,q2,tau1,tau2\n" + "\n".join(f"{k / 100},{k / 500},{k / 400},1,2" for k in range(300)) + "\n")
+    with opened(browser, start(tmp_path / "project", card, [log])) as address:
+        for room in ROOMS:
+            enter(browser, room)
+            assert browser.run("document.querySelector('#room h1').textContent") == room.capitalize()
+            assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+        enter(browser, "robot")
+        field = (
+            "[...document.querySelectorAll('label.field')].find(l => l.textContent.startsWith('Gravity')).querySelector('select')"
+        )
+        browser.run(f"(s => {{ s.value = 'auto'; s.dispatchEvent(new Event('change')) }})({field})")
+        press(browser, "#write-card")
+        browser.until("document.querySelector('#room pre').textContent.includes('gravity: auto')")
+        card_now = Project(tmp_path / "project").card_keys()
+        assert card_now["gravity"] == "auto" and card_now["loop"]["kp"] == [900, 300]  # the rest of the card stays
+        enter(browser, "data")
+        browser.until("document.querySelectorAll('.chart .uplot').length === 2")
+        assert browser.run("studio.viewer.links.length") == 2
+        browser.until("studio.viewer.player")
+        first, second = browser.session, browser.tab()
+        browser.session = second
+        browser.open(address.partition("?")[0] + "#data")
+        browser.until("document.querySelector('#room select')")
+        browser.run(
+            "(s => { s.value = 'validate'; s.dispatchEvent(new Event('change')) })(document.querySelector('#room select'))"
+        )
+        browser.session = first
+        browser.until("document.querySelector('#room select').value === 'validate'")
+        browser.until("document.querySelector('#to-data small').textContent.includes('no log to fit')")
+
+
+@pytest.mark.slow
+def test_the_whole_way_gives_the_values_of_the_command_line(browser, tmp_path, real_data):
+    """TX40 from its URDF: a motion, a rehearsal whose log is identified, and the URDF that comes out."""
+    project = tmp_path / "project"
+    with opened(browser, start(project)) as address:
+        enter(browser, "robot")
+        (project / "model" / "tx40.urdf").write_bytes((real_data / "tx40" / "tx40.urdf").read_bytes())
+        browser.open(address.partition("?")[0])
+        browser.until("document.querySelector('#robot-choice option[value=\"model/tx40.urdf\"]')")
+        browser.run("document.querySelector('#robot-choice').value = 'model/tx40.urdf'")
+        press(browser, "#robot-load")
+        browser.until("studio.viewer.links?.length === 6")
+        browser.until("document.querySelector('#room').textContent.includes('Not every link could exist')")
+        enter(browser, "motion")
+        field = (
+            "[...document.querySelectorAll('label.field')].find(l => l.textContent.startsWith('Search')).querySelector('input')"
+        )
+        browser.run(f"{field}.value = 3")
+        press(browser, "#design")
+        job(browser, "motion", "design")
+        press(browser, "#rehearse")
+        browser.until("studio.job('motion', 'rehearse')?.state === 'running'")
+        press(browser, ".job button")  # a run that is cancelled leaves a usable project
+        browser.until("studio.job('motion', 'rehearse').state === 'cancelled'")
+        press(browser, "#rehearse")
+        browser.until("studio.job('motion', 'rehearse')?.state === 'running'")
+        job(browser, "motion", "rehearse")
+        browser.until("document.querySelector('#room').textContent.includes('intervals hold what was planted')")
+        browser.run("[...document.querySelectorAll('#room button')].find(b => b.textContent === 'Use its log in Data').click()")
+        browser.until("document.querySelector('#to-data small').textContent.includes('1 to fit')")
+        enter(browser, "data")
+        browser.until("document.querySelectorAll('.chart .uplot').length === 6")
+        press(browser, "#check")
+        job(browser, "data", "check")
+        enter(browser, "identify")
+        press(browser, "#identify")
+        job(browser, "identify", "run")
+        enter(browser, "trust")
+        browser.until("document.querySelectorAll('#parameters tbody tr').length > 60")
+        browser.until("document.querySelectorAll('.chart .uplot').length >= 12")
+        enter(browser, "export")
+        press(browser, "#export-urdf")
+        job(browser, "export", "write")
+        browser.until("document.querySelector('#written')?.textContent.includes('identified.urdf')")
+        command = browser.run("fetch('/api/trust').then(r => r.json()).then(v => v.card.command)")
+    words = command.split()
+    assert words[:2] == ["inertica", "identify"]
+    words[-1] = "again"
+    done = subprocess.run([sys.executable, "-m", "inertica.cli.main", *words[1:]], cwd=project, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    tables = [list(csv.DictReader((project / place / "parameters.csv").open())) for place in ("results/result-1", "again")]
+    assert tables[0] == tables[1] and len(tables[0]) > 60
+    ia.export_model(ia.Result.load(project / "again"), project / "cli.urdf")
+    assert (project / "cli.urdf").read_text() == (project / "exports" / "identified.urdf").read_text()
+
+
+@pytest.mark.slow
+def test_the_keyboard_alone_suffices_and_axe_finds_nothing_serious(browser, tmp_path):
+    card = arm.write(tmp_path / "arms")
+    log = arm.log(card, tmp_path / "run.npz")
+
+    def focus(selector):
+        """Tab until the element has the focus, as people do."""
+        browser.until(f"(b => b && !b.disabled)(document.querySelector({json.dumps(selector)}))")
+        for _ in range(150):
+            if browser.run(f"document.activeElement === document.querySelector({json.dumps(selector)})"):
+                return
+            browser.key("Tab")
+        raise AssertionError(f"{selector} is not reached with Tab")
+
+    def use(selector):
+        focus(selector)
+        browser.key("Enter")
+
+    with opened(browser, start(tmp_path / "project", card, [log])):
+        serious = {}
+        for room in ("robot", "motion", "data"):
+            use(f"#to-{room}")
+            browser.until(f"studio.current?.name === '{room}' && studio.current.seen !== null")
+            time.sleep(1.0)
+            serious[room] = faults(browser)
+        use("#check")
+        job(browser, "data", "check")
+        use("#to-identify")
+        use("#identify")
+        job(browser, "identify", "run")
+        serious["identify"] = faults(browser)
+        use("#to-trust")
+        browser.until("document.querySelectorAll('#parameters tbody tr').length > 10")
+        serious["trust"] = faults(browser)
+        use("#to-export")
+        use("#export-urdf")
+        job(browser, "export", "write")
+        serious["export"] = faults(browser)
+        browser.dark(True)
+        serious["dark"] = faults(browser)
+        browser.run(
+            "document.querySelector('#to-robot').removeAttribute('href'); document.querySelector('main').append(new Image())"
+        )
+        assert [v[1] for v in faults(browser)] == ["image-alt"]  # the next line would see one
+    assert (tmp_path / "project" / "exports" / "identified.urdf").is_file()
+    assert {room: found for room, found in serious.items() if found} == {}
