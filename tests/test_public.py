@@ -29,6 +29,12 @@ def test_the_import_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_file_does_not_hide_the_function_of_its_name() -> None:
+    code = "import inertica.excitation.own; from inertica.excitation import design; print(callable(design))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
+
+
 ROOT = Path(ia.__file__).parent
 ORDER = ["robot", "dynamics", "identifiability", "excitation", "logs", "preprocessing", "experiment", "physical"]
 ORDER += ["estimators", "validation", "checks", "workflow", "campaign", "reproduce", "report", "studio", "cli"]

@@ -106,17 +106,14 @@ def play(project: Project, asked: Asked) -> Document:
 
 
 def clearance(project: Project, asked: Asked) -> Document:
-    """Where along a motion two bodies come closest; why that is not known where the model has no shapes to look at."""
+    """Where along a motion two bodies come closest; why that is not known where nothing could meet."""
     trajectory = _trajectory(project, asked.text("trajectory"))
     t = np.linspace(0.0, trajectory.period, LOOKED)
     try:
-        bodies = Collisions(project.description)
-        found = [bodies.closest(q) for q in trajectory(t).q]
+        found = Collisions(project.description).approach(trajectory(t).q, t)
     except InerticaError as error:
         return {"known": False, "why": str(error)}
-    k = min(range(len(found)), key=lambda i: found[i][0])
-    distance, first, second = found[k]
-    return {"known": True, "distance": distance, "time": t[k], "bodies": [first, second], "poses": LOOKED}
+    return {"known": True, "distance": found.distance, "time": found.time, "bodies": [found.first, found.second], "poses": LOOKED}
 
 
 def select(project: Project, asked: Asked) -> Document:
@@ -169,9 +166,10 @@ def design(project: Project, asked: Asked, say: Callable[[str], None], work: Pat
         "period": asked.number("period", 10.0, 0.5, 600.0),
         "harmonics": round(asked.number("harmonics", 10.0, 1.0, 40.0)),
         "seconds": asked.number("seconds", 30.0, 0.5, 3600.0),
-        "floor": asked.perhaps("floor"),
         "seed": round(asked.number("seed", 0.0, 0.0, 2.0**31)),
     }
+    if (floor := asked.perhaps("floor")) is not None:
+        options["floor"] = floor
     say(f"designing: {options['criterion']} over {options['period']:g} s")
     found = ia.excite(project.description, **options, progress=say)
     if not found.feasible:

@@ -25,7 +25,7 @@ export function create(app) {
     const criterion = select("Criterion", view.criteria, last.criterion ?? "condition");
     const family = select("Family", view.families, last.family ?? "fourier");
     const period = numberField("Duration (s)", last.period ?? 10), harmonics = numberField("Harmonics", last.harmonics ?? 10, { step: 1 });
-    const time = numberField("Search for (s)", last.seconds ?? 30), floor = numberField("Lowest height of the tip (m)", last.floor, { placeholder: "any" });
+    const time = numberField("Search for (s)", last.seconds ?? 30), floor = numberField("Floor, height (m)", last.floor, { placeholder: "chosen" });
     const start = h("button.primary", { type: "button", onclick: () => {
       const asked = { criterion: criterion.input.value, family: family.input.value, period: period.number, harmonics: harmonics.number, seconds: time.number };
       if (floor.number !== null) asked.floor = floor.number;
