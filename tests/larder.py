@@ -164,6 +164,10 @@ LARDER: Mapping[str, Recipe] = {
     "run1.csv": (("run1.csv.gz",), _plain("run1.csv", "run1.csv.gz")),
     "run2.csv": (("run2.csv.gz",), _plain("run2.csv", "run2.csv.gz")),
     "run.csv": (("run1.csv.gz",), _plain("run.csv", "run1.csv.gz")),
+    "run.csv.gz": (("card.yaml",), _loaded("run.csv.gz", 4, 0.6)),
+    "robot1.csv.gz": (("card.yaml",), _log("robot1.csv.gz", 3)),
+    "robot2.csv.gz": (("card.yaml",), _log("robot2.csv.gz", 4)),
+    "robot3.csv.gz": (("card.yaml",), _log("robot3.csv.gz", 5)),
     "log.csv.gz": ((), _simulated("tx40", "log.csv.gz")),
     "torque.csv.gz": (("card.yaml", "traj.yaml"), _torque_only),
     "other.csv.gz": (("card.yaml",), _with_reference),
@@ -188,6 +192,10 @@ _CURRENTS: Mapping[str, Recipe] = {
 }
 
 ELSEWHERE: Mapping[str, Mapping[str, Recipe]] = {
+    "recipes.md": {
+        "empty.csv": (("card.yaml",), _loaded("empty.csv", 3, 0.0, current=True)),
+        "disc.csv": (("card.yaml",), _loaded("disc.csv", 4, 2.805, current=True)),
+    },
     "currents.md": _CURRENTS,
     "drive-gains.md": {
         **_CURRENTS,
@@ -202,6 +210,7 @@ def stock(folder: Path, text: str, page: str = "") -> None:
     """Makes the files that a text names."""
     own = {**LARDER, **ELSEWHERE.get(page, {})}
     text = re.sub(r"(-o|--output) \S+", "", text)  # what a command makes itself
+    text = re.sub(r"(\S*)\$k(\S*)", r"\g<1>1\2 \g<1>2\2 \g<1>3\2", text)  # of a loop over 1 2 3
     named = {word.partition("@")[0] for word in re.findall(r"[\w./-]+(?:@[\d:.]+)?", text)}
     for name in [n for n in own if n in named or f"{n}/" in named]:
         _make(folder, name, own)

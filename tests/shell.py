@@ -10,7 +10,7 @@ def commands(line: str) -> list[list[str]]:
     """Words of every command of inertica in a shell line: comments, redirections and other programs of a pipe are left out."""
     out: list[list[str]] = []
     line = re.sub(r"(^|\s)#.*", "", line)
-    if not re.search(r"(^|\|)\s*inertica ", line):
+    if not re.search(r"(^|\||;|\bdo)\s*inertica ", line):
         return out
     words = shlex.shlex(line, posix=True, punctuation_chars="|><&;")
     words.whitespace_split = True
@@ -18,6 +18,7 @@ def commands(line: str) -> list[list[str]]:
     part: list[str] = []
     for word in [*words, ";"]:
         if set(word) <= set("|&;"):
+            part = part[1:] if part[:1] == ["do"] else part
             if part[:1] == ["inertica"]:
                 out.append(_without_redirection(part[1:]))
             part = []

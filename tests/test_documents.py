@@ -137,7 +137,7 @@ def names_for(page: Path, folder: Path) -> dict[str, Any]:
     if page.name == "python.md":
         log = ia.read_log(folder / "run1.csv.gz", out["result"].description)
         out |= {"frame": log.to_pandas(), "robot": out["result"].description}
-    if page.name == "online.md":
+    if page.name in ("online.md", "payload.md"):
         out |= {"q": [0.1, 0.2, 0.3], "tau": [1.0, 2.0, 3.0]}
     if page.name == "methods.md":
         from estimators.toy import ByTorque

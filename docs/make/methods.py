@@ -17,6 +17,7 @@ from inertica.estimators.registry import METHODS
 FOLDER = "methods/each"
 
 TOLD: dict[str, str] = {
+    "Ml": "ml.md",
     "Svd": "consistent.md",
     "SvdEssential": "consistent.md",
     "Cad": "jaco2.md",

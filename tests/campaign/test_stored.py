@@ -76,6 +76,6 @@ def test_blocks_are_written_into_files(tmp_path: Path) -> None:
 def test_the_command_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert inertica(["campaign", "shipped", "frisch", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
-    assert {row["campaign"] for row in rows} == {"frisch"} and all(row["mean"]["d_par"] > 0.0 for row in rows)
+    assert "frisch" in {row["campaign"] for row in rows} and {row["method"] for row in rows} == {"frisch"}
     assert inertica(["campaign", "shipped"]) == 2
     assert "needs a method" in capsys.readouterr().err

@@ -12,8 +12,8 @@ from generators import random_robot, rich_layout
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.excitation import Condition, Determinant, FrischCost, Samples, SmallestSingular, Survey
-from inertica.excitation.design import observation
 from inertica.excitation.observation import stacked_factors
+from inertica.excitation.optimal import observation
 from inertica.excitation.softened import softened
 
 FRISCH = Path(__file__).parents[3] / "shared" / "facts" / "frisch" / "points.csv"

@@ -7,7 +7,7 @@ import pytest
 
 import inertica as ia
 from inertica.excitation import LoadDeterminant, Samples
-from inertica.excitation.design import observation
+from inertica.excitation.optimal import observation
 from inertica.identifiability.load import load_columns, own_friction
 from inertica.robot.terms import RigidBody
 

@@ -16,6 +16,8 @@ from inertica.campaign.summary import FIGURES, Line, Place
 from inertica.errors import InputError, nearest
 
 FOLDER, CLAIMS = "results", "claims.csv"
+UNSTATED = "not stated"
+"""State of lines that `campaign tables` printed and nobody marked."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,19 @@ class Stored:
     campaign: str
     line: Line
     state: str
+
+    @property
+    def method(self) -> str:
+        return self.line.place.method
+
+    @property
+    def noise(self) -> str:
+        return self.line.place.noise
+
+    @property
+    def rows(self) -> int:
+        """That counted."""
+        return self.line.rows[0]
 
     @property
     def d_par(self) -> float:
@@ -71,7 +86,7 @@ def stored() -> tuple[Stored, ...]:
     for file in sorted(resources.files("inertica.campaign").joinpath(FOLDER).iterdir(), key=lambda f: f.name):
         if file.name.endswith(".csv") and file.name != CLAIMS:
             rows = csv.DictReader(file.read_text(encoding="utf-8").splitlines())
-            out += [Stored(file.name.removesuffix(".csv"), _line(row), row["state"]) for row in rows]
+            out += [Stored(file.name.removesuffix(".csv"), _line(row), row.get("state") or UNSTATED) for row in rows]
     return tuple(out)
 
 

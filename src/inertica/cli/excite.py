@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 inertica excite tx40 -o traj.yaml --seconds 20
-inertica excite card.yaml -o traj.yaml --samples traj.csv --rate 500 --floor -0.1 --figure clearance.pdf
-inertica excite card.yaml -o traj.yaml --obstacle box:0.2,0.6,1@0.7,0,0.5 --obstacle sphere:0.1@0,0.6,0.3 --clearance 0.05
+inertica excite card.yaml -o traj.yaml --samples traj.csv --rate 500 --figure clearance.pdf
+inertica excite card.yaml -o traj.yaml --obstacle box:0.2,0.6,1@0.7,0,0.5 --clearance 0.05
 inertica excite card.yaml -o traj.yaml --box=-1,-1,0,1,1,1.8 --criterion survey --k1 1 --k2 10
 inertica excite card.yaml -o next.yaml --given log1.csv.gz --given log2.csv.gz
 inertica excite tx40 -o load.yaml --for payload --period 12 --mass 2

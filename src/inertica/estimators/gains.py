@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,12 @@ SETTLED = 1e-8
 
 GUESSES = (1.0, -1.0, 0.25, -0.25, 4.0, -4.0)
 """Factors on the gain of a joint of which the known part of the load says nothing, tried before Gauss-Newton begins."""
+
+PATTERNS = 7
+"""Joints up to which all patterns of signs are tried."""
+
+FAR = 30.0
+"""Times the median of the gains beyond which one of them has lost its way."""
 
 BLOCKS = 12
 MASS = 9
@@ -192,11 +199,18 @@ def start_gains(problem: GainProblem) -> Array:
 
 
 def _guessed(problem: GainProblem, g: Array, unsure: NDArray[np.intp], sigma: Array) -> Array:
-    """(n,) 1 / K with sign and size of unsure ones by what fits best, one after the other, twice.
+    """(n,) 1 / K with signs of unsure ones by what fits best of all patterns, then sizes one after the other, twice.
 
     From the wrong sign Gauss-Newton would have to pass through 1 / K = 0, where no current answers to any torque, or through infinity.
+    Joints of a wrist know their signs by each other: all of them may have to change at once.
     """
     with one_thread():
+        if 0 < len(unsure) <= PATTERNS:
+            patterns = []
+            for signs in product((1.0, -1.0), repeat=len(unsure)):
+                patterns.append(np.array(g))
+                patterns[-1][unsure] = np.abs(g[unsure]) * signs
+            g = min(patterns, key=lambda trial: _cost(problem, trial, _parameters(problem, trial, sigma), sigma))
         for j in np.tile(unsure, 2):
             trials = [np.where(np.arange(problem.n) == j, factor * g, g) for factor in GUESSES]
             g = min(trials, key=lambda trial: _cost(problem, trial, _parameters(problem, trial, sigma), sigma))
@@ -208,29 +222,43 @@ def total_least_squares(problem: GainProblem, start: Array | None = None) -> Gai
     sigma = problem.noise()
     g = start_gains(problem) if start is None else np.array(start, float)
     with one_thread():
-        theta = _parameters(problem, g, sigma)
-        cost, iterations = _cost(problem, g, theta, sigma), 0
-        while iterations < STEPS:
-            iterations += 1
-            J, r = linearised(problem, g, theta, sigma)
-            step = -_solved(J, r)
-            size = 1.0
-            while True:
-                trial = g + size * step[: problem.n]
-                found = _parameters(problem, trial, sigma)  # the best ones for these gains: variable projection
-                value = _cost(problem, trial, found, sigma)
-                if value <= cost or size < 1e-6:
-                    break
-                size *= 0.5
-            done = cost - value <= SETTLED * cost
-            if value <= cost:
-                g, theta, cost = trial, found, value
-            if done:
-                break
+        g, theta, cost, iterations = _descended(problem, g, sigma)
+        usual = float(np.median(np.abs(g)))
+        lost = np.flatnonzero((np.abs(g) > FAR * usual) | (np.abs(g) < usual / FAR))
+        if len(lost):  # off to infinity or to zero, from where they do not come back by themselves
+            other = np.array(g)
+            other[lost] = usual
+            again = _descended(problem, _guessed(problem, other, lost, sigma), sigma)
+            if again[2] < cost:
+                g, theta, cost, iterations = again
         covariance = joint_covariance(problem, g, theta, sigma, np.arange(problem.n))
     if np.any(g == 0.0):
         raise InerticaError("no current of some joint answers to any torque; was it recorded?")
     return Gains(1.0 / g, np.sqrt(np.diag(covariance)) / np.abs(g), theta, found_loads(problem, theta), sigma, iterations)
+
+
+def _descended(problem: GainProblem, g: Array, sigma: Array) -> tuple[Array, Array, float, int]:
+    """Gauss-Newton from a start: 1 / K, theta, cost and iterations."""
+    theta = _parameters(problem, g, sigma)
+    cost, iterations = _cost(problem, g, theta, sigma), 0
+    while iterations < STEPS:
+        iterations += 1
+        J, r = linearised(problem, g, theta, sigma)
+        step = -_solved(J, r)
+        size = 1.0
+        while True:
+            trial = g + size * step[: problem.n]
+            found = _parameters(problem, trial, sigma)  # the best ones for these gains: variable projection
+            value = _cost(problem, trial, found, sigma)
+            if value <= cost or size < 1e-6:
+                break
+            size *= 0.5
+        done = cost - value <= SETTLED * cost
+        if value <= cost:
+            g, theta, cost = trial, found, value
+        if done:
+            break
+    return g, theta, cost, iterations
 
 
 def unscaled(problem: GainProblem) -> Gains:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         within_box,
     )
     from inertica.excitation.criteria import Condition, Criterion, Determinant, FrischCost, SmallestSingular, Survey
-    from inertica.excitation.design import Design, Violation, design, evaluate, violations
     from inertica.excitation.files import (
         TrajectoryFile,
         catalog_trajectory,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from inertica.excitation.fourier import Fourier, FourierBlend
     from inertica.excitation.given import design_several, information, information_of
     from inertica.excitation.multisine import Multisine
+    from inertica.excitation.optimal import Design, Violation, design, evaluate, violations
     from inertica.excitation.payload import LoadDeterminant
     from inertica.excitation.safety import require_limits, safe_start, surroundings, usual_floor
     from inertica.excitation.sampled import INTERPOLATIONS, Sampled
@@ -63,7 +63,7 @@ _HOME = {
         "SmallestSingular",
         "Survey",
     ),
-    "design": (
+    "optimal": (
         "Design",
         "Violation",
         "design",

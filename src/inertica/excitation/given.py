@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from inertica.dynamics.engine import Engine
 from inertica.excitation.constraints import MotionConstraint
 from inertica.excitation.criteria import Criterion
-from inertica.excitation.design import Design, design
+from inertica.excitation.optimal import Design, design
 from inertica.excitation.trajectory import Array, Shaped, Trajectory
 from inertica.identifiability.base import BaseModel
 

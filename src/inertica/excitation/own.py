@@ -8,9 +8,9 @@ import numpy as np
 
 from inertica.errors import InerticaError, InputError
 from inertica.excitation.constraints import robot_constraints
-from inertica.excitation.design import design
 from inertica.excitation.files import catalog_trajectory, has_trajectory
 from inertica.excitation.fourier import Fourier
+from inertica.excitation.optimal import design
 from inertica.excitation.search import Search
 from inertica.excitation.trajectory import Array, Trajectory
 from inertica.identifiability.base import base_model

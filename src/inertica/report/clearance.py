@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.excitation.collision import Approach, Collisions
-from inertica.excitation.design import Design
 from inertica.excitation.kinematics import frames
+from inertica.excitation.optimal import Design
 from inertica.report.paper import BLUE, GREY, ORANGE, VECTOR, WIDTHS, style
 from inertica.robot.outline import BASE
 from inertica.robot.shapes import FINE

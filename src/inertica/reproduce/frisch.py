@@ -15,7 +15,7 @@ from inertica.errors import InputError
 from inertica.excitation.basis import Basis
 from inertica.excitation.constraints import JointLimits
 from inertica.excitation.criteria import FrischCost
-from inertica.excitation.design import observation
+from inertica.excitation.optimal import observation
 from inertica.excitation.search import STATES_AT_ONCE
 from inertica.excitation.splines import QuinticPoints
 from inertica.excitation.swarm import Descent, particle_swarm, pattern_search

@@ -24,9 +24,9 @@ from inertica.estimators.base import Estimate
 from inertica.estimators.consistent.bounded import link_ellipsoids
 from inertica.estimators.standard import nearest_prior
 from inertica.excitation.constraints import robot_constraints
-from inertica.excitation.design import Design, design
 from inertica.excitation.files import catalog_trajectory
 from inertica.excitation.fourier import Fourier
+from inertica.excitation.optimal import Design, design
 from inertica.excitation.search import Search
 from inertica.experiment import ControlLoop, Experiment, Sensors
 from inertica.experiment.experiment import noise_preset

@@ -12,7 +12,7 @@ from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.estimators.load import Rows
 from inertica.excitation.criteria import Criterion
-from inertica.excitation.design import observation
+from inertica.excitation.optimal import observation
 from inertica.excitation.payload import LoadDeterminant
 from inertica.excitation.trajectory import Trajectory
 from inertica.identifiability.base import BaseModel

@@ -35,7 +35,7 @@ from inertica.excitation import (
     within_box,
 )
 from inertica.excitation.basis import Basis
-from inertica.excitation.design import observation
+from inertica.excitation.optimal import observation
 from inertica.excitation.swarm import particle_swarm
 
 QUICK = Search(random=40, evaluations=120, population=20, rounds=4, iterations=15)
