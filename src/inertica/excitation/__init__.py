@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -184,14 +182,3 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACE:
         raise AttributeError(f"module 'inertica.excitation' has no attribute '{name}'")
     return getattr(import_module(f"inertica.excitation.{_PLACE[name]}"), name)
-
-
-class _Package(ModuleType):
-    """The function `design` lives in a file of the same name, which importing it must not put in the function's place."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in _PLACE and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
