@@ -65,14 +65,22 @@ def test_scara2_within_three_sigma(make: type[JointFilter]) -> None:
         assert np.all(np.abs(e.beta - truth("scara2")) < 3.0 * e.std), e.method
 
 
-@pytest.mark.parametrize(
-    "method",
-    [DualEkf(start=OFF), DualEkf(start=OFF, preset="relative", tune=True), ParticleFilter(start=OFF), IdimEkf(start=OFF)],
-)
+@pytest.mark.parametrize("method", [DualEkf(start=OFF), ParticleFilter(start=OFF), IdimEkf(start=OFF)])
 def test_scara2_by_the_other_formulations(method: Filter) -> None:
     p = problem("scara2", [experiment_log("scara2", "standard")], chosen=Butterworth(cutoff=20.0))
     e = method.estimate(p, np.random.default_rng(0))  # type: ignore[attr-defined]
     assert np.all(np.abs(e.beta - truth("scara2")) < 3.0 * e.std) and not e.warnings
+
+
+def test_two_filters_are_the_joint_one_for_parameters_without_noise() -> None:
+    """On a robot that is not linear, tuned, covariance included; which is within 3 sigma in two of three runs, like the joint one."""
+    p = scara()
+    two, one = (
+        method(start=OFF, preset="relative", tune=True).estimate(p, np.random.default_rng(0)) for method in (DualEkf, JointFilter)
+    )
+    assert not two.warnings and mean_error("scara2", two.beta) < 0.02
+    np.testing.assert_allclose(two.beta, one.beta, rtol=0, atol=1e-6 * np.abs(one.beta).max())
+    np.testing.assert_allclose(two.std, one.std, rtol=1e-4)
 
 
 def test_idim_ekf_without_parameter_noise_is_least_squares_with_a_prior() -> None:
@@ -101,6 +109,15 @@ def test_tx40_improves_on_the_start(kind: str, rate: float | None) -> None:
     e = JointFilter(start=OFF, kind=kind).estimate(p, np.random.default_rng(0))  # type: ignore[arg-type]
     before, after = well_excited(p, beta0, e.beta, e.covariance)
     assert not e.warnings and after < 0.5 * before
+
+
+def test_tx40_by_two_filters_at_100_hz() -> None:
+    """The state goes with the parameters; when it did not, this broke down within the first quarter of a second in most runs."""
+    p = tx40(100.0)
+    for seed in range(3):
+        beta0 = OFF(p, np.random.default_rng(seed))
+        e = DualEkf(start=OFF).estimate(p, np.random.default_rng(seed))
+        assert not e.warnings and mean_error("tx40", e.beta) < 0.75 * mean_error("tx40", beta0)
 
 
 @pytest.mark.parametrize("kind", ["ukf", "cdkf"])

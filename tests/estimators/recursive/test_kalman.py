@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from estimators.recursive.linear_robot import B, Linear, example, transition
+from inertica.dynamics.llvm.stepping import stepper
 from inertica.errors import InerticaError
 from inertica.estimators.checks import example_problem
 from inertica.estimators.recursive.factors import add_rank_one, cholesky, triangular
 from inertica.estimators.recursive.joint import KINDS
+from inertica.estimators.recursive.pairs import dual
 from inertica.estimators.recursive.particles import marginal_particles, particles
-from inertica.estimators.recursive.passes import kalman
+from inertica.estimators.recursive.passes import arrays, kalman, noises
 from inertica.estimators.recursive.records import driven_by_torque
 from inertica.estimators.recursive.records import transition as of_problem
 from inertica.estimators.recursive.tuning import relative
@@ -34,6 +36,20 @@ def test_linear_gaussian_filters_are_the_kalman_filter(kind: str) -> None:
     np.testing.assert_allclose(found.beta, z[4:], rtol=0, atol=1e-9)
     np.testing.assert_allclose(found.covariance, P[4:, 4:], rtol=0, atol=1e-9)
     np.testing.assert_allclose(found.history.beta, np.array(path)[:, 4:], rtol=0, atol=1e-9)
+
+
+def test_two_filters_side_by_side_are_the_kalman_filter_of_parameters_that_do_not_move() -> None:
+    """Because the state goes with the parameters by its total derivative; with noise of the parameters it is an approximation."""
+    record, v = example(parameter=np.zeros(3), floor=np.zeros(3))
+    z, P, path = Linear.of().filtered(record, START, v)
+    s, _code = stepper(transition(), True)
+    x, beta, spread, C = record.start.copy(), START.copy(), np.diag(v.first[:4]), np.diag(v.first[4:])
+    kept = arrays(len(record.t), 2, 7, 1)
+    at = dual(s, record.table, record.steps, record.q, record.used, x, beta, spread, C, noises(v, [record]), np.zeros(0), kept)
+    assert at == -1
+    np.testing.assert_allclose(np.concatenate([x, beta]), z, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(C, P[4:, 4:], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(kept.z[:, 4:], np.array(path)[:, 4:], rtol=0, atol=1e-9)
 
 
 def test_particles_approach_the_kalman_filter() -> None:

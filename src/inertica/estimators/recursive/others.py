@@ -3,8 +3,9 @@
     dual-ekf   x' = f(x, beta) + v, y = H x + w   beside   beta' = beta + v, y = H x(beta) + w
     idim-ekf   beta' = beta + v,   tau = Y(q, dq, ddq) beta + w
 
-The first leaves out how errors of state and parameters go together, which the joint filters keep.  The second needs velocities and
-accelerations, so positions must be filtered, and is biased by what noise does to the regressor, as least squares are.
+The first keeps how errors of state and parameters go together only as the derivative dx/dbeta by which the state follows corrected
+parameters, exact for parameters that do not move; joint filters keep all of it.  The second needs velocities and accelerations, so
+positions must be filtered, and is biased by what noise does to the regressor, as least squares are.
 """
 
 from __future__ import annotations

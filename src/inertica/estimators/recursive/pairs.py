@@ -19,7 +19,9 @@ def dual(
     """Two extended filters side by side; returns the sample at which they broke down, or -1.
 
     The filter of the state takes the parameters for known, that of the parameters sees the innovation of the state through the
-    total derivative D = dx/dbeta, D' = (I - K H) (F D + G)  (Wan and Nelson).
+    total derivative D = dx/dbeta, D' = (I - K H) (F D + G)  (Wan and Nelson).  When the parameters have moved, the state goes with
+    them by D: it would else be that of parameters which nobody holds any more, its next innovation would be put on the parameters
+    once more, and at long sample periods the two filters drive each other away.
 
     Args:
         s, table, steps, y, used, noise, memory, kept: as for `kalman.run`.
@@ -34,7 +36,7 @@ def dual(
     D, E = np.zeros((states, b)), np.zeros((states, b))
     A, X, state = np.zeros((states, states)), np.zeros((states, states)), noise.state.copy()
     S, low, gain, wide = np.zeros((n, n)), np.zeros((n, n)), np.zeros((states, n)), np.zeros((b, n))
-    inner = np.zeros((n, n))
+    inner, step = np.zeros((n, n)), np.zeros(b)
     for k in range(N):
         if used[k]:
             for i in range(n):
@@ -61,7 +63,9 @@ def dual(
                 r[i] = y[k, i] - x[n + i]
                 kept.innovation[k, i] = r[i]
             _through(wide, inner, wide)
-            kept.score[k, 0], kept.score[k, 1] = _moved(beta, r, inner, wide)
+            for i in range(b):
+                step[i] = 0.0
+            kept.score[k, 0], kept.score[k, 1] = _moved(step, r, inner, wide)
             _moved(x, r, low, gain)
             _less(C, wide)
             _less(P, gain)
@@ -75,6 +79,10 @@ def dual(
                 for j in range(n):
                     for m in range(b):
                         D[i, m] -= gain[i, j] * E[j, m]
+                for m in range(b):
+                    x[i] += D[i, m] * step[m]
+            for i in range(b):
+                beta[i] += step[i]
         if k % kept.every == 0:
             for i in range(b):
                 kept.z[k // kept.every, states + i] = beta[i]
