@@ -63,8 +63,8 @@ class OnlineEstimate:
 
     Args:
         beta: (b,) base parameters; the prior's, or zero, where the data do not determine them yet.
-        std: (b,) their standard deviations, infinite where they are not determined; for torque noise that is white, of which G makes
-            neighbouring rows alike.
+        std: (b,) their standard deviations, infinite where they are not determined; they hold for torque noise that is white, of which
+            G makes neighbouring rows alike, and for noise that the residuals show to last up to half a second (`serial`).
         sigma: (r,) standard deviation of the residual of each joint's rows (of the power).
         rows: samples whose rows took part.
         complete: whether all parameters are determined.
@@ -205,7 +205,7 @@ class OnlineFit:
         self, stream: RowStream, forgetting: float = 1.0, directional: bool = False, weighted: bool = True,
         prior: Parameters | None = None,
     ) -> None:  # fmt: skip
-        from inertica.estimators.recursive import givens
+        from inertica.estimators.recursive import givens, serial  # their compiler takes long to import
 
         check_forgetting(forgetting)
         self.stream, self.base, self.forgetting, self.directional = stream, stream.base, forgetting, directional
@@ -215,6 +215,9 @@ class OnlineFit:
         self._F, self._weight, self._room = np.zeros((groups, b + 1, b + 1)), np.zeros(groups), np.zeros(b)
         self._start = np.zeros(b) if prior is None else stream.base.beta(prior.values)
         self._into, self._solved, self.rows = givens, np.array(self._start), 0
+        self._serial, self._sums = serial, np.zeros((r, 6))
+        self._length = max(2, round(serial.SECONDS * stream.rate / stream.every))
+        self._fading = serial.fading(forgetting, self._length)
         felt = [np.unique(stream._entries[1][(stream._entries[0] == j) & (stream._entries[1] >= 0)]) for j in range(r)]
         self._felt = [np.asarray(c, np.intp) for c in felt]
 
@@ -228,12 +231,15 @@ class OnlineFit:
     def absorb(self, rows: Array, use: NDArray[np.bool_]) -> None:
         """Rows (r, b+1) of one sample, used up."""
         self._into.sample_in(self._F, self._weight, self._group, rows, use, self.forgetting, self.directional, self._room)
+        self._serial.residuals_in(rows, use, self._length, self._fading, self._sums)
         self.rows += 1
 
     def reset(self, keep: float = 0.0) -> None:
         """Forget all but a share of what is known, as after a change of the robot."""
         self._F *= np.sqrt(keep)
         self._weight *= keep
+        self._sums[:, :3] = 0.0
+        self._sums[:, 3:] *= keep
 
     @property
     def beta(self) -> Array:
@@ -264,10 +270,23 @@ class OnlineFit:
         sigma, stacked = self.weighed()
         svd = ScaledSvd.of(stacked.R)
         beta = self._start + svd.solve(stacked.z - stacked.R @ self._start)
-        half = svd.half if len(self._F) > 1 else float(sigma[0]) * svd.half
-        std = np.sqrt(self.stream.inflation) * np.linalg.norm(half, axis=1)
+        std = np.sqrt(self._variance(svd.half, sigma))
         std[np.abs(svd.unresolved).max(axis=1, initial=0.0) > 1e-6] = np.inf
         return OnlineEstimate(beta, std, sigma, self.rows, bool(svd.known.all()))
+
+    @property
+    def longer(self) -> Array:
+        """(r,) factor on the variance of each joint's rows that their likeness in time makes, see `serial`."""
+        return self._serial.longer(self._sums, self.stream.inflation, len(self._F) == 1)
+
+    def _variance(self, half: Array, sigma: Array) -> Array:
+        """(b,) diagonal of C (sum of c_j W_j' W_j / sigma_j^2) C, C = half half' that of independent rows."""
+        alike = self.longer
+        if len(self._F) == 1:
+            return np.asarray(alike[0] * sigma[0] ** 2 * np.sum(half**2, axis=1))
+        C = half @ half.T
+        parts = [c * np.sum((F[:-1, :-1] @ C) ** 2, axis=0) / s**2 for c, F, s in zip(alike, self._F, sigma, strict=True)]
+        return np.asarray(np.sum(parts, axis=0))
 
 
 def sections(cutoff: float, rate: float) -> tuple[Array, Array]:
