@@ -110,7 +110,9 @@ def driven_by_loop(problem: Problem, recorded: bool = True) -> list[Record]:
 
 
 def _record(motion: Motion, table: Array, steps: NDArray[np.int64], recorded: bool) -> Record:
-    q = np.array(recorded_position(motion) if recorded else motion.q, order="C")  # a frozen array would have filters compiled anew
+    q = np.array(
+        recorded_position(motion) if recorded else motion.q, order="C"
+    )  # a frozen array would have filters compiled anew
     return Record(motion.t, q, ~motion.spoiled, table, steps.astype(np.int64), np.concatenate([motion.dq[0], q[0]]))
 
 
