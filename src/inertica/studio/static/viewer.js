@@ -337,7 +337,7 @@ export class Viewer {
     if (!this.renderer || !this.model) return;
     this.root.updateMatrixWorld(true);
     const box = new THREE.Box3();
-    this.root.traverse((part) => { if (part.isMesh && part.userData.kind === undefined) box.expandByObject(part); });
+    this.root.traverse((part) => { if (part.isMesh && (part.userData.kind === undefined || part.userData.kind === "cell")) box.expandByObject(part); });
     if (box.isEmpty()) box.set(new THREE.Vector3(-0.5, -0.5, 0), new THREE.Vector3(0.5, 0.5, 1));
     const centre = box.getCenter(new THREE.Vector3());
     const radius = Math.max(0.6 * box.getSize(new THREE.Vector3()).length(), 0.1);
@@ -365,7 +365,7 @@ export class Viewer {
     this.around?.removeFromParent();
     this.around = null;
     if (!this.renderer || !this.root || !this.model) return;
-    if (!cell) { this.draw(); return; }
+    if (!cell) { this.frame(); return; }
     this.around = new THREE.Group();
     const add = (geometry, name, opacity, place) => {
       const solid = new THREE.Mesh(geometry, new THREE.MeshBasicMaterial({ color: colour(name), transparent: true, opacity, depthWrite: false }));
@@ -388,9 +388,16 @@ export class Viewer {
       const up = new THREE.Vector3(...cell.up), wide = 4 * Math.max(this.model.reach, 0.25);
       const floor = add(new THREE.BoxGeometry(wide, wide, 1e-3 * wide), "soft", 0.16, up.clone().multiplyScalar(cell.height - 5e-4 * wide).toArray());
       floor.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), up);
+      floor.userData.kind = "floor";  // no part of the picture that has to be seen whole
     }
     this.root.add(this.around);
-    this.draw();
+    this.frame();
+  }
+
+  // takes in obstacles that have come, and comes nearer when they have gone
+  frame() {
+    const seen = (this.cell?.obstacles?.length ?? 0) + (this.cell?.box ? 1 : 0);
+    if (seen !== (this.framed ?? 0)) { this.framed = seen; this.home(); } else this.draw();
   }
 
   recolour() {

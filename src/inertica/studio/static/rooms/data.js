@@ -130,7 +130,8 @@ export function create(app) {
     const rows = found ? [...found.findings].sort((a, b) => ORDER[a.verdict] - ORDER[b.verdict]) : [];
     const when = (f) => (f.stretches ?? []).slice(0, MOST).map((s) => h("button.quiet.small", { type: "button", title: "show it in the charts", onclick: () => trying(() => goTo(f, s)) }, `${number(s[1], 4)} s`));
     const more = (f) => ((f.stretches ?? []).length > MOST ? h("span.small.soft", {}, ` and ${f.stretches.length - MOST} more`) : null);
-    const columns = [{ title: "what", cell: (f) => f.name }, { title: "verdict", cell: (f) => h("span.tag", { class: f.verdict.split(" ").at(-1) }, f.verdict) }, { title: "finding", cell: (f) => [f.text, f.advice ? h("div.small.soft", {}, `→ ${f.advice}`) : null] }, { title: "log", cell: (f) => f.entry || f.log || "all" }, { title: "joint", cell: (f) => (f.joints ?? []).join(", ") }, { title: "when", cell: (f) => [when(f), more(f)] }];
+    const where = (f) => { const words = [f.entry, ...(f.joints ?? [])].filter(Boolean).join(", "); return f.verdict === "fine" || !words ? null : h("div.small", {}, words, when(f), more(f)); };
+    const columns = [{ title: "what", cell: (f) => f.name }, { title: "verdict", cell: (f) => h("span.tag", { class: f.verdict.split(" ").at(-1) }, f.verdict) }, { title: "finding", cell: (f) => [f.text, f.advice ? h("div.small.soft", {}, `→ ${f.advice}`) : null, where(f)] }];
     return h("section.card", {}, h("h2", {}, "Check", start), h("p.soft", {}, "Signals, clocks, motion, what the logs determine, and whether they are what they say: signs, columns, units, zeros, mount."), checking,
       found ? h(`div.banner.${level}`, { style: "margin: 10px 0" }, h("p", {}, `${found.sentence}.`)) : null, found ? sortable("Findings", columns, rows) : null);
   }
