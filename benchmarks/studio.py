@@ -59,8 +59,10 @@ def main() -> None:
         with served(start(Path(folder) / "project", "panda7", [Path(folder) / "long.npz"])) as address:
             began = time.perf_counter()
             page.open(address)
-            page.until("document.querySelector('#to-data') && (studio.viewer.links?.length === 7 || !studio.viewer.renderer)")
-            print(f"page usable, robot drawn: {time.perf_counter() - began:.2f} s")
+            page.until("document.querySelector('#to-data') && document.querySelector('#room h1') && studio.current?.seen")
+            print(f"page usable: {time.perf_counter() - began:.2f} s")
+            page.until("studio.viewer.opened && (studio.viewer.links?.length === 7 || !studio.viewer.renderer)")
+            print(f"robot drawn: {time.perf_counter() - began:.2f} s")
             began = time.perf_counter()
             page.run("location.hash = 'data'")
             page.until("document.querySelectorAll('.chart .uplot').length === 7", 120.0)

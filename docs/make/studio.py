@@ -82,7 +82,7 @@ def main() -> None:
         page.dark(False)
         with served(start(Path(folder) / "tx40", "tx40")) as address:
             page.open(address)
-            page.until("studio.viewer?.links?.length === 6")
+            page.until("studio.viewer?.opened && studio.viewer.links?.length === 6")
             call(page, "motion/shipped", {})
             work(page, "motion", "rehearse", {"trajectory": "tx40-identification-1.yaml"})
             call(page, "motion/keep", {"rehearsal": "rehearsal-1"})

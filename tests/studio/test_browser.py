@@ -18,7 +18,10 @@ pytest.importorskip("uvicorn", reason="the extra inertica[studio] is not install
 import chromium
 import inertica as ia
 import studio_arm as arm
+from inertica.checks.findings import Finding
+from inertica.studio.marks import placed
 from inertica.studio.project import Project
+from inertica.studio.rooms import data
 from inertica.studio.start import start
 from studio_serving import served
 
@@ -95,8 +98,29 @@ def test_every_room_opens_and_a_second_tab_sees_the_same(browser, tmp_path):
         assert card_now["gravity"] == "auto" and card_now["loop"]["kp"] == [900, 300]  # the rest of the card stays
         enter(browser, "data")
         browser.until("document.querySelectorAll('.chart .uplot').length === 2")
-        assert browser.run("studio.viewer.links.length") == 2
+        browser.until("studio.viewer.links?.length === 2")
         browser.until("studio.viewer.player")
+        project = Project(tmp_path / "project")
+        when = [{"joint": 2, "start": 1.0, "end": 1.2}, {"joint": None, "start": 2.0, "end": 2.1}]
+        cut = Finding("saturation", "warning", "the torque of joint 2 is cut off", log="run.csv", numbers={"stretches": when})
+        checked = {"for": data._signature(project), "verdict": "warning", "sentence": "one finding"}
+        project.choose("data", check=checked | {"findings": placed([cut], {"run.csv": "run.csv"}, ["shoulder", "elbow"])})
+        browser.run("studio.news()")
+        browser.until("document.querySelector('#marks').textContent.includes('saturation, elbow')")
+        bands = [browser.run(f"studio.current.room.charts.options.bands({j}).length") for j in (0, 1)]
+        assert bands == [1, 2]  # that of all joints; and the elbow's own
+        browser.run("[...document.querySelectorAll('#room td button')].find(b => b.textContent === '1 s').click()")
+        browser.until("studio.current.room.charts.span[0] > 0.8 && studio.current.room.charts.span[1] < 1.4")
+        enter(browser, "motion")
+        browser.run("document.querySelector('details.cell').open = true; document.querySelector('#add-sphere').click()")
+        browser.until("studio.viewer.opened")
+        if browser.run("Boolean(studio.viewer.renderer)"):
+            browser.until("studio.viewer.around?.children.length >= 1")
+        press(browser, "#keep-cell")
+        browser.until(
+            "studio.state && document.querySelector('#room pre').textContent.includes('--obstacle sphere:0.2@0.6,0,0.3')"
+        )
+        enter(browser, "data")
         first, second = browser.session, browser.tab()
         browser.session = second
         browser.open(address.partition("?")[0] + "#data")
@@ -146,6 +170,9 @@ def test_the_whole_way_gives_the_values_of_the_command_line(browser, tmp_path, r
         enter(browser, "identify")
         press(browser, "#identify")
         job(browser, "identify", "run")
+        browser.until("document.querySelector('details.choices')")
+        browser.run("document.querySelector('details.choices').open = true")
+        browser.until("document.querySelector('.chart.scores .uplot')")
         enter(browser, "trust")
         browser.until("document.querySelectorAll('#parameters tbody tr').length > 60")
         browser.until("document.querySelectorAll('.chart .uplot').length >= 12")

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from inertica.checks.findings import Finding, Verdict, joint_list
 from inertica.checks.lag import scan
 from inertica.checks.plainfit import Observed
+from inertica.checks.where import stretches
 from inertica.preprocessing.motion import STANDSTILL
 from inertica.preprocessing.resample import on_clock, uniform_clock
 
@@ -23,11 +24,12 @@ REACH, REACH_SAMPLES = 0.06, 5.0
 def standstill(o: Observed) -> Finding:
     """How much of the log is no motion at all, and joints that hardly take part."""
     m = o.motion
-    share = float(np.mean(m.masks.get(STANDSTILL, np.zeros(len(m), bool))))
+    still = m.masks.get(STANDSTILL, np.zeros(len(m), bool))
+    share = float(np.mean(still))
     own = m.resting.mean(axis=0)
     span = np.ptp(m.q, axis=0)
     idle = [j for j in range(m.n) if span[j] < HARDLY_MOVES]
-    numbers = {"share": share, "per_joint": own, "range": span}
+    numbers = {"share": share, "per_joint": own, "range": span, "stretches": stretches(m.t, still)}
     if share > MUCH_STANDSTILL or idle:
         said = [f"the robot stands still in {100 * share:.3g} % of the log"]
         said += [f"{joint_list(idle)} hardly move" + ("s" if len(idle) == 1 else "")] if idle else []

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.checks.findings import Finding, Verdict, joint_list
+from inertica.checks.where import Stretch, joint_stretches, runs, spans, stretches
 from inertica.logs.log import Log
 from inertica.logs.noise import position_noise
 from inertica.preprocessing.filters import Butterworth, noise_gains
@@ -52,7 +53,10 @@ def gaps(log: Log) -> Finding:
     long = steps > GAP * dt
     missing = float(np.sum(steps[long] - dt) / max(t[-1] - t[0], dt))
     masked = {reason: int(mask.sum()) for reason, mask in log.masks.items() if mask.any()}
-    numbers = {"gaps": int(long.sum()), "missing": missing, "longest": float(steps.max()), "masked": masked}
+    where = spans([(float(t[k]), float(t[k + 1])) for k in np.flatnonzero(long)])
+    for mask in log.masks.values():
+        where += stretches(log.t, mask)
+    numbers = {"gaps": int(long.sum()), "missing": missing, "longest": float(steps.max()), "masked": masked, "stretches": where}
     said = []
     if long.any():
         at = float(t[int(np.argmax(steps))])
@@ -102,6 +106,7 @@ def repeated_samples(log: Log, motion: Motion) -> Finding:
     moving = (moving & ~log.mask)[1:]
     total = max(int(moving.sum()), 1)
     channels: dict[str, float] = {}
+    where: list[Stretch] = []
     for symbol in ("q", "tau"):
         for j, column in enumerate(log.need(symbol).T):
             step = float(log.steps[symbol][j])
@@ -115,9 +120,12 @@ def repeated_samples(log: Log, motion: Motion) -> Finding:
             elif _typical_change(column) < 3.0 * step:
                 continue
             channels[f"{symbol}{j + 1}"] = float(same.sum() / total)
+            if channels[f"{symbol}{j + 1}"] > STALE:
+                where += stretches(log.t[1:], same, j)
     rows = np.hstack([log.need("q"), log.need("tau")])
-    whole = float(np.sum(np.all(np.diff(rows, axis=0) == 0.0, axis=1) & moving) / total)
-    numbers = {"whole_samples": whole, "channels": channels}
+    stale = np.all(np.diff(rows, axis=0) == 0.0, axis=1) & moving
+    whole = float(np.sum(stale) / total)
+    numbers = {"whole_samples": whole, "channels": channels, "stretches": stretches(log.t[1:], stale) if whole > STALE else where}
     held = {name: share for name, share in channels.items() if share > STALE}
     if whole > STALE:
         text = f"{100 * whole:.3g} % of the samples repeat the one before in every channel while the robot moves"
@@ -173,15 +181,20 @@ def saturation(log: Log, robot: Robot) -> Finding:
     beyond = most > BEYOND_LIMIT * limits
     share = np.array([np.mean(x >= NEAR_LIMIT * lim) for x, lim in zip(columns, limits, strict=True)])
     share = np.where(beyond, 0.0, share)
-    flat = np.array([_flat_share(x[np.isfinite(x) & use], step) for x, step in zip(tau.T, log.steps["tau"], strict=True)])
-    numbers = {"at_limit": share, "flat_top": flat, "beyond": most / limits}
+    tops, flat = np.zeros(tau.shape, bool), np.zeros(log.n)
+    for j, step in enumerate(log.steps["tau"]):
+        there = np.isfinite(tau[:, j]) & use
+        inside, tops[there, j] = _flat_tops(tau[there, j], step)
+        flat[j] = inside / max(int(np.count_nonzero(there)), 1)
+    numbers: dict[str, object] = {"at_limit": share, "flat_top": flat, "beyond": most / limits}
     bad = [j for j in range(log.n) if share[j] > 1e-3 or flat[j] > 0.0]
     if bad:
         worst = max(float(share[j]) + float(flat[j]) for j in bad)
         text = f"the torque of {joint_list(bad)} is cut off or at its limit, in up to {100 * worst:.2g} % of the samples"
         advice = "the recorded torque is not what moved the robot there: move more gently, or mask these samples"
         verdict: Verdict = "problem" if flat.max() > 0.01 else "warning" if worst > 0.01 else "note"
-        return Finding("saturation", verdict, text, advice, numbers=numbers)
+        cut = tops | ((np.abs(tau) >= np.where(share > 1e-3, NEAR_LIMIT * limits, np.inf)) & use[:, None])
+        return Finding("saturation", verdict, text, advice, numbers=numbers | {"stretches": joint_stretches(log.t, cut)})
     if beyond.any():
         listed = [int(j) for j in np.flatnonzero(beyond)]
         text = (
@@ -192,22 +205,25 @@ def saturation(log: Log, robot: Robot) -> Finding:
     return Finding("saturation", "fine", "no torque sits at a limit or is cut off", numbers=numbers)
 
 
-def _flat_share(x: Array, step: float) -> float:
-    """Share of samples in flat tops: the extreme value again and again, much more often than the values next to it."""
+def _flat_tops(x: Array, step: float) -> tuple[int, NDArray[np.bool_]]:
+    """Samples of flat tops: the extreme value again and again, much more often than the values next to it.
+
+    Returns:
+        How many are in runs, which alone are evidence, and (N,) all that have the extreme value.
+    """
+    total, out = 0, np.zeros(len(x), bool)
     if len(x) < 100 or np.ptp(x) == 0.0:
-        return 0.0
+        return total, out
     step = step or 1e-9 * float(np.ptp(x))
-    total = 0
     for side in (x, -x):
         top = side >= side.max() - 0.5 * step
         next_level = (side >= side.max() - 1.5 * step) & ~top
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], top.astype(int), [0]])))
-        runs = edges[1::2] - edges[::2]
-        inside = int(runs[runs >= FLAT_RUN].sum())
+        lengths = np.diff(runs(top), axis=1)[:, 0] + 1
+        inside = int(lengths[lengths >= FLAT_RUN].sum())
         # a smooth peak that is merely quantised spends 2.4 times as long in its top step as in the next
         if inside > max(8 * int(next_level.sum()), 0.001 * len(x)) and inside < 0.5 * len(x):
-            total += inside
-    return total / len(x)
+            total, out = total + inside, out | top
+    return total, out
 
 
 def limits(log: Log, robot: Robot, motion: Motion) -> Finding:
@@ -219,7 +235,7 @@ def limits(log: Log, robot: Robot, motion: Motion) -> Finding:
     fast = np.abs(motion.dq).max(axis=0) / np.array(robot.limits.velocity)
     outside = [j for j in range(log.n) if over[j] > 0.02 * span[j]]
     quick = [j for j in range(log.n) if fast[j] > 1.1]
-    numbers = {"beyond": over, "velocity": fast}
+    numbers: dict[str, object] = {"beyond": over, "velocity": fast}
     said = [f"{joint_list(outside)} beyond the position limits by up to {over[outside].max():.3g}"] if outside else []
     said += [f"{joint_list(quick)} faster than the velocity limit by a factor of up to {fast[quick].max():.3g}"] if quick else []
     if not said:
@@ -227,4 +243,6 @@ def limits(log: Log, robot: Robot, motion: Motion) -> Finding:
     far = bool(outside) and bool(np.any(over[outside] > 0.25 * span[outside]))
     verdict: Verdict = "warning" if far or (quick and fast[quick].max() > 2.0) else "note"
     advice = "check units (degrees?), the zero of the encoders, the order of joints, and the limits in the model"
-    return Finding("limits", verdict, "; ".join(said), advice, numbers=numbers)
+    where = [s for j in outside for s in stretches(log.t, (q[:, j] < low[j]) | (q[:, j] > high[j]), j)]
+    where += [s for j in quick for s in stretches(motion.t, np.abs(motion.dq[:, j]) > robot.limits.velocity[j], j)]
+    return Finding("limits", verdict, "; ".join(said), advice, numbers=numbers | {"stretches": where})

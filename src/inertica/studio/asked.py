@@ -50,6 +50,16 @@ class Asked:
         """A number, or None where there is none."""
         return self.number(key, None, least, most) if key in self else None
 
+    def numbers(self, key: str, count: int) -> list[float]:
+        """So many finite numbers."""
+        value = self.values.get(key)
+        there = isinstance(value, (list, tuple)) and len(value) == count
+        if not there or not all(
+            isinstance(x, (int, float)) and not isinstance(x, bool) and math.isfinite(x) for x in value or ()
+        ):
+            raise Refused(f"'{key}' should be {count} number{'s' if count > 1 else ''}", 400)
+        return [float(x) for x in value or ()]
+
     def flag(self, key: str, otherwise: bool = False) -> bool:
         value = self.values.get(key)
         if value is None:

@@ -16,10 +16,10 @@ from inertica.logs.readers.formats import find_format
 from inertica.logs.units import SIGNALS
 from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused, inside
+from inertica.studio.marks import placed
 from inertica.studio.project import ROLES, LogEntry, Project
 from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, same, short
 from inertica.studio.series import Series
-from inertica.workflow.plain import plain
 
 Array = NDArray[np.float64]
 
@@ -163,13 +163,15 @@ def files(project: Project, asked: Asked) -> Document:
 
 def check(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
     """Job: `ia.check` of the logs that are in use."""
-    places = [project.place(e) for e in project.logs if e.role != "ignore"]
+    entries = [e for e in project.logs if e.role != "ignore"]
+    places = [project.place(e) for e in entries]
     if not places:
         raise Refused("there is no log to check", 409)
     say(f"checking {len(places)} log{'s' if len(places) > 1 else ''}: signals, motion, what they determine")
     quality = ia.check(project.card, places)
     document = {"for": _signature(project), "verdict": quality.verdict, "sentence": quality.sentence}
-    listed = [plain(f.document()) for f in quality.findings]
+    names = dict(zip(quality.logs, (e.name for e in entries), strict=True))
+    listed = placed(quality.findings, names, project.description.robot.joint_names)
     return document | {"remember": {"check": document | {"findings": listed}}}
 
 
@@ -206,7 +208,7 @@ def _is_log(name: str) -> bool:
 
 
 def _marks(project: Project, log: ia.Log) -> list[Document]:
-    """What can be seen of the check's subjects on the time axis: gaps, torque at its limit, position beyond its limits."""
+    """What can be marked before any check: gaps, torque at its limit, position beyond its limits."""
     out: list[tuple[str, NDArray[np.bool_]]] = []
     step = np.diff(log.t, append=np.nan)
     usual = np.nanmedian(step) if len(log) > 1 else np.nan

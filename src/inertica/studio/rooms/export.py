@@ -103,8 +103,14 @@ def write(project: Project, asked: Asked, say: Callable[[str], None], work: Path
         ia.write_parameters(result, exports / "parameters.csv")
         return {"files": ["exports/parameters.csv"], "sentence": "the table was written", "notes": []}
     if kind == "report":
-        shutil.copyfile(folder / "report.html", exports / "report.html")
-        return {"files": ["exports/report.html"], "sentence": "the report was written", "notes": []}
+        notes: tuple[str, ...] = ()
+        if (folder / "report.html").is_file():
+            shutil.copyfile(folder / "report.html", exports / "report.html")
+        else:  # a result that was made elsewhere
+            say("reading the logs of the result again")
+            motions, notes = ia.motions_again(result)
+            ia.write_report(result, motions, exports / "report.html")
+        return {"files": ["exports/report.html"], "sentence": "the report was written", "notes": list(notes)}
     program = ia.export_code(result, exports / f"code-{kind}", kind)
     listed = [f"exports/code-{kind}/{file}" for file in program.files]
     return {"files": listed, "sentence": program.sentence, "notes": list(program.notes)}

@@ -18,6 +18,7 @@ from inertica.studio.project import Project
 from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, same, short
 from inertica.studio.rooms.data import typed
 from inertica.studio.rooms.robot import FRICTION
+from inertica.studio.scores import drawn
 from inertica.workflow.identify import identification
 from inertica.workflow.inputs import read
 from inertica.workflow.result import RESULT
@@ -66,7 +67,7 @@ def card(project: Project, name: str) -> Document:
         "residual": {key: r["raw"]["all"] for key, r in document["residual"].items()},
         "labels": {word: labels.count(word) for word in dict.fromkeys(labels)},
         "possible": document["physically_consistent"],
-        "choices": document["choices"],
+        "choices": [{**c, "drawn": drawn(c)} for c in document["choices"]],
         "warnings": document["warnings"],
         "logs": document["logs"],
         "time": document["time"],

@@ -12,10 +12,10 @@ import numpy as np
 
 import inertica as ia
 from inertica.errors import InerticaError
-from inertica.excitation.collision import Collisions
 from inertica.excitation.files import has_trajectory, read_trajectory
 from inertica.studio import rehearsal
 from inertica.studio.asked import Asked
+from inertica.studio.cell import Cell
 from inertica.studio.confined import Refused, inside, plain_name
 from inertica.studio.project import Project
 from inertica.studio.room import OPEN, READY, Document, Room, same
@@ -53,26 +53,30 @@ def view(project: Project, asked: Asked) -> Document:
         file = read_trajectory(project.folder / "trajectories" / name)
         about = {"period": file.trajectory.period, "words": file.trajectory.describe(), "joints": file.trajectory.n}
         listed.append({"name": name, "about": plain(file.about), **about})
-    last = project.chosen("motion", "design", {})
+    last = {key: value for key, value in project.chosen("motion", "design", {}).items() if key != "floor"}
     words = ["inertica", "excite", "card.yaml", "-o", "trajectories/motion-1.yaml"]
-    for key, option in (("criterion", "--criterion"), ("period", "--period"), ("seconds", "--seconds"), ("floor", "--floor")):
+    for key, option in (("criterion", "--criterion"), ("period", "--period"), ("seconds", "--seconds")):
         if last.get(key) is not None:
             words += [option, f"{last[key]:g}" if isinstance(last[key], (int, float)) else str(last[key])]
-    known = ", ".join(f"{key}={value!r}" for key, value in last.items() if value is not None)
-    motion = f'ia.load_trajectory("trajectories/{listed[-1]["name"] if listed else "motion-1.yaml"}")'
+    around = _cell(project)
+    words += around.words
+    known = ", ".join([*(f"{key}={value!r}" for key, value in last.items() if value is not None), *around.python])
+    needed = ["from inertica.excitation.solids import Obstacle", ""] if around.obstacles else []
     robot = project.description if project.has_robot else None
+    motion = f'ia.load_trajectory("trajectories/{listed[-1]["name"] if listed else "motion-1.yaml"}")'
     return {
         "trajectories": listed,
         "rehearsals": rehearsals(project),
         "families": list(FAMILIES),
         "criteria": list(CRITERIA),
         "design": last,
+        "cell": around.scene(robot) if robot is not None else around.document(),
         "selected": project.chosen("motion", "selected"),
         "shipped": robot is not None and has_trajectory(robot.name, "identification"),
         "loop": robot is not None and robot.loop is not None,
         "same": same(
             [words, ["inertica", "simulate", "card.yaml", "--trajectory", "trajectories/motion-1.yaml", "-o", "rehearsal.npz"]],
-            [f'design = ia.excite("card.yaml"{", " + known if known else ""})',
+            [*needed, f'design = ia.excite("card.yaml"{", " + known if known else ""})',
              'ia.save_trajectory(design.trajectory, "trajectories/motion-1.yaml")',
              "# rehearsal: plant values, simulate, identify, hold against what was planted",
              f'(log,) = ia.simulate("card.yaml", {motion})', 'result = ia.identify("card.yaml", [log])',
@@ -106,14 +110,27 @@ def play(project: Project, asked: Asked) -> Document:
 
 
 def clearance(project: Project, asked: Asked) -> Document:
-    """Where along a motion two bodies come closest; why that is not known where nothing could meet."""
+    """Where along a motion two bodies, or one and what stands around the robot, come closest; why not where nothing could meet."""
+    around = _cell(project)
     trajectory = _trajectory(project, asked.text("trajectory"))
     t = np.linspace(0.0, trajectory.period, LOOKED)
     try:
-        found = Collisions(project.description).approach(trajectory(t).q, t)
+        found = around.bodies(project.description).approach(trajectory(t).q, t)
     except InerticaError as error:
         return {"known": False, "why": str(error)}
-    return {"known": True, "distance": found.distance, "time": found.time, "bodies": [found.first, found.second], "poses": LOOKED}
+    return {"known": True, "distance": found.distance, "time": found.time, "bodies": [found.first, found.second], "poses": LOOKED,
+            "kept": around.clearance}  # fmt: skip
+
+
+def cell(project: Project, asked: Asked) -> Document:
+    """Keep what stands around the robot."""
+    around = Cell.asked(asked)
+    project.choose("motion", cell=around.document())
+    return around.scene(project.description)
+
+
+def _cell(project: Project) -> Cell:
+    return Cell.asked(Asked(project.chosen("motion", "cell", {})))
 
 
 def select(project: Project, asked: Asked) -> Document:
@@ -168,10 +185,9 @@ def design(project: Project, asked: Asked, say: Callable[[str], None], work: Pat
         "seconds": asked.number("seconds", 30.0, 0.5, 3600.0),
         "seed": round(asked.number("seed", 0.0, 0.0, 2.0**31)),
     }
-    if (floor := asked.perhaps("floor")) is not None:
-        options["floor"] = floor
+    around = Cell.asked(asked)
     say(f"designing: {options['criterion']} over {options['period']:g} s")
-    found = ia.excite(project.description, **options, progress=say)
+    found = ia.excite(project.description, **options, **around.options, progress=say)
     if not found.feasible:
         worst = found.violations[0] if found.violations else "no feasible motion was found"
         raise InerticaError(f"no motion inside the limits: {worst}; allow more time, a longer period or smaller margins")
@@ -184,7 +200,7 @@ def design(project: Project, asked: Asked, say: Callable[[str], None], work: Pat
     history = [[int(e), float(v)] for e, v in found.history if math.isfinite(v)]
     return {"trajectory": name, "value": found.value, "condition": found.condition, "criterion": found.criterion,
             "evaluations": found.evaluations, "seconds": found.seconds, "stop": found.stop, "history": history,
-            "remember": {"selected": name, "design": options}}  # fmt: skip
+            "remember": {"selected": name, "design": options, "cell": around.document()}}  # fmt: skip
 
 
 def rehearse(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
@@ -245,6 +261,7 @@ ROOM = Room(
     {
         "play": play,
         "clearance": clearance,
+        "cell": cell,
         "select": select,
         "shipped": shipped,
         "download": download,

@@ -26,6 +26,7 @@ class App {
     this.listen();
     await this.news();
     await this.enter();
+    requestAnimationFrame(() => setTimeout(() => this.viewer.open()));  // once the room has been painted
   }
 
   theme() {

@@ -5,10 +5,11 @@ import { h } from "./dom.js";
 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 export const PALETTE = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
+const AXIS = 75;  // pixels of a chart that are not the plot
 let count = 0;
 
 export class Charts {
-  // options: onCursor(time), onZoom(from, to), bands() -> [{from, to, colour}], height
+  // options: onCursor(time), onZoom(from, to), bands(row) -> [{from, to, colour}] behind the chart of a row, height
   constructor(options = {}) {
     this.options = options;
     this.key = uPlot.sync(`charts-${++count}`);
@@ -41,11 +42,37 @@ export class Charts {
   async fill(row) {
     const [from, to] = this.span;
     const asked = (row.asked = Symbol("asked"));
-    const found = await row.fetch(from, to, Math.round(this.width));
+    const found = await row.fetch(from, to, Math.round(this.width - AXIS));
     if (row.asked !== asked || !this.rows.includes(row)) return;
-    const data = [Array.from(found.t), ...found.values.map((v) => Array.from(v, (x) => (Number.isNaN(x) ? null : x)))];
-    if (row.plot) row.plot.batch(() => { row.plot.setData(data, false); row.plot.setScale("x", { min: this.span[0], max: this.span[1] }); });
-    else this.make(row, data);
+    const data = [found.t, ...found.values.map((v) => (v.some(Number.isNaN) ? Array.from(v, (x) => (Number.isNaN(x) ? null : x)) : v))];
+    if (!row.plot) { this.make(row, data); return; }
+    row.fresh = data;
+    this.soon();
+  }
+
+  // redraws with the next frame what has new data or another span, all of it at once and only once
+  soon() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      const [min, max] = this.span ?? [];
+      for (const row of this.rows) {
+        const { plot, fresh } = row;
+        if (!plot || (!fresh && plot.scales.x.min === min && plot.scales.x.max === max)) continue;
+        row.fresh = null;
+        plot.batch(() => { if (fresh) plot.setData(fresh, false); plot.setScale("x", { min, max }); });
+        row.box.dataset.points = (fresh ?? plot.data)[0].length;
+      }
+    });
+  }
+
+  // hands on the time under the cursor, once for all charts that share it and once in a frame
+  follow(event, time) {
+    if (event === this.followed) return;
+    this.followed = event;
+    if (this.time === undefined) requestAnimationFrame(() => { const now = this.time; this.time = undefined; this.options.onCursor?.(now); });
+    this.time = time;
   }
 
   make(row, data) {
@@ -57,16 +84,16 @@ export class Charts {
       cursor: { sync: { key: this.key.key, setSeries: false }, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
       scales: { x: { time: false, min: this.span[0], max: this.span[1] } },
       axes: [{ ...axis, size: last ? 30 : 18, values: last ? (_, v) => v.map((x) => `${x} s`) : (_, v) => v.map(() => "") }, { ...axis, size: 58, space: 22 }],
-      series: [{}, ...row.series.map((s) => ({ label: s.label, stroke: s.colour.startsWith("#") ? s.colour : css(s.colour), width: s.width ?? 1.2, points: { show: false }, value: (_, v) => (v === null || v === undefined ? "–" : v.toPrecision(4)) }))],
+      series: [{}, ...row.series.map((s) => ({ label: s.label, stroke: s.colour.startsWith("#") ? s.colour : css(s.colour), width: s.width ?? 1, points: { show: false }, value: (_, v) => (v === null || v === undefined ? "–" : v.toPrecision(4)) }))],
       hooks: {
-        setCursor: [(u) => { if (u.cursor.left >= 0 && u.cursor.event) this.options.onCursor?.(u.posToVal(u.cursor.left, "x")); }],
+        setCursor: [(u) => { if (u.cursor.left >= 0 && u.cursor.event) this.follow(u.cursor.event, u.posToVal(u.cursor.left, "x")); }],
         setSelect: [(u) => {
           if (u.select.width < 4) return;
           const [a, b] = [u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x")];
           u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
           this.zoom(a, b);
         }],
-        drawClear: [(u) => this.bands(u)],
+        drawClear: [(u) => this.bands(u, this.rows.indexOf(row))],
         ready: [(u) => u.over.addEventListener("dblclick", () => this.zoom(...this.whole))],
       },
     };
@@ -74,15 +101,16 @@ export class Charts {
     row.box.dataset.points = data[0].length;
   }
 
-  bands(u) {
+  bands(u, row) {
     const { left, top, width, height } = u.bbox;
-    for (const band of this.options.bands?.() ?? []) {
+    const colours = {};  // a computed style is dear
+    for (const band of this.options.bands?.(row) ?? []) {
       const [a, b] = [u.valToPos(band.from, "x", true), u.valToPos(band.to, "x", true)];
       const [low, high] = [Math.max(a, left), Math.min(Math.max(b, a + 1.5), left + width)];
       if (high <= low) continue;
       u.ctx.save();
       u.ctx.globalAlpha = band.alpha ?? 0.16;
-      u.ctx.fillStyle = css(band.colour);
+      u.ctx.fillStyle = colours[band.colour] ??= css(band.colour);
       u.ctx.fillRect(low, top, high - low, height);
       u.ctx.restore();
     }
@@ -90,7 +118,7 @@ export class Charts {
 
   async zoom(from, to) {
     this.span = [Math.max(from, this.whole[0]), Math.min(to, this.whole[1])];
-    for (const row of this.rows) row.plot?.setScale("x", { min: this.span[0], max: this.span[1] });
+    this.soon();
     this.options.onZoom?.(...this.span);
     return this.refill();
   }
@@ -134,7 +162,7 @@ export function plot(box, { x, lines, height = 180, xLabel = "", title = "", log
   const made = new uPlot({
     width: Math.max(box.clientWidth, 160), height, title, legend: { show: legend }, cursor: { drag: { x: false, y: false } },
     scales: { x: { time: false, distr: xLog ? 3 : 1 }, y: { distr: log ? 3 : 1 } }, axes: [{ ...axis, size: 30, label: xLabel }, { ...axis, size: 54 }],
-    series: [{}, ...lines.map((l) => ({ label: l.label, stroke: css(l.colour), width: l.points ? 0 : 1.8, spanGaps: !l.points, paths: l.points ? () => null : undefined, points: { show: Boolean(l.points), size: 3, width: 0, fill: css(l.colour) } }))],
+    series: [{ label: xLabel || "x" }, ...lines.map((l) => ({ label: l.label, stroke: css(l.colour), width: l.points ? 0 : 1.8, spanGaps: !l.points, paths: l.points ? () => null : undefined, points: { show: Boolean(l.points || l.dots), size: l.size ?? 3, width: 0, fill: css(l.colour) } }))],
   }, [x, ...lines.map((l) => l.values)], box);
   return made;
 }

@@ -1,7 +1,8 @@
 // The robot in three dimensions: shapes of the model file or capsules, frames, centres of mass, inertia ellipsoids; sliders and a player.
 
-import * as THREE from "./vendor/three.min.js";
 import { h, number } from "./dom.js";
+
+let THREE = null;  // loaded after the page is there, see `open`
 
 const colour = (name) => new THREE.Color(getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim());
 const tenths = (value) => (Math.round(10 * value) / 10 + 0).toFixed(1);
@@ -20,14 +21,20 @@ export class Viewer {
     }, words));
     this.view.append(h("div.bar-top", {}, this.buttons, h("button", { type: "button", onclick: () => this.home() }, "Reset view")), this.tell, this.key);
     stage.append(this.view, this.controls);
+    this.sliders = [];
+    this.q = [];
+  }
+
+  // begins to draw.  Not with the page: three.js and a first picture take longer than all the rest of it
+  async open() {
+    THREE ??= await import("./vendor/three.min.js");
     try {
       this.renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
     } catch {
       this.view.append(h("div.none", {}, "This browser has no WebGL: the robot cannot be drawn. Everything else works."));
+      this.opened = true;
+      return;
     }
-    this.sliders = [];
-    this.q = [];
-    if (!this.renderer) return;
     const canvas = this.renderer.domElement;
     canvas.tabIndex = 0;
     canvas.setAttribute("role", "img");
@@ -48,6 +55,11 @@ export class Viewer {
     canvas.addEventListener("pointermove", (e) => this.point(e));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolour());
     this.recolour();
+    const { shown, q } = this;  // what rooms have asked for in the meantime
+    await this.load(this.model ?? null);
+    if (this.model && shown) this.bodies(...shown);
+    if (this.model && q.length === this.model.joints.length) this.pose(q);
+    this.opened = true;
   }
 
   option(key, on) {
@@ -59,6 +71,7 @@ export class Viewer {
   reset() {
     this.stop();
     this.player = null;
+    this.surround(null);
     this.bodies(this.model?.bodies ?? [], null);
     this.panel();
   }
@@ -66,7 +79,8 @@ export class Viewer {
   async load(model) {
     this.model = model;
     this.links = [];
-    if (!this.renderer) return this.panel();
+    this.shown = null;
+    if (!this.renderer) { this.q = [...(model?.home ?? [])]; return this.panel(); }
     if (this.root) this.scene.remove(this.root);
     this.root = new THREE.Group();
     this.scene.add(this.root);
@@ -98,6 +112,7 @@ export class Viewer {
     this.root.add(base);
     this.frameGroups.push(base);
     this.grid();
+    this.surround(this.cell);
     this.q = [...model.home];
     this.bodies(model.bodies, null);
     this.pose(this.q);
@@ -168,6 +183,7 @@ export class Viewer {
   bodies(before, after) {
     for (const group of this.bodyGroups ?? []) group.removeFromParent();
     this.bodyGroups = [];
+    this.shown = [before, after];
     if (!this.renderer || !this.links?.length) return;
     const size = this.model.reach;
     const heaviest = Math.max(...[...before, ...(after ?? [])].map((b) => b?.mass ?? 0), 1e-9);
@@ -321,7 +337,7 @@ export class Viewer {
     if (!this.renderer || !this.model) return;
     this.root.updateMatrixWorld(true);
     const box = new THREE.Box3();
-    this.root.traverse((part) => { if (part.isMesh && part.userData.kind === undefined) box.expandByObject(part); });
+    this.root.traverse((part) => { if (part.isMesh && (part.userData.kind === undefined || part.userData.kind === "cell")) box.expandByObject(part); });
     if (box.isEmpty()) box.set(new THREE.Vector3(-0.5, -0.5, 0), new THREE.Vector3(0.5, 0.5, 1));
     const centre = box.getCenter(new THREE.Vector3());
     const radius = Math.max(0.6 * box.getSize(new THREE.Vector3()).length(), 0.1);
@@ -343,10 +359,52 @@ export class Viewer {
     this.root.add(this.floor);
   }
 
+  // what stands around the robot: {height, up, box, obstacles} in the base frame; null for nothing
+  surround(cell) {
+    this.cell = cell;
+    this.around?.removeFromParent();
+    this.around = null;
+    if (!this.renderer || !this.root || !this.model) return;
+    if (!cell) { this.frame(); return; }
+    this.around = new THREE.Group();
+    const add = (geometry, name, opacity, place) => {
+      const solid = new THREE.Mesh(geometry, new THREE.MeshBasicMaterial({ color: colour(name), transparent: true, opacity, depthWrite: false }));
+      solid.position.set(...place);
+      solid.userData.kind = "cell";
+      this.around.add(solid);
+      return solid;
+    };
+    for (const { kind, size, position } of cell.obstacles ?? []) {
+      if (kind === "box") add(new THREE.BoxGeometry(...size), "doubtful", 0.38, position);
+      if (kind === "sphere") add(new THREE.SphereGeometry(size[0], 32, 20), "doubtful", 0.38, position);
+      if (kind === "cylinder") add(new THREE.CylinderGeometry(size[0], size[0], size[1], 36).rotateX(Math.PI / 2), "doubtful", 0.38, position);
+    }
+    if (cell.box) {
+      const [low, high] = [cell.box.slice(0, 3), cell.box.slice(3)];
+      const solid = add(new THREE.BoxGeometry(...high.map((v, k) => v - low[k])), "accent", 0.07, high.map((v, k) => 0.5 * (v + low[k])));
+      solid.add(new THREE.LineSegments(new THREE.EdgesGeometry(solid.geometry), new THREE.LineBasicMaterial({ color: colour("accent") })));
+    }
+    if (cell.height !== null && cell.height !== undefined) {
+      const up = new THREE.Vector3(...cell.up), wide = 4 * Math.max(this.model.reach, 0.25);
+      const floor = add(new THREE.BoxGeometry(wide, wide, 1e-3 * wide), "soft", 0.16, up.clone().multiplyScalar(cell.height - 5e-4 * wide).toArray());
+      floor.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), up);
+      floor.userData.kind = "floor";  // no part of the picture that has to be seen whole
+    }
+    this.root.add(this.around);
+    this.frame();
+  }
+
+  // takes in obstacles that have come, and comes nearer when they have gone
+  frame() {
+    const seen = (this.cell?.obstacles?.length ?? 0) + (this.cell?.box ? 1 : 0);
+    if (seen !== (this.framed ?? 0)) { this.framed = seen; this.home(); } else this.draw();
+  }
+
   recolour() {
     if (!this.renderer) return;
     this.scene.background = colour("sky");
     this.grid();
+    this.surround(this.cell);
     for (const group of this.shapeGroups ?? []) group.traverse((part) => { if (part.isMesh) part.material.color?.copy(colour("link")); });
     this.draw();
   }

@@ -5,6 +5,8 @@ import { dropZone, h, heading, number, post, same, seconds, series, sortable, to
 import { progress, select, textField } from "../forms.js";
 
 const LOGS = ".csv,.gz,.tsv,.txt,.parquet,.npz,.mat,.bag,.db3,.mcap";
+const MOST = 3;  // stretches of a finding with a button of their own
+const LEVEL = { problem: "bad", warning: "doubtful", note: "accent" };
 const ORDER = { problem: 0, warning: 1, note: 2, "not testable": 3, fine: 4 };
 
 export function create(app) {
@@ -12,13 +14,18 @@ export function create(app) {
   const checking = progress(app, "data", "check");
   const charts = new Charts({ height: 96, onCursor: (t) => { app.viewer.stop(); app.viewer.at(t); }, onZoom: (a, b) => { span.textContent = `${number(a, 5)} to ${number(b, 5)} s`; }, bands });
   const span = h("output.small.soft");
-  const channels = h("div");
-  let view = null, log = null, signal = null, about = null;
+  const channels = h("div"), marks = h("div.key", { id: "marks" });
+  let view = null, log = null, signal = null, about = null, looking = null;
 
-  function bands() {
+  // findings of the check about the log that is shown, with the stretches of time in which they are
+  const marked = () => (view?.check?.findings ?? []).filter((f) => f.entry === log && f.stretches?.length);
+
+  // behind the chart of a joint: what is masked, where findings are, what the slice leaves out
+  function bands(j) {
     const entry = view?.logs.find((l) => l.name === log);
     const out = (about?.masks ?? []).flatMap((m) => m.stretches.map(([from, to]) => ({ from, to, colour: "bad" })));
-    out.push(...(about?.marks ?? []).flatMap((m) => m.stretches.map(([from, to]) => ({ from, to, colour: "doubtful", alpha: 0.3 }))));
+    if (view?.check) out.push(...marked().flatMap((f) => f.stretches.filter(([joint]) => joint === null || joint === j).map(([, from, to]) => ({ from, to, colour: LEVEL[f.verdict], alpha: 0.3 }))));
+    else out.push(...(about?.marks ?? []).flatMap((m) => m.stretches.map(([from, to]) => ({ from, to, colour: "doubtful", alpha: 0.3 }))));
     if (entry && (entry.start !== null || entry.end !== null) && about) {
       if (entry.start !== null) out.push({ from: about.start, to: entry.start, colour: "soft", alpha: 0.22 });
       if (entry.end !== null) out.push({ from: entry.end, to: about.end, colour: "soft", alpha: 0.22 });
@@ -31,8 +38,24 @@ export function create(app) {
     if (!view.logs.some((l) => l.name === log)) { log = view.logs[0]?.name ?? null; signal = null; about = null; }
     const next = h("button.primary", { type: "button", disabled: !view.logs.length, onclick: () => { location.hash = "identify"; } }, "Next: identify");
     element.replaceChildren(...[heading("Data", "Recorded motion: which logs there are, what they hold, and whether they are what they say.", next), list(), log ? h("section.card", {}, channels) : null, view.logs.length ? check() : null, same(view)].filter(Boolean));
-    if (log && !about) look();
+    if (log && !about) looking = look();
     else charts.redraw();
+    tellMarks();
+  }
+
+  // what the marks in the charts mean
+  function tellMarks() {
+    marks.replaceChildren(...marked().map((f) => h("span", {}, h("i", { style: `background: color-mix(in srgb, var(--${LEVEL[f.verdict]}) 45%, transparent)` }), `${f.name}${f.joints.length ? `, ${f.joints.join(", ")}` : ""}`)));
+  }
+
+  // brings a stretch into the charts, with as much around it
+  async function goTo(finding, [, from, to]) {
+    if (finding.entry !== log) { log = finding.entry; signal = null; about = null; show(view); }
+    await looking;
+    if (finding.entry !== log || !charts.whole) return;
+    const around = Math.max(0.5 * (to - from), 0.01 * (charts.whole[1] - charts.whole[0]));
+    charts.zoom(from - around, to + around);
+    charts.element.scrollIntoView({ block: "nearest" });
   }
 
   function list() {
@@ -65,7 +88,7 @@ export function create(app) {
     const masked = [...found.masks.map((m) => `${m.samples} samples masked: ${m.reason}`), ...found.marks.map((m) => `${m.reason}: ${m.samples} samples, marked in the charts`)];
     channels.replaceChildren(h("h2", {}, name, h("span.small.soft", {}, `${found.samples.toLocaleString("en")} samples, ${seconds(found.duration)} at ${number(found.rate, 4)} Hz`)),
       ...[...found.warnings, ...masked].map((w) => h("p.small", {}, h("span.tag.warning", {}, "note"), ` ${w}`)),
-      h("div.row", { style: "margin-bottom: 8px" }, tabs, h("span.grow"), span, slice, all), charts.element,
+      h("div.row", { style: "margin-bottom: 8px" }, tabs, h("span.grow"), span, slice, all), charts.element, marks,
       h("p.small.soft", {}, "Drag over a chart to zoom, double click shows all; the robot follows the cursor."), mapping(found));
     await draw();
     if (names.includes("q") && app.state?.robot) {
@@ -105,7 +128,10 @@ export function create(app) {
     const found = view.check;
     const level = { problem: "bad", warning: "doubtful" }[found?.verdict] ?? "good";
     const rows = found ? [...found.findings].sort((a, b) => ORDER[a.verdict] - ORDER[b.verdict]) : [];
-    const columns = [{ title: "what", cell: (f) => f.name }, { title: "verdict", cell: (f) => h("span.tag", { class: f.verdict.split(" ").at(-1) }, f.verdict) }, { title: "finding", cell: (f) => [f.text, f.advice ? h("div.small.soft", {}, `→ ${f.advice}`) : null] }];
+    const when = (f) => (f.stretches ?? []).slice(0, MOST).map((s) => h("button.quiet.small", { type: "button", title: "show it in the charts", onclick: () => trying(() => goTo(f, s)) }, `${number(s[1], 4)} s`));
+    const more = (f) => ((f.stretches ?? []).length > MOST ? h("span.small.soft", {}, ` and ${f.stretches.length - MOST} more`) : null);
+    const where = (f) => { const words = [f.entry, ...(f.joints ?? [])].filter(Boolean).join(", "); return f.verdict === "fine" || !words ? null : h("div.small", {}, words, when(f), more(f)); };
+    const columns = [{ title: "what", cell: (f) => f.name }, { title: "verdict", cell: (f) => h("span.tag", { class: f.verdict.split(" ").at(-1) }, f.verdict) }, { title: "finding", cell: (f) => [f.text, f.advice ? h("div.small.soft", {}, `→ ${f.advice}`) : null, where(f)] }];
     return h("section.card", {}, h("h2", {}, "Check", start), h("p.soft", {}, "Signals, clocks, motion, what the logs determine, and whether they are what they say: signs, columns, units, zeros, mount."), checking,
       found ? h(`div.banner.${level}`, { style: "margin: 10px 0" }, h("p", {}, `${found.sentence}.`)) : null, found ? sortable("Findings", columns, rows) : null);
   }

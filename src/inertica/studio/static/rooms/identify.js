@@ -1,5 +1,6 @@
 // Identify: what is fixed, what is chosen and why; results side by side.
 
+import { PALETTE, plot } from "../charts.js";
 import { h, heading, number, percent, post, same, seconds, trying } from "../dom.js";
 import { numberField, progress, select, textField, tick } from "../forms.js";
 
@@ -8,10 +9,11 @@ const NAMES = { identification: "fitted", "hold-out": "left out" };
 export function create(app) {
   const element = h("div");
   const running = progress(app, "identify", "run");
-  let view = null;
+  let view = null, curves = [];
 
   function show(found) {
     view = found;
+    curves = [];
     const next = h("button.primary", { type: "button", disabled: !view.results.length, onclick: () => { location.hash = "trust"; } }, "Next: trust");
     element.replaceChildren(...[heading("Identify", "From logs to parameters. Whatever is not stated is chosen on the data, with a reason.", next), form(), ...view.results.map(result), same(view)].filter(Boolean));
   }
@@ -48,17 +50,31 @@ export function create(app) {
     return h("section.card", {}, h("h2", {}, r.name, h("span.row", {}, h("button.small", { type: "button", onclick: (e) => trying(async () => { await post("trust/select", { result: r.name }); location.hash = "trust"; }, e.target) }, "Look at it"), h("button.quiet.small", { type: "button", onclick: (e) => confirm(`Delete ${r.name}?`) && trying(() => post("identify/remove", { result: r.name }), e.target) }, "Delete"))),
       verdict ? h("div.banner", { class: verdict.level }, h("h2", {}, verdict.headline), h("p", {}, verdict.sentence), h("p", {}, h("b", {}, "Next: "), verdict.next)) : null,
       h("div.facts", { style: "margin-bottom: 10px" }, facts.map(([k, v]) => h("span", {}, h("span.soft", {}, `${k} `), h("b", {}, String(v))))),
-      h("details", {}, h("summary", {}, `${r.choices.length} choices and their reasons`), h("ul.list", {}, r.choices.map((c) => h("li", {}, h("b", {}, `${c.subject}: `), h("span.tag", { class: c.automatic ? "note" : "fine" }, c.automatic ? "chosen" : "stated"), ` ${c.sentence}`, scores(c))))),
+      h("details.choices", { ontoggle: (e) => e.target.open && drawCurves(e.target) }, h("summary", {}, `${r.choices.length} choices and their reasons`), h("ul.list", {}, r.choices.map((c) => h("li", {}, h("b", {}, `${c.subject}: `), h("span.tag", { class: c.automatic ? "note" : "fine" }, c.automatic ? "chosen" : "stated"), ` ${c.sentence}`, scores(c))))),
       r.warnings.length ? h("details", {}, h("summary", {}, `${r.warnings.length} warnings`), h("ul", {}, r.warnings.map((w) => h("li.small", {}, w)))) : null);
   }
 
-  // candidates by their error on data left out
-  function scores(choice) {
-    const listed = Object.entries(choice.scores ?? {}).filter(([, v]) => v !== null);
-    if (listed.length < 2) return null;
-    const most = Math.max(...listed.map(([, v]) => v)), least = Math.min(...listed.map(([, v]) => v));
-    return h("table", { style: "width: auto; margin: 4px 0 6px" }, h("caption", { hidden: true }, `scores of ${choice.subject}`), h("tbody", {}, listed.map(([k, v]) => h("tr", {}, h("td.small", {}, k), h("td", { style: "width: 160px" }, h("div.bar", { class: v === least ? "" : "high" }, h("i", { style: `width: ${(100 * v) / most}%` }))), h("td.num.small", {}, percent(v, 3))))));
+  // candidates and their scores: a curve where they are numbers, bars otherwise; the chosen ones are marked
+  function scores({ subject, drawn }) {
+    if (!drawn) return null;
+    if (drawn.kind === "curve") {
+      const box = h("div.chart.scores", { role: "img", "aria-label": `scores of ${subject}: ${drawn.meaning}; chosen ${number(drawn.chosen.x, 4)} ${drawn.unit}${drawn.chosen.line ? `, ${drawn.chosen.line}` : ""} with ${percent(drawn.chosen.y, 3)}` });
+      curves.push([box, drawn]);
+      return box;
+    }
+    const most = Math.max(...drawn.rows.map((r) => r.score), 1e-12);
+    return h("div", {}, h("div.small.soft", {}, drawn.meaning), h("table.scores", { style: "width: auto; margin: 4px 0 6px" }, h("caption", { hidden: true }, `scores of ${subject}`), h("tbody", {}, drawn.rows.map((r) => h("tr", {}, h("td.small", {}, r.name), h("td", { style: "width: 160px" }, h("div.bar", { class: r.chosen ? "" : "other" }, h("i", { style: `width: ${Math.max(0, (100 * r.score) / most)}%` }))), h("td.num.small", {}, percent(r.score, 3)), h("td.small", {}, r.chosen ? h("span.tag.fine", {}, "chosen") : null))))));
   }
 
-  return { element, show, news: () => running.news() };
+  function drawCurves(within = element) {
+    for (const [box, { lines, chosen, unit, meaning }] of curves) {
+      if (!within.contains(box) || !box.clientWidth) continue;
+      const x = [...new Set(lines.flatMap((l) => l.x))].sort((a, b) => a - b);
+      const at = (line) => x.map((v) => { const k = line.x.indexOf(v); return k < 0 ? null : 100 * line.y[k]; });
+      const drawn = lines.map((l, k) => ({ label: l.name || "score", colour: PALETTE[k % 8], values: at(l), dots: true, size: 5 }));
+      plot(box, { x, lines: [...drawn, { label: "chosen", colour: "good", values: x.map((v) => (v === chosen.x ? 100 * chosen.y : null)), points: true, size: 9 }], height: 190, title: `${meaning} (%)`, xLabel: unit, xLog: x[0] > 0 && x.at(-1) > 30 * x[0], legend: true });
+    }
+  }
+
+  return { element, show, news: () => running.news(), theme: () => drawCurves() };
 }

@@ -2,6 +2,7 @@
 
 import { plot } from "../charts.js";
 import { h, heading, number, percent, post, same, sortable, toast, trying } from "../dom.js";
+import { cellForm } from "../cell.js";
 import { numberField, progress, select, tick } from "../forms.js";
 
 export function create(app) {
@@ -16,6 +17,7 @@ export function create(app) {
     const next = h("button.primary", { type: "button", onclick: () => { location.hash = "data"; } }, "Next: data");
     element.replaceChildren(...[heading("Motion", "A motion that reveals the parameters, inside the limits; tried in simulation before the real robot moves.", next),
       app.state?.robot ? design() : h("p.empty", {}, "Load a robot first."), selected ? motions(selected) : null, selected ? rehearsal(selected) : null, same(view)].filter(Boolean));
+    app.viewer.surround(view.cell);
     if (selected && selected !== shown) { shown = selected; play(selected); }
     else if (selected) play(selected, false);
   }
@@ -25,16 +27,16 @@ export function create(app) {
     const criterion = select("Criterion", view.criteria, last.criterion ?? "condition");
     const family = select("Family", view.families, last.family ?? "fourier");
     const period = numberField("Duration (s)", last.period ?? 10), harmonics = numberField("Harmonics", last.harmonics ?? 10, { step: 1 });
-    const time = numberField("Search for (s)", last.seconds ?? 30), floor = numberField("Floor, height (m)", last.floor, { placeholder: "chosen" });
+    const time = numberField("Search for (s)", last.seconds ?? 30);
+    const cell = cellForm(app, view.cell);
     const start = h("button.primary", { type: "button", onclick: () => {
       const asked = { criterion: criterion.input.value, family: family.input.value, period: period.number, harmonics: harmonics.number, seconds: time.number };
-      if (floor.number !== null) asked.floor = floor.number;
       drawn = 0;
-      app.begin("motion", "design", asked, start);
+      trying(() => app.begin("motion", "design", { ...asked, ...cell.asked() }, start));
     } }, "Design a motion");
     start.id = "design";
     const shipped = view.shipped ? h("button", { type: "button", onclick: (e) => trying(() => post("motion/shipped"), e.target) }, "Take the one shipped for this robot") : null;
-    return h("section.card", {}, h("h2", {}, "Design"), h("div.fields", {}, criterion, family, period, harmonics, time, floor), h("div.row", {}, start, shipped), designing, curve);
+    return h("section.card", {}, h("h2", {}, "Design"), h("div.fields", {}, criterion, family, period, harmonics, time), cell, h("div.row", {}, start, shipped), designing, curve);
   }
 
   function motions(selected) {
@@ -65,7 +67,7 @@ export function create(app) {
     const close = await trying(() => post("motion/clearance", { trajectory: name }));
     if (!close) return;
     if (!close.known) near.replaceChildren(`Collisions were not looked at: ${close.why}.`);
-    else near.replaceChildren(h(`span.tag.${close.distance > 0.01 ? "fine" : close.distance > 0 ? "warning" : "problem"}`, {}, close.distance > 0 ? "clear" : "collision"),
+    else near.replaceChildren(h(`span.tag.${close.distance >= 0.98 * (close.kept ?? 0.01) ? "fine" : close.distance > 0 ? "warning" : "problem"}`, {}, close.distance > 0 ? "clear" : "collision"),
       ` ${close.bodies.join(" and ")} come within ${number(1000 * close.distance, 3)} mm of each other at `, h("button.quiet.small", { type: "button", onclick: () => { app.viewer.stop(); app.viewer.at(close.time); } }, `${number(close.time, 3)} s`), ` (${close.poses} poses looked at).`);
   }
 
