@@ -56,6 +56,7 @@ def test_the_same_from_a_card_and_from_python(bare: Path) -> None:
         (["--loop", "{law: pd, kp: [1, 2, 3], rate: 100}"], "kp has 3 values for 2 joints"),
         (["--loop", "{law: pd, wn: 2000, rate: 100}"], "needs a control rate of"),
         (["--loop", "{law: pd, wn: -1, rate: 100}"], "wn and zeta of the loop should be greater than zero"),
+        (["--loop", "pd"], "the loop 'pd' is no mapping"),
         (["--loop", LOOP, "--position-noise=-1"], "noise is a standard deviation that is not negative"),
     ],
 )

@@ -47,3 +47,8 @@ def test_files_named_twice_are_there_once(tmp_path):
     assert [e.file for e in project.logs] == [str(tmp_path / "a.csv")] == project.state["links"]
     with pytest.raises(InerticaError, match="this is a file"):
         prepare(tmp_path / "a.csv")
+
+
+def test_a_log_that_is_not_there_is_called_a_log(tmp_path):
+    with pytest.raises(InputError, match=r"nothing\.csv: there is no such log"):
+        prepare(tmp_path / "project", "scara2", [tmp_path / "nothing.csv"])

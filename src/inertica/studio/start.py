@@ -57,7 +57,8 @@ def prepare(folder: str | Path, robot: str | Path | None = None, logs: Sequence[
             check_exists(str(robot), Path(robot))
             project.choose_robot(project.link(robot))
     for log in logs:
-        check_exists(str(log), Path(log))
+        if not Path(log).exists():
+            raise InputError(f"{log}: there is no such log")
         project.add_log(project.link(log))
     return project
 

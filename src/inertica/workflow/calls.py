@@ -98,6 +98,10 @@ def rehearsal(
             robot states.
     """
     description = described(robot)
+    if isinstance(loop, str) and ":" not in loop:
+        raise InputError(
+            f"the loop '{loop}' is no mapping; state it as in a card, such as '{{law: pd, kp: 100, kd: 10, rate: 1000}}'"
+        )
     if loop is not None:
         text = loop if isinstance(loop, str) else json.dumps({key: plain(value) for key, value in loop.items()})
         description = replace(description, loop=read_loop(parse_yaml(text, "loop"), description.robot.n))
