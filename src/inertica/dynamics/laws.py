@@ -85,3 +85,31 @@ class Saturated(_Around):
     def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
         tau, after = self.law.torque(reference, q, dq, gain, memory, dt)
         return clip(tau, 0.0 - gain["limit"], gain["limit"]), after
+
+
+@dataclass(frozen=True)
+class Recorded(_Around):
+    """Another law that sees recorded positions at the steps that have one, noise included, and simulated ones at the others.
+
+    References beside the other law's, of every step: `seen` is the recorded position or zero, `hidden` zero or one, where it is zero
+    the recorded position counts; `seen before` and `hidden before` are those of the step before, from which differences are taken.
+
+    Args:
+        law: that sees them.
+        difference: it sees the backward difference of positions, not the simulated velocity.
+    """
+
+    difference: bool
+
+    SEEN: ClassVar[tuple[str, ...]] = ("seen", "hidden", "seen before", "hidden before")
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        return (*self.law.references, *self.SEEN)
+
+    def torque(self, reference: Named, q: Scalar, dq: Scalar, gain: Named, memory: Named, dt: Scalar) -> Torque:
+        seen, hidden, seen_before, hidden_before = (reference[name] for name in self.SEEN)
+        position = seen + hidden * q
+        if self.difference:
+            dq = (position - (seen_before + hidden_before * (q - dt * dq))) / dt
+        return self.law.torque(reference, position, dq, gain, memory, dt)

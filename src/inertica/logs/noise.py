@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_FOURTH = np.sqrt(70.0)  # norm of the fourth difference 1 -4 6 -4 1
-_MAD = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
+FOURTH = np.sqrt(70.0)  # norm of the fourth difference 1 -4 6 -4 1
+MAD = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 
 LONG = 200_000
 """Samples of a record beyond which only the beginning of each of its pieces is looked at, as many samples altogether."""
@@ -26,7 +26,7 @@ def position_noise(q: Array) -> Array:
     if len(q) < 6:
         return np.zeros(q.shape[1])
     jerks = np.concatenate([np.diff(part, 4, axis=0) for part in (_pieces(q, _WINDOWS) if len(q) > LONG else [q])])
-    spread = _MAD * np.median(np.abs(jerks), axis=0) / _FOURTH
+    spread = MAD * np.median(np.abs(jerks), axis=0) / FOURTH
     steps = np.array([quantisation_step(column) or 0.0 for column in q.T])
     return np.asarray(np.maximum(spread, steps / np.sqrt(12.0)))
 

@@ -68,6 +68,7 @@ class Filter:
     decimated: bool = False
 
     computed: ClassVar[bool] = False
+    sees_log: ClassVar[bool] = True
     tuned_over: ClassVar[tuple[int, float]] = (4, 0.5)
     needs: ClassVar[frozenset[Need]] = frozenset({Need.MOTION, Need.TORQUE, Need.PRIOR})
     own: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.HOLDS_TORQUE}
@@ -84,7 +85,7 @@ class Filter:
         """What it sees, and its step; None for that of the control loop."""
         seen, recorded = (decimated(problem), False) if self.decimated else (problem, True)
         if self.computed:
-            return driven_by_loop(seen, recorded), None
+            return driven_by_loop(seen, recorded, self.sees_log), None
         return driven_by_torque(seen, self.longest_step, self.between, recorded)
 
     @property

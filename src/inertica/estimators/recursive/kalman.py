@@ -57,7 +57,7 @@ class Noise(NamedTuple):
         floor: (b,)
         measurement: (n,)
         reach: (2n,) no variance: by how much a state may differ from one point to another.
-        jump: (2n,) added to that of the state where a joint reverses,
+        jump: (2n, n) added to that of the state where a joint reverses, one column each,
         slow: (n,) or is slower than this.
     """
 
@@ -214,11 +214,12 @@ def run(
 @nb.njit(**OPTIONS)
 def noise_now(noise: Any, before: Any, after: Any, state: Any) -> None:
     """Variances of the state for a step from one velocity to another."""
-    n = noise.slow.shape[0]
-    for i in range(n):
-        turns = abs(before[i]) < noise.slow[i] or before[i] * after[i] < 0.0
-        state[i] = noise.state[i] + (noise.jump[i] if turns else 0.0)
-        state[n + i] = noise.state[n + i] + (noise.jump[n + i] if turns else 0.0)
+    for i in range(state.shape[0]):
+        state[i] = noise.state[i]
+    for j in range(noise.slow.shape[0]):
+        if abs(before[j]) < noise.slow[j] or before[j] * after[j] < 0.0:
+            for i in range(state.shape[0]):
+                state[i] += noise.jump[i, j]
 
 
 @nb.njit(**SUMS)

@@ -145,9 +145,9 @@ def noises(v: Variances, records: Sequence[Record]) -> Any:
     from inertica.estimators.recursive import kalman as compiled
 
     step = float(records[0].t[1] - records[0].t[0])
-    jump = np.zeros(len(v.measurement)) if v.jump is None else v.jump
-    twice = np.concatenate([jump**2, (0.5 * step * jump) ** 2])
-    return compiled.Noise(v.state, v.parameter.copy(), v.shrink, v.floor, v.measurement, reach(records), twice, jump)
+    jump = np.zeros((len(v.measurement), len(v.measurement))) if v.jump is None else v.jump
+    twice, slow = np.concatenate([jump**2, (0.5 * step * jump) ** 2]), np.diag(jump).copy()
+    return compiled.Noise(v.state, v.parameter.copy(), v.shrink, v.floor, v.measurement, reach(records), twice, slow)
 
 
 def reach(records: Sequence[Record]) -> Array:

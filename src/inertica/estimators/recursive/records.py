@@ -9,17 +9,20 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.dynamics.laws import TorqueDriven
+from inertica.dynamics.laws import Recorded, TorqueDriven
 from inertica.dynamics.transition import Transition
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.estimators.closed_loop.gain_fit import recorded_position
-from inertica.experiment.track import Track
-from inertica.logs.noise import position_noise
+from inertica.experiment.track import ON_STEP, Track
+from inertica.logs.noise import FOURTH, MAD, position_noise
 from inertica.preprocessing.motion import Motion
 
 Array = NDArray[np.float64]
 Between = Literal["auto", "interpolated", "held"]
+
+EVERY_STEP = 0.99
+"""Control periods in a sample period from which on the log has every control step."""
 
 SILENT = 1e-9
 """rad or m: least standard deviation of measured positions, so that data without noise can be filtered, too."""
@@ -89,15 +92,21 @@ def driven_by_torque(problem: Problem, step: float, between: Between, recorded: 
     for motion in problem.motions:
         tau = motion.tau if motion.recipe.average else motion.tau_raw
         periods = 0.0 if problem.loop is None else problem.loop.dt / motion.dt
-        held = between == "held" or (between == "auto" and periods > 0.99)
+        held = between == "held" or (between == "auto" and periods > EVERY_STEP)
         share = np.zeros(each) if held else (np.arange(each) + 0.5) / each - min(0.5 * periods, 0.5)
         table = (tau[:-1, None] + share[:, None] * np.diff(tau, axis=0)[:, None]).reshape(-1, motion.n)
         out.append(_record(motion, np.ascontiguousarray(table), each * np.arange(len(motion)), recorded))
     return out, dt / each
 
 
-def driven_by_loop(problem: Problem, recorded: bool = True) -> list[Record]:
-    """Records driven by the control loop, which follows its reference at its own rate; positions as above."""
+def driven_by_loop(problem: Problem, recorded: bool = True, sees_log: bool = True) -> list[Record]:
+    """Records driven by the control loop, which follows its reference at its own rate; positions as above.
+
+    Args:
+        problem: with a control loop.
+        recorded: positions are those of the log.
+        sees_log: they are what the controller saw, where a sample of the log falls on a control step (`laws.Recorded`).
+    """
     loop, given = problem.loop, problem.references
     assert loop is not None
     out = []
@@ -105,8 +114,36 @@ def driven_by_loop(problem: Problem, recorded: bool = True) -> list[Record]:
         trajectory = given[min(k, len(given) - 1)] if given else None
         track = Track.along(motion.log, motion.t, loop, trajectory, problem.prior)
         table = np.hstack([track.reference[name] for name in loop.compiled_law.references])
-        out.append(_record(motion, np.ascontiguousarray(table), track.keep[track.before], recorded))
+        record = _record(motion, np.ascontiguousarray(table), track.keep[track.before], recorded)
+        seen = record.used & _as_logged(motion) & (track.share == 0.0) & (sees_log and recorded)
+        out.append(replace(record, table=np.ascontiguousarray(np.hstack([table, _sight(record, seen)]))))
     return out
+
+
+def _as_logged(motion: Motion) -> NDArray[np.bool_]:
+    """(N,) samples of a motion that are samples of its log, not interpolated between them."""
+    t = motion.log.t[~motion.log.mask & np.isfinite(motion.log.t)]
+    at = np.clip(np.searchsorted(t, motion.t), 1, len(t) - 1)
+    away = np.minimum(np.abs(t[at] - motion.t), np.abs(t[at - 1] - motion.t))
+    return np.asarray((away < ON_STEP * motion.dt) & (not motion.recipe.average))
+
+
+def _sight(record: Record, seen: NDArray[np.bool_]) -> Array:
+    """(T, 4n) what the controller sees at every control step, as `laws.Recorded` reads it."""
+    T, n = len(record.table), record.q.shape[1]
+    now, before = record.steps[seen], record.steps[seen] + 1
+    out = np.zeros((T, 4, n))
+    out[:, 1], out[:, 3] = 1.0, 1.0
+    out[now, 0], out[now, 1] = record.q[seen], 0.0
+    inside = before < T
+    out[before[inside], 2], out[before[inside], 3] = record.q[seen][inside], 0.0
+    return out.reshape(T, 4 * n)
+
+
+def hidden(record: Record) -> float:
+    """Of the control steps of a record driven by its loop, the share at which the controller saw what no log tells."""
+    n = record.q.shape[1]
+    return float(np.mean(record.table[record.steps[0] : record.steps[-1], -3 * n]))
 
 
 def _record(motion: Motion, table: Array, steps: NDArray[np.int64], recorded: bool) -> Record:
@@ -125,7 +162,8 @@ def transition(problem: Problem, beta: Array, dt: float | None, integrator: str)
         return Transition.of(engine, TorqueDriven(), integrator, dt, chi, kept, shapes=shapes)
     assert loop is not None
     differences = loop.difference_velocity is not False
-    return Transition.of(engine, loop.compiled_law, integrator, loop.dt, chi, kept, loop.all_gains, shapes, differences)
+    law = Recorded(loop.compiled_law, differences)
+    return Transition.of(engine, law, integrator, loop.dt, chi, kept, loop.all_gains, shapes, differences)
 
 
 def position_noises(problem: Problem, records: list[Record]) -> Array:
@@ -140,6 +178,28 @@ def torque_noises(problem: Problem) -> Array:
     if problem.noise is not None:
         return np.asarray(problem.noise.tau)
     return np.asarray(np.sqrt(np.mean([position_noise(m.tau_raw) ** 2 for m in problem.motions], axis=0)))
+
+
+def drive_noises(problem: Problem) -> Array:
+    """(n,) standard deviations by which measured torques differ from those that drove the robot.
+
+    Noise of positions that the controller fed back is in the torque, but drove the robot, where the log has every control step:
+    taken for noise of the torque, it is most of it and biases a filter.  It is what the fourth differences of the positions of
+    this sample and the last one explain of those of the torque.
+    """
+    raw = torque_noises(problem)
+    loop = problem.loop
+    if problem.noise is not None or loop is None or any(loop.dt / m.dt < EVERY_STEP for m in problem.motions):
+        return raw
+    found = []
+    for m in problem.motions:
+        tau, q = np.diff(m.tau_raw, 4, axis=0)[1:], np.diff(recorded_position(m), 4, axis=0)
+        left = [
+            y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
+            for y, X in ((tau[:, j], np.column_stack([q[1:, j], q[:-1, j]])) for j in range(m.n))
+        ]
+        found.append(MAD * np.median(np.abs(left), axis=1) / FOURTH)
+    return np.minimum(raw, np.sqrt(np.mean(np.square(found), axis=0)))
 
 
 def memory_of(transition: Transition) -> Mapping[str, Array]:

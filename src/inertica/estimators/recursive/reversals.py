@@ -25,7 +25,9 @@ SHARE = 0.01
 
 
 def reversal_jumps(problem: Problem, records: Sequence[Record], beta: Array) -> Array:
-    """(n,) by how much a step of integration changes the velocity more or less at a reversal of the joint, median over poses.
+    """(n, n) by how much a step of integration changes velocities more or less at a reversal, a column for each joint that reverses.
+
+    Joints are coupled: where a heavy joint reverses, a light one behind it is thrown more than the heavy one.  Medians over poses.
 
     Args:
         problem: motions and model.
@@ -41,7 +43,7 @@ def reversal_jumps(problem: Problem, records: Sequence[Record], beta: Array) -> 
         rows = np.linspace(0, len(motion) - 1, POSES).astype(int)
         small = SHARE * np.sqrt(np.mean(motion.dq**2, axis=0))
         q, still = motion.q[rows], np.zeros((len(rows), n))
-        ease = np.diagonal(np.linalg.inv(problem.engine.mass_matrix(q, chi, shapes)), axis1=1, axis2=2)
+        ease = np.linalg.inv(problem.engine.mass_matrix(q, chi, shapes))
         one, other = (problem.engine.inverse_dynamics(q, still + v, still, chi, shapes) for v in (small, -small))
-        found.append(step * np.median(np.abs(ease * (one - other)), axis=0))
+        found.append(step * np.median(np.abs(ease * (one - other)[:, None, :]), axis=0))
     return np.asarray(np.max(found, axis=0))

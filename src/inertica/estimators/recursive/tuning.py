@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Problem
-from inertica.estimators.recursive.records import Record, position_noises, torque_noises
+from inertica.estimators.recursive.records import Record, drive_noises, position_noises, torque_noises
 from inertica.estimators.recursive.reversals import reversal_jumps
 
 Array = NDArray[np.float64]
@@ -54,7 +54,8 @@ class Variances:
         floor: (b,)
         measurement: (n,) of positions.
         torque: (n,) of torques.
-        jump: (n,) rad/s by which velocities err in a step in which a joint reverses, see `reversals`; none by default.
+        jump: (n, n) rad/s by which velocities err in a step in which a joint reverses, a column for each; see `reversals`; none by
+            default.
     """
 
     first: Array
@@ -95,7 +96,7 @@ def _absolute(
 def relative(problem: Problem, records: Sequence[Record], beta: Array) -> Variances:
     period, b = _period(records), len(beta)
     measurement, torque = position_noises(problem, list(records)) ** 2, torque_noises(problem) ** 2
-    velocity = _velocity_noise(problem, beta, torque) * period**2
+    velocity = _velocity_noise(problem, beta, drive_noises(problem) ** 2) * period**2
     moving = np.mean([np.mean(m.dq**2, axis=0) for m in problem.motions], axis=0)
     known = OFF * np.abs(beta) + LEAST * _explaining(problem)
     return Variances(
