@@ -81,12 +81,20 @@ class Filter:
     def capabilities(self) -> frozenset[Capability]:
         return self.own if self.preset == "relative" else self.own | {Capability.ABSOLUTE}
 
-    def records(self, problem: Problem) -> tuple[list[Record], float | None]:
-        """What it sees, and its step; None for that of the control loop."""
+    def records(self, problem: Problem, beta: Array | None = None) -> tuple[list[Record], float | None]:
+        """What it sees, and its step; None for that of the control loop.
+
+        Args:
+            problem: whose logs it sees.
+            beta: whose inertia says what noise of torques does to the joints together, for variances that tell that noise.
+        """
         seen, recorded = (decimated(problem), False) if self.decimated else (problem, True)
         if self.computed:
             return driven_by_loop(seen, recorded, self.sees_log), None
-        return driven_by_torque(seen, self.longest_step, self.between, recorded)
+        records, dt = driven_by_torque(seen, self.longest_step, self.between, recorded)
+        if beta is not None and self.begins == "relative":
+            records = [r.eased(seen, m, beta) for r, m in zip(records, seen.motions, strict=True)]
+        return records, dt
 
     @property
     def begins(self) -> str:
@@ -126,7 +134,7 @@ class Filter:
             "preset": self.begins, "tuned": self.tune, "passes": self.passes, "integrator": self.integrator,
             "longest_step": self.longest_step, "decimated": self.decimated,
             "start": self.start.name, "state_noise": tuple(map(float, v.state)),
-        }  # fmt: skip
+        } | ({} if v.drive is None else {"torque_noise": tuple(map(float, v.drive))})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -176,7 +184,7 @@ class JointFilter(Filter):
         problem.require(self)
         begun = time.perf_counter()
         beta = self.start(problem, rng)
-        records, dt = self.records(problem)
+        records, dt = self.records(problem, beta)
         plain = transition(problem, beta, dt, self.integrator)
         unknowns: Unknowns = ConsistentUnknowns.of(problem, beta, self.coordinates) if self.consistent else PlainUnknowns(beta)
         moved = unknowns.transition(plain)

@@ -23,7 +23,7 @@ import numba as nb
 import numpy as np
 
 from inertica.dynamics.llvm.stepping import advance_points, advance_rates
-from inertica.estimators.recursive.factors import OPTIONS, SUMS, add_rank_one, cholesky
+from inertica.estimators.recursive.factors import OPTIONS, SUMS, add_rank_one, cholesky, triangular
 from inertica.estimators.recursive.roots import (
     correct_root,
     cross_root,
@@ -57,6 +57,9 @@ class Noise(NamedTuple):
         floor: (b,)
         measurement: (n,)
         reach: (2n,) no variance: by how much a state may differ from one point to another.
+        torque: (K, 2n, n) what the noise of each torque adds to the state, along the way; or empty,
+        thinned: samples between its rows,
+        behind: samples before the first one that it begins with.
         jump: (2n, n) added to that of the state where a joint reverses, one column each,
         slow: (n,) or is slower than this.
     """
@@ -69,6 +72,9 @@ class Noise(NamedTuple):
     reach: Any
     jump: Any
     slow: Any
+    torque: Any
+    thinned: int
+    behind: int
 
 
 class Kept(NamedTuple):
@@ -124,7 +130,8 @@ def run(
     gain = np.zeros((d, n), P.dtype)
     wide, last = np.zeros((2 * d - states + 1 if root else 1, d), P.dtype), np.zeros((states, d + states), P.dtype)
     turns = np.zeros((2, d - states, states), P.dtype)
-    extra = np.zeros((states, d + states), P.dtype)
+    extra, both = np.zeros((states, d + states + n), P.dtype), np.zeros((states, states + n), P.dtype)
+    W = np.zeros((states, n))
     A = np.zeros((states, d), P.dtype)
     X = np.zeros((states, states), P.dtype)
     F, x = np.zeros((states, d)), np.zeros(states)
@@ -171,15 +178,23 @@ def run(
             noise_now(noise, z, Y[0], state)
         else:
             noise_now(noise, z, x, state)
+        driven = torque_noise(noise, k, W)
         if root:
             if points.h > 0.0:
-                sigma_rows(points, hs, Y, state, extra, A, x)
+                sigma_rows(points, hs, Y, state, W, extra, A, x)
                 turned(A, turns, wide)
             else:
                 product_root(F, P, A)
                 for i in range(states):
                     for j in range(states):
-                        extra[i, j] = np.sqrt(state[i]) if i == j else 0.0
+                        both[i, j] = np.sqrt(state[i]) if i == j else 0.0
+                    for j in range(n):
+                        both[i, states + j] = W[i, j]
+                if driven:
+                    triangular(both)
+                for i in range(states):
+                    for j in range(states):
+                        extra[i, j] = both[i, j]
             if smoothed:
                 cross_root(A, P, kept.cross[k])
             predict_root(P, A, extra, q, wide, last)
@@ -198,6 +213,8 @@ def run(
                     for j in range(d):
                         kept.cross[k, i, j] = A[i, j]
             predict(P, A, X, state, q)
+            if driven:
+                more(P, W)
         for i in range(states):
             z[i] = x[i]
             if not np.isfinite(x[i]):
@@ -220,6 +237,32 @@ def noise_now(noise: Any, before: Any, after: Any, state: Any) -> None:
         if abs(before[j]) < noise.slow[j] or before[j] * after[j] < 0.0:
             for i in range(state.shape[0]):
                 state[i] += noise.jump[i, j]
+
+
+@nb.njit(**OPTIONS)
+def torque_noise(noise: Any, k: int, W: Any) -> bool:
+    """W (2n, n): what the noise of the torques adds to the state behind sample k; False where none is stated."""
+    K = noise.torque.shape[0]
+    if K == 0:
+        return False
+    row = noise.torque[min((noise.behind + k) // noise.thinned, K - 1)]
+    for i in range(W.shape[0]):
+        for j in range(W.shape[1]):
+            W[i, j] = row[i, j]
+    return True
+
+
+@nb.njit(**OPTIONS)
+def more(P: Any, W: Any) -> None:
+    """P + W W' of as many leading entries as W has rows"""
+    for i in range(W.shape[0]):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(W.shape[1]):
+                total += W[i, k] * W[j, k]
+            P[i, j] += total
+            if j < i:
+                P[j, i] = P[i, j]
 
 
 @nb.njit(**SUMS)

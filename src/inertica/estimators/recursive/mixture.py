@@ -23,7 +23,7 @@ import numpy as np
 from inertica.dynamics.llvm.stepping import advance_points, advance_rates
 from inertica.estimators.recursive.cloud import record_particles, resample
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky
-from inertica.estimators.recursive.kalman import noise_now, outer, predict, product
+from inertica.estimators.recursive.kalman import more, noise_now, outer, predict, product, torque_noise
 
 
 @nb.njit(**OPTIONS)
@@ -49,7 +49,7 @@ def run(
     x, F, lost = np.zeros(states), np.zeros((states, d)), memory.copy()
     A, X = np.zeros((states, d)), np.zeros((states, states))
     S, low, gain, wide = np.zeros((n, n)), np.zeros((n, n)), np.zeros((d, n)), np.zeros((n, n))
-    q, state = noise.parameter.copy(), noise.state.copy()
+    q, state, W = noise.parameter.copy(), noise.state.copy(), np.zeros((states, n))
     if not _renew(Z, weight, P, share, draw, spare):
         return 0
     for k in range(N):
@@ -63,6 +63,8 @@ def run(
             outer(A, F, X)
             noise_now(noise, mean, x, state)
             predict(P, A, X, state, q)
+            if torque_noise(noise, k - 1, W):
+                more(P, W)
             for i in range(q.shape[0]):
                 q[i] = max(noise.shrink * q[i], noise.floor[i])
             if not _moved(Z, out, x, noise.reach, log, weight):

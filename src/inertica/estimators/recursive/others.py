@@ -45,7 +45,7 @@ class DualEkf(Filter):
         problem.require(self)
         begun = time.perf_counter()
         beta = self.start(problem, rng)
-        records, dt = self.records(problem)
+        records, dt = self.records(problem, beta)
         v = self.variances(problem, records, beta)
         moved = transition(problem, beta, dt, self.integrator)
 
@@ -56,8 +56,8 @@ class DualEkf(Filter):
             s, _code = stepper(moved, True)
             n, b, parts = moved.n, len(beta), []
             beta, C = beta.copy(), np.diag(v.first[2 * n :])
-            noise = noises(v, chosen)
             for r in chosen:
+                noise = noises(v, r, chosen)
                 every = max(1, -(-len(r.t) // ROWS))
                 kept, x, P = arrays(len(r.t), n, 2 * n + b, every), r.start.copy(), np.diag(v.first[: 2 * n])
                 at = pairs.dual(s, r.table, r.steps, r.q, r.used, x, beta, P, C, noise, np.zeros(0), kept)
@@ -103,7 +103,7 @@ class IdimEkf(Filter):
         shapes = None if problem.prior is None else problem.prior.shapes
         for _ in range(self.passes):
             C, parts = np.diag(v.first[2 * n :]), list[Passed]()
-            noise = noises(v, records)
+            noise = noises(v, records[0], records)
             for m, r in zip(problem.motions, records, strict=True):
                 every = max(1, -(-len(m) // ROWS))
                 kept, use = arrays(len(m), n, b, every), ~m.mask[:, None] & ~m.resting

@@ -9,7 +9,7 @@ import numpy as np
 
 from inertica.dynamics.llvm.stepping import advance_rates
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky
-from inertica.estimators.recursive.kalman import noise_now
+from inertica.estimators.recursive.kalman import more, noise_now, torque_noise
 
 
 @nb.njit(**OPTIONS)
@@ -36,7 +36,7 @@ def dual(
     D, E = np.zeros((states, b)), np.zeros((states, b))
     A, X, state = np.zeros((states, states)), np.zeros((states, states)), noise.state.copy()
     S, low, gain, wide = np.zeros((n, n)), np.zeros((n, n)), np.zeros((states, n)), np.zeros((b, n))
-    inner, step = np.zeros((n, n)), np.zeros(b)
+    inner, step, W = np.zeros((n, n)), np.zeros(b), np.zeros((states, n))
     for k in range(N):
         if used[k]:
             for i in range(n):
@@ -118,6 +118,8 @@ def dual(
         for i in range(states):
             for j in range(states):
                 P[i, j] = 0.5 * (X[i, j] + X[j, i])
+        if torque_noise(noise, k, W):
+            more(P, W)
         for i in range(b):
             C[i, i] += q[i]
             q[i] = max(noise.shrink * q[i], noise.floor[i])

@@ -80,7 +80,7 @@ class ParticleFilter(Filter):
         begun = time.perf_counter()
         draw = np.random.default_rng(0) if rng is None else rng
         beta = self.start(problem, draw)
-        records, dt = self.records(problem)
+        records, dt = self.records(problem, beta)
         v = self.variances(problem, records, beta)
         moved = transition(problem, beta, dt, self.integrator)
         count = self.particles or (max(100, 2 * moved.size) if self.rao_blackwell else 25 * len(beta))
@@ -114,7 +114,9 @@ def particles(
 
     s, _code = stepper(moved, False)
     n, d = moved.n, moved.size
-    noise = noises(v, records)
+    noise = noises(v, records[0], records)
+    if len(noise.torque):  # each state drawn by itself
+        noise = noise._replace(state=noise.state + np.mean(np.sum(noise.torque**2, axis=2), axis=0))
     if not np.any(v.parameter):  # particles need some, or soon all are copies of one
         some = ROUGH * v.first[2 * n :]
         noise = noise._replace(parameter=some, floor=some)
@@ -143,11 +145,10 @@ def marginal_particles(
 
     (s, _code), (rates, _more) = stepper(moved, False), stepper(moved, True)
     n, d = moved.n, moved.size
-    noise = noises(v, records)
     P, parts = np.diag(v.first), list[Passed]()
     for r in records:
         every = max(1, -(-len(r.t) // ROWS))
-        Z = np.tile(np.concatenate([r.start, beta]), (count, 1))
+        Z, noise = np.tile(np.concatenate([r.start, beta]), (count, 1)), noises(v, r, records)
         kept, memory = arrays(len(r.t), n, d, every), np.zeros(n * len(moved.memory))
         with np.errstate(all="ignore"):
             at = mixture.run(s, rates, r.table, r.steps, r.q, r.used, Z, P, noise, memory, share, least, draw, kept)

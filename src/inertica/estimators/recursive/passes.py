@@ -108,7 +108,6 @@ def kalman(
     s, _code = stepper(transition, plain == "ekf")
     n, d = transition.n, transition.size
     points = compiled.Points(*weights(plain, shape, d))
-    noise = noises(v, records)
     first: Any = np.diag(np.sqrt(np.roll(v.first, -2 * n)) if root else v.first).astype(
         dtype
     )  # factors have the parameters first
@@ -116,6 +115,7 @@ def kalman(
     parts: list[Passed] = []
     for record in records:
         N, every = len(record.t), max(1, -(-len(record.t) // ROWS))
+        noise = noises(v, record, records)
         kept = arrays(N, n, d, every, smooth)
         z = np.concatenate([record.start, beta])
         memory = np.zeros(n * len(transition.memory))
@@ -140,14 +140,21 @@ def kalman(
     return joined(parts)
 
 
-def noises(v: Variances, records: Sequence[Record]) -> Any:
-    """Variances as compiled loops take them (`kalman.Noise`)."""
+def noises(v: Variances, record: Record, records: Sequence[Record]) -> Any:
+    """Variances of one of the records as compiled loops take them (`kalman.Noise`)."""
     from inertica.estimators.recursive import kalman as compiled
 
-    step = float(records[0].t[1] - records[0].t[0])
-    jump = np.zeros((len(v.measurement), len(v.measurement))) if v.jump is None else v.jump
+    step, n = float(records[0].t[1] - records[0].t[0]), len(v.measurement)
+    torque = np.zeros((0, 2 * n, n))
+    if v.drive is not None and len(record.ease):
+        velocity = step * record.ease * np.sqrt(v.drive)
+        torque = np.concatenate([velocity, 0.5 * step * velocity], axis=1)
+    jump = np.zeros((n, n)) if v.jump is None else v.jump
     twice, slow = np.concatenate([jump**2, (0.5 * step * jump) ** 2]), np.diag(jump).copy()
-    return compiled.Noise(v.state, v.parameter.copy(), v.shrink, v.floor, v.measurement, reach(records), twice, slow)
+    return compiled.Noise(
+        v.state, v.parameter.copy(), v.shrink, v.floor, v.measurement, reach(records), twice, slow,
+        torque, record.thinned, record.behind,
+    )  # fmt: skip
 
 
 def reach(records: Sequence[Record]) -> Array:

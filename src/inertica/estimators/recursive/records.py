@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -24,6 +24,9 @@ Between = Literal["auto", "interpolated", "held"]
 EVERY_STEP = 0.99
 """Control periods in a sample period from which on the log has every control step."""
 
+EASE = 0.005
+"""s between the poses at which the inertia is looked at."""
+
 SILENT = 1e-9
 """rad or m: least standard deviation of measured positions, so that data without noise can be filtered, too."""
 
@@ -39,6 +42,9 @@ class Record:
         table: (T, m) torque or reference of every step.
         steps: (N,) steps at which the samples are.
         start: (2n,) velocity and position to begin with.
+        ease: (K, n, n) inverse inertia along the way, which says what noise of torques does to the joints together, or empty;
+        thinned: samples between its rows, and
+        behind: samples of a longer record before the first one, where its rows begin.
     """
 
     t: Array
@@ -47,6 +53,9 @@ class Record:
     table: Array
     steps: NDArray[np.int64]
     start: Array
+    ease: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    thinned: int = 1
+    behind: int = 0
 
     def stretches(self, count: int, seconds: float) -> list[Record]:
         """So many stretches of so many seconds, spread over the record; the whole one where they would overlap."""
@@ -64,7 +73,19 @@ class Record:
             some = slice(rows.start, rows.start + 5)
             rate, first = np.polyfit(self.t[some] - self.t[rows.start], self.q[some], 1)
             start = np.concatenate([rate, first])
-        return Record(self.t[rows], self.q[rows], self.used[rows], self.table, self.steps[rows], start)
+        return replace(
+            self, t=self.t[rows], q=self.q[rows], used=self.used[rows], steps=self.steps[rows], start=start,
+            behind=self.behind + rows.start,
+        )  # fmt: skip
+
+    def eased(self, problem: Problem, motion: Motion, beta: Array) -> Record:
+        """With the inverse inertia of a robot with these parameters."""
+        chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
+        chi[problem.base.kept] = beta
+        thinned = max(1, int(EASE / motion.dt))
+        return replace(
+            self, ease=np.linalg.inv(problem.engine.mass_matrix(motion.q[::thinned], chi, shapes)), thinned=thinned
+        )
 
 
 def decimated(problem: Problem) -> Problem:

@@ -143,14 +143,16 @@ def sigma_covariance(points: Any, hs: Any, Y: Any, L: Any, A: Any, X: Any, mean:
 
 
 @nb.njit(**SUMS)
-def sigma_rows(points: Any, hs: Any, Y: Any, state: Any, extra: Any, A: Any, mean: Any) -> None:
-    """Mean of the next state; A (2n, d) its rows of the stacked factor, extra (2n, d + 2n) the curvature and the noise."""
+def sigma_rows(points: Any, hs: Any, Y: Any, state: Any, W: Any, extra: Any, A: Any, mean: Any) -> None:
+    """Mean of the next state; A (2n, d) its rows of the stacked factor, extra (2n, d + 3n) the curvature and the noise."""
     d, states = A.shape[1], mean.shape[0]
     _sigma_mean(hs, Y, mean)
     for a in range(states):
         for i in range(states):
             extra[a, d + i] = 0.0
         extra[a, d + a] = np.sqrt(state[a])
+        for i in range(W.shape[1]):
+            extra[a, d + states + i] = W[a, i]
     for i in range(d):
         one, other = Y[1 + 2 * i], Y[2 + 2 * i]
         half, curve = 0.5 / hs[i], np.sqrt(_curve(points, hs[i]))

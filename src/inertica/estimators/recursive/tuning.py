@@ -38,6 +38,10 @@ POSES = 200
 FACTORS = (100.0, 10.0, 3.0, 1.7)
 """By which noise is multiplied and divided in search of the most likely one, coarse to fine."""
 
+FINE = 1.25
+"""The same for the noise of measured positions, which the positions show but for what the controller made of it.  Positions that
+the noise itself has moved look like noise."""
+
 WORTH = 2.0
 """Of minus twice a logarithm of likelihood: less is no reason to go on, or noise that does not matter would fall for ever."""
 
@@ -54,6 +58,7 @@ class Variances:
         floor: (b,)
         measurement: (n,) of positions.
         torque: (n,) of torques.
+        drive: (n,) of the torques that drive the robot, where records tell what these do to the state (`Record.ease`); none by default.
         jump: (n, n) rad/s by which velocities err in a step in which a joint reverses, a column for each; see `reversals`; none by
             default.
     """
@@ -66,11 +71,15 @@ class Variances:
     measurement: Array
     torque: Array
     jump: Array | None = None
+    drive: Array | None = None
 
-    def scaled(self, state: Array, parameter: float, place: float = 1.0) -> Variances:
-        """With noise of every joint's state, of the parameters, and once more of all positions, multiplied."""
+    def scaled(self, state: Array, parameter: float, place: float = 1.0, measured: Array | float = 1.0) -> Variances:
+        """With noise of every joint's state, of the parameters, once more of all positions, and of measured ones multiplied."""
         twice = np.concatenate([state, place * state])
-        return replace(self, state=twice * self.state, parameter=parameter * self.parameter, floor=parameter * self.floor)
+        return replace(
+            self, state=twice * self.state, parameter=parameter * self.parameter, floor=parameter * self.floor,
+            measurement=measured * self.measurement, drive=None if self.drive is None else state * self.drive,
+        )  # fmt: skip
 
 
 def survey(problem: Problem, records: Sequence[Record], beta: Array) -> Variances:
@@ -96,13 +105,14 @@ def _absolute(
 def relative(problem: Problem, records: Sequence[Record], beta: Array) -> Variances:
     period, b = _period(records), len(beta)
     measurement, torque = position_noises(problem, list(records)) ** 2, torque_noises(problem) ** 2
-    velocity = _velocity_noise(problem, beta, drive_noises(problem) ** 2) * period**2
+    drive, together = drive_noises(problem) ** 2, all(len(r.ease) > 0 for r in records)
+    velocity = _velocity_noise(problem, beta, 0.0 * drive if together else drive) * period**2
     moving = np.mean([np.mean(m.dq**2, axis=0) for m in problem.motions], axis=0)
     known = OFF * np.abs(beta) + LEAST * _explaining(problem)
     return Variances(
         np.concatenate([0.01 * moving + 2.0 * measurement / period**2, measurement, known**2]),
         np.concatenate([velocity, velocity * period**2 / 4.0]),
-        np.zeros(b), 1.0, np.zeros(b), measurement, torque, reversal_jumps(problem, records, beta),
+        np.zeros(b), 1.0, np.zeros(b), measurement, torque, reversal_jumps(problem, records, beta), drive if together else None,
     )  # fmt: skip
 
 
@@ -121,20 +131,21 @@ def most_likely(score: Callable[[Variances], float], start: Variances, places: b
             it adds to a velocity in one step it takes away in the next, so that positions walk and velocities do not.
     """
     n = len(start.measurement)
-    logs = np.zeros(n + 2)
+    logs = np.zeros(2 * n + 2)
     groups: list[list[int]] = [list(range(n)), *([[n + 1]] if places else []), *([j] for j in range(n))]
     groups += [[n]] if np.any(start.parameter) else []
+    measured = [list(range(n + 2, 2 * n + 2)), *([n + 2 + j] for j in range(n))]
 
     def scaled(x: Array) -> Variances:
-        return start.scaled(np.exp(x[:n]), float(np.exp(x[n])), float(np.exp(x[n + 1])))
+        return start.scaled(np.exp(x[:n]), float(np.exp(x[n])), float(np.exp(x[n + 1])), np.exp(x[n + 2 :]))
 
     def at(x: Array) -> float:
         return score(scaled(x))
 
     best = at(logs)
-    for factor in FACTORS:
+    for factor in (*FACTORS, FINE):
         step = np.log(factor)
-        for group in groups:
+        for group in measured if factor == FINE else groups:
             for sign in (1.0, -1.0):
                 while True:
                     tried = logs.copy()
