@@ -27,7 +27,7 @@ from inertica.estimators.recursive.feedback import fed_back
 from inertica.estimators.recursive.passes import Passed, kalman
 from inertica.estimators.recursive.records import Between, Record, decimated, driven_by_loop, driven_by_torque, transition
 from inertica.estimators.recursive.reversals import reversal_jumps
-from inertica.estimators.recursive.tuning import PRESETS, Variances, most_likely
+from inertica.estimators.recursive.tuning import PRESETS, Variances, again, most_likely
 from inertica.estimators.recursive.unknowns import ConsistentUnknowns, Coordinates, PlainUnknowns, Unknowns
 from inertica.threads import one_thread
 
@@ -35,6 +35,9 @@ Array = NDArray[np.float64]
 Kind = Literal["ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf"]
 KINDS: tuple[Kind, ...] = ("ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf")
 
+
+LONG_STEP = 1.001e-3
+"""s, up to which rk2 is good enough."""
 
 RECURSIVE = frozenset({Capability.RECURSIVE, Capability.ORDER_IN_TIME, Capability.PULLED, Capability.COVARIANCE})
 COMPUTED = frozenset({Need.MOTION, Need.PRIOR, Need.LOOP, Need.REFERENCE})
@@ -46,40 +49,60 @@ class Filter:
 
     Args:
         start: first parameters.
-        preset: variances: `survey` as printed, `toolbox` as its code has them, `relative` to start and data (see `tuning`).
+        preset: variances: `survey` as printed, `toolbox` as its code has them, `relative` to start and data (see `tuning`).  When not
+            stated `relative` with `tune`, else `survey`.
         tune: search the noise of states and parameters under which the innovations of four stretches of half a second are most likely;
             the covariance is then widened by their correlation in time, and by their size where it is more than predicted.
-        passes: over all records; each begins with the parameters of the one before and the first covariance again, so that data
-            are not counted twice.
+        passes: over all records; each begins with the parameters of the one before, ten times less sure of them, so that it linearises
+            near them all the way.  When not stated two where the preset is `relative`, where P is meant to be right, else one.
         longest_step: s, of integration; longer sample periods are divided.
         between: torque between samples, `interpolated` or `held` (the survey's); `auto` holds it where the controller is no faster
             than the log.
-        integrator: euler (the survey's), rk2 or rk4.
+        integrator: euler (the survey's), rk2 or rk4; `auto`: rk2, or rk4 where a step is longer than a millisecond.
+        sees_log: of filters driven by the loop: the log's positions are what the controller saw, noise included.
         decimated: positions and torque at the decimated rate, as the survey's filters saw them; by default every recorded sample.
     """
 
     start: Start = field(default_factory=FromPrior)
-    preset: Literal["survey", "toolbox", "relative"] = "survey"
+    preset: Literal["survey", "toolbox", "relative"] | None = None
     tune: bool = False
-    passes: int = 1
+    passes: int | None = None
     longest_step: float = 1e-3
     between: Between = "auto"
-    integrator: Literal["euler", "rk2", "rk4"] = "rk2"
+    integrator: Literal["auto", "euler", "rk2", "rk4"] = "auto"
     decimated: bool = False
+    sees_log: bool = True
 
     computed: ClassVar[bool] = False
-    sees_log: ClassVar[bool] = True
     tuned_over: ClassVar[tuple[int, float]] = (4, 0.5)
     needs: ClassVar[frozenset[Need]] = frozenset({Need.MOTION, Need.TORQUE, Need.PRIOR})
     own: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.HOLDS_TORQUE}
+    without: ClassVar[frozenset[str]] = frozenset({"sees_log"})
 
     def __post_init__(self) -> None:
-        if self.passes < 1 or not self.longest_step > 0.0:
+        if (self.passes is not None and self.passes < 1) or not self.longest_step > 0.0:
             raise InputError("a filter needs at least one pass and a step greater than zero")
+        if self.computed and self.tune and self.preset not in (None, "relative"):
+            raise InputError(
+                f"a tuned filter of the control loop begins with the variances `relative`, not `{self.preset}`, with which the first "
+                "samples would throw parameters where no robot is; leave the preset out, or do not tune"
+            )
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        return self.own if self.preset == "relative" else self.own | {Capability.ABSOLUTE}
+        return self.own if self.begins == "relative" else self.own | {Capability.ABSOLUTE}
+
+    @property
+    def rounds(self) -> int:
+        """Passes that are made."""
+        return self.passes if self.passes is not None else 2 if self.begins == "relative" else 1
+
+    def integrates(self, problem: Problem, dt: float | None) -> str:
+        """The integrator that is taken for steps of dt, or of the control loop."""
+        if self.integrator != "auto":
+            return self.integrator
+        step = problem.loop.dt if dt is None and problem.loop is not None else dt
+        return "rk4" if step is not None and step > LONG_STEP else "rk2"
 
     def records(self, problem: Problem, beta: Array | None = None) -> tuple[list[Record], float | None]:
         """What it sees, and its step; None for that of the control loop.
@@ -98,9 +121,8 @@ class Filter:
 
     @property
     def begins(self) -> str:
-        """The preset that is taken.  Tuned filters of the loop begin with `relative`: noise is so small there that with the survey's
-        first variances, several times a parameter, the first samples would throw parameters where no robot is."""
-        return "relative" if self.tune and self.computed else self.preset
+        """The preset that is taken."""
+        return self.preset or ("relative" if self.tune else "survey")
 
     def tuned(self, v: Variances, start: Array, records: list[Record], passed: Callable[..., Passed]) -> Variances:
         """Noise under which the innovations of some stretches are most likely.
@@ -124,14 +146,14 @@ class Filter:
         """Of the preset; where the controller computes the torque, what it feeds back in place of the noise of measured torques."""
         v = PRESETS[self.begins](problem, records, beta)
         if self.computed and self.begins == "relative":
-            v = replace(v, state=fed_back(problem, records, beta, self.integrator))
+            v = replace(v, state=fed_back(problem, records, beta, self.integrates(problem, None)))
         if self.tune and v.jump is None:  # what reversals do would be taken for noise at all times
             v = replace(v, jump=reversal_jumps(problem, records, beta))
         return v
 
     def settings(self, v: Variances) -> dict[str, object]:
         return {
-            "preset": self.begins, "tuned": self.tune, "passes": self.passes, "integrator": self.integrator,
+            "preset": self.begins, "tuned": self.tune, "passes": self.rounds, "integrator": self.integrator,
             "longest_step": self.longest_step, "decimated": self.decimated,
             "start": self.start.name, "state_noise": tuple(map(float, v.state)),
         } | ({} if v.drive is None else {"torque_noise": tuple(map(float, v.drive))})  # fmt: skip
@@ -164,12 +186,17 @@ class JointFilter(Filter):
     consistent: bool = False
     coordinates: Coordinates = "log-cholesky"
 
-    without: ClassVar[frozenset[str]] = frozenset({"kind", "consistent"})
+    without: ClassVar[frozenset[str]] = frozenset({"kind", "consistent", "sees_log"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.coordinates != "log-cholesky" and not self.consistent:
             raise InputError("`coordinates` are those of a filter that keeps bodies real; take pc-ekf or pc-ekf-ct")
+
+    @property
+    def rounds(self) -> int:
+        """Coordinates of bodies are less linear than base parameters: one pass is never enough for them."""
+        return 2 if self.consistent and self.passes is None else super().rounds
 
     @property
     def name(self) -> str:
@@ -185,7 +212,7 @@ class JointFilter(Filter):
         begun = time.perf_counter()
         beta = self.start(problem, rng)
         records, dt = self.records(problem, beta)
-        plain = transition(problem, beta, dt, self.integrator)
+        plain = transition(problem, beta, dt, self.integrates(problem, dt))
         unknowns: Unknowns = ConsistentUnknowns.of(problem, beta, self.coordinates) if self.consistent else PlainUnknowns(beta)
         moved = unknowns.transition(plain)
         v = unknowns.variances(self.variances(problem, records, beta))
@@ -197,13 +224,13 @@ class JointFilter(Filter):
             if self.tune:
                 v = self.tuned(v, unknowns.start, records, passed)
             found = passed(self.kind, records, unknowns.start, v, self.smooth)
-            for _ in range(self.passes - 1):
+            for _ in range(self.rounds - 1):
                 if found.broke is not None:
                     break
-                found = passed(self.kind, records, found.beta, v, self.smooth)
+                found = passed(self.kind, records, found.beta, again(v, found.covariance), self.smooth)
         found = found.widened() if self.tune else found
         settings = self.settings(v) | ({"coordinates": self.coordinates} if self.consistent else {})
-        return reported(self.name, problem, unknowns, found, self.passes, time.perf_counter() - begun, settings)
+        return reported(self.name, problem, unknowns, found, self.rounds, time.perf_counter() - begun, settings)
 
 
 @dataclass(frozen=True)

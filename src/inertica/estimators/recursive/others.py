@@ -21,7 +21,7 @@ from inertica.estimators.base import Capability, Estimate, Problem
 from inertica.estimators.recursive.joint import RECURSIVE, Filter, reported
 from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, noises, passed
 from inertica.estimators.recursive.records import Record, driven_by_torque, transition
-from inertica.estimators.recursive.tuning import PRESETS, Variances, most_likely
+from inertica.estimators.recursive.tuning import PRESETS, Variances, again, most_likely
 from inertica.estimators.recursive.unknowns import PlainUnknowns
 from inertica.threads import one_thread
 
@@ -47,7 +47,7 @@ class DualEkf(Filter):
         beta = self.start(problem, rng)
         records, dt = self.records(problem, beta)
         v = self.variances(problem, records, beta)
-        moved = transition(problem, beta, dt, self.integrator)
+        moved = transition(problem, beta, dt, self.integrates(problem, dt))
 
         def run(chosen: list[Record], beta: Array, v: Variances) -> Passed:
             from inertica.dynamics.llvm.stepping import stepper  # imports Numba
@@ -71,11 +71,11 @@ class DualEkf(Filter):
                 short = records[0].stretches(*self.tuned_over)
                 v = most_likely(lambda tried: sum(run([r], beta, tried).score for r in short), v)
             found = run(records, beta, v)
-            for _ in range(self.passes - 1):
-                found = run(records, found.beta, v) if found.broke is None else found
+            for _ in range(self.rounds - 1):
+                found = run(records, found.beta, again(v, found.covariance)) if found.broke is None else found
         found = found.widened() if self.tune else found
         return reported(
-            self.name, problem, PlainUnknowns(beta), found, self.passes, time.perf_counter() - begun, self.settings(v)
+            self.name, problem, PlainUnknowns(beta), found, self.rounds, time.perf_counter() - begun, self.settings(v)
         )
 
 
@@ -89,7 +89,7 @@ class IdimEkf(Filter):
 
     name: ClassVar[str] = "idim-ekf"
     own: ClassVar[frozenset[Capability]] = RECURSIVE
-    without: ClassVar[frozenset[str]] = frozenset({"tune", "longest_step", "between", "integrator", "decimated"})
+    without: ClassVar[frozenset[str]] = frozenset({"tune", "longest_step", "between", "integrator", "decimated", "sees_log"})
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         from inertica.estimators.recursive import pairs  # imports Numba
@@ -98,10 +98,11 @@ class IdimEkf(Filter):
         begun = time.perf_counter()
         beta = np.array(self.start(problem, rng))
         records, _ = driven_by_torque(problem, np.inf, "held")
-        v = PRESETS[self.preset](problem, records, beta)
+        v = PRESETS[self.begins](problem, records, beta)
         n, b = problem.base.layout.robot.n, len(beta)
         shapes = None if problem.prior is None else problem.prior.shapes
-        for _ in range(self.passes):
+        rounds = self.passes or 1  # linear in the parameters: another pass would find the same
+        for _ in range(rounds):
             C, parts = np.diag(v.first[2 * n :]), list[Passed]()
             noise = noises(v, records[0], records)
             for m, r in zip(problem.motions, records, strict=True):
@@ -116,5 +117,5 @@ class IdimEkf(Filter):
                     )
                 parts.append(passed(r, kept, len(m), every, C, beta, 0, -1))
         found = joined(parts)
-        settings: dict[str, object] = {"preset": self.preset, "passes": self.passes, "start": self.start.name}
-        return reported(self.name, problem, PlainUnknowns(beta), found, self.passes, time.perf_counter() - begun, settings)
+        settings: dict[str, object] = {"preset": self.begins, "passes": rounds, "start": self.start.name}
+        return reported(self.name, problem, PlainUnknowns(beta), found, rounds, time.perf_counter() - begun, settings)

@@ -30,7 +30,7 @@ from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.recursive.joint import COMPUTED, RECURSIVE, Filter, reported
 from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, kalman, noises, passed
 from inertica.estimators.recursive.records import Record, transition
-from inertica.estimators.recursive.tuning import Variances
+from inertica.estimators.recursive.tuning import Variances, again
 from inertica.estimators.recursive.unknowns import PlainUnknowns
 
 Array = NDArray[np.float64]
@@ -82,17 +82,18 @@ class ParticleFilter(Filter):
         beta = self.start(problem, draw)
         records, dt = self.records(problem, beta)
         v = self.variances(problem, records, beta)
-        moved = transition(problem, beta, dt, self.integrator)
+        moved = transition(problem, beta, dt, self.integrates(problem, dt))
         count = self.particles or (max(100, 2 * moved.size) if self.rao_blackwell else 25 * len(beta))
         run = marginal_particles if self.rao_blackwell else particles
         if self.tune:
             v = self.tuned(v, beta, records, lambda kind, *given: kalman(kind, (0.0, 0.0, 0.0), moved, *given))
         found = run(moved, records, beta, v, count, self.least, draw)
-        for _ in range(self.passes - 1):
+        for _ in range(self.rounds - 1):
+            v = again(v, found.covariance)
             found = run(moved, records, found.beta, v, count, self.least, draw) if found.broke is None else found
         found = found.widened() if self.tune else found
         settings = self.settings(v) | {"particles": count}
-        return reported(self.name, problem, PlainUnknowns(beta), found, self.passes, time.perf_counter() - begun, settings)
+        return reported(self.name, problem, PlainUnknowns(beta), found, self.rounds, time.perf_counter() - begun, settings)
 
 
 @dataclass(frozen=True)

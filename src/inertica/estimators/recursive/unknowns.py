@@ -95,7 +95,7 @@ class ConsistentUnknowns:
         if coordinates == "principal-moments":
             chart = PrincipalMoments(chart.reference, chart.margin)
             theta = chart.theta(search.chart.chi(theta)[0])
-        free = tuple(int(k) for k in np.flatnonzero(chart.reference.free))
+        free = _telling(chart, problem.base.T, theta)
         return cls(chart, problem.base.T, theta, free, problem.base.layout.robot.n)
 
     @property
@@ -128,6 +128,21 @@ class ConsistentUnknowns:
         found = [self.beta(x) for x in h.beta]
         std = [np.sqrt(np.sum((J * s) ** 2, axis=1)) for (_, J), s in zip(found, h.std, strict=True)]
         return {"beta": np.array([b for b, _ in found]), "std": np.array(std)}
+
+
+def _telling(chart: BodyCoordinates, T: Array, theta: Array) -> tuple[int, ...]:
+    """As many coordinates as there are base parameters, chosen so that these tell them best; the others keep their first values.
+
+    With all of them the data leave directions open, and these turn with the estimate: a filter that linearises at every sample
+    takes each turn for information, and ends with a wrong estimate that it is sure of (as in mapping by robots that move).
+    """
+    from scipy.linalg import qr
+
+    free = np.flatnonzero(chart.reference.free)
+    J = (T @ chart.chi(theta)[1])[:, free] * chart.sizes[free]
+    scale = np.linalg.norm(J, axis=1, keepdims=True)
+    pivots = qr(J / np.where(scale > 0.0, scale, 1.0), mode="r", pivoting=True)[1]
+    return tuple(sorted(int(k) for k in free[pivots[: len(T)]]))
 
 
 def _parameters(own: ConsistentUnknowns, plain: Transition) -> Kernel:
