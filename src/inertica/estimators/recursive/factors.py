@@ -37,6 +37,41 @@ def cholesky(P: Any, L: Any) -> bool:
 
 
 @nb.njit(**SUMS)
+def innovation_factor(P: Any, R: Any, S: Any, low: Any) -> bool:
+    """S = H P H' + R of measured positions, which come behind as many velocities, and low low' = S; False when it is not positive."""
+    n = S.shape[0]
+    for i in range(n):
+        for j in range(n):
+            S[i, j] = P[n + i, n + j]
+        S[i, i] += R[i]
+    return cholesky(S, low)
+
+
+@nb.njit(**SUMS)
+def through(B: Any, low: Any, out: Any) -> None:
+    """out = B low^-T; out may be B"""
+    for k in range(B.shape[0]):
+        for i in range(low.shape[0]):
+            total = B[k, i]
+            for j in range(i):
+                total -= out[k, j] * low[i, j]
+            out[k, i] = total / low[i, i]
+
+
+@nb.njit(**SUMS)
+def less(P: Any, W: Any) -> None:
+    """P - W W'"""
+    d, n = W.shape
+    for i in range(d):
+        for j in range(i + 1):
+            total = P[i, j]
+            for k in range(n):
+                total -= W[i, k] * W[j, k]
+            P[i, j] = total
+            P[j, i] = total
+
+
+@nb.njit(**SUMS)
 def _reflector(v: Any) -> Any:
     """The reflection that leaves of v only its first entry: v becomes its vector, returned are its factor and that entry."""
     square = v[0] * v[0]

@@ -23,7 +23,7 @@ import numba as nb
 import numpy as np
 
 from inertica.dynamics.llvm.stepping import advance_points, advance_rates
-from inertica.estimators.recursive.factors import OPTIONS, SUMS, add_rank_one, cholesky, triangular
+from inertica.estimators.recursive.factors import OPTIONS, SUMS, add_rank_one, cholesky, innovation_factor, less, through, triangular
 from inertica.estimators.recursive.roots import (
     correct_root,
     cross_root,
@@ -306,28 +306,12 @@ def predict(P: Any, A: Any, X: Any, state: Any, parameter: Any) -> None:
 @nb.njit(**SUMS)
 def _correct(z: Any, P: Any, y: Any, R: Any, low: Any, gain: Any, kept: Any, at: int) -> bool:
     """P - W W' with W = P H' low^-T, low low' = H P H' + R."""
-    n, d = y.shape[0], z.shape[0]
-    S = np.zeros((n, n), P.dtype)
-    for i in range(n):
-        for j in range(n):
-            S[i, j] = P[n + i, n + j]
-        S[i, i] += R[i]
-    if not cholesky(S, low):
+    n = y.shape[0]
+    if not innovation_factor(P, R, np.zeros((n, n), P.dtype), low):
         return False
-    for k in range(d):
-        for i in range(n):
-            total = P[k, n + i]
-            for j in range(i):
-                total -= gain[k, j] * low[i, j]
-            gain[k, i] = total / low[i, i]
+    through(P[:, n : 2 * n], low, gain)
     _move(z, y, low, gain, kept, at)
-    for i in range(d):
-        for j in range(i + 1):
-            total = P[i, j]
-            for k in range(n):
-                total -= gain[i, k] * gain[j, k]
-            P[i, j] = total
-            P[j, i] = total
+    less(P, gain)
     return True
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from inertica.dynamics.llvm.stepping import advance_points, advance_rates
 from inertica.estimators.recursive.cloud import record_particles, resample
-from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky
+from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky, innovation_factor, less, through
 from inertica.estimators.recursive.kalman import more, noise_now, outer, predict, product, torque_noise
 
 
@@ -71,16 +71,12 @@ def run(
                 return k
         if used[k]:
             _mean(Z, weight, mean)
-            for i in range(n):
-                for j in range(n):
-                    S[i, j] = P[n + i, n + j]
-                S[i, i] += noise.measurement[i]
-            if not cholesky(S, low):
+            if not innovation_factor(P, noise.measurement, S, low):
                 return k
             kept.score[k, 0] = _whitened(Z, weight, mean, S, y[k], wide, kept.innovation[k])
-            _gain(P, low, gain)
+            through(P[:, n:states], low, gain)
             _correct(Z, y[k], low, gain, added)
-            _less(P, gain)
+            less(P, gain)
             effective, kept.score[k, 1] = _weigh(log, added, weight)
             if not effective > 0.0:
                 return k
@@ -253,27 +249,3 @@ def _scatter(Z: Any, weight: Any, mean: Any) -> Any:
                 for j in range(d):
                     C[i, j] += f * r[j]
     return C
-
-
-@nb.njit(**SUMS)
-def _gain(P: Any, low: Any, gain: Any) -> None:
-    """P H' low^-T"""
-    d, n = gain.shape
-    for k in range(d):
-        for i in range(n):
-            total = P[k, n + i]
-            for j in range(i):
-                total -= gain[k, j] * low[i, j]
-            gain[k, i] = total / low[i, i]
-
-
-@nb.njit(**SUMS)
-def _less(P: Any, gain: Any) -> None:
-    d, n = gain.shape
-    for i in range(d):
-        for j in range(i + 1):
-            total = P[i, j]
-            for k in range(n):
-                total -= gain[i, k] * gain[j, k]
-            P[i, j] = total
-            P[j, i] = total

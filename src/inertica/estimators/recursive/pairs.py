@@ -8,7 +8,7 @@ import numba as nb
 import numpy as np
 
 from inertica.dynamics.llvm.stepping import advance_rates
-from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky
+from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky, innovation_factor, less, through
 from inertica.estimators.recursive.kalman import more, noise_now, torque_noise
 
 
@@ -39,13 +39,9 @@ def dual(
     inner, step, W = np.zeros((n, n)), np.zeros(b), np.zeros((states, n))
     for k in range(N):
         if used[k]:
-            for i in range(n):
-                for j in range(n):
-                    S[i, j] = P[n + i, n + j]
-                S[i, i] += noise.measurement[i]
-            if not cholesky(S, low):
+            if not innovation_factor(P, noise.measurement, S, low):
                 return k
-            _through(P[:, n:states], low, gain)
+            through(P[:, n:states], low, gain)
             for i in range(b):  # C H' with H = D of the positions
                 for j in range(n):
                     total = 0.0
@@ -62,13 +58,13 @@ def dual(
             for i in range(n):
                 r[i] = y[k, i] - x[n + i]
                 kept.innovation[k, i] = r[i]
-            _through(wide, inner, wide)
+            through(wide, inner, wide)
             for i in range(b):
                 step[i] = 0.0
             kept.score[k, 0], kept.score[k, 1] = _moved(step, r, inner, wide)
             _moved(x, r, low, gain)
-            _less(C, wide)
-            _less(P, gain)
+            less(C, wide)
+            less(P, gain)
             for i in range(n):  # (I - K H) D, K = gain low^-1
                 for m in range(b):
                     total = D[n + i, m]
@@ -183,29 +179,6 @@ def _rank_one(beta: Any, C: Any, g: Any, r: float, variance: float) -> None:
         beta[i] += share * r
         for k in range(C.shape[0]):
             C[i, k] -= share * g[k]
-
-
-@nb.njit(**SUMS)
-def _through(B: Any, low: Any, out: Any) -> None:
-    """out = B low^-T"""
-    for k in range(B.shape[0]):
-        for i in range(low.shape[0]):
-            total = B[k, i]
-            for j in range(i):
-                total -= out[k, j] * low[i, j]
-            out[k, i] = total / low[i, i]
-
-
-@nb.njit(**SUMS)
-def _less(P: Any, W: Any) -> None:
-    """P - W W'"""
-    for i in range(P.shape[0]):
-        for j in range(i + 1):
-            total = P[i, j]
-            for k in range(W.shape[1]):
-                total -= W[i, k] * W[j, k]
-            P[i, j] = total
-            P[j, i] = total
 
 
 @nb.njit(**OPTIONS)
