@@ -146,7 +146,7 @@ class Filter:
         """Of the preset; where the controller computes the torque, what it feeds back in place of the noise of measured torques."""
         v = PRESETS[self.begins](problem, records, beta)
         if self.computed and self.begins == "relative":
-            v = replace(v, state=fed_back(problem, records, beta, self.integrates(problem, None)))
+            v = replace(v, jump=reversal_jumps(problem, records, beta, 0.0), state=fed_back(problem, records, beta, self.integrates(problem, None)))
         if self.tune and v.jump is None:  # what reversals do would be taken for noise at all times
             v = replace(v, jump=reversal_jumps(problem, records, beta))
         return v
