@@ -25,7 +25,7 @@ from inertica.estimators.base import Capability, Diagnostics, Estimate, Need, Pr
 from inertica.estimators.closed_loop.start import FromPrior, Start
 from inertica.estimators.recursive.feedback import fed_back
 from inertica.estimators.recursive.passes import Passed, kalman
-from inertica.estimators.recursive.records import Between, Record, decimated, driven_by_loop, driven_by_torque, transition
+from inertica.estimators.recursive.records import Between, Record, decimated, driven_by_loop, driven_by_torque, has_every_step, transition
 from inertica.estimators.recursive.reversals import reversal_jumps
 from inertica.estimators.recursive.tuning import PRESETS, Variances, again, most_likely
 from inertica.estimators.recursive.unknowns import ConsistentUnknowns, Coordinates, PlainUnknowns, Unknowns
@@ -115,7 +115,7 @@ class Filter:
         if self.computed:
             return driven_by_loop(seen, recorded, self.sees_log), None
         records, dt = driven_by_torque(seen, self.longest_step, self.between, recorded)
-        if beta is not None and self.begins == "relative":
+        if beta is not None and self.begins == "relative" and has_every_step(seen):
             records = [r.eased(seen, m, beta) for r, m in zip(records, seen.motions, strict=True)]
         return records, dt
 

@@ -201,6 +201,12 @@ def torque_noises(problem: Problem) -> Array:
     return np.asarray(np.sqrt(np.mean([position_noise(m.tau_raw) ** 2 for m in problem.motions], axis=0)))
 
 
+def has_every_step(problem: Problem) -> bool:
+    """Whether logs have every step of a known controller, so that measured torques are those that acted, but for their own noise."""
+    loop = problem.loop
+    return loop is not None and all(loop.dt / m.dt > EVERY_STEP for m in problem.motions)
+
+
 def drive_noises(problem: Problem) -> Array:
     """(n,) standard deviations by which measured torques differ from those that drove the robot.
 
@@ -209,8 +215,7 @@ def drive_noises(problem: Problem) -> Array:
     this sample and the last one explain of those of the torque.
     """
     raw = torque_noises(problem)
-    loop = problem.loop
-    if problem.noise is not None or loop is None or any(loop.dt / m.dt < EVERY_STEP for m in problem.motions):
+    if problem.noise is not None or not has_every_step(problem):
         return raw
     found = []
     for m in problem.motions:
