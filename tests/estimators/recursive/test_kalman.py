@@ -45,7 +45,9 @@ def test_two_filters_side_by_side_are_the_kalman_filter_of_parameters_that_do_no
     s, _code = stepper(transition(), True)
     x, beta, spread, C = record.start.copy(), START.copy(), np.diag(v.first[:4]), np.diag(v.first[4:])
     kept = arrays(len(record.t), 2, 7, 1)
-    at = dual(s, record.table, record.steps, record.q, record.used, x, beta, spread, C, noises(v, [record]), np.zeros(0), kept)
+    at = dual(
+        s, record.table, record.steps, record.q, record.used, x, beta, spread, C, noises(v, record, [record]), np.zeros(0), kept
+    )
     assert at == -1
     np.testing.assert_allclose(np.concatenate([x, beta]), z, rtol=0, atol=1e-9)
     np.testing.assert_allclose(C, P[4:, 4:], rtol=0, atol=1e-9)
@@ -133,6 +135,7 @@ def test_square_root_forms_agree_with_plain_ones(plain: str) -> None:
     np.testing.assert_allclose(one.covariance, other.covariance, atol=1e-8 * np.abs(one.covariance).max())
 
 
+@pytest.mark.slow  # filters are compiled anew for single precision, which takes longer than all other tests here
 @pytest.mark.parametrize("plain", ["ekf", "ukf", "cdkf"])
 def test_only_square_root_forms_survive_single_precision(plain: str) -> None:
     """Variances from 100 to 1e-10 in numbers of seven digits: a plain covariance loses its sign, a factor keeps its answer.

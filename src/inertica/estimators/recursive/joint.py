@@ -25,7 +25,15 @@ from inertica.estimators.base import Capability, Diagnostics, Estimate, Need, Pr
 from inertica.estimators.closed_loop.start import FromPrior, Start
 from inertica.estimators.recursive.feedback import fed_back
 from inertica.estimators.recursive.passes import Passed, kalman
-from inertica.estimators.recursive.records import Between, Record, decimated, driven_by_loop, driven_by_torque, has_every_step, transition
+from inertica.estimators.recursive.records import (
+    Between,
+    Record,
+    decimated,
+    driven_by_loop,
+    driven_by_torque,
+    has_every_step,
+    transition,
+)
 from inertica.estimators.recursive.reversals import reversal_jumps
 from inertica.estimators.recursive.tuning import PRESETS, Variances, again, most_likely
 from inertica.estimators.recursive.unknowns import ConsistentUnknowns, Coordinates, PlainUnknowns, Unknowns
@@ -146,7 +154,11 @@ class Filter:
         """Of the preset; where the controller computes the torque, what it feeds back in place of the noise of measured torques."""
         v = PRESETS[self.begins](problem, records, beta)
         if self.computed and self.begins == "relative":
-            v = replace(v, jump=reversal_jumps(problem, records, beta, 0.0), state=fed_back(problem, records, beta, self.integrates(problem, None)))
+            v = replace(
+                v,
+                jump=reversal_jumps(problem, records, beta, 0.0),
+                state=fed_back(problem, records, beta, self.integrates(problem, None)),
+            )
         if self.tune and v.jump is None:  # what reversals do would be taken for noise at all times
             v = replace(v, jump=reversal_jumps(problem, records, beta))
         return v

@@ -23,7 +23,16 @@ import numba as nb
 import numpy as np
 
 from inertica.dynamics.llvm.stepping import advance_points, advance_rates
-from inertica.estimators.recursive.factors import OPTIONS, SUMS, add_rank_one, cholesky, innovation_factor, less, through, triangular
+from inertica.estimators.recursive.factors import (
+    OPTIONS,
+    SUMS,
+    add_rank_one,
+    cholesky,
+    innovation_factor,
+    less,
+    through,
+    triangular,
+)
 from inertica.estimators.recursive.roots import (
     correct_root,
     cross_root,
