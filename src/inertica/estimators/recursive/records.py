@@ -83,7 +83,9 @@ class Record:
         chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
         chi[problem.base.kept] = beta
         thinned = max(1, int(EASE / motion.dt))
-        return replace(self, ease=np.linalg.inv(problem.engine.mass_matrix(motion.q[::thinned], chi, shapes)), thinned=thinned)
+        return replace(
+            self, ease=np.asarray(np.linalg.inv(problem.engine.mass_matrix(motion.q[::thinned], chi, shapes))), thinned=thinned
+        )
 
 
 def decimated(problem: Problem) -> Problem:

@@ -62,7 +62,8 @@ class Variances:
         floor: (b,)
         measurement: (n,) of positions.
         torque: (n,) of torques.
-        drive: (n,) of the torques that drive the robot, where records tell what these do to the state (`Record.ease`); none by default.
+        drive: (n,) of the torques that drive the robot, where records tell what these do to the state (`Record.ease`); none by
+            default.
         jump: (n, n) rad/s by which velocities err in a step in which a joint reverses, a column for each; see `reversals`; none by
             default.
     """
