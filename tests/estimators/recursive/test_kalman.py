@@ -129,7 +129,9 @@ def test_square_root_forms_agree_with_plain_ones(plain: str) -> None:
     beta = problem.prior_beta
     records, dt = driven_by_torque(problem, 1e-3, "interpolated")
     records = [r.stretches(3, 0.5)[1] for r in records]  # at rest a sharp friction makes a difference of rounding
-    v, step = relative(problem, records, beta), of_problem(problem, beta, dt, "rk2")
+    # all that is in the torque taken for its noise; with its own alone, 160 times less on the first joint, points of the ukf at a
+    # hundredth of a standard deviation leave 1.1e-7 of a poorly known parameter, 6e-9 of the largest one
+    v, step = relative(replace(problem, loop=None), records, beta), of_problem(problem, beta, dt, "rk2")
     one, other = (kalman(kind, shape(kind), step, records, beta, v) for kind in (plain, f"sr{plain}"))
     np.testing.assert_allclose(one.beta, other.beta, rtol=1e-8)
     np.testing.assert_allclose(one.covariance, other.covariance, atol=1e-8 * np.abs(one.covariance).max())
