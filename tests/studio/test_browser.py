@@ -10,6 +10,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("starlette", reason="the extra inertica[studio] is not installed")
@@ -100,6 +101,7 @@ def test_every_room_opens_and_a_second_tab_sees_the_same(browser, tmp_path):
         browser.until("document.querySelectorAll('.chart .uplot').length === 2")
         browser.until("studio.viewer.links?.length === 2")
         browser.until("studio.viewer.player")
+        charts_come_before_the_robot(browser)
         project = Project(tmp_path / "project")
         when = [{"joint": 2, "start": 1.0, "end": 1.2}, {"joint": None, "start": 2.0, "end": 2.1}]
         cut = Finding("saturation", "warning", "the torque of joint 2 is cut off", log="run.csv", numbers={"stretches": when})
@@ -131,6 +133,56 @@ def test_every_room_opens_and_a_second_tab_sees_the_same(browser, tmp_path):
         browser.session = first
         browser.until("document.querySelector('#room select').value === 'validate'")
         browser.until("document.querySelector('#to-data small').textContent.includes('no log to fit')")
+
+
+def charts_come_before_the_robot(page):
+    """A zoom draws no robot; one under the cursor stands, in the end, where the log says, drawn finely."""
+    page.until("studio.viewer.pace.rested")
+    before = page.run("studio.viewer.pace.pictures")
+    charts = "studio.current.room.charts"
+    for middle, half in ((1.0, 1.0), (1.0, 0.2), (2.0, 0.4)):
+        page.run(f"{charts}.zoom({middle - half}, {middle + half})")
+    page.run(f"{charts}.zoom(...{charts}.whole)")
+    assert page.run("studio.viewer.pace.pictures") == before
+    left, top, width, height = page.middle(".chart .u-over")
+    for share in (0.1, 0.3, 0.5):
+        page.move(left + share * width, top + height / 2)
+    page.until(
+        "studio.viewer.pace.rested && studio.viewer.pace.pictures > 0 && Math.abs(studio.viewer.player.time - 1.495) < 0.02"
+    )
+    q, said = page.run("studio.viewer.q"), page.run("studio.viewer.sliders.map(s => s.output.textContent)")
+    assert abs(q[0] - 1.495 / 5) < 0.01 and abs(q[1] - 1.495 / 4) < 0.01
+    assert [abs(float(word.rstrip("°")) - np.degrees(x)) < 0.06 for word, x in zip(said, q, strict=True)] == [True, True]
+    if page.run("studio.viewer.pace.slow"):
+        assert page.run("studio.viewer.renderer.getPixelRatio()") in (1, 2)
+    ratios = page.run(PACE)
+    assert ratios == [
+        [1, 1, 1],  # a graphics card: every change, as fine as the screen
+        [0.75] + [0.5] * 9 + [2],  # turned by hand without one: every frame, coarsely; finely at rest
+        [0.75, 0.5, 0.5, 0.5, 2],  # under the cursor of charts: at frames 0, 3, 6 and 9
+        [0.75, 0.5, 2],  # a picture of 60 ms is not drawn before the cursor rests
+    ]
+
+
+PACE = """import('/static/pace.js').then(({ Pace }) => {
+  const { requestAnimationFrame: frames } = window, own = performance.now;
+  let now = 1000, waiting = [];
+  window.requestAnimationFrame = (f) => waiting.push(f);
+  performance.now = () => now;
+  const frame = () => { const due = waiting; waiting = []; for (const f of due) f(); now += 16; };
+  const drawn = (slow, spare, cost, changes) => {
+    const ratios = [];
+    const pace = new Pace((ratio) => { ratios.push(ratio); now += cost; }, slow, (back) => back());
+    for (let k = 0; k < changes; k++) { pace.wish(spare); frame(); }
+    for (let k = 0; k < 30; k++) frame();
+    if (!pace.rested || waiting.length) throw new Error("it does not come to rest");
+    return ratios;
+  };
+  const found = [drawn(false, true, 1, 3), drawn(true, false, 21, 10), drawn(true, true, 21, 10), drawn(true, true, 60, 40)];
+  window.requestAnimationFrame = frames;
+  performance.now = own;
+  return found;
+})"""
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ const ORDER = { problem: 0, warning: 1, note: 2, "not testable": 3, fine: 4 };
 export function create(app) {
   const element = h("div");
   const checking = progress(app, "data", "check");
-  const charts = new Charts({ height: 96, onCursor: (t) => { app.viewer.stop(); app.viewer.at(t); }, onZoom: (a, b) => { span.textContent = `${number(a, 5)} to ${number(b, 5)} s`; }, bands });
+  const charts = new Charts({ height: 96, onCursor: (t) => app.viewer.follow(t), onZoom: (a, b) => { span.textContent = `${number(a, 5)} to ${number(b, 5)} s`; }, bands });
   const span = h("output.small.soft");
   const channels = h("div"), marks = h("div.key", { id: "marks" });
   let view = null, log = null, signal = null, about = null, looking = null;

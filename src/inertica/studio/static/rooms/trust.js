@@ -7,7 +7,7 @@ import { progress, select, tick } from "../forms.js";
 export function create(app) {
   const element = h("div");
   const preparing = progress(app, "trust", "prepare");
-  const charts = new Charts({ onCursor: (t) => { app.viewer.stop(); app.viewer.at(t); } });
+  const charts = new Charts({ onCursor: (t) => app.viewer.follow(t) });
   let view = null, log = 0, joint = -1, smooth = true, played = null, friction = h("div");
 
   function show(found) {
