@@ -27,6 +27,36 @@ def work(project, room, job, tmp_path, **asked):
     return answer
 
 
+def test_a_report_is_exported_with_or_without_one_in_the_result(tmp_path):
+    """Copied where the result has one; made again from its logs where it has none; without logs it is made and says what it lacks."""
+    card = arm.write(tmp_path / "arms")
+    log = arm.log(card, tmp_path / "run.npz", duration=3.0)
+    project = prepare(tmp_path / "project", card, [log])
+    stated = {"method": "ols", "cutoff": 20.0, "friction": ("viscous", "coulomb"), "delay": 0.0, "quick": True}
+    result = ia.identify(project.card, [log], **stated)
+    folder = project.folder / "results" / "elsewhere"
+    ia.write_folder(result, folder, [str(log)])
+    written = project.folder / "exports" / "report.html"
+
+    def export_report():
+        answer = work(project, "export", "write", tmp_path, result="elsewhere", format="report")
+        assert answer["files"] == ["exports/report.html"] and "report" in answer["sentence"]
+        return answer["notes"], written.read_text(encoding="utf-8")
+
+    (folder / "report.html").write_text("the one that was there")
+    assert export_report() == ([], "the one that was there")
+    (folder / "report.html").unlink()
+    notes, whole = export_report()
+    assert notes == [] and "arm2" in whole and "shoulder" in whole and "http://" not in whole.replace("http://www.w3.org", "")
+    log.unlink()
+    notes, bare = export_report()
+    assert len(notes) == 1 and "run.npz" in notes[0] and "the report is without" in notes[0]
+    assert "arm2" in bare and "Fv1" in bare and len(bare) < len(whole)
+    assert trust.view(project, Asked())["report"] is False
+    export.remove(project, Asked({"file": "exports/report.html"}))
+    assert not written.exists() and export.view(project, Asked())["files"] == []
+
+
 @pytest.mark.slow
 def test_from_a_motion_to_an_exported_model(tmp_path):
     card = arm.write(tmp_path / "arms")
