@@ -88,7 +88,10 @@ def main() -> None:
                 frames = ", ".join(f"{found[key]:.1f} ms ({key})" for key in ("median", "p95", "worst"))
                 work = [f"{1e3 * (b[1] - a[1]) / 60:.1f} ms" for a, b in zip(before, after, strict=True)]
                 print(f"{what}: frames of {frames}; {pictures} pictures of the robot in 60 frames")
-                print(f"    processor time a frame: tab {work[0]}, whole browser {work[1]}; load {os.getloadavg()[0]:.1f}", flush=True)
+                print(
+                    f"    processor time a frame: tab {work[0]}, whole browser {work[1]}; load {os.getloadavg()[0]:.1f}",
+                    flush=True,
+                )
             page.call("HeapProfiler.enable")
             page.call("HeapProfiler.collectGarbage")
             used = page.run("performance.memory.usedJSHeapSize")

@@ -1,4 +1,4 @@
-"""Rehearsals: planted values that can be real, a controller that knows the model and not them, and a right model that is not suspected."""
+"""Rehearsals: planted values that can be real, a controller that knows the model alone, and a right model that is not suspected."""
 
 from dataclasses import replace
 
@@ -30,4 +30,4 @@ def test_a_rehearsed_tx40_is_not_suspected_of_another_model():
     result = ia.identify(tx40, [rehearsal.recorded(robot, trajectory, 1e-6, 0.02, 3)])
     found = result.lack_of_fit
     assert found["replicas"] == 4 and found["named"] == []
-    assert min(test["p"] for test in found["tests"] if test["tested"]) > 0.01  # the delay of joint 6 had 1e-5 with weights of their own
+    assert min(test["p"] for test in found["tests"] if test["tested"]) > 0.01  # by weights of their own 1e-5 (delay of joint 6)

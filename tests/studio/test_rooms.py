@@ -27,12 +27,12 @@ def work(project, room, job, tmp_path, **asked):
     return answer
 
 
-def test_a_report_is_exported_with_or_without_one_in_the_result(tmp_path):
+def test_a_report_is_exported_with_or_without_one_in_the_result_and_snippets_run(tmp_path, monkeypatch):
     """Copied where the result has one; made again from its logs where it has none; without logs it is made and says what it lacks."""
     card = arm.write(tmp_path / "arms")
     log = arm.log(card, tmp_path / "run.npz", duration=3.0)
     project = prepare(tmp_path / "project", card, [log])
-    stated = {"method": "ols", "cutoff": 20.0, "friction": ("viscous", "coulomb"), "delay": 0.0, "quick": True}
+    stated = {"method": "pc-wls", "cutoff": 20.0, "friction": ("viscous", "coulomb"), "delay": 0.0, "quick": True}
     result = ia.identify(project.card, [log], **stated)
     folder = project.folder / "results" / "elsewhere"
     ia.write_folder(result, folder, [str(log)])
@@ -53,8 +53,19 @@ def test_a_report_is_exported_with_or_without_one_in_the_result(tmp_path):
     assert len(notes) == 1 and "run.npz" in notes[0] and "the report is without" in notes[0]
     assert "arm2" in bare and "Fv1" in bare and len(bare) < len(whole)
     assert trust.view(project, Asked())["report"] is False
-    export.remove(project, Asked({"file": "exports/report.html"}))
-    assert not written.exists() and export.view(project, Asked())["files"] == []
+    for kind in ("urdf", "mjcf"):
+        work(project, "export", "write", tmp_path, result="elsewhere", format=kind)
+    monkeypatch.chdir(project.folder)
+    for snippet in export.view(project, Asked())["snippets"]:
+        compile(snippet["text"], snippet["title"], "exec")
+        if snippet["title"] != "ROS 2":  # its packages are not on PyPI
+            pytest.importorskip(snippet["title"].lower())
+            known = {"q": np.zeros(2), "v": np.zeros(2), "a": np.zeros(2)}
+            exec(snippet["text"], known)
+            assert known["model"].nv == 2
+    for file in (project.folder / "exports").iterdir():
+        export.remove(project, Asked({"file": f"exports/{file.name}"}))
+    assert export.view(project, Asked())["files"] == []
 
 
 @pytest.mark.slow

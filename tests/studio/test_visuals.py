@@ -96,7 +96,9 @@ def test_geoms_inside_frames_are_where_mujoco_compiles_them(tmp_path):
         distance, (_, R) = min(((np.abs(p - data.geom_xpos[k]).max(), (p, R)) for p, R in drawn), key=lambda x: x[0])
         assert distance < 1e-9, model.geom(k).name
         turned = data.geom_xmat[k].reshape(3, 3).T @ R
-        fine = turned[:, 2] if model.geom(k).name == "three" else np.diag(turned)  # fromto says nothing of the turn about its axis
+        fine = (
+            turned[:, 2] if model.geom(k).name == "three" else np.diag(turned)
+        )  # fromto says nothing of the turn about its axis
         assert np.allclose(fine, (0, 0, 1) if model.geom(k).name == "three" else 1.0, atol=1e-9), model.geom(k).name
 
 
