@@ -20,7 +20,7 @@ export class Viewer {
     this.buttons = Object.entries(names).map(([key, words]) => h("button", {
       type: "button", "aria-pressed": String(this.options[key]), onclick: (e) => { this.option(key, !this.options[key]); e.target.setAttribute("aria-pressed", String(this.options[key])); },
     }, words));
-    this.view.append(h("div.bar-top", {}, this.buttons, h("button", { type: "button", onclick: () => this.home() }, "Reset view")), this.tell, this.key);
+    this.view.append(h("div.bar-top", {}, this.buttons, h("button", { type: "button", title: "show the whole robot", onclick: () => this.home() }, "Reset")), this.tell, this.key);
     stage.append(this.view, this.controls);
     this.sliders = [];
     this.q = [];
@@ -50,6 +50,7 @@ export class Viewer {
     this.camera.up.set(0, 0, 1);
     this.orbit = new THREE.OrbitControls(this.camera, canvas);
     this.orbit.addEventListener("change", () => this.draw());
+    this.orbit.addEventListener("start", () => { this.turned = true; });
     this.scene.add(new THREE.HemisphereLight(0xffffff, 0x8a8f96, 1.6));
     const sun = new THREE.DirectionalLight(0xffffff, 1.8);
     sun.position.set(3, -4, 6);
@@ -116,6 +117,7 @@ export class Viewer {
     this.frameGroups.push(base);
     this.grid();
     this.surround(this.cell);
+    this.turned = false;
     this.q = [...model.home];
     this.bodies(model.bodies, null);
     this.pose(this.q);
@@ -179,7 +181,8 @@ export class Viewer {
     object.traverse((part) => { if (part.isMesh && kind !== "dae") part.material = material; });
     object.scale.multiply(new THREE.Vector3(...one.scale));
     group.add(object);
-    this.draw();
+    if (this.turned) this.draw();
+    else this.home();  // it may reach further than what was there
   }
 
   // bodies of the model, and of a result beside them
@@ -343,6 +346,7 @@ export class Viewer {
     const zoom = { "+": 0.9, "=": 0.9, "-": 1.1 }[event.key];
     if (!turn && !zoom) return;
     event.preventDefault();
+    this.turned = true;
     const offset = this.camera.position.clone().sub(this.orbit.target);
     if (zoom) offset.multiplyScalar(zoom);
     else {

@@ -88,7 +88,7 @@ export function create(app) {
     const masked = [...found.masks.map((m) => `${m.samples} samples masked: ${m.reason}`), ...found.marks.map((m) => `${m.reason}: ${m.samples} samples, marked in the charts`)];
     channels.replaceChildren(h("h2", {}, name, h("span.small.soft", {}, `${found.samples.toLocaleString("en")} samples, ${seconds(found.duration)} at ${number(found.rate, 4)} Hz`)),
       ...[...found.warnings, ...masked].map((w) => h("p.small", {}, h("span.tag.warning", {}, "note"), ` ${w}`)),
-      h("div.row", { style: "margin-bottom: 8px" }, tabs, h("span.grow"), span, slice, all), charts.element, marks,
+      h("div.row", { style: "margin-bottom: 8px" }, tabs, h("span.grow"), h("span.row", {}, span, slice, all)), charts.element, marks,
       h("p.small.soft", {}, "Drag over a chart to zoom, double click shows all; the robot follows the cursor."), mapping(found));
     await draw();
     if (names.includes("q") && app.state?.robot) {
