@@ -1,12 +1,14 @@
 """The rooms one after the other on a small arm, called as workers call them; what they say agrees with the public calls."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
 
 import inertica as ia
 import studio_arm as arm
+from inertica.cli.main import main
 from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused
 from inertica.studio.project import Project
@@ -68,8 +70,18 @@ def test_a_report_is_exported_with_or_without_one_in_the_result_and_snippets_run
     assert export.view(project, Asked())["files"] == []
 
 
+def lines_shown_do_what_they_say(project, monkeypatch):
+    """Every command line and every Python line that a room shows runs, in the project folder."""
+    monkeypatch.chdir(project.folder)
+    for room in ROOMS.values():
+        same = room.view(project, Asked())["same"]
+        for line in same["shell"]:
+            assert main(shlex.split(line.replace("results/result-", "again/result-"))[1:]) == 0, line
+        exec("\n".join(same["python"]).replace("results/result-", "again/python-"), {})
+
+
 @pytest.mark.slow
-def test_from_a_motion_to_an_exported_model(tmp_path):
+def test_from_a_motion_to_an_exported_model(tmp_path, monkeypatch):
     card = arm.write(tmp_path / "arms")
     project = prepare(tmp_path / "project", card, [arm.log(card, tmp_path / "run.npz")])
 
@@ -130,6 +142,7 @@ def test_from_a_motion_to_an_exported_model(tmp_path):
     again = ia.load(project.folder / "exports" / "identified.extra.yaml")
     assert np.allclose(again.prior.on(found.parameters.layout).values, found.parameters.values, rtol=1e-9, atol=1e-12)
 
+    lines_shown_do_what_they_say(project, monkeypatch)
     reopened = Project(project.folder)
     assert reopened.results == ["first", "second"] and trust.selected(reopened) == "second"
     assert all(room.state(reopened)[0] in ("done", "attention") for room in ROOMS.values())
