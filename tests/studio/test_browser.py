@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import multiprocessing
 import subprocess
 import sys
 import time
@@ -242,6 +243,74 @@ def test_the_whole_way_gives_the_values_of_the_command_line(browser, tmp_path, r
     assert tables[0] == tables[1] and len(tables[0]) > 60
     ia.export_model(ia.Result.load(project / "again"), project / "cli.urdf")
     assert (project / "cli.urdf").read_text() == (project / "exports" / "identified.urdf").read_text()
+
+
+def drop(page, name, content):
+    """Drops a file on the zone of the room, as people do."""
+    page.run(
+        "((name, text) => { const all = new DataTransfer(); all.items.add(new File([text], name)); document.querySelector('.drop')"
+        f".dispatchEvent(new DragEvent('drop', {{ dataTransfer: all, cancelable: true }})) }})"
+        f"({json.dumps(name)}, {json.dumps(content)})"
+    )
+
+
+@pytest.mark.slow
+def test_a_newcomer_with_broken_files_and_headers_of_his_own(browser, tmp_path):
+    log = ia.read_log(arm.log(arm.write(tmp_path / "arms"), tmp_path / "run.npz", duration=4.0))
+    rows = np.column_stack([log.t, log.need("q"), log.need("tau")])
+    text = "\n".join(["clock;alpha;beta;first;second", *(";".join(f"{x:.9g}" for x in row) for row in rows)])
+    said = "document.querySelector('#toasts').textContent.includes({})"
+    with opened(browser, start(tmp_path / "project")):
+        for room in ROOMS:
+            enter(browser, room)  # nothing there yet, and every room says what to do
+            assert len(browser.run("document.querySelector('#room').textContent")) > 60
+        enter(browser, "robot")
+        broken = (("cut.urdf", "<robot name='x'>", "model/cut.urdf cannot be read"), ("a.png", "x", "none of the files"))
+        for name, content, words in broken:
+            drop(browser, name, content)
+            browser.until(said.format(json.dumps(words)))
+        drop(browser, "arm.urdf", arm.URDF)
+        browser.until("document.querySelector('#room').textContent.includes('arm2: 2 joints')")
+        enter(browser, "data")
+        for name, content, words in (("empty.csv", "", "logs/empty.csv: is empty"), ("words.csv", "a\nb\n", "is no number")):
+            drop(browser, name, content)
+            browser.until(f"document.querySelector('[aria-label=\"remove {name}\"]')")
+            browser.until(f"document.querySelector('#room .banner.bad')?.textContent.includes({json.dumps(words)})")
+            press(browser, f'[aria-label="remove {name}"]')
+            browser.until(f"!document.querySelector('[aria-label=\"remove {name}\"]')")
+        drop(browser, "mine.csv", text)
+        browser.until(
+            "document.querySelector('#room .banner.bad')?.textContent.includes('the file has: clock, alpha, beta, first')"
+        )
+        for label, value in (("t ", "clock"), ("q ", "alpha, beta"), ("tau ", "first, second")):
+            field = f"[...document.querySelectorAll('label.field')].find(l => l.textContent.startsWith('{label}'))"
+            browser.run(f"{field}.querySelector('input').value = {json.dumps(value)}")
+        browser.run("[...document.querySelectorAll('#room button')].find(b => b.textContent === 'Write into the card').click()")
+        browser.until("document.querySelectorAll('.chart .uplot').length === 2")
+        enter(browser, "identify")
+        press(browser, "#identify")
+        job(browser, "identify", "run")
+        browser.until("document.querySelector('#room .banner h2')")
+    refused = [json.loads(e) for e in browser.errors]
+    assert {e["source"] for e in refused} == {"network"} and len(refused) == 2  # what the browser says of the two refusals
+    browser.errors.clear()
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_is_a_message_and_the_page_goes_on(browser, tmp_path):
+    with opened(browser, start(tmp_path / "project", "scara4")):
+        enter(browser, "motion")
+        press(browser, "#design")
+        browser.until("studio.job('motion', 'design')?.lines.length > 1")
+        for worker in multiprocessing.active_children():
+            worker.kill()
+        browser.until("studio.job('motion', 'design').state === 'failed'")
+        browser.until("[...document.querySelectorAll('.toast.fault')].some(t => t.textContent.includes('signal 9'))")
+        enter(browser, "robot")
+        browser.until("document.querySelector('#room').textContent.includes('scara4: 4 joints')")
+        assert browser.run("document.querySelectorAll('#work .job').length") == 0
+        enter(browser, "motion")
+        browser.until("(b => b && !b.disabled)(document.querySelector('#design'))")  # it can be started again
 
 
 @pytest.mark.slow
