@@ -84,7 +84,7 @@ def main() -> None:
                 page.until("studio.viewer.pace.rested")
                 before, pictures = _used(page), page.run("studio.viewer.pace.pictures")
                 found = json.loads(page.run(f"{FRAMES}({move})"))
-                after, pictures = _used(page), page.run("studio.viewer.pace.pictures") - pictures
+                after, pictures = _used(page), drawn * (page.run("studio.viewer.pace.pictures") - pictures)
                 frames = ", ".join(f"{found[key]:.1f} ms ({key})" for key in ("median", "p95", "worst"))
                 work = [f"{1e3 * (b[1] - a[1]) / 60:.1f} ms" for a, b in zip(before, after, strict=True)]
                 print(f"{what}: frames of {frames}; {pictures} pictures of the robot in 60 frames")
