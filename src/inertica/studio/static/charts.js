@@ -160,7 +160,7 @@ export function plot(box, { x, lines, height = 180, xLabel = "", title = "", log
   box.replaceChildren();
   const axis = { stroke: css("soft"), grid: { stroke: css("rule"), width: 1 }, ticks: { stroke: css("rule"), width: 1 }, font: "11px system-ui", labelFont: "11px system-ui", labelSize: 18 };
   const made = new uPlot({
-    width: Math.max(box.clientWidth, 160), height, title, legend: { show: legend }, cursor: { drag: { x: false, y: false } },
+    width: Math.max(box.clientWidth, 160), height, title, legend: { show: legend, live: false, markers: { width: 0, fill: (_, k) => (k ? css(lines[k - 1].colour) : "transparent") } }, cursor: { drag: { x: false, y: false } },
     scales: { x: { time: false, distr: xLog ? 3 : 1 }, y: { distr: log ? 3 : 1 } }, axes: [{ ...axis, size: 30, label: xLabel, space: 34 }, { ...axis, size: 54, space: 20 }],
     series: [{ label: xLabel || "x" }, ...lines.map((l) => ({ label: l.label, stroke: css(l.colour), width: l.points ? 0 : 1.8, spanGaps: !l.points, paths: l.points ? () => null : undefined, points: { show: Boolean(l.points || l.dots), size: l.size ?? 3, width: 0, fill: css(l.colour) } }))],
   }, [x, ...lines.map((l) => l.values)], box);
