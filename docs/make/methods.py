@@ -1,4 +1,4 @@
-"""A page for every method, from the registry: words of its docstring, needs, what to expect, settings, measured picture."""
+"""A page for every method: from the registry needs, settings, what to expect and words of its docstring; what `told` says; a picture."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from inertica.estimators.closed_loop.optimisers import OPTIMISERS
 from inertica.estimators.closed_loop.start import STARTS
 from inertica.estimators.options import READERS, _reader, option_names
 from inertica.estimators.registry import METHODS
+from told import TOLD
 
 FOLDER = "methods/each"
 
-TOLD: dict[str, str] = {
+MORE: dict[str, str] = {
     "Ml": "ml.md",
     "Svd": "consistent.md",
     "SvdEssential": "consistent.md",
@@ -68,27 +69,27 @@ class Page:
             caption: what it shows.
         """
         words, arguments = docstring(self.kind)
+        told = TOLD[self.kind.__name__]
         also = (
             [f"Also registered with other parts: {', '.join(f'`{name}`' for name in self.names[1:])}."] if self.names[1:] else []
         )
-        parts = [
-            f"# `{self.names[0]}`",
-            words,
-            *also,
-            *self._more(),
-            "## Needs",
-            self._needs(),
+        parts = [f"# `{self.names[0]}`", *also, "## Criterion", _lines(told.criterion), "## Algorithm", told.algorithm]
+        parts += ["## Needs", self._needs(), "## Assumptions", told.assumes, "## Settings", self._settings(arguments)]
+        parts += ["## When it fails", told.fails, "## Measured", self._measured(picture, caption)]
+        parts += [
             "## What to expect",
             self._expectations(),
+            "## Reference",
+            f"{told.reference[0].upper()}{told.reference[1:]} {REFERENCE}",
         ]
-        parts += ["## Settings", self._settings(arguments), "## Measured", self._measured(picture, caption), REFERENCE]
+        parts += ["## In the words of the code", words, *self._more()]
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def _more(self) -> Iterator[str]:
         own = inspect.getmodule(self.kind)
         if own is not None and (inspect.getdoc(own) or "").partition("\n")[2].strip():
             yield escaped(inspect.getdoc(own) or "")
-        page = TOLD.get(self.kind.__name__)
+        page = MORE.get(self.kind.__name__)
         yield (
             f"More, with measurements: [{page.removesuffix('.md')}](../{page})."
             if page
@@ -106,7 +107,7 @@ class Page:
             which = [name for name, m in zip(self.names, self.methods, strict=True) if capability in m.capabilities]
             only = "" if len(which) == len(self.names) else f" ({', '.join(f'`{name}`' for name in which)})"
             lines.append(f"* {capability.value}{only}")
-        return "\n".join(lines)
+        return "\n".join(lines) or "A point without a standard deviation, and nothing else."
 
     def _settings(self, arguments: dict[str, str]) -> str:
         rows = ["| option | of | default | choices | meaning |", "| --- | --- | --- | --- | --- |"]
@@ -126,8 +127,13 @@ class Page:
 
     def _measured(self, picture: str | None, caption: str) -> str:
         if picture is None:
-            return "No shipped campaign table holds this method; what was measured is on the page named above."
+            return "No shipped campaign table holds this method; what was measured is on the page named below."
         return f"![{self.names[0]} among the other methods]({picture})\n\n{caption}"
+
+
+def _lines(formula: str) -> str:
+    """A formula as code, its parts, which stand three spaces apart, one below the other."""
+    return "\n".join(f"    {part}" for part in re.split(r" {3,}", formula))
 
 
 PARTS = {
@@ -139,7 +145,7 @@ PARTS = {
 }
 """Options that set part of an object."""
 
-REFERENCE = "## Reference\n\nPapers by the names used here: [References](../../references.md)."
+REFERENCE = "Papers by the names used here: [References](../../references.md)."
 
 
 @cache
