@@ -1,4 +1,4 @@
-"""A page for every method: from the registry needs, settings, what to expect and words of its docstring; what `told` says; a picture."""
+"""A page for every method: needs, settings, expectations and docstring from the registry, what `told` says, a measured picture."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from inertica.estimators.closed_loop.optimisers import OPTIMISERS
 from inertica.estimators.closed_loop.start import STARTS
 from inertica.estimators.options import READERS, _reader, option_names
 from inertica.estimators.registry import METHODS
-from told import TOLD
+from told import told
 
 FOLDER = "methods/each"
 
@@ -69,19 +69,15 @@ class Page:
             caption: what it shows.
         """
         words, arguments = docstring(self.kind)
-        told = TOLD[self.kind.__name__]
+        of = told()[self.kind.__name__]
         also = (
             [f"Also registered with other parts: {', '.join(f'`{name}`' for name in self.names[1:])}."] if self.names[1:] else []
         )
-        parts = [f"# `{self.names[0]}`", *also, "## Criterion", _lines(told.criterion), "## Algorithm", told.algorithm]
-        parts += ["## Needs", self._needs(), "## Assumptions", told.assumes, "## Settings", self._settings(arguments)]
-        parts += ["## When it fails", told.fails, "## Measured", self._measured(picture, caption)]
-        parts += [
-            "## What to expect",
-            self._expectations(),
-            "## Reference",
-            f"{told.reference[0].upper()}{told.reference[1:]} {REFERENCE}",
-        ]
+        reference = f"{of.reference[0].upper()}{of.reference[1:]} {REFERENCE}"
+        parts = [f"# `{self.names[0]}`", *also, "## Criterion", of.formula, "## Algorithm", of.algorithm]
+        parts += ["## Needs", self._needs(), "## Assumptions", of.assumes, "## Settings", self._settings(arguments)]
+        parts += ["## When it fails", of.fails, "## Measured", self._measured(picture, caption)]
+        parts += ["## What to expect", self._expectations(), "## Reference", reference]
         parts += ["## In the words of the code", words, *self._more()]
         return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -129,11 +125,6 @@ class Page:
         if picture is None:
             return "No shipped campaign table holds this method; what was measured is on the page named below."
         return f"![{self.names[0]} among the other methods]({picture})\n\n{caption}"
-
-
-def _lines(formula: str) -> str:
-    """A formula as code, its parts, which stand three spaces apart, one below the other."""
-    return "\n".join(f"    {part}" for part in re.split(r" {3,}", formula))
 
 
 PARTS = {
