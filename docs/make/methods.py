@@ -117,7 +117,7 @@ class Page:
             assert reader is not None
             of = "all" if len(having) == len(self.names) else ", ".join(f"`{name}`" for name in having)
             choices = ", ".join(f"`{word}`" for word in reader.words)
-            meaning = PARTS.get(option) or arguments.get(reader.field, "")
+            meaning = PARTS.get(option) or _followed(arguments.get(reader.field, ""), reader.field)
             rows.append(f"| `{option}` | {of} | {default(first, option, reader.field)} | {choices} | {meaning} |")
         return "\n".join(rows) + "\n\nOn the command line `--option NAME=VALUE`; in Python fields of the class."
 
@@ -125,6 +125,14 @@ class Page:
         if picture is None:
             return "No shipped campaign table holds this method; what was measured is on the page named below."
         return f"![{self.names[0]} among the other methods]({picture})\n\n{caption}"
+
+
+def _followed(meaning: str, field: str) -> str:
+    """What another class says of a field, where a docstring only points to it by its name, a method's or `every filter`."""
+    kinds = {page.kind.__name__: page.kind for page in pages()} | {page.names[0]: page.kind for page in pages()}
+    kinds["every filter"] = kinds["JointFilter"]
+    pointed = re.match(r"as for `?(every filter|\w[\w-]*)`?[.;]", meaning)
+    return docstring(kinds[pointed[1]])[1].get(field, meaning) if pointed and pointed[1] in kinds else meaning
 
 
 PARTS = {

@@ -7,6 +7,7 @@ import io
 import sys
 import tempfile
 import time
+from contextlib import chdir
 from pathlib import Path
 
 HERE = Path(__file__).parents[1] / "report"
@@ -22,12 +23,12 @@ WIDTH = 1000
 
 
 def page_of(folder: Path) -> Path:
-    """The report of one log, judged on another."""
-    logs = [ia.simulate("tx40", noise="standard", seed=seed)[0] for seed in (0, 3)]
-    for log, name in zip(logs, ("monday.csv.gz", "tuesday.csv.gz"), strict=True):
-        log.save(folder / name)
-    names = [folder / "monday.csv.gz"], [folder / "tuesday.csv.gz"]
-    ia.write_folder(ia.identify("tx40", names[0], validate=names[1]), folder / "result", *names)
+    """The report of one log, judged on another, made where they are: names without folders."""
+    names = ["monday.csv.gz"], ["tuesday.csv.gz"]
+    with chdir(folder):
+        for seed, (name,) in zip((0, 3), names, strict=True):
+            ia.simulate("tx40", noise="standard", seed=seed)[0].save(name)
+        ia.write_folder(ia.identify("tx40", names[0], validate=names[1]), "result", *names)
     return folder / "result" / "report.html"
 
 
