@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.kernels import Array, Kernel
 from inertica.dynamics.llvm.parallel import for_all
-from inertica.dynamics.llvm.rows import LANES, Rows, Work, scatter
+from inertica.dynamics.llvm.rows import LANES, Rows, Work
+from inertica.dynamics.llvm.scatter import scatter
 from inertica.dynamics.llvm.write import on_lanes
 
 CHUNK = 512
