@@ -17,6 +17,7 @@ from inertica.logs.convert import converted, si_factor
 from inertica.logs.elsewhere import elsewhere
 from inertica.logs.log import Channel, Log, Origin
 from inertica.logs.names import take_apart
+from inertica.logs.noise import extremes
 from inertica.logs.readers.formats import find_format
 from inertica.logs.readers.options import ReadOptions
 from inertica.logs.readers.table import Table
@@ -110,16 +111,17 @@ def _signals(
     signals: dict[str, NDArray[np.float64]] = {}
     used: dict[str, Channel] = {}
     for symbol, row in selection.signals.items():
-        values = np.full((table.rows, len(row)), np.nan)
+        values = np.empty((table.rows, len(row)))
         for j, header in enumerate(row):
             if header is None:
+                values[:, j] = np.nan
                 continue
             si = SIGNALS[symbol].linear if prismatic[j] else SIGNALS[symbol].unit
             unit = header.unit or units.get(symbol, "") or si
             raw = table.columns[header.text]
             scale = si_factor(symbol, unit, prismatic[j], f"{table.path}: the column '{header.text}'")
             with np.errstate(over="ignore", invalid="ignore"):
-                values[:, j] = raw.astype(np.float64) * scale
+                np.multiply(raw, scale, out=values[:, j])
             used[header.text] = Channel(header.text, symbol, j, unit, raw)
         signals[symbol] = values
     rest = (Channel(name, "", None, take_apart(name).unit, raw) for name, raw in table.columns.items() if name not in used)
@@ -134,7 +136,8 @@ def _missing_values(
     warnings: list[str] = []
     whole = np.zeros(table.rows, bool)
     for symbol, values in signals.items():
-        for j, header in enumerate(selection.signals[symbol]):
+        listed = [] if np.isfinite(values).all() else selection.signals[symbol]
+        for j, header in enumerate(listed):
             if header is None:
                 continue
             bad = ~np.isfinite(values[:, j])
@@ -162,8 +165,8 @@ def _far(signals: Mapping[str, NDArray[np.float64]], names: Sequence[str], prism
     q = signals.get("q")
     if q is None:
         return []
-    sound = q if np.isfinite(q).all() else np.where(np.isfinite(q), q, 0.0)
-    reach = np.maximum(sound.max(axis=0, initial=0.0), -sound.min(axis=0, initial=0.0))
+    low, high = extremes(q if np.isfinite(q).all() else np.where(np.isfinite(q), q, 0.0))
+    reach = np.maximum(high, -low)
     far = [f"{name} ({x:.4g})" for name, x, p in zip(names, reach, prismatic, strict=True) if x > _FAR and not p]
     if not far:
         return []

@@ -43,7 +43,8 @@ class Samples:
         directions: Sequence[Mapping[str, Array]] = ({},),
     ) -> None:
         def piece(start: int) -> None:
-            work, place = Work(self.rows, inputs), self.rows.offset((OUT, 0))
+            work = Work(self.rows, inputs)
+            found = self.rows.of(work.array, OUT)
             for a in range(start, min(start + share, N), CHUNK):
                 count = min(CHUNK, start + share - a, N - a)
                 padded = work.fill(a, count)
@@ -51,7 +52,7 @@ class Samples:
                     for name, value in direction.items():
                         work.set(name, value)
                     self._call(work.address, padded)
-                    scatter(work.array, place, self.rows.stride, out[a : a + count], columns + d * self.outputs)
+                    scatter(found, out[a : a + count], columns + d * self.outputs)
 
         N = len(out)
         share = max(1, -(-N // max(1, min(self.threads, N // (4 * CHUNK)))))

@@ -1,4 +1,4 @@
-"""Rows of lanes into wide arrays: what a kernel leaves becomes one line of an array per sample."""
+"""Rows of lanes into wide arrays: what a kernel leaves, one row for every column, becomes one line per sample."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ FEW = 16
 """Columns up to which NumPy transposes as quickly as compiled code."""
 
 
-def scatter(work: Array, offset: int, stride: int, out: Array, columns: NDArray[np.int64]) -> None:
-    """An array (count, ...) from rows of lanes, row j into column columns[j]."""
-    whole = 0 if len(columns) <= FEW else len(out) // LANES * LANES
-    if whole:
-        assert columns.flags.c_contiguous and columns.dtype == np.int64
-        first = work.ctypes.data + work.itemsize * offset
-        _compiled()(first, stride, out.ctypes.data, *out.strides, whole, columns.ctypes.data, len(columns))
-    if whole < len(out):
-        out[whole:, columns] = work[offset : offset + len(columns) * stride].reshape(-1, stride)[:, whole : len(out)].T
+def scatter(rows: Array, out: Array, columns: NDArray[np.int64]) -> None:
+    """Row j of (k, count or more) into column columns[j] of (count, ...)."""
+    if len(columns) <= FEW:
+        out[:, columns] = rows[:, : len(out)].T
+        return
+    assert rows.strides[1] == rows.itemsize and rows.shape[1] >= len(out) and len(rows) == len(columns)
+    assert rows.dtype == out.dtype == np.float64 and columns.dtype == np.int64 and columns.flags.c_contiguous
+    place = (rows.ctypes.data, rows.strides[0], out.ctypes.data, *out.strides)
+    _compiled()(*place, len(out), columns.ctypes.data, len(columns))
 
 
 @cache
@@ -34,44 +34,55 @@ def _compiled() -> Callable[..., None]:
 
 
 def _text() -> str:
-    """LLVM text for whole vectors of samples, one after the other: every cache line of the rows is read once.
+    """LLVM text.  Arguments: rows and their distance, array and the distances of its lines and columns, samples, columns, how many.
 
-    Arguments are the first row and the distance of rows in doubles, the array with the distances of lines and columns in bytes, the
-    number of samples, the columns and their number.
+    All distances are in bytes.  Whole vectors of samples come first, so that every cache line of the rows is read once.
     """
-    lanes = [
-        f"  %x{i} = extractelement <{LANES} x double> %x, i64 {i}\n"
-        f"  store double %x{i}, ptr %to{i}\n"
+    stored = [
+        f"  %x{i} = extractelement <{LANES} x double> %x, i64 {i}\n  store double %x{i}, ptr %to{i}\n"
         f"  %to{i + 1} = getelementptr i8, ptr %to{i}, i64 %line\n"
         for i in range(LANES)
     ]
+    wide = _loop("wide", f"  %x = load <{LANES} x double>, ptr %wide.from, align 8\n", "%to0", "".join(stored))
+    single = _loop("single", "  %y = load double, ptr %single.from\n", "%there", "  store double %y, ptr %there\n")
     return f"""
 define void @scatter(ptr %rows, i64 %stride, ptr %out, i64 %line, i64 %step, i64 %count, ptr %columns, i64 %width) nounwind {{
 entry:
-  br label %samples
-samples:
-  %k = phi i64 [ 0, %entry ], [ %k.next, %after ]
+  br label %next
+next:
+  %k = phi i64 [ 0, %entry ], [ %wide.next, %wide.done ], [ %single.next, %single.done ]
+  %left = sub i64 %count, %k
   %first = getelementptr double, ptr %rows, i64 %k
   %down = mul i64 %k, %line
   %place = getelementptr i8, ptr %out, i64 %down
-  br label %column
-column:
-  %j = phi i64 [ 0, %samples ], [ %j.next, %column ]
-  %from = phi ptr [ %first, %samples ], [ %from.next, %column ]
-  %x = load <{LANES} x double>, ptr %from, align 8
-  %where = getelementptr i64, ptr %columns, i64 %j
-  %number = load i64, ptr %where
-  %right = mul i64 %number, %step
-  %to0 = getelementptr i8, ptr %place, i64 %right
-{"".join(lanes)}  %from.next = getelementptr double, ptr %from, i64 %stride
-  %j.next = add i64 %j, 1
-  %j.more = icmp slt i64 %j.next, %width
-  br i1 %j.more, label %column, label %after
-after:
-  %k.next = add i64 %k, {LANES}
-  %k.more = icmp slt i64 %k.next, %count
-  br i1 %k.more, label %samples, label %done
+  %many = icmp sge i64 %left, {LANES}
+  br i1 %many, label %wide, label %few
+few:
+  %some = icmp sgt i64 %left, 0
+  br i1 %some, label %single, label %done
+{wide}  %wide.next = add i64 %k, {LANES}
+  br label %next
+{single}  %single.next = add i64 %k, 1
+  br label %next
 done:
   ret void
 }}
+"""
+
+
+def _loop(name: str, load: str, to: str, store: str) -> str:
+    """Over the columns: from a row to a place in the lines."""
+    before = "%next" if name == "wide" else "%few"
+    return f"""{name}:
+  %{name}.j = phi i64 [ 0, {before} ], [ %{name}.after, %{name} ]
+  %{name}.from = phi ptr [ %first, {before} ], [ %{name}.further, %{name} ]
+{load}  %{name}.where = getelementptr i64, ptr %columns, i64 %{name}.j
+  %{name}.number = load i64, ptr %{name}.where
+  %{name}.right = mul i64 %{name}.number, %step
+  {to} = getelementptr i8, ptr %place, i64 %{name}.right
+{store}  %{name}.further = getelementptr i8, ptr %{name}.from, i64 %stride
+  %{name}.after = add i64 %{name}.j, 1
+  %{name}.more = icmp slt i64 %{name}.after, %width
+  br i1 %{name}.more, label %{name}, label %{name}.done
+{name}.done:
 """
