@@ -158,6 +158,6 @@ def _about_values(result: Result) -> list[str]:
 
 
 def _about_motion(logs: Sequence[Log]) -> list[str]:
-    seen = [log.signals["q"] for log in logs if "q" in log.signals]
-    still = [str(j + 1) for j in range(logs[0].n) if seen and all(np.ptp(q[:, j]) < STILL for q in seen)]
+    ends = [extremes(log.signals["q"]) for log in logs if "q" in log.signals]
+    still = [str(j + 1) for j in range(logs[0].n) if ends and all(high[j] - low[j] < STILL for low, high in ends)]
     return [f"joint {', '.join(still)} does not move in the logs; its friction and inertia are not determined"] if still else []
