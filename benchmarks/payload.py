@@ -20,17 +20,14 @@ in an error are counted.  `mass` is the median error of the mass in percent.
 from __future__ import annotations
 
 import argparse
-import json
-import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from held_runs import HEAD, add_runs, made_runs, shares
 from numpy.typing import NDArray
 
 import inertica as ia
@@ -207,50 +204,31 @@ def unchecked() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--robots", nargs="+", default=["tx40", "rv2sq", "panda7"])
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--first", type=int, default=0)
+    add_runs(parser, ["tx40", "rv2sq", "panda7"], 200)
     parser.add_argument("--kinds", nargs="+", default=list(SHARES), choices=list(SHARES))
     parser.add_argument("--known", nargs="+", default=list(KNOWN), choices=KNOWN, help="what the robot is known by")
     parser.add_argument("--loop", nargs="+", default=["known", "unknown"], choices=["known", "unknown"], help="taken in turn")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many")
-    parser.add_argument("--store", type=Path, help="file of records, one line each; the tables are of all that are in it")
     parser.add_argument("--unchecked", action="store_true", help="leave out the check of the logs, half of the time")
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
     kernels_kept()
     if arguments.unchecked:
         unchecked()
-    begin = time.process_time()
-    records: list[dict[str, Any]] = []
-    several, loops = arguments.robots, arguments.loop
-    for run in range(arguments.first, arguments.first + arguments.runs):
-        name = several[run % len(several)]
-        loop = loops[run // len(several) % len(loops)]
-        for row, found in one(name, run, loop, run // (len(several) * len(loops)), arguments.kinds, arguments.known).items():
-            records.append({"row": row, "robot": name, "loop": loop, "run": run, **found})
-            if arguments.store is not None:
-                with arguments.store.open("a") as file:
-                    file.write(json.dumps(records[-1]) + "\n")
-        if time.process_time() - begin > 60.0 * arguments.minutes:
-            break
-    if arguments.store is not None:
-        records = [json.loads(line) for line in arguments.store.read_text().splitlines()]
-    show(records)
+    several, loops = len(arguments.robots), arguments.loop
+
+    def run_one(run: int, name: str) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        loop = loops[run // several % len(loops)]
+        return {"loop": loop}, one(name, run, loop, run // (several * len(loops)), arguments.kinds, arguments.known)
+
+    show(made_runs(arguments, run_one))
 
 
 def show(records: list[dict[str, Any]]) -> None:
     """Tables of all records, and by robot and loop."""
-    head = f"{'row':34} {'runs':>5} {'failed':>6} {'intervals':>9} {'held %':>7} {'mass %':>7}  "
-    print(head + " ".join(f"{n:>4}" for n in inertia.NAMES))
-    for by in (lambda r: r["row"], lambda r: f"{r['row']}; {r['robot']}", lambda r: f"{r['row']}; loop {r['loop']}"):
-        for key in sorted({by(r) for r in records}):
-            own = [r for r in records if by(r) == key and "failed" not in r]
-            failed = sum(by(r) == key and "failed" in r for r in records)
-            x = np.array([[np.nan if v is None else float(v) for v in r["held"]] for r in own]).reshape(-1, 10)
-            each = " ".join(f"{100 * v:4.0f}" for v in np.nanmean(x, axis=0))
-            mass = 100 * np.median(np.abs([r["mass"] for r in own]))
-            print(f"{key:34} {len(own):5d} {failed:6d} {np.isfinite(x).sum():9d} {100 * np.nanmean(x):7.1f} {mass:7.2f}  {each}")
+    print(f"{HEAD} {'mass %':>7}  " + " ".join(f"{n:>4}" for n in inertia.NAMES))
+    for _, own, line in shares(records, "robot", "loop"):
+        x = np.array([[np.nan if v is None else float(v) for v in r["held"]] for r in own]).reshape(-1, 10)
+        each = " ".join(f"{100 * v:4.0f}" for v in np.nanmean(x, axis=0))
+        print(f"{line} {100 * np.median(np.abs([r['mass'] for r in own])):7.2f}  {each}")
 
 
 if __name__ == "__main__":
