@@ -11,6 +11,8 @@ unknown loops, then the same motion with and without load and different ones.  R
     light             load of 2 % of the arm's mass, likewise
     usual, result     the same loaded records, the robot taken from a result of `identify` with all defaults
     light, result
+    usual, online     the same result, the loaded record sample by sample (`payload --online`), at its end; only with --known online
+    light, online
 
 Rows of a run share the record without load and the model; what the same functions would work out again from the same logs is worked
 out once, which gives the same numbers.  A row passes when 92 to 98 % of the ten times `runs` intervals hold the truth; runs that end
@@ -41,6 +43,7 @@ from inertica.robot.layout import Parameters
 from inertica.workflow import choose as stages
 from inertica.workflow import payload as job
 from inertica.workflow.payload import payload
+from inertica.workflow.payload_online import payload_while_moving
 from inertica.workflow.payload_result import Payload
 
 Array = NDArray[np.float64]
@@ -48,7 +51,8 @@ Array = NDArray[np.float64]
 SHARES = {"usual": 0.10, "light": 0.02}
 SPREAD = 0.15
 REACH = 0.12
-KNOWN = ("records", "result")
+FRAME = (0.0, 0.0, 0.0)
+KNOWN = ("records", "result", "online")
 CHECKED = True
 
 
@@ -122,13 +126,24 @@ def one(
                 out[kind] = outcome(load, with_load, lambda: {"robot": model, "unloaded": [without]})
             if "result" in known:
                 out[f"{kind}, result"] = outcome(load, with_load, lambda: {"robot_from": job.identify(model, [without])})
+            if "online" in known:
+                out[f"{kind}, online"] = outcome(load, with_load, lambda: {"robot_from": job.identify(model, [without])}, online)
     return out
 
 
-def outcome(load: Array, log: Log, known: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def batch(log: Log, **known: Any) -> Payload:
+    return payload(loaded=[log], frame=FRAME, **known)
+
+
+def online(log: Log, **known: Any) -> Payload:
+    *_, last = payload_while_moving(loaded=log, frame=FRAME, every=np.inf, **known)
+    return last.payload
+
+
+def outcome(load: Array, log: Log, known: Callable[[], dict[str, Any]], call: Callable[..., Payload] = batch) -> dict[str, Any]:
     """Of one call; `known` is what is known of the robot."""
     try:
-        found = payload(loaded=[log], frame=(0.0, 0.0, 0.0), **known())
+        found = call(log, **known())
     except ia.InerticaError as error:
         return {"failed": str(error)}
     inside = [None if np.isnan(x) else bool(x) for x in held(found, load)]
@@ -206,7 +221,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_runs(parser, ["tx40", "rv2sq", "panda7"], 200)
     parser.add_argument("--kinds", nargs="+", default=list(SHARES), choices=list(SHARES))
-    parser.add_argument("--known", nargs="+", default=list(KNOWN), choices=KNOWN, help="what the robot is known by")
+    parser.add_argument("--known", nargs="+", default=["records", "result"], choices=KNOWN, help="what the robot is known by")
     parser.add_argument("--loop", nargs="+", default=["known", "unknown"], choices=["known", "unknown"], help="taken in turn")
     parser.add_argument("--unchecked", action="store_true", help="leave out the check of the logs, half of the time")
     arguments = parser.parse_args()

@@ -225,6 +225,8 @@ class Result(Tabular):
         if (d := e.diagnostics) is not None:
             arrays |= {"plain_covariance": d.plain_covariance, "sigma": d.sigma, "unresolved": d.unresolved}
             arrays |= {} if d.widened is None else {"widened": d.widened}
+        if (said := e.by_data) is not e.beta:
+            arrays["by_data"] = said
         np.savez(target / ARRAYS, allow_pickle=False, **arrays)
         for k, trajectory in enumerate(self.references):
             save_trajectory(trajectory, target / f"{REFERENCE}{k + 1}.yaml")
@@ -258,7 +260,9 @@ class Result(Tabular):
         if "sigma" in arrays:
             condition = document["condition"] or math.inf
             plainly, widened = arrays["plain_covariance"], arrays.get("widened")
-            diagnostics = Diagnostics(arrays["sigma"], condition, arrays["unresolved"], plainly, widened)
+            diagnostics = Diagnostics(
+                arrays["sigma"], condition, arrays["unresolved"], plainly, widened, arrays.get("by_data")
+            )
         stated = document.get("estimate", {})
         estimate = Estimate(
             document["method"], base, arrays["beta"], arrays.get("covariance"), diagnostics,
