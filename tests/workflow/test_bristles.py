@@ -11,10 +11,10 @@ import inertica as ia
 import pair
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
-from inertica.report.bundle import take_in, write_bundle
+from inertica.report.bundle import add_bristles, write_bundle
 from inertica.robot.friction import Coulomb, LuGre, Offset, friction_terms
 from inertica.robot.plain import with_laws
-from inertica.workflow.bristles import Bristles, JointFriction, add_bristles, with_bristles
+from inertica.workflow.bristles import Bristles, JointFriction, with_bristles, write_bristles
 from inertica.workflow.result import Result
 
 VALUES = {"sigma0": 500.0, "sigma1": 4.0, "sigma2": 0.4, "fc": 0.9, "fs": 1.3, "vs": 0.05}
@@ -31,13 +31,13 @@ def test_a_result_that_takes_them_in_brings_them_back(tmp_path: Path) -> None:
     result = pair.identified()
     names = result.description.robot.joint_names
     folder = result.save(tmp_path / "r")
-    add_bristles(folder, found(names), names)
+    write_bristles(folder, found(names), names)
     again = Result.load(folder)
     assert again.bristles == found(names) and list(again.bristles.found) == [0]
     assert np.array_equal(again.parameters.values, result.parameters.values)
     assert Result.load(again.save(tmp_path / "s")).bristles == found(names)
     with pytest.raises(InputError, match="a result of another robot"):
-        add_bristles(folder, found(("a", "b")), names)
+        write_bristles(folder, found(("a", "b")), names)
 
 
 def test_they_stand_in_place_of_the_joints_other_friction() -> None:
@@ -52,7 +52,7 @@ def test_the_card_beside_the_exported_model_has_them_and_the_links_of_the_result
     result = pair.identified()
     names = result.description.robot.joint_names
     folder = write_bundle(result, {}, tmp_path / "r").folder
-    files = take_in(folder, found(names))
+    files = add_bristles(folder, found(names))
     assert {f.name for f in files} == {"result.json", "identified.urdf", "identified.extra.yaml", "report.html"}
     card = ia.load(folder / "identified.extra.yaml")
     (law,) = (t for t in card.layout.terms if isinstance(t, LuGre))

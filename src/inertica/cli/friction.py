@@ -45,7 +45,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Answer:
-    from inertica.report.bundle import take_in
+    from inertica.report.bundle import add_bristles
     from inertica.workflow.fit_friction import fit_friction
     from inertica.workflow.result import Result
 
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         files = [] if arguments.output is None else [arguments.output]
         if arguments.result is not None:
             say("adding it to the result")
-            files += take_in(arguments.result, fit.bristles)
+            files += add_bristles(arguments.result, fit.bristles)
     for sentence in fit.warnings:
         warnings.warn(sentence, ModelWarning, stacklevel=2)
     if arguments.output is not None:

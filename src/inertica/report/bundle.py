@@ -9,7 +9,7 @@ from pathlib import Path
 from inertica.errors import InerticaError
 from inertica.report.logs import motions_again
 from inertica.report.report import write_report
-from inertica.workflow.bristles import Bristles, add_bristles
+from inertica.workflow.bristles import Bristles, write_bristles
 from inertica.workflow.export import SUFFIX, export_model, write_parameters
 from inertica.workflow.folder import whole_folder
 from inertica.workflow.judge import Motions
@@ -59,7 +59,7 @@ def write_bundle(result: Result, motions: Motions, folder: str | Path) -> Bundle
     return Bundle(result, Path(folder), tuple(names))
 
 
-def take_in(folder: str | Path, bristles: Bristles) -> list[Path]:
+def add_bristles(folder: str | Path, bristles: Bristles) -> list[Path]:
     """Add friction with memory to the result of a folder, and write its model with the card beside it and its report again.
 
     Args:
@@ -69,7 +69,7 @@ def take_in(folder: str | Path, bristles: Bristles) -> list[Path]:
     source = Path(folder)
     source = source.parent if source.name == RESULT else source
     before = Result.load(source)
-    add_bristles(source, bristles, before.description.robot.joint_names)
+    write_bristles(source, bristles, before.description.robot.joint_names)
     result = Result.load(source)
     files = [source / RESULT]
     model = source / f"{MODEL}{SUFFIX[result.description.source.format]}"

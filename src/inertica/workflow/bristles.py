@@ -84,7 +84,7 @@ def with_bristles(parameters: Parameters, bristles: Bristles) -> Parameters:
     return parameters.on(Layout(layout.robot, (*kept, *laws), layout.payloads, fixed))
 
 
-def add_bristles(folder: str | Path, bristles: Bristles, joints: tuple[str, ...]) -> None:
+def write_bristles(folder: str | Path, bristles: Bristles, joints: tuple[str, ...]) -> None:
     """Write them into the result of a folder, in place of those that were there.
 
     Args:
