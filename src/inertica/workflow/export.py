@@ -272,7 +272,7 @@ def _sidecar(
     notes: tuple[str, ...] = (plain.note,) if plain else ()
     bristles = result.bristles if result.bristles is not None and result.bristles.found else None
     if not left and bristles is None:
-        if is_sidecar(extra):
+        if is_sidecar(extra, path):
             extra.unlink()
         return notes, None
     if bristles is not None:
