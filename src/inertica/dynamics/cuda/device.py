@@ -95,7 +95,10 @@ class Card:
 
     @property
     def free(self) -> int:
-        return int(self.arrays.cuda.runtime.memGetInfo()[0]) + int(self.arrays.get_default_memory_pool().free_bytes())
+        pool = self.arrays.get_default_memory_pool()
+        there = int(self.arrays.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
+        limit = int(pool.get_limit())  # 0: none was set
+        return min(there, limit - int(pool.used_bytes())) if limit else there
 
     @property
     def full(self) -> type[Exception]:
@@ -106,7 +109,7 @@ class Card:
         return int(self._properties["sharedMemPerMultiprocessor"])
 
     def compile(self, text: str) -> _Code:
-        prelude = "#define SHARED_MEMORY(name) extern __shared__ double name[]\n"
+        prelude = "#define SHARED_MEMORY(name) extern __shared__ __align__(16) double name[]\n"
         options = ("--std=c++17", "--fmad=false")  # products and sums are fused where the text says so
         return _Code(self.arrays.RawModule(code=prelude + text, options=options), self.arrays)
 

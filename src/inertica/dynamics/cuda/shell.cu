@@ -93,10 +93,36 @@ INLINE double minus_two_log(double x) {
 }
 
 // ---- random numbers: `inertica.dynamics.noise` is the definition -------------------------------------------------------------
+//
+// Logarithms, sines and cosines of the transform come from tables in shared memory and short polynomials between their entries: half
+// the arithmetic of polynomials alone.  The normal numbers are those of the definition to about 1e-14.
+
+struct alignas(16) Two {
+  double a, b;
+};
+#define TURNS 512  // cosine and sine of i 2 pi / TURNS - pi
+#define LOGS 256   // 1 / m and -2 ln m of mantissas m, the middles of as many intervals
+#define LOWEST 0x3fe6a09e  // high word of the smallest mantissa, about sqrt(1/2)
+#define TABLES (2 * (TURNS + LOGS))
 
 struct Stream {
   u64 run, seed;
+  const Two *turns, *logs;
 };
+
+// All threads of a block fill its tables; a single one does where threads run one after the other.
+INLINE void tabulate(Two *turns, Two *logs, int thread, int threads) {
+  for (int i = thread; i < TURNS; i += threads) {
+    const u32 turned = (u32)i + TURNS / 8;
+    quadrant(((int)(turned % (TURNS / 4)) - TURNS / 8) * (6.28318530717958647693 / TURNS), turned / (TURNS / 4) + 2u,
+             turns[i].b, turns[i].a);
+  }
+  for (int i = thread; i < LOGS; i += threads) {
+    const bool one = i == (0x3ff00000 - LOWEST) * LOGS >> 20;  // small logarithms keep their digits
+    const double inverse = one ? 1.0 : reciprocal(__hiloint2double(LOWEST + (2 * i + 1) * ((1 << 19) / LOGS), 0));
+    logs[i].a = inverse, logs[i].b = one ? 0.0 : -minus_two_log(inverse * 4294967296.0);
+  }
+}
 
 INLINE void philox(u32 c0, u32 c1, u32 c2, u32 c3, u32 k0, u32 k1, u32 *words) {
 #pragma unroll
@@ -106,6 +132,29 @@ INLINE void philox(u32 c0, u32 c1, u32 c2, u32 c3, u32 k0, u32 k1, u32 *words) {
     k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
   }
   words[0] = c0, words[1] = c1, words[2] = c2, words[3] = c3;
+}
+
+// sqrt(-2 ln((word + 1/2) / 2^32))
+INLINE double radius_of(u32 word, const Two *logs) {
+  const double x = less(word, -0.5);
+  const int h = __double2hiint(x) + (0x3ff00000 - LOWEST), mantissa = h & 0x000fffff;
+  const Two near = logs[mantissa / ((1 << 20) / LOGS)];
+  const double k = less((u32)h >> 20, 1023.0 + 32.0);
+  const double f = fma(__hiloint2double(mantissa + LOWEST, __double2loint(x)), near.a, -1.0);  // |f| < 0.00196
+  double p = fma(f, 0x1.00002af7b9adcp-1, -0x1.555588e5008acp-1);  // -2 ln(1 + f) / f
+  p = fma(f, p, 0x1.fffffffffea5dp-1);
+  p = fma(f, p, -0x1.ffffffffff305p+0);
+  return root(fma(f, p, fma(k, -1.38629436111989061883, near.b)));
+}
+
+// Cosine and sine of (word - 2^31) 2^-30 quarter turns.
+INLINE Two direction_of(u32 word, const Two *turns) {
+  const u32 part = 0xffffffffu / TURNS + 1u, rounded = word + part / 2u;
+  const Two near = turns[rounded / part];
+  const double d = less(rounded % part, part / 2u), z = d * d;  // in units of 2^-32 turns, at most 2^22
+  const double s = d * fma(z, -0x1.4abba594e52f3p-91, 0x1.921fb5444044bp-30);
+  const double c = z * fma(z, 0x1.03c1db247a00ep-122, -0x1.3bd3cc9be3b30p-60);  // less one
+  return {fma(near.a, c, fma(-near.b, s, near.a)), fma(near.b, c, fma(near.a, s, near.b))};
 }
 
 // SIZE standard normal numbers of a run and a step, four from each call.
@@ -118,12 +167,10 @@ template <int SIZE> INLINE void normals(const Stream &stream, u32 step, u32 firs
     for (int pair = 0; pair < 2; pair++) {
       const int i = 4 * call + 2 * pair;
       if (i >= SIZE) break;
-      const double radius = root(minus_two_log(less(w[2 * pair], -0.5)));
-      const u32 angle = w[2 * pair + 1] + 0xa0000000u, quarter = angle >> 30;  // rounded: an eighth of a turn more
-      double sine, cosine;  // angle - 2^31 was the number of 2^-30 quarter turns
-      quadrant(less(angle & 0x3fffffffu, 0x1p29) * 0x1.921fb54442d18p-30, quarter, sine, cosine);
-      z[i] = radius * cosine;
-      if (i + 1 < SIZE) z[i + 1] = radius * sine;
+      const double radius = radius_of(w[2 * pair], stream.logs);
+      const Two direction = direction_of(w[2 * pair + 1], stream.turns);
+      z[i] = radius * direction.a;
+      if (i + 1 < SIZE) z[i + 1] = radius * direction.b;
     }
   }
 }
