@@ -25,7 +25,7 @@ using std::fma; using std::fabs; using std::sqrt; using std::exp; using std::log
 #define __constant__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-#define SHARED_MEMORY(name) alignas(16) static double name[OWN * BLOCK + TABLES + 1]
+#define SHARED_MEMORY(name) alignas(16) static double name[OWN * BLOCK + TABLES + STAGED * COLUMNS + 1]
 struct Place { unsigned x; };
 static Place threadIdx, blockIdx;
 extern "C" void at(unsigned block, unsigned thread) { blockIdx.x = block; threadIdx.x = thread; }

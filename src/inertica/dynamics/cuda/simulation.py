@@ -12,6 +12,7 @@ import numpy as np
 from inertica.dynamics.cuda.device import Device, Module
 from inertica.dynamics.cuda.write import DOUBLE, FLOAT, body, resource, structure, word
 from inertica.dynamics.kernels import Array, Kernel, Loop, Normals, Reference, Runs
+from inertica.dynamics.noise import round_keys
 from inertica.dynamics.resident import Resident
 from inertica.dynamics.trace import Key
 from inertica.errors import InputError
@@ -24,6 +25,9 @@ WAVE = 132 * 256
 
 TABLES = 2 * (512 + 256)
 """Numbers of the noise's tables in shared memory, as `shell.cu` has them."""
+
+STAGED = 32
+"""Rows of the reference that a block of runs holds in shared memory: from further away, every step would wait for its own."""
 
 USED = 0.8
 """Share of the free memory that one launch may fill."""
@@ -131,6 +135,8 @@ class Simulation:
             if name in runs.fields:
                 common[first : first + self.fixed[name]] = runs.fields[name][0]
         module.constant("common", common)
+        if self.noisy:
+            module.constant("KEYS", 2.0**52 + np.ravel(round_keys(runs.seed)))
         return layout, module
 
     def arguments(self, layout: _Layout, runs: Runs, part: slice, table: Any, steps: Any) -> tuple[Any, ...]:
@@ -144,14 +150,20 @@ class Simulation:
         own, initial = columns({name: self.fixed[name] for name in layout.own}), columns(self.state)
         out = xp.empty((len(runs.steps), sum(self.state[name] for name in self.loop.recorded), count))
         sizes, kept = (np.int64(count), np.int64(len(runs.table))), np.int64(len(runs.steps))
-        return (*sizes, own, initial, xp.asarray(runs.numbers[part]), np.uint64(runs.seed), table, kept, steps, out)
+        return (*sizes, own, initial, xp.asarray(runs.numbers[part]), table, kept, steps, out)
 
     def launch(self, layout: _Layout, module: Module, arguments: tuple[Any, ...]) -> None:
         module.launch("simulate", int(arguments[0]), layout.block, self._shared(layout.own, layout.block), arguments)
 
+    @property
+    def _tables(self) -> int:
+        """Numbers of the noise's tables."""
+        return TABLES if self.noisy else 0
+
     def _shared(self, own: Iterable[str], block: int) -> int:
         """Bytes of shared memory of a block."""
-        return 8 * (block * sum(self.fixed[name] for name in own) + (TABLES if self.noisy else 0))
+        staged = STAGED * _columns(self.loop) + self._tables
+        return 8 * (block * sum(self.fixed[name] for name in own) + staged)
 
     def _share(self, B: int, K: int, layout: _Layout) -> int:
         """Runs of one launch: all, or as many as the memory holds."""
@@ -187,7 +199,7 @@ class Simulation:
         common = sum(self.fixed[name] for name in layout.common)
         own = sum(self.fixed[name] for name in layout.own)
         sizes = {"BLOCK": layout.block, "OWN": own, "COLUMNS": _columns(loop), "STAGES": len(loop.stages)}
-        sizes["NOISY"] = int(self.noisy)
+        sizes |= {"NOISY": self._tables, "STAGED": STAGED}
         parts += [f"__constant__ double common[{max(1, common)}];", *(f"#define {name} {size}" for name, size in sizes.items())]
         named = {"START": loop.start, "BEGIN": loop.begin, "FORWARD": loop.forward, "OUTPUT": loop.output, "FINISH": loop.finish}
         for name, kernel in named.items():
@@ -200,7 +212,7 @@ class Simulation:
             loads += [f"  s.{word(name)}[{i}] = initial[{place + i} * runs];" for i in range(size)]
             place += size
         parts.append(_plain("INLINE void load_state(State &s, const double *initial, long long runs)", loads))
-        stores = [f"  *at = s.{word(name)}[{i}]; at += runs;" for name in loop.recorded for i in range(self.state[name])]
+        stores = [f"  STORE(at, s.{word(name)}[{i}]); at += runs;" for name in loop.recorded for i in range(self.state[name])]
         parts.append(_plain("INLINE double *record(const State &s, double *at, long long runs)", [*stores, "  return at;"]))
         return "\n".join([*parts, resource("simulate.cu")])
 
