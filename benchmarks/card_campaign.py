@@ -208,7 +208,9 @@ def report(name: str, hac: bool, seconds: float, found: dict[tuple[int, int], An
     )
     if count := sum(n for n, _ in solves):
         each = [seconds for _, seconds in solves]
-        print(f"      {count} cone solves took {sum(each):.1f} s of one core, at most {max(each):.1f} s in one process", flush=True)
+        print(
+            f"      {count} cone solves took {sum(each):.1f} s of one core, at most {max(each):.1f} s in one process", flush=True
+        )
 
 
 if __name__ == "__main__":

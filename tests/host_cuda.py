@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from inertica.dynamics.cuda.scan import Scan
+from inertica.dynamics.kernels import Kernel
+
 COMPILER = shutil.which("g++")
 
 PRELUDE = r"""
@@ -53,7 +56,7 @@ class HostModule:
             function(*given)
 
 
-@dataclass
+@dataclass(eq=False)
 class Host:
     """A device whose memory can be made small."""
 
@@ -77,3 +80,6 @@ class Host:
 
     def host(self, array: np.ndarray) -> np.ndarray:
         return np.array(array)
+
+    def scan(self, kernel: Kernel) -> Scan:
+        return Scan(kernel, self)

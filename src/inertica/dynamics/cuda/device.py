@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.kernels import Kernel, ScanFunction
 from inertica.errors import InputError, MissingDependencyError
 
 Array = NDArray[np.float64]
@@ -52,6 +53,9 @@ class Device(Protocol):
 
     def host(self, array: Any) -> Array:
         """A copy in the processor's memory."""
+
+    def scan(self, kernel: Kernel) -> ScanFunction:
+        """A recursion on arrays that lie there."""
 
 
 class _Code:
@@ -115,3 +119,8 @@ class Card:
 
     def host(self, array: Any) -> Array:
         return np.asarray(self.arrays.asnumpy(array))
+
+    def scan(self, kernel: Kernel) -> ScanFunction:
+        from inertica.dynamics.cuda.scan import Scan
+
+        return Scan(kernel, self)

@@ -136,7 +136,7 @@ class Simulation:
                 common[first : first + self.fixed[name]] = runs.fields[name][0]
         module.constant("common", common)
         if self.noisy:
-            module.constant("KEYS", 2.0**52 + np.ravel(round_keys(runs.seed)))
+            module.constant("KEYS", 2.0**52 + np.ravel(round_keys(runs.seed)).astype(np.float64))
         return layout, module
 
     def arguments(self, layout: _Layout, runs: Runs, part: slice, table: Any, steps: Any) -> tuple[Any, ...]:
