@@ -4,9 +4,10 @@ The consistent forms of the first two (`pc-iv`, `pc-didim`) run when they are na
 work and whose seconds are counted apart.
 
     python benchmarks/card_campaign.py prepare FILE      # with the full installation: the bench, and estimates to compare with
-    python benchmarks/card_campaign.py measure FILE [RUNS STARTS PROCESSES [METHOD...]] [--white]    # where the card is
+    python benchmarks/card_campaign.py measure FILE [RUNS STARTS PROCESSES [METHOD...]] [--white] [--decimated]
 
-`--white` leaves out covariances for serially correlated residuals, which take most of their time on the processor.
+where the card is; `--white` leaves out covariances for serially correlated residuals, which take most of their time on the processor;
+`--decimated` decimates records by ten.
 
 Experiments, simulations inside the methods and what follows from them are computed on the card; all fits of a method go side by side.
 """
@@ -29,6 +30,9 @@ COMPARED = (2, 2)
 
 AT_ONCE = {"iv": 100, "didim": 100, "pc-iv": 100, "pc-didim": 100, "clie": 8, "cloe": 8}
 """Fits side by side in each process: a Jacobian takes 53 simulations."""
+
+RATIO = 10
+"""Of decimation, when records are decimated."""
 
 PLAIN = ("iv", "didim", "clie", "cloe")
 """Methods that run when none is named."""
@@ -81,14 +85,14 @@ def methods(hac: bool = True, only: tuple[str, ...] = ()) -> dict[str, Any]:
     return {name: made[name] for name in only or PLAIN}
 
 
-def problems(bench: dict[str, Any], runs: int, starts: int, first: int = 0) -> list[Any]:
+def problems(bench: dict[str, Any], runs: int, starts: int, first: int = 0, ratio: int | None = None) -> list[Any]:
     """Run by run the same starts; fits of one run share what is built from its log."""
     from inertica.estimators.base import Problem
     from inertica.preprocessing.filters import Unfiltered
     from inertica.preprocessing.prepare import prepare
     from inertica.preprocessing.recipe import Recipe
 
-    recipe, out = Recipe(filter=Unfiltered(), border=bench["border"], standstill=None), []
+    recipe, out = Recipe(filter=Unfiltered(), border=bench["border"], standstill=None, ratio=ratio), []
     for log in bench["experiment"].run(bench["trajectory"], runs=runs, seed=bench["seed"], first_run=first):
         own = Problem(bench["base"], (prepare(log, recipe),), None, bench["loop"], references=(bench["trajectory"],))
         for prior in bench["starts"][:starts]:
@@ -110,11 +114,14 @@ def prepare_file(path: Path) -> None:
         "base": seen.base, "experiment": seen.experiment, "loop": seen.loop, "starts": seen.starts, "seed": spec.seed,
         "trajectory": Remembered(seen.trajectories[0].own), "border": spec.border, "truth": seen.truth,
     }  # fmt: skip
-    chosen, expected = problems(found, *COMPARED), {}
-    for name, method in methods(only=(*PLAIN, "pc-iv", "pc-didim")).items():
-        begun = time.process_time()
-        expected[name] = [method.estimate(p).beta for p in chosen]
-        print(f"{name}: {(time.process_time() - begun) / len(chosen):.2f} s of the processor each{cones(method)}", flush=True)
+    expected: dict[Any, Any] = {}
+    for ratio in (None, RATIO):
+        chosen = problems(found, *COMPARED, ratio=ratio)
+        for name, method in methods(only=(*PLAIN, "pc-iv", "pc-didim")).items():
+            begun = time.process_time()
+            expected[name, ratio] = [method.estimate(p).beta for p in chosen]
+            took = (time.process_time() - begun) / len(chosen)
+            print(f"{name}, decimated by {ratio}: {took:.2f} s of the processor each{cones(method)}", flush=True)
     found |= {"base": bare(seen.base, "engine"), "experiment": bare(seen.experiment, "engine"), "expected": expected}
     path.write_bytes(pickle.dumps(found))
 
@@ -133,16 +140,17 @@ def bare(thing: Any, *made: str) -> Any:
     return out
 
 
-def measure(path: Path, runs: int, starts: int, processes: int, only: tuple[str, ...], covariances: tuple[bool, ...]) -> None:
+def measure(path: Path, runs: int, starts: int, processes: int, only: tuple[str, ...], options: set[str]) -> None:
     """Processes share the card and the runs; their simulations run at the same time where CUDA's multi-process service is on."""
     import multiprocessing
 
     context = multiprocessing.get_context("spawn")
     waiting, told = context.Barrier(processes + 1), context.Queue()
     shares = [range(k, runs, processes) for k in range(processes)]
+    covariances, ratio = (False,) if "--white" in options else (False, True), RATIO if "--decimated" in options else None
     begun = time.perf_counter()
     for own in shares:
-        arguments = (path, list(own), starts, only, covariances, processes, waiting, told)
+        arguments = (path, list(own), starts, only, covariances, ratio, processes, waiting, told)
         context.Process(target=share, args=arguments, daemon=True).start()
     bench = pickle.loads(path.read_bytes())
     print(f"{os.cpu_count()} cores; {runs} runs, {starts} starts, {processes} processes", flush=True)
@@ -157,11 +165,11 @@ def measure(path: Path, runs: int, starts: int, processes: int, only: tuple[str,
                 own_found, solved = told.get()
                 found |= own_found
                 solves.append(solved)
-            report(name, hac, time.perf_counter() - start, found, bench, solves)
+            report(name, hac, time.perf_counter() - start, found, bench, solves, ratio)
 
 
 def share(
-    path: Path, runs: list[int], starts: int, only: tuple[str, ...], covariances: tuple[bool, ...], processes: int,
+    path: Path, runs: list[int], starts: int, only: tuple[str, ...], covariances: tuple[bool, ...], ratio: int | None, processes: int,
     waiting: Any, told: Any,
 ) -> None:  # fmt: skip
     """What one process does; kernels are compiled, or found compiled, by a first fit of every method."""
@@ -175,7 +183,7 @@ def share(
     pool.set_limit(fraction=0.9 / processes)  # what a pool keeps in reserve, others cannot have
     bench["base"] = bench["base"].computed(target=target)
     bench["experiment"].__dict__["engine"] = base_engine(base_model(bench["experiment"].truth.layout), target=target)
-    chosen = {(run, k): p for run in runs for k, p in enumerate(problems(bench, 1, starts, run))}
+    chosen = {(run, k): p for run in runs for k, p in enumerate(problems(bench, 1, starts, run, ratio))}
     for method in methods(False, only).values():
         method.estimate(next(iter(chosen.values())))
     for hac in covariances:
@@ -193,10 +201,12 @@ def solved_in(method: Any) -> tuple[int, float]:
     return (method.solve.count, method.solve.seconds) if isinstance(getattr(method, "solve", None), Clock) else (0, 0.0)
 
 
-def report(name: str, hac: bool, seconds: float, found: dict[tuple[int, int], Any], bench: dict[str, Any], solves: Any) -> None:
+def report(
+    name: str, hac: bool, seconds: float, found: dict[tuple[int, int], Any], bench: dict[str, Any], solves: Any, ratio: Any
+) -> None:
     """How long it took, how often it converged, and how near it came to the processor's estimates."""
     places = [(run, start) for run in range(COMPARED[0]) for start in range(COMPARED[1])]
-    pairs = [(found[at][0], beta) for at, beta in zip(places, bench["expected"][name], strict=True) if at in found]
+    pairs = [(found[at][0], beta) for at, beta in zip(places, bench["expected"][name, ratio], strict=True) if at in found]
     away = max((np.linalg.norm(a - b) / np.linalg.norm(b) for a, b in pairs), default=float("nan"))
     error = np.median([np.linalg.norm(beta - bench["truth"]) for beta, _, _ in found.values()]) / np.linalg.norm(bench["truth"])
     steps, simulated = (np.array([x[k] for x in found.values()]) for k in (1, 2))
@@ -218,6 +228,6 @@ if __name__ == "__main__":
     if job == "prepare":
         prepare_file(Path(file))
     else:
-        white = "--white" in counts
-        runs, starts, processes, *only = [c for c in counts if c != "--white"] or ("52", "25", "13")
-        measure(Path(file), int(runs), int(starts), int(processes), tuple(only), (False,) if white else (False, True))
+        options = {word for word in counts if word.startswith("--")}
+        runs, starts, processes, *only = [word for word in counts if word not in options] or ("52", "25", "13")
+        measure(Path(file), int(runs), int(starts), int(processes), tuple(only), options)

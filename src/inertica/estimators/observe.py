@@ -23,7 +23,7 @@ from inertica.dynamics.triangle import absorbed
 from inertica.dynamics.tsqr import Factors, JointFactor, Stacked
 from inertica.errors import InputError
 from inertica.estimators.forms import row_form
-from inertica.estimators.rows_there import decimated_there, memory_of, triangles_there
+from inertica.estimators.rows_there import decimated_there, memory_of, resident, triangles_there
 from inertica.identifiability.base import BaseModel
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.reversals import near_reversal
@@ -329,9 +329,11 @@ class Observations:
         """The rows, always built anew and not kept."""
         for number, motion in enumerate(self.motions):
             use, done = self._use(motion), 0
-            if memory_of(motion) is not None:
+            memory = memory_of(motion, self.engine.target)
+            if memory is not None:
+                there = resident(motion, memory)
                 for where, remaining in _pieces(motion):
-                    W, y = self._there(motion, where, remaining)
+                    W, y = self._there(there, where, remaining)
                     yield Rows(number, W, y, use[done : done + len(y)], done)
                     done += len(y)
                 continue

@@ -6,11 +6,13 @@ Only what remains of them comes back: triangles, torques, and rows themselves wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.kernels import Target
 from inertica.dynamics.resident import Memory, Place, Resident
 from inertica.dynamics.triangle import triangles
 from inertica.preprocessing.motion import Motion
@@ -21,10 +23,18 @@ Known = Sequence[tuple[int, int, int]]
 """(joint, parameter, entry) of parameters whose values are fixed."""
 
 
-def memory_of(motion: Motion) -> Memory | None:
-    """Where the rows of a motion should be decimated; None for the processor's memory, and for those that are not decimated."""
-    decimated = motion.decimator.ratio > 1 and motion.recipe.regressor == "torque"
-    return Place.of(motion.q, motion.dq, motion.ddq).memory if decimated else None
+def memory_of(motion: Motion, target: Target) -> Memory | None:
+    """Where a motion is decimated: where it lies, or where the target computes; None for the processor, or without decimation."""
+    if motion.decimator.ratio == 1 or motion.recipe.regressor != "torque":
+        return None
+    return Place.of(motion.q, motion.dq, motion.ddq).memory or getattr(target, "memory", None)
+
+
+def resident(motion: Motion, memory: Memory) -> Motion:
+    """The motion with its signals there."""
+    place = Place(memory)
+    there = {name: place.keep(place.take(getattr(motion, name))) for name in ("q", "dq", "ddq")}
+    return replace(motion, **there)
 
 
 def decimated_there(
@@ -74,5 +84,5 @@ def products_there(Z: Array, W: Array, y: Array, use: NDArray[np.bool_]) -> Arra
     """[Z'Z, Z'W, Z'y] over the rows in use, Z resident."""
     place = Place.of(Z)
     own: Any = place.take(Z)
-    right = place.xp.concatenate([own, place.take(np.asarray(W)), place.take(np.ascontiguousarray(y))[:, None]], axis=1)
+    right = place.xp.concatenate([own, place.take(W), place.take(np.ascontiguousarray(y))[:, None]], axis=1)
     return place.back((own * place.take(use.astype(float))[:, None]).T @ right)

@@ -26,6 +26,11 @@ class Cuda:
     device: Device = field(default_factory=lambda: Card())
 
     @property
+    def memory(self) -> Device:
+        """Where its arrays lie, for what can follow a kernel there."""
+        return self.device
+
+    @property
     def abreast(self) -> int:
         return WAVE
 
