@@ -17,6 +17,7 @@ from inertica.estimators.closed_loop.didim import Didim
 from inertica.estimators.closed_loop.iv import Iv
 from inertica.estimators.closed_loop.output_error import Clie, Cloe
 from inertica.estimators.closed_loop.start import FromPrior
+from inertica.estimators.registry import method as named
 from inertica.preprocessing.decimate import Decimator
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++ to run the card's text with")
@@ -62,6 +63,14 @@ def test_the_same_estimate_of_decimated_records(method: Estimator, monkeypatch: 
     assert ours.iterations == theirs.iterations and ours.simulations == theirs.simulations
     assert np.abs(ours.beta - theirs.beta).max() < 1e-8 * np.abs(theirs.beta).max()
     assert np.allclose(ours.std, theirs.std, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["ekf", "ukf"])
+def test_filters_go_from_sample_to_sample_on_the_processor(name: str) -> None:
+    native = seconds()
+    card = replace(native, base=native.base.computed(target=Cuda(device=Host())))
+    ours, theirs = (named(name).estimate(p) for p in (card, native))
+    assert ours.beta.tobytes() == theirs.beta.tobytes()
 
 
 def test_several_fits_side_by_side_on_the_card() -> None:
