@@ -15,18 +15,17 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).parents[1] / "studio"
-sys.path.insert(0, str(HERE.parents[1] / "tests"))
+sys.path[:0] = [str(Path(__file__).parent), str(HERE.parents[1] / "tests")]
 
 from PIL import Image  # noqa: E402
 
 import chromium  # noqa: E402
 from inertica.studio.start import start  # noqa: E402
+from pictures import ROOMS, TOUR  # noqa: E402
 from studio_serving import served  # noqa: E402
 
 FRAMES, WIDTH = 36, 720
 """Of the animation."""
-
-ROOMS = ("robot", "motion", "data", "identify", "trust", "export")
 
 
 def call(page: chromium.Chromium, path: str, body: dict[str, object]) -> None:
@@ -77,6 +76,7 @@ def animation(page: chromium.Chromium) -> None:
 
 
 def main() -> None:
+    began = time.time()
     with tempfile.TemporaryDirectory() as folder:
         page = chromium.Chromium(1280, 800, drawing=True)
         page.dark(False)
@@ -111,6 +111,7 @@ def main() -> None:
             page.call("Page.navigate", url="about:blank")
         page.close()
         assert page.errors == [], page.errors
+    assert all((HERE / name).stat().st_mtime >= began for name in TOUR), "a picture was not taken"
 
 
 if __name__ == "__main__":

@@ -259,7 +259,7 @@ def _sidecar(
     left += ["the direction of gravity"] if leans else []
     notes: tuple[str, ...] = (plain.note,) if plain else ()
     if not left:
-        if is_sidecar(extra):
+        if is_sidecar(extra, path):
             extra.unlink()
         return notes, None
     text, lost = sidecar_text(description, parameters, path, own)
