@@ -123,7 +123,7 @@ def test_memory_that_others_take_meanwhile_is_done_without(monkeypatch: pytest.M
 
 def test_without_a_driver_it_is_a_sentence() -> None:
     code = (
-        "from inertica.dynamics.cuda.device import Card\n"
+        "from inertica.dynamics.cuda.card import Card\n"
         "from inertica.errors import InputError\n"
         "try:\n    Card()\nexcept InputError as error:\n    print(error)"
     )
