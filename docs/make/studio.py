@@ -48,13 +48,16 @@ def enter(page: chromium.Chromium, room: str) -> None:
     page.until(f"studio.current?.name === '{room}' && studio.current.seen !== null")
     page.until("!document.querySelector('.toast')", 60.0)
     time.sleep(3.0)
+    page.until("studio.viewer.pace.rested")
 
 
 def picture(page: chromium.Chromium, name: str) -> None:
     """A PNG with a palette: these pages have few colours."""
+    page.until("studio.viewer.pace.rested")
+    time.sleep(0.2)
     data = page.call("Page.captureScreenshot", format="png")["data"]
     image = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
-    image.quantize(128, dither=Image.Dither.NONE).save(HERE / f"{name}.png", optimize=True)
+    image.quantize(256, dither=Image.Dither.NONE).save(HERE / f"{name}.png", optimize=True)
     print(f"{name}.png: {(HERE / f'{name}.png').stat().st_size / 1024:.0f} kB", flush=True)
 
 
@@ -65,8 +68,9 @@ def animation(page: chromium.Chromium) -> None:
     end = float(page.run("Number(studio.viewer.player.input.max)"))
     pictures = []
     for k in range(FRAMES):
-        page.run(f"studio.viewer.at({end * k / FRAMES}); new Promise(requestAnimationFrame).then(() => 0)")
-        time.sleep(0.15)
+        page.run(f"studio.viewer.at({end * k / FRAMES}); 0")
+        page.until("studio.viewer.pace.rested")
+        time.sleep(0.1)
         data = page.call("Page.captureScreenshot", format="png")["data"]
         image = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
         pictures.append(image.resize((WIDTH, WIDTH * image.height // image.width), Image.Resampling.LANCZOS))

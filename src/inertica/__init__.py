@@ -83,6 +83,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
         Riemannian as Riemannian,
     )
     from inertica.physical.repair import repair as repair
+    from inertica.report.compared import compare_parameters as compare_parameters
     from inertica.report.fleet import fleet as fleet
     from inertica.report.logs import motions_again as motions_again
     from inertica.report.paper import write_figure as write_figure
@@ -171,6 +172,7 @@ _HOME = {
     "inertica.physical.check": ("check_model",),
     "inertica.physical.priors": ("Entropic", "Euclidean", "Pullback", "Riemannian"),
     "inertica.physical.repair": ("repair",),
+    "inertica.report.compared": ("compare_parameters",),
     "inertica.report.fleet": ("fleet",),
     "inertica.report.logs": ("motions_again",),
     "inertica.report.paper": ("write_figure",),

@@ -138,11 +138,11 @@ class Observations:
 
     def masked(self, motions: Sequence[Motion]) -> Observations:
         """The same rows with the masks of these motions, which differ from the present ones in nothing else."""
-        if self._rows is None:
-            return self._like(motions=tuple(motions))
-        use = [self._use(motion) for motion in motions]
-        kept = [replace(rows, use=use[rows.motion][rows.where]) for rows in self._rows]
-        return self._like(motions=tuple(motions), _rows=kept)
+        other = self._like(motions=tuple(motions))
+        if self._rows is not None:
+            use = other._use()
+            other._rows = [replace(rows, use=use[rows.motion][rows.where]) for rows in self._rows]
+        return other
 
     def with_rows(self, rows: Sequence[Rows], columns: Sequence[NDArray[np.intp]] | None = None) -> Observations:
         """Rows that were worked out otherwise, on the columns of these or on others."""
@@ -249,7 +249,7 @@ class Observations:
 
     def _straight_factors(self, number: int, motion: Motion, edges: Sequence[int]) -> list[Factors]:
         """By the compiled kernels, rows never built."""
-        tau, kept, weight = self._torques[number], tuple(int(k) for k in self.base.kept), self._use(motion).astype(float)
+        tau, kept, weight = self._torques[number], tuple(int(k) for k in self.base.kept), self._use()[number].astype(float)
         place, out = {k: i for i, k in enumerate(kept)}, []
         if self.weights is not None:
             weight *= self.weights[number]
@@ -277,7 +277,7 @@ class Observations:
         out = [np.zeros((len(c), 2 * len(c) + 1)) for c in self.columns]
         for number, (motion, other) in enumerate(zip(self.motions, simulated.motions, strict=True)):
             own, instruments = ((m.q, m.dq, m.ddq) for m in (motion, other))
-            pair = Pair(own, instruments, self._torques[number], self._use(motion).astype(float))
+            pair = Pair(own, instruments, self._torques[number], self._use()[number].astype(float))
             for total, found in zip(out, self.engine.products(pair, kept, self.shapes), strict=True):
                 total += found
         return out
@@ -317,19 +317,23 @@ class Observations:
         """Whether rows stay in memory once they are built."""
         return 8 * sum(self.lengths) * self._width <= KEEP_BYTES
 
-    def _use(self, motion: Motion) -> Mask:
-        """(m, n) which rows of a motion take part."""
+    def _use(self) -> list[Mask]:
+        """Per motion (m, n) which rows take part."""
+        return [~(motion.decimated_mask[:, None] | idle) for motion, idle in zip(self.motions, self._idle, strict=True)]
+
+    @cached_property
+    def _idle(self) -> list[Mask]:
+        """Per motion (m, n) rows of joints that rest or turn, whatever is masked."""
         others = [row for term in self.base.layout.terms for row in term.reversals]
-        idle = self.form.idle(motion.resting | near_reversal(motion, others))
-        if motion.decimator.ratio == 1:
-            return ~(motion.mask[:, None] | idle)
-        return ~(motion.decimated_mask[:, None] | idle[motion.decimator.kept(len(motion))])
+        found = [self.form.idle(m.resting | near_reversal(m, others)) for m in self.motions]
+        return [
+            idle[m.decimator.kept(len(m))] if m.decimator.ratio > 1 else idle for m, idle in zip(self.motions, found, strict=True)
+        ]
 
     def build(self) -> Iterator[Rows]:
         """The rows, always built anew and not kept."""
-        for number, motion in enumerate(self.motions):
-            use, done = self._use(motion), 0
-            memory = memory_of(motion, self.engine.target)
+        for number, (motion, use) in enumerate(zip(self.motions, self._use(), strict=True)):
+            done, memory = 0, memory_of(motion, self.engine.target)
             if memory is not None:
                 there = resident(motion, memory)
                 for where, remaining in _pieces(motion):

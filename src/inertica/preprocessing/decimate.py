@@ -206,7 +206,8 @@ def _as_they_are(count: int, samples: int, chunks: Iterable[tuple[slice, Array]]
 
 def widened(mask: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
     """The mask with `reach` more samples on either side of every masked one."""
-    count, N = np.concatenate([[0], np.cumsum(mask)]), len(mask)
+    count, N = np.zeros(len(mask) + 1, np.int32), len(mask)
+    np.cumsum(mask, out=count[1:])
     until = np.full(N, count[-1])  # masked ones up to the last sample within reach
     until[: max(N - reach, 0)] = count[reach + 1 :]
     until[reach:] -= count[: max(N - reach, 0)]
