@@ -18,10 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dtrtri
 
 from inertica.dynamics.products import Pair
+from inertica.dynamics.resident import Resident
 from inertica.dynamics.triangle import absorbed
 from inertica.dynamics.tsqr import Factors, JointFactor, Stacked
 from inertica.errors import InputError
 from inertica.estimators.forms import row_form
+from inertica.estimators.rows_there import decimated_there, memory_of, resident, triangles_there
 from inertica.identifiability.base import BaseModel
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.reversals import near_reversal
@@ -229,10 +231,15 @@ class Observations:
                 inside[max(begin - rows.first, 0) : max(end - rows.first, 0)] = True
                 if not inside.any():
                     continue
+                if all(isinstance(W, Resident) for W in rows.W):
+                    new = triangles_there(rows.W, rows.y, weight * inside[:, None])
+                    R[rows.motion][s] = [absorbed(old, more) for old, more in zip(R[rows.motion][s], new, strict=True)]
+                    counts[rows.motion][s] += np.count_nonzero(weight[inside], axis=0)
+                    continue
                 for j, W in enumerate(rows.W):
                     taking = inside & (weight[:, j] != 0.0)
-                    new = np.column_stack([W[taking], rows.y[taking, j]]) * weight[taking, j, None]
-                    R[rows.motion][s][j] = absorbed(R[rows.motion][s][j], new)
+                    added = np.column_stack([W[taking], rows.y[taking, j]]) * weight[taking, j, None]
+                    R[rows.motion][s][j] = absorbed(R[rows.motion][s][j], added)
                     counts[rows.motion][s, j] += np.count_nonzero(taking)
         return [[self._factors(*one) for one in zip(*own, strict=True)] for own in zip(R, counts, strict=True)]
 
@@ -326,7 +333,14 @@ class Observations:
     def build(self) -> Iterator[Rows]:
         """The rows, always built anew and not kept."""
         for number, (motion, use) in enumerate(zip(self.motions, self._use(), strict=True)):
-            done = 0
+            done, memory = 0, memory_of(motion, self.engine.target)
+            if memory is not None:
+                there = resident(motion, memory)
+                for where, remaining in _pieces(motion):
+                    W, y = self._there(there, where, remaining)
+                    yield Rows(number, W, y, use[done : done + len(y)], done)
+                    done += len(y)
+                continue
             pieces = ((len(motion.t[where]), self._chunks(motion, where), remaining) for where, remaining in _pieces(motion))
             for found in motion.decimator.decimated(self._width, pieces):
                 W, y = self._apart(found)
@@ -339,6 +353,11 @@ class Observations:
         for part, values in self._chunks(motion, where):
             found[part] = values.T
         return self._apart(found)
+
+    def _there(self, motion: Motion, where: slice, remaining: NDArray[np.intp]) -> tuple[tuple[Array, ...], Array]:
+        """Decimated rows and torques of a piece of a motion that lies elsewhere."""
+        tau, values = self.form.measured(motion, where), fixed_values(self.base, self.prior)
+        return decimated_there(motion, self.regressor(motion, where), self.entries, tau, self.known, values, remaining)
 
     @property
     def _width(self) -> int:
