@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inertica.cli.console import Answer, progress_line, table
+from inertica.cli.console import Answer, progress_line, table, written_to
 from inertica.cli.fitting import add_choices, add_inputs, add_loop, residual_table, settings
 from inertica.cli.progress import by_stages
 from inertica.errors import InputError, ModelWarning
@@ -45,8 +45,8 @@ inertica identify card.yaml run1.csv --method clie --optimiser cma-es --option n
 """
 
 STAGES = {
-    "reading": 0.1, "check": 1.2, "filter": 0.4, "delay": 0.2, "gravity": 0.3, "friction": 0.3, "method": 0.1, "fit": 0.3,
-    "intervals": 0.8, "validate": 1.4, "writing": 2.5,
+    "reading": 0.1, "check": 1.2, "filter": 0.4, "delay": 0.2, "gravity": 0.3, "friction": 0.3, "position": 0.3, "method": 0.1,
+    "fit": 0.3, "intervals": 0.8, "validate": 1.4, "writing": 2.5,
 }  # fmt: skip
 """Seconds of every stage on a log of 10 s of a six-joint arm: what the time left is told by."""
 
@@ -135,7 +135,7 @@ class View:
         yield f"{result.masses.sentence}\n"
         yield f"time: {', '.join(f'{stage} {seconds:.2f} s' for stage, seconds in result.time.items())}"
         if self.files:
-            yield f"written: {', '.join(self.files)}"
+            yield written_to(self.files)
         self.warn()
 
     def _standard(self) -> RenderableType:

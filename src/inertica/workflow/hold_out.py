@@ -1,4 +1,4 @@
-"""Which samples a second fit leaves out when there is no validation log: moving ones, spread over the logs."""
+"""Which samples a second fit leaves out when there is no validation log, and the errors of fits on what they left out."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.estimators.base import Estimator, Problem
 from inertica.preprocessing.motion import LEFT_OUT, Motion
 
+Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 STRETCHES = 5
@@ -17,6 +19,9 @@ STRETCHES = 5
 
 HELD_OUT = 0.2
 """Share of every stretch that is left out."""
+
+FOLDS = 3
+"""Parts of every log that are left out in turn when models or methods are compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +41,9 @@ class HoldOut:
     @classmethod
     def of(cls, motions: Sequence[Motion]) -> HoldOut:
         places = sorted(np.arange(0.0, 1.0, HELD_OUT), key=lambda place: abs(place + 0.5 * HELD_OUT - 0.5))
-        choices = [tuple(_mask(motion, float(place)) for motion in motions) for place in places]
-        moving = np.maximum(sum(np.count_nonzero(~m.resting, axis=0) for m in motions), 1)
+        where = [_moving_samples(motion) for motion in motions]
+        choices = [tuple(_mask(len(m), own, float(place)) for m, own in zip(motions, where, strict=True)) for place in places]
+        moving = np.maximum(_moving(motions, [np.ones(len(m), bool) for m in motions]), 1)
         return cls(min(choices, key=lambda masks: round(float(np.max(_moving(motions, masks) / moving)), 1)))
 
     def rest(self, motions: Sequence[Motion]) -> tuple[Motion, ...]:
@@ -46,12 +52,37 @@ class HoldOut:
         return tuple(replace(motion, masks={**motion.masks, LEFT_OUT: mask}) for motion, mask in pairs)
 
 
-def _mask(motion: Motion, place: float) -> Mask:
+def left_out_errors(problem: Problem, estimator: Estimator) -> tuple[Array, Array]:
+    """(n,) squared errors of raw torque on parts that were left out in turn, and the squares of that torque."""
+    error, size = np.zeros((2, problem.base.layout.robot.n))
+    for f in range(FOLDS):
+        left = HoldOut(tuple(_part(motion, f) for motion in problem.motions))
+        estimate = estimator.estimate(problem.masked(left.rest(problem.motions)))
+        values = np.array(problem.fixed_values)
+        values[problem.base.kept] = estimate.beta
+        shapes = None if problem.prior is None else problem.prior.shapes
+        for motion, part in zip(problem.motions, left.masks, strict=True):
+            state = (motion.q[part], motion.dq[part], motion.ddq[part])
+            miss = motion.tau_raw[part] - problem.engine.inverse_dynamics(*state, values, shapes)
+            error, size = error + np.sum(miss**2, axis=0), size + np.sum(motion.tau_raw[part] ** 2, axis=0)
+    return error, size
+
+
+def _part(motion: Motion, fold: int) -> Mask:
+    """A part of a motion in one piece; filters do not carry what is left out over to its neighbours."""
+    at = np.arange(len(motion))
+    return (at >= len(motion) * fold // FOLDS) & (at < len(motion) * (fold + 1) // FOLDS)
+
+
+def _moving_samples(motion: Motion) -> NDArray[np.intp]:
+    """Samples at which some joint moves; all, where that are hardly any."""
+    moving = np.flatnonzero(~np.logical_and.reduce(list(motion.resting.T)))
+    return moving if len(moving) >= 10 * STRETCHES else np.arange(len(motion))
+
+
+def _mask(samples: int, moving: NDArray[np.intp], place: float) -> Mask:
     """One piece of each stretch of the moving samples, beginning at `place` (0 to 1) of it; standstill inside a piece is in it."""
-    moving = np.flatnonzero(~motion.resting.all(axis=1))
-    if len(moving) < 10 * STRETCHES:
-        moving = np.arange(len(motion))
-    out = np.zeros(len(motion), bool)
+    out = np.zeros(samples, bool)
     edges = np.linspace(0, len(moving), STRETCHES + 1)
     for start, width in zip(edges[:-1], np.diff(edges), strict=True):
         first = int(start + place * width)
@@ -62,4 +93,5 @@ def _mask(motion: Motion, place: float) -> Mask:
 
 def _moving(motions: Sequence[Motion], masks: Sequence[Mask]) -> NDArray[np.int64]:
     """(n,) samples among those left out at which a joint moves."""
-    return np.sum([np.count_nonzero(~m.resting[mask], axis=0) for m, mask in zip(motions, masks, strict=True)], axis=0)
+    pairs = zip(motions, masks, strict=True)
+    return np.sum([[np.count_nonzero(mask & ~rests) for rests in m.resting.T] for m, mask in pairs], axis=0)
