@@ -89,14 +89,15 @@ class Products:
         """With the rows of every chunk in place: the lanes they fill, those beyond the samples being zero."""
         panels = [work.array[a:b].reshape(-1, STRIDE) for a, b in self._panels]
         N = max(len(values) for values in work.varying.values())
-        for first in range(0, N, CHUNK):
+        weighted = np.zeros(0, np.intp) if weights is None else np.flatnonzero((weights != 1.0).any(axis=1))
+        touched = np.unique(weighted // CHUNK).tolist()
+        for number, first in enumerate(range(0, N, CHUNK)):
             count = min(CHUNK, N - first)
             padded = work.fill(first, count)
             self._call(work.address, padded)
-            some = None if weights is None else weights[first : first + count]
-            if some is not None and not (some == 1.0).all():
+            if weights is not None and number in touched:
                 for j, panel in enumerate(panels):
-                    panel[:, :count] *= some[:, j]
+                    panel[:, :count] *= weights[first : first + count, j]
             if padded > count:
                 for panel in panels:
                     panel[:, count:padded] = 0.0
