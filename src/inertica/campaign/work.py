@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from inertica import __version__
 from inertica.campaign.bench import Bench, bench
+from inertica.campaign.memory import keep_memory
 from inertica.campaign.plan import Cell, Unit, depends_on_start
 from inertica.campaign.rows import SCHEMA, parquet_bytes
 from inertica.campaign.spec import Entry, Spec, digest
@@ -78,6 +79,7 @@ def execute(spec: Mapping[str, Any], unit: Mapping[str, Any], code: str, device:
         code: hash of the program, for the rows.
         device: what simulations are computed on: cpu, cuda or auto.
     """
+    keep_memory()
     made, work = Spec.of(spec), Unit.of(unit)
     with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread():
         warnings.simplefilter("ignore")

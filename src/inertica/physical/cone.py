@@ -23,7 +23,7 @@ from inertica.errors import InerticaError
 from inertica.physical.certified import GOOD, Nearest, certified
 from inertica.physical.conesets import Accuracy, ConeSet, Plane, in_order
 from inertica.physical.conflict import HELD, InfeasibleError, conflict_error, smallest_conflict
-from inertica.physical.constraints import PHYSICAL, Block, Constraint, assembled, cone_slack
+from inertica.physical.constraints import PHYSICAL, Block, Constraint, assembled, cone_slack, slack
 from inertica.physical.fit import Fit
 from inertica.physical.interior import near, strictly_inside
 from inertica.physical.priors import Quadratic
@@ -263,6 +263,11 @@ class Program:
     ) -> Outcome:
         squares = fit.squares(chi)
         return Outcome(chi, squares + penalty.value(chi), squares, free, self.active(chi), iterations, status, "cone", gap)
+
+    @cached_property
+    def broken_at_prior(self) -> tuple[Block, ...]:
+        """Constraints that the prior's values do not keep."""
+        return tuple(block for block in self.blocks if slack(block, self.reference.values) < 0.0)
 
     @cached_property
     def ordered(self) -> tuple[Block, ...]:
