@@ -158,7 +158,13 @@ class Observations:
             yield rows, rows.y - np.column_stack([W @ beta[c] for W, c in zip(rows.W, self.columns, strict=True)])
 
     def records(self, beta: Array) -> list[tuple[Array, Mask]]:
-        """Per motion the residuals (m, n), unweighted, and which of them take part."""
+        """Per motion the residuals (m, n), unweighted, and which of them take part; without rows where nobody has built them yet."""
+        if self._rows is None and self._straight:
+            values = np.zeros(self.base.layout.size)
+            values[self.base.kept] = beta
+            explained = (self.engine.inverse_dynamics(m.q, m.dq, m.ddq, values, self.shapes) for m in self.motions)
+            listed = zip(self._torques, explained, self.motions, strict=True)
+            return [(tau - own, self._use(motion)) for tau, own, motion in listed]
         parts: list[list[tuple[Array, Mask]]] = [[] for _ in self.motions]
         for rows, residual in self.residuals(beta):
             parts[rows.motion].append((residual, rows.use))
