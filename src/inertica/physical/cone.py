@@ -238,8 +238,8 @@ class Program:
         out = np.empty(len(self.ordered))
         for where, rows in whole:  # semidefinite blocks of one size together
             out[where] = np.linalg.eigvalsh(smat(values[rows]))[:, 0]
-        for k, rows in single:
-            out[k] = cone_slack(self.ordered[k].cone, values[rows])
+        for k, span in single:
+            out[k] = cone_slack(self.ordered[k].cone, values[span])
         return dict(zip(self.ordered, out.tolist(), strict=True))
 
     @cached_property

@@ -29,12 +29,12 @@ def mean_ratio(values: Array, other: Array) -> float:
         other: (N, n) what a model says.
     """
     miss = values - other
-    good = np.isfinite(miss)
+    good = np.asarray(np.isfinite(miss))
     if good.all():
         size = np.linalg.norm(values, axis=1)
         use = size > NEAR_ZERO * size.max(initial=0.0)
     else:
-        whole = good.all(axis=1)
+        whole = np.asarray(good.all(axis=1))
         size = np.linalg.norm(np.where(whole[:, None], values, 0.0), axis=1)
         use = whole & (size > NEAR_ZERO * size.max(initial=0.0))
     if not use.any():

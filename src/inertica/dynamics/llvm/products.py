@@ -1,8 +1,8 @@
 """Products A'B of the rows that a kernel writes, chunk by chunk while they are in the cache; A and B are never stored.
 
-A column of a matrix is a row of lanes here, so that a product of two columns is a sum of products of vectors: a tile of such sums stays in
-registers while a chunk passes by, and nothing is copied or rearranged.  Lanes are added up in the end, in one order whatever the tile, so
-that numbers do not depend on the processor.
+A column of a matrix is a row of lanes here, so that a product of two columns is a sum of products of vectors: a tile of such sums
+stays in registers while a chunk passes by, and nothing is copied or rearranged.  Lanes are added up in the end, in one order whatever
+the tile, so that numbers do not depend on the number of registers.
 """
 
 from __future__ import annotations
@@ -113,8 +113,8 @@ def _multiplication(jobs: Sequence[tuple[int, int, int, Array, bool]]) -> Callab
     """A function of the lanes that are filled, which adds A B' to a total, lane by lane.
 
     Args:
-        jobs: of every product the addresses of the rows of A and B, how many there are, the total (rows, rows, LANES), and whether only
-            its upper half is wanted.
+        jobs: of every product the addresses of the rows of A and B, how many there are, the total (rows, rows, LANES), and
+            whether only its upper half is wanted.
     """
     table = np.array([(a, b, rows, total.ctypes.data, half) for a, b, rows, total, half in jobs], np.int64)
     call, place, count = _compiled(), table.ctypes.data, len(table)
