@@ -80,8 +80,8 @@ def test_torque_that_is_explained_exactly_keeps_its_digits(problem) -> None:
         factors = engine.factors(*motion, exact + size * noise)
         Y = engine.regressor(*motion)
         for j, factor in enumerate(factors.joints):
-            W = Y[:, j, factor.columns]
-            unit = W / np.linalg.norm(W, axis=0)
-            y = exact[:, j] + size * noise[:, j]
-            left = y - unit @ np.linalg.lstsq(unit, y, rcond=1e-12)[0]
-            assert abs(factor.rest - np.linalg.norm(left)) < 1e-12 * np.linalg.norm(y)
+            W, y = Y[:, j, factor.columns], exact[:, j] + size * noise[:, j]
+            scale = np.linalg.norm(W, axis=0)
+            found = factor.z - factor.R / scale @ np.linalg.lstsq(factor.R / scale, factor.z, rcond=1e-12)[0]
+            left = y - W / scale @ np.linalg.lstsq(W / scale, y, rcond=1e-12)[0]  # columns of a joint are dependent
+            assert abs(np.hypot(np.linalg.norm(found), factor.rest) - np.linalg.norm(left)) < 1e-12 * np.linalg.norm(y)
