@@ -36,9 +36,9 @@ def one_thread() -> AbstractContextManager[object]:
 
 @contextmanager
 def _limited(controller: Any) -> Iterator[None]:
-    token = _LIMITED.set(True)
+    _LIMITED.set(True)
     try:
         with controller.limit(limits=1):
             yield
     finally:
-        _LIMITED.reset(token)
+        _LIMITED.set(False)
