@@ -56,6 +56,13 @@ def test_a_joint_that_does_not_move_does_not_decide():
     assert judged((0.5, np.nan), (10.0, np.nan)).level == GOOD
 
 
+def test_a_model_of_which_little_is_determined_is_for_motions_like_these():
+    labels = pair.identified().labels
+    assert judged((0.5, 0.05), (10.0, 1.0)).next.startswith("use the model: ")
+    said = judged((0.5, 0.05), (10.0, 1.0), labels=dict.fromkeys(labels, "weak"))
+    assert said.level == GOOD and f"only 0 of {len(labels)} parameters" in said.next and "inertica excite" in said.next
+
+
 def test_carrying_over_and_the_next_steps():
     own = figures((0.2, 0.02), (10.0, 1.0), (0.0, 0.0))
     said = judged((1.0, 0.1), (10.0, 1.0), own=own)

@@ -45,8 +45,8 @@ inertica identify card.yaml run1.csv --method clie --optimiser cma-es --option n
 """
 
 STAGES = {
-    "reading": 0.1, "check": 1.2, "filter": 0.4, "delay": 0.2, "gravity": 0.3, "friction": 0.3, "method": 0.1, "fit": 0.3,
-    "intervals": 0.8, "validate": 1.4, "writing": 2.5,
+    "reading": 0.1, "check": 1.2, "filter": 0.4, "delay": 0.2, "gravity": 0.3, "friction": 0.3, "position": 0.3, "method": 0.1,
+    "fit": 0.3, "intervals": 0.8, "validate": 1.4, "writing": 2.5,
 }  # fmt: skip
 """Seconds of every stage on a log of 10 s of a six-joint arm: what the time left is told by."""
 

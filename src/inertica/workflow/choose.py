@@ -32,6 +32,7 @@ from inertica.workflow.inputs import IDENTIFICATION, Inputs
 from inertica.workflow.method_choice import choose_method
 from inertica.workflow.mount import Mount
 from inertica.workflow.mount_choice import FAR, choose_mount
+from inertica.workflow.position_choice import choose_position_torque
 from inertica.workflow.replay import driven_log, measured_motion, own_reference, prediction_motion
 from inertica.workflow.representative import in_one_piece
 from inertica.workflow.settings import prepared_method
@@ -164,6 +165,12 @@ def choose(checked: Checked, say: Say) -> Chosen:
     base, known = _base(description, base), stated(description)
     problem = Problem(base, motions, prior, references=s.references[: len(motions)], constraints=known.constraints)
     of_part = problem if part.whole else replace(problem, motions=seen, references=inputs.part_references())
+    if (found := _position(inputs, description, of_part, say)) is not None:
+        description, choice = found
+        choices.append(choice)
+        base = base_model(description.layout)
+        problem, of_part = (replace(p, base=base, prior=description.prior) for p in (problem, of_part))
+        of_part = problem if part.whole else of_part
     estimator, choice = _method(inputs, description, of_part, say)
     choices.append(choice)
     warnings = [*base.warnings, *([replaced] if replaced else []), *known.notes]
@@ -267,6 +274,15 @@ def _refined(inputs: Inputs, description: Description, motions: Sequence[Motion]
     if inputs.torque_only:
         raise InputError("--refine-shapes needs recorded positions; friction is a matter of measured velocities")
     return refine_shapes(description, motions, say)
+
+
+def _position(inputs: Inputs, description: Description, problem: Problem, say: Say) -> tuple[Description, Choice] | None:
+    """Torque that depends on position, where the user states no friction and links must be ones that could exist."""
+    s = inputs.settings
+    possible = s.method == "auto" or s.method_can(Capability.CONSISTENT)
+    if description.friction_stated or inputs.torque_only or s.regressor != "torque" or not possible:
+        return None
+    return choose_position_torque(problem, description, say)
 
 
 def _method(inputs: Inputs, description: Description, problem: Problem, say: Say) -> tuple[Estimator, Choice]:

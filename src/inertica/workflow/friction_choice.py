@@ -41,6 +41,9 @@ RELOADS = 3
 MOST = 3
 """Pieces that one joint may get besides viscous and Coulomb friction."""
 
+ROUNDS = 2
+"""How often the search begins again after pieces were dropped."""
+
 SPEEDS = 9
 """Candidates between a law's slowest and fastest; the best is refined afterwards."""
 
@@ -85,7 +88,7 @@ class FrictionSelection:
         self.selection.settle_colour([k for k, p in enumerate(self.pieces) if p.how.speeds is None])
 
     def run(self) -> tuple[Description, Choice]:
-        self.chosen = chosen = self._reloaded(self._settled(self._grown()))
+        self.chosen = chosen = self._reloaded(self._found())
         pieces = [self.pieces[k] for k in chosen]
         final = with_laws(self.description, (t for j in range(self.n) for t in laws_of(j, pieces, self.carried)))
         groups: dict[str, list[str]] = {}
@@ -143,9 +146,19 @@ class FrictionSelection:
         rigid = dict(zip(self.base.names, self.selection.rigid(chosen), strict=True))
         return rigid | {self.pieces[k].parameter: a for k, a in amplitudes}
 
-    def _grown(self) -> list[int]:
-        """Forward from viscous and Coulomb friction, over all joints, the best first."""
-        chosen, refused = list(self.plain), set[int]()
+    def _found(self) -> list[int]:
+        """Forward and back again, until nothing changes: what was refused beside a piece that is dropped later may be significant."""
+        chosen = self._settled(self._grown(self.plain))
+        for _ in range(ROUNDS):
+            again = self._settled(self._grown(chosen))
+            if set(again) == set(chosen):
+                break
+            chosen = again
+        return chosen
+
+    def _grown(self, start: Sequence[int]) -> list[int]:
+        """Forward from some pieces, at first viscous and Coulomb friction, over all joints, the best first."""
+        chosen, refused = list(start), set[int]()
         while True:
             added = [self.pieces[k].joint for k in chosen if k not in self.plain]
             candidates = [k for k in self._further(chosen) if k not in refused and added.count(self.pieces[k].joint) < MOST]

@@ -1,4 +1,4 @@
-"""Which samples a second fit leaves out when there is no validation log: moving ones, spread over the logs."""
+"""Which samples a second fit leaves out when there is no validation log, and the errors of fits on what they left out."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.estimators.base import Estimator, Problem
 from inertica.preprocessing.motion import LEFT_OUT, Motion
 
+Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 STRETCHES = 5
@@ -17,6 +19,9 @@ STRETCHES = 5
 
 HELD_OUT = 0.2
 """Share of every stretch that is left out."""
+
+FOLDS = 3
+"""Parts of every log that are left out in turn when models or methods are compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +49,28 @@ class HoldOut:
         """The motions for a fit that does not use what is left out."""
         pairs = zip(motions, self.masks, strict=True)
         return tuple(replace(motion, masks={**motion.masks, LEFT_OUT: mask}) for motion, mask in pairs)
+
+
+def left_out_errors(problem: Problem, estimator: Estimator) -> tuple[Array, Array]:
+    """(n,) squared errors of raw torque on parts that were left out in turn, and the squares of that torque."""
+    error, size = np.zeros((2, problem.base.layout.robot.n))
+    for f in range(FOLDS):
+        left = HoldOut(tuple(_part(motion, f) for motion in problem.motions))
+        estimate = estimator.estimate(problem.masked(left.rest(problem.motions)))
+        values = np.array(problem.fixed_values)
+        values[problem.base.kept] = estimate.beta
+        shapes = None if problem.prior is None else problem.prior.shapes
+        for motion, part in zip(problem.motions, left.masks, strict=True):
+            state = (motion.q[part], motion.dq[part], motion.ddq[part])
+            miss = motion.tau_raw[part] - problem.engine.inverse_dynamics(*state, values, shapes)
+            error, size = error + np.sum(miss**2, axis=0), size + np.sum(motion.tau_raw[part] ** 2, axis=0)
+    return error, size
+
+
+def _part(motion: Motion, fold: int) -> Mask:
+    """A part of a motion in one piece; filters do not carry what is left out over to its neighbours."""
+    at = np.arange(len(motion))
+    return (at >= len(motion) * fold // FOLDS) & (at < len(motion) * (fold + 1) // FOLDS)
 
 
 def _mask(motion: Motion, place: float) -> Mask:

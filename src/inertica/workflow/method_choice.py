@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimator, Problem
 from inertica.estimators.consistent.strategy import MILD, Consistent
 from inertica.estimators.linear.irls import Irls
 from inertica.estimators.linear.least_squares import Wls
-from inertica.preprocessing.motion import Motion
 from inertica.workflow.choice import WORTH, Choice
-from inertica.workflow.hold_out import HoldOut, Mask
-
-Array = NDArray[np.float64]
+from inertica.workflow.hold_out import left_out_errors
 
 PLAIN, ROBUST = Wls.kind, Irls.kind
 
@@ -29,8 +25,6 @@ OUTLIER = 5.0
 
 MANY = 2e-3
 """Share of outliers above which the robust method is tried at all; normal residuals have 6e-7."""
-
-FOLDS = 3
 
 
 def choose_method(problem: Problem, quick: bool = False) -> tuple[Estimator, Choice]:
@@ -66,22 +60,6 @@ def outliers(problem: Problem) -> float:
 
 
 def _score(problem: Problem, estimator: Estimator) -> float:
-    """Relative residual of raw torque over blocks that were left out in turn."""
-    error = size = 0.0
-    for f in range(FOLDS):
-        left = HoldOut(tuple(_block(motion, f) for motion in problem.motions))
-        estimate = estimator.estimate(problem.masked(left.rest(problem.motions)))
-        values = np.array(problem.fixed_values)
-        values[problem.base.kept] = estimate.beta
-        shapes = None if problem.prior is None else problem.prior.shapes
-        for motion, block in zip(problem.motions, left.masks, strict=True):
-            state = (motion.q[block], motion.dq[block], motion.ddq[block])
-            miss = motion.tau_raw[block] - problem.engine.inverse_dynamics(*state, values, shapes)
-            error, size = error + float(np.sum(miss**2)), size + float(np.sum(motion.tau_raw[block] ** 2))
-    return float(np.sqrt(error / size))
-
-
-def _block(motion: Motion, fold: int) -> Mask:
-    """A part of a motion in one piece; filters do not carry what is left out over to its neighbours."""
-    at = np.arange(len(motion))
-    return (at >= len(motion) * fold // FOLDS) & (at < len(motion) * (fold + 1) // FOLDS)
+    """Relative residual of raw torque over parts that were left out in turn."""
+    error, size = left_out_errors(problem, estimator)
+    return float(np.sqrt(error.sum() / size.sum()))

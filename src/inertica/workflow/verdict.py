@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from inertica.checks.findings import joint_list
+from inertica.identifiability.labels import DETERMINED, WEAK
 from inertica.validation.residuals import Moving, Residual
 from inertica.workflow.inputs import HOLD_OUT, IDENTIFICATION
 from inertica.workflow.result import Result
@@ -29,6 +30,9 @@ NOISE = 2.0
 
 WORSE = 2.0
 """Ratio of validation to identification residual from which a model does not carry over."""
+
+FEW = 0.1
+"""Share of the parameters with a value of their own that must be determined for a model to be used on other motions, too."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,12 @@ def _of_values(result: Result) -> Iterator[Verdict]:
 def _next_of_good(result: Result, name: str) -> str:
     if name == HOLD_OUT:
         return "record a log of another motion and give it with --validate LOG: a part of the same log is the easier test"
+    known, alone = (sum(label in words for label in result.labels.values()) for words in ((DETERMINED,), (DETERMINED, WEAK)))
+    if known < FEW * alone:
+        return (
+            f"use the model for motions like these; only {known} of {alone} parameters that could be known by themselves are: "
+            "for other motions record one that `inertica excite` designs"
+        )
     return "use the model: `identified.*` in the result's folder, or `inertica export`"
 
 

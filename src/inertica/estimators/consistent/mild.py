@@ -9,8 +9,9 @@ differences.  A prior that stands for geometry alone (`physical.geometry_prior`)
 
 The prior must cost no significant residual: the squares of the data may rise above those of the consistent fit without a pull by no
 more than 2 kappa sqrt(2 b) noise variances, b the number of base parameters (twice the standard deviation of what b independent
-directions leave by chance, counted in independent rows) and the noise what that consistent fit leaves.  Where they rise by more,
-the strength is lowered by tens, and at the end the prior is given up.
+directions leave by chance, counted in independent rows) and the noise what that consistent fit leaves; or by as much as that fit
+lies above one without constraints, where that is more: what links that could exist cannot explain is an error of the model, beside
+which noise is no measure.  Where they rise by more, the strength is lowered step by step, and at the end the prior is given up.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ FACTORS = (0.1, 1.0, np.sqrt(10.0), STRONGEST)
 
 WEAKEST = 1e-3
 """In units of kappa; a prior that costs too much at this strength is given up."""
+
+LOWERED = float(np.sqrt(10.0))
+"""By which a strength that costs too much is divided."""
 
 BLOCKS = 5
 
@@ -115,13 +119,14 @@ def mild_strength(pull: Pull, problem: Problem, searched: bool = True) -> Mild:
     program, fit = pull.program, pull.fit(stacked)
     least = program.solve(fit, Euclidean().penalty(program.reference, fit)).squares
     noise = fit.noise * (stacked.rest**2 + least) / max(stacked.rest**2, 1e-300)
-    limit, rise, strength = 2.0 * kappa * float(np.sqrt(2.0 * problem.base.rank)), 0.0, first
+    by_chance, held_back = 2.0 * kappa * float(np.sqrt(2.0 * problem.base.rank)), float(least / noise)
+    limit, rise, strength = max(by_chance, held_back), 0.0, first
     while strength >= WEAKEST * min(kappa, first):
         found, _ = pull.kept(fit, pull.prior(strength), lambda: kappa)
         rise = (found.squares - least) / noise
         if rise <= limit:
             return Mild(strength, kappa, scores, rise, limit)
-        strength = 0.1 * strength
+        strength /= LOWERED
     return Mild(None, kappa, scores, rise, limit)
 
 
