@@ -66,7 +66,8 @@ def scores_of(
     b = len(beta)
     fitted = b if parameters is None else parameters
     with one_thread():
-        records = [(r * joint_weights * use, use) for r, use in (fitted_to or system).records(beta)]
+        found = system.records(beta) if fitted_to is None else fitted_to.records_without_rows(beta)
+        records = [(r * joint_weights * use, use) for r, use in found]
         if system.weights is not None:
             records = [(r * w**2, use) for (r, use), w in zip(records, system.weights, strict=True)]
         colour = [colours(r, use, fitted) for r, use in records]

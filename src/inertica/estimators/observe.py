@@ -158,17 +158,21 @@ class Observations:
             yield rows, rows.y - np.column_stack([W @ beta[c] for W, c in zip(rows.W, self.columns, strict=True)])
 
     def records(self, beta: Array) -> list[tuple[Array, Mask]]:
-        """Per motion the residuals (m, n), unweighted, and which of them take part; without rows where nobody has built them yet."""
-        if self._rows is None and self._straight:
-            values = np.zeros(self.base.layout.size)
-            values[self.base.kept] = beta
-            explained = (self.engine.inverse_dynamics(m.q, m.dq, m.ddq, values, self.shapes) for m in self.motions)
-            listed = zip(self._torques, explained, self.motions, strict=True)
-            return [(tau - own, self._use(motion)) for tau, own, motion in listed]
+        """Per motion the residuals (m, n), unweighted, and which of them take part."""
         parts: list[list[tuple[Array, Mask]]] = [[] for _ in self.motions]
         for rows, residual in self.residuals(beta):
             parts[rows.motion].append((residual, rows.use))
         return [(np.concatenate([r for r, _ in part]), np.concatenate([u for _, u in part])) for part in parts]
+
+    def records_without_rows(self, beta: Array) -> list[tuple[Array, Mask]]:
+        """The same to rounding, for those who need no rows: by the torques of the motions where nobody has built rows yet."""
+        if self._rows is not None or not self._straight:
+            return self.records(beta)
+        values = np.zeros(self.base.layout.size)
+        values[self.base.kept] = beta
+        explained = (self.engine.inverse_dynamics(m.q, m.dq, m.ddq, values, self.shapes) for m in self.motions)
+        listed = zip(self._torques, explained, self.motions, strict=True)
+        return [(tau - own, self._use(motion)) for tau, own, motion in listed]
 
     def by_motion(self) -> list[tuple[tuple[Array, ...], Array]]:
         """Per motion the rows of every joint, masked or not, in one piece, and their torques."""
