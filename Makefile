@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 
-.PHONY: demo test test-all bench docs pictures tour clean
+.PHONY: demo test test-all bench docs pictures report tour clean
 
 demo: $(VENV)/.installed
 	$(BIN)/inertica demo
@@ -25,12 +25,16 @@ bench: $(VENV)/.bench
 	for script in benchmarks/*.py; do case $$script in */bench.py|*/figaroh_fit.py|*/make_*|*/trust*.py|*/card*.py) ;; *) $(BIN)/python $$script || exit 1;; esac; done
 
 # the site in build/site; strict: a link that leads nowhere is an error
-docs: $(VENV)/.docs pictures tour
+docs: $(VENV)/.docs pictures report tour
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 # pictures that the tables shipped with the package do not give: by the commands that docs/make/pictures.py names
 pictures: $(VENV)/.docs
 	$(BIN)/python docs/make/pictures.py
+
+# pictures of docs/report.md, from a report in Chromium
+report: $(VENV)/.dev
+	$(BIN)/python docs/make/report.py
 
 # pictures of docs/studio.md, from the studio in Chromium
 tour: $(VENV)/.dev

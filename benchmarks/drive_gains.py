@@ -18,15 +18,12 @@ in `payload.py` and knows no control loop.  Every other pair is along the same m
 from __future__ import annotations
 
 import argparse
-import json
-import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from held_runs import HEAD, add_runs, made_runs, shares
 from numpy.typing import NDArray
 from payload import drawn_load, held, kernels_kept, logs, robot, unchecked, wrong_model
 
@@ -127,46 +124,23 @@ def _load(found: Any, load: Array) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--robots", nargs="+", default=["tx40", "panda7"])
-    parser.add_argument("--runs", type=int, default=60)
-    parser.add_argument("--first", type=int, default=0)
+    add_runs(parser, ["tx40", "panda7"], 60)
     parser.add_argument("--jobs", nargs="+", default=list(JOBS), choices=list(JOBS))
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many")
-    parser.add_argument("--store", type=Path, help="file of records, one line each; the tables are of all that are in it")
     parser.add_argument("--unchecked", action="store_true", help="leave out the check of the logs, half of the time")
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
     kernels_kept()
     if arguments.unchecked:
         unchecked()
-    begin = time.process_time()
-    records: list[dict[str, Any]] = []
-    for run in range(arguments.first, arguments.first + arguments.runs):
-        name = arguments.robots[run % len(arguments.robots)]
-        for row, found in one(name, run, run // len(arguments.robots), arguments.jobs).items():
-            records.append({"row": row, "robot": name, "run": run, **found})
-            if arguments.store is not None:
-                with arguments.store.open("a") as file:
-                    file.write(json.dumps(records[-1]) + "\n")
-        if time.process_time() - begin > 60.0 * arguments.minutes:
-            break
-    if arguments.store is not None:
-        records = [json.loads(line) for line in arguments.store.read_text().splitlines()]
-    show(records)
+    show(made_runs(arguments, lambda run, name: ({}, one(name, run, run // len(arguments.robots), arguments.jobs))))
 
 
 def show(records: list[dict[str, Any]]) -> None:
     """Tables of all records, and by robot."""
-    print(f"{'row':34} {'runs':>5} {'failed':>6} {'intervals':>9} {'held %':>7} {'error %':>8} {'rms z':>6}")
-    for by in (lambda r: r["row"], lambda r: f"{r['row']}; {r['robot']}"):
-        for key in sorted({by(r) for r in records}):
-            own = [r for r in records if by(r) == key and "failed" not in r]
-            failed = sum(by(r) == key and "failed" in r for r in records)
-            x = [v for r in own for v in r["held"] if v is not None]
-            z = np.array([v for r in own for v in r["z"]])
-            error = 100 * np.median(np.abs([e for r in own for e in r["error"]])) if own else np.nan
-            share = 100 * np.mean(x) if x else np.nan
-            print(f"{key:34} {len(own):5d} {failed:6d} {len(x):9d} {share:7.1f} {error:8.2f} {np.sqrt(np.mean(z**2)):6.2f}")
+    print(f"{HEAD} {'error %':>8} {'rms z':>6}")
+    for _, own, line in shares(records, "robot"):
+        z = np.array([v for r in own for v in r["z"]])
+        error = 100 * np.median(np.abs([e for r in own for e in r["error"]])) if own else np.nan
+        print(f"{line} {error:8.2f} {np.sqrt(np.mean(z**2)):6.2f}")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ unknown loops, then the same motion with and without load and different ones.  R
     light             load of 2 % of the arm's mass, likewise
     usual, result     the same loaded records, the robot taken from a result of `identify` with all defaults
     light, result
+    usual, online     the same result, the loaded record sample by sample (`payload --online`), at its end; only with --known online
+    light, online
 
 Rows of a run share the record without load and the model; what the same functions would work out again from the same logs is worked
 out once, which gives the same numbers.  A row passes when 92 to 98 % of the ten times `runs` intervals hold the truth; runs that end
@@ -20,30 +22,31 @@ in an error are counted.  `mass` is the median error of the mass in percent.
 from __future__ import annotations
 
 import argparse
-import json
-import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from held_runs import HEAD, add_runs, made_runs, shares
 from numpy.typing import NDArray
 
 import inertica as ia
 from inertica.checks.gate import Report
 from inertica.dynamics.engine import Engine
+from inertica.estimators.intervals import noise_intervals
 from inertica.experiment import Experiment
 from inertica.logs.log import Log
 from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.workflow import choose as stages
+from inertica.workflow import judge
 from inertica.workflow import payload as job
 from inertica.workflow.payload import payload
+from inertica.workflow.payload_online import payload_while_moving
 from inertica.workflow.payload_result import Payload
 
 Array = NDArray[np.float64]
@@ -51,7 +54,8 @@ Array = NDArray[np.float64]
 SHARES = {"usual": 0.10, "light": 0.02}
 SPREAD = 0.15
 REACH = 0.12
-KNOWN = ("records", "result")
+FRAME = (0.0, 0.0, 0.0)
+KNOWN = ("records", "result", "online")
 CHECKED = True
 
 
@@ -125,13 +129,24 @@ def one(
                 out[kind] = outcome(load, with_load, lambda: {"robot": model, "unloaded": [without]})
             if "result" in known:
                 out[f"{kind}, result"] = outcome(load, with_load, lambda: {"robot_from": job.identify(model, [without])})
+            if "online" in known:
+                out[f"{kind}, online"] = outcome(load, with_load, lambda: {"robot_from": job.identify(model, [without])}, online)
     return out
 
 
-def outcome(load: Array, log: Log, known: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def batch(log: Log, **known: Any) -> Payload:
+    return payload(loaded=[log], frame=FRAME, **known)
+
+
+def online(log: Log, **known: Any) -> Payload:
+    *_, last = payload_while_moving(loaded=log, frame=FRAME, every=np.inf, **known)
+    return last.payload
+
+
+def outcome(load: Array, log: Log, known: Callable[[], dict[str, Any]], call: Callable[..., Payload] = batch) -> dict[str, Any]:
     """Of one call; `known` is what is known of the robot."""
     try:
-        found = payload(loaded=[log], frame=(0.0, 0.0, 0.0), **known())
+        found = call(log, **known())
     except ia.InerticaError as error:
         return {"failed": str(error)}
     inside = [None if np.isnan(x) else bool(x) for x in held(found, load)]
@@ -198,59 +213,45 @@ def kernels_kept() -> None:
 
 
 def unchecked() -> None:
-    """Leave the check of the logs out: it refuses logs or lets them through, and changes no number."""
+    """Leave the check of the logs out, which refuses logs or lets them through, and of `identify` what no load is worked out from:
+    residuals, intervals of standard parameters and tests of the fit.  Neither changes a number."""
     global CHECKED
     CHECKED = False
     for module in (job, stages):
         module.admitted = lambda d, logs, **_: Report(d.name, tuple(str(x.origin) for x in logs), ())  # type: ignore[attr-defined]
+    judge.residuals_of = lambda fitted, motions, say: {}
+    judge.with_survey_figures = lambda fitted, residuals: {}
+    judge._intervals = lambda fitted: (noise_intervals(fitted.estimate, fitted.chosen.description.prior), [])
+    judge._lack_of_fit = lambda fitted: SimpleNamespace(findings=(), document=lambda: None)  # type: ignore[assignment, return-value]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--robots", nargs="+", default=["tx40", "rv2sq", "panda7"])
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--first", type=int, default=0)
+    add_runs(parser, ["tx40", "rv2sq", "panda7"], 200)
     parser.add_argument("--kinds", nargs="+", default=list(SHARES), choices=list(SHARES))
-    parser.add_argument("--known", nargs="+", default=list(KNOWN), choices=KNOWN, help="what the robot is known by")
+    parser.add_argument("--known", nargs="+", default=["records", "result"], choices=KNOWN, help="what the robot is known by")
     parser.add_argument("--loop", nargs="+", default=["known", "unknown"], choices=["known", "unknown"], help="taken in turn")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many")
-    parser.add_argument("--store", type=Path, help="file of records, one line each; the tables are of all that are in it")
-    parser.add_argument("--unchecked", action="store_true", help="leave out the check of the logs, half of the time")
+    parser.add_argument("--unchecked", action="store_true", help="leave out what changes no number: check, residuals")
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore")
     kernels_kept()
     if arguments.unchecked:
         unchecked()
-    begin = time.process_time()
-    records: list[dict[str, Any]] = []
-    several, loops = arguments.robots, arguments.loop
-    for run in range(arguments.first, arguments.first + arguments.runs):
-        name = several[run % len(several)]
-        loop = loops[run // len(several) % len(loops)]
-        for row, found in one(name, run, loop, run // (len(several) * len(loops)), arguments.kinds, arguments.known).items():
-            records.append({"row": row, "robot": name, "loop": loop, "run": run, **found})
-            if arguments.store is not None:
-                with arguments.store.open("a") as file:
-                    file.write(json.dumps(records[-1]) + "\n")
-        if time.process_time() - begin > 60.0 * arguments.minutes:
-            break
-    if arguments.store is not None:
-        records = [json.loads(line) for line in arguments.store.read_text().splitlines()]
-    show(records)
+    several, loops = len(arguments.robots), arguments.loop
+
+    def run_one(run: int, name: str) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+        loop = loops[run // several % len(loops)]
+        return {"loop": loop}, one(name, run, loop, run // (several * len(loops)), arguments.kinds, arguments.known)
+
+    show(made_runs(arguments, run_one))
 
 
 def show(records: list[dict[str, Any]]) -> None:
     """Tables of all records, and by robot and loop."""
-    head = f"{'row':34} {'runs':>5} {'failed':>6} {'intervals':>9} {'held %':>7} {'mass %':>7}  "
-    print(head + " ".join(f"{n:>4}" for n in inertia.NAMES))
-    for by in (lambda r: r["row"], lambda r: f"{r['row']}; {r['robot']}", lambda r: f"{r['row']}; loop {r['loop']}"):
-        for key in sorted({by(r) for r in records}):
-            own = [r for r in records if by(r) == key and "failed" not in r]
-            failed = sum(by(r) == key and "failed" in r for r in records)
-            x = np.array([[np.nan if v is None else float(v) for v in r["held"]] for r in own]).reshape(-1, 10)
-            each = " ".join(f"{100 * v:4.0f}" for v in np.nanmean(x, axis=0))
-            mass = 100 * np.median(np.abs([r["mass"] for r in own]))
-            print(f"{key:34} {len(own):5d} {failed:6d} {np.isfinite(x).sum():9d} {100 * np.nanmean(x):7.1f} {mass:7.2f}  {each}")
+    print(f"{HEAD} {'mass %':>7}  " + " ".join(f"{n:>4}" for n in inertia.NAMES))
+    for _, own, line in shares(records, "robot", "loop"):
+        x = np.array([[np.nan if v is None else float(v) for v in r["held"]] for r in own]).reshape(-1, 10)
+        each = " ".join(f"{100 * v:4.0f}" for v in np.nanmean(x, axis=0))
+        print(f"{line} {100 * np.median(np.abs([r['mass'] for r in own])):7.2f}  {each}")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from inertica.dynamics.cuda.scan import Scan
+from inertica.dynamics.kernels import Kernel
+
 COMPILER = shutil.which("g++")
 
 PRELUDE = r"""
@@ -25,7 +28,7 @@ using std::fma; using std::fabs; using std::sqrt; using std::exp; using std::log
 #define __constant__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-#define SHARED_MEMORY(name) static double name[OWN * BLOCK + 1]
+#define SHARED_MEMORY(name) alignas(16) static double name[OWN * BLOCK + TABLES + STAGED * COLUMNS + 1]
 struct Place { unsigned x; };
 static Place threadIdx, blockIdx;
 extern "C" void at(unsigned block, unsigned thread) { blockIdx.x = block; threadIdx.x = thread; }
@@ -53,7 +56,7 @@ class HostModule:
             function(*given)
 
 
-@dataclass
+@dataclass(eq=False)
 class Host:
     """A device whose memory can be made small."""
 
@@ -77,3 +80,6 @@ class Host:
 
     def host(self, array: np.ndarray) -> np.ndarray:
         return np.array(array)
+
+    def scan(self, kernel: Kernel) -> Scan:
+        return Scan(kernel, self)

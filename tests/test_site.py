@@ -76,14 +76,25 @@ def test_links_out_of_docs_become_links_of_the_site():
 
 
 def test_every_picture_is_drawn_by_make_docs():
-    """By docs/make/pictures.py, or, those of the studio, by docs/make/studio.py."""
-    files = [path.relative_to(DOCS) for kind in ("png", "svg", "jpg", "gif", "webp") for path in DOCS.rglob(f"*.{kind}")]
-    assert {path.name for path in files if path.parent.name != "studio"} == set(pictures.COMMANDS)
+    """Files that are there, and files that pages show, are those that its scripts write."""
+    files = {path for kind in ("png", "svg", "jpg", "gif", "webp") for path in DOCS.rglob(f"*.{kind}")}
+    assert files == pictures.drawn()
     makefile = (ROOT / "Makefile").read_text()
-    for rule, script in (("pictures", "pictures.py"), ("tour", "studio.py")):
+    for rule, script in (("pictures", "pictures.py"), ("report", "report.py"), ("tour", "studio.py")):
         assert re.search(rf"^docs: .*\b{rule}\b", makefile, flags=re.M) and f"docs/make/{script}" in makefile
     for words in pictures.COMMANDS.values():
         assert words[0] == "-m" or (ROOT / words[0]).is_file()
+
+
+def test_pages_show_pictures_that_make_docs_draws():
+    shown = set()
+    for page in PAGES:
+        text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+        for found in re.finditer(r"!\[[^]]*\]\((?P<md>[^)\s]+)\)|<img[^>]*src=\"(?P<html>[^\"]+)\"", text):
+            target = found["md"] or found["html"]
+            assert not re.match(r"[a-z]+:", target), f"{page.name} shows a picture from elsewhere: {target}"
+            shown.add((page.parent / target).resolve())
+    assert shown and shown <= {path.resolve() for path in pictures.drawn()}
 
 
 def test_every_method_has_a_page_with_all_its_options():
@@ -98,13 +109,50 @@ def test_every_method_has_a_page_with_all_its_options():
             assert (DOCS / page.uri).parent.joinpath(found["target"]).resolve().is_file(), found["target"]
 
 
+SECTIONS = (
+    "Criterion", "Algorithm", "Needs", "Assumptions", "Settings", "When it fails", "Measured", "What to expect", "Reference",
+)  # fmt: skip
+
+
+def sections(text: str) -> dict[str, str]:
+    return dict(part.split("\n", 1) for part in text.split("\n## ")[1:])
+
+
+@pytest.mark.parametrize("page", generated.method_pages(), ids=lambda page: page.names[0])
+def test_every_page_of_a_method_is_whole(page):
+    """All sections with something in them, lines of a shipped table to draw, a reference that docs/references.md has."""
+    parts = sections(page.text("picture.svg", "caption"))
+    assert set(SECTIONS) <= set(parts) and all(len(parts[section].strip()) > 4 for section in SECTIONS)
+    assert re.search(r"^    \S", parts["Criterion"], flags=re.M)
+    assert any(line.method in page.names for line in pictures.lines())
+    named = [paper for paper in PAPERS if paper.lower() in parts["Reference"].lower()]
+    assert named or "no paper of its own" in parts["Reference"]
+    assert all(paper in (DOCS / "references.md").read_text(encoding="utf-8") for paper in named)
+
+
+@pytest.mark.slow
+def test_every_page_of_a_method_has_its_picture():
+    written = dict(generated.contents())
+    for page in generated.method_pages():
+        measured = sections(str(written[page.uri]))["Measured"]
+        (picture,) = re.findall(r"!\[[^]]*\]\(([^)]+)\)", measured)
+        drawn = written[page.uri.replace(f"{page.names[0]}.md", picture)]
+        assert b"<svg" in drawn and len(drawn) > 10_000 and "fits a point" in measured
+
+
+PAPERS = (
+    "the survey", "the DIDIM paper", "the consistent-parameters paper", "the Jaco2 paper", "the Frisch paper",
+    "Cao and Schwartz 2000", "Van Huffel and Vandewalle", "Rucker and Wensing 2022",
+)  # fmt: skip
+
+
 def test_settings_say_what_they_mean():
     """An option without words is a field that no docstring names."""
     silent = [
         f"{page.names[0]}: {row.split('|')[1].strip()}"
         for page in generated.method_pages()
         for row in page.text().splitlines()
-        if row.startswith("| `") and not row.split("|")[-2].strip()
+        if row.startswith("| `") and (not row.split("|")[-2].strip() or row.split("|")[-2].startswith(" as for "))
     ]
     assert not silent
 

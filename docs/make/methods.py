@@ -1,4 +1,4 @@
-"""A page for every method, from the registry: words of its docstring, needs, what to expect, settings, measured picture."""
+"""A page for every method: needs, settings, expectations and docstring from the registry, what `told` says, a measured picture."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from inertica.estimators.closed_loop.optimisers import OPTIMISERS
 from inertica.estimators.closed_loop.start import STARTS
 from inertica.estimators.options import READERS, _reader, option_names
 from inertica.estimators.registry import METHODS
+from told import told
 
 FOLDER = "methods/each"
 
-TOLD: dict[str, str] = {
+MORE: dict[str, str] = {
     "Ml": "ml.md",
     "Svd": "consistent.md",
     "SvdEssential": "consistent.md",
@@ -68,27 +69,23 @@ class Page:
             caption: what it shows.
         """
         words, arguments = docstring(self.kind)
+        of = told()[self.kind.__name__]
         also = (
             [f"Also registered with other parts: {', '.join(f'`{name}`' for name in self.names[1:])}."] if self.names[1:] else []
         )
-        parts = [
-            f"# `{self.names[0]}`",
-            words,
-            *also,
-            *self._more(),
-            "## Needs",
-            self._needs(),
-            "## What to expect",
-            self._expectations(),
-        ]
-        parts += ["## Settings", self._settings(arguments), "## Measured", self._measured(picture, caption), REFERENCE]
+        reference = f"{of.reference[0].upper()}{of.reference[1:]} {REFERENCE}"
+        parts = [f"# `{self.names[0]}`", *also, "## Criterion", of.formula, "## Algorithm", of.algorithm]
+        parts += ["## Needs", self._needs(), "## Assumptions", of.assumes, "## Settings", self._settings(arguments)]
+        parts += ["## When it fails", of.fails, "## Measured", self._measured(picture, caption)]
+        parts += ["## What to expect", self._expectations(), "## Reference", reference]
+        parts += ["## In the words of the code", words, *self._more()]
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def _more(self) -> Iterator[str]:
         own = inspect.getmodule(self.kind)
         if own is not None and (inspect.getdoc(own) or "").partition("\n")[2].strip():
             yield escaped(inspect.getdoc(own) or "")
-        page = TOLD.get(self.kind.__name__)
+        page = MORE.get(self.kind.__name__)
         yield (
             f"More, with measurements: [{page.removesuffix('.md')}](../{page})."
             if page
@@ -106,7 +103,7 @@ class Page:
             which = [name for name, m in zip(self.names, self.methods, strict=True) if capability in m.capabilities]
             only = "" if len(which) == len(self.names) else f" ({', '.join(f'`{name}`' for name in which)})"
             lines.append(f"* {capability.value}{only}")
-        return "\n".join(lines)
+        return "\n".join(lines) or "A point without a standard deviation, and nothing else."
 
     def _settings(self, arguments: dict[str, str]) -> str:
         rows = ["| option | of | default | choices | meaning |", "| --- | --- | --- | --- | --- |"]
@@ -120,14 +117,22 @@ class Page:
             assert reader is not None
             of = "all" if len(having) == len(self.names) else ", ".join(f"`{name}`" for name in having)
             choices = ", ".join(f"`{word}`" for word in reader.words)
-            meaning = PARTS.get(option) or arguments.get(reader.field, "")
+            meaning = PARTS.get(option) or _followed(arguments.get(reader.field, ""), reader.field)
             rows.append(f"| `{option}` | {of} | {default(first, option, reader.field)} | {choices} | {meaning} |")
         return "\n".join(rows) + "\n\nOn the command line `--option NAME=VALUE`; in Python fields of the class."
 
     def _measured(self, picture: str | None, caption: str) -> str:
         if picture is None:
-            return "No shipped campaign table holds this method; what was measured is on the page named above."
+            return "No shipped campaign table holds this method; what was measured is on the page named below."
         return f"![{self.names[0]} among the other methods]({picture})\n\n{caption}"
+
+
+def _followed(meaning: str, field: str) -> str:
+    """What another class says of a field, where a docstring only points to it by its name, a method's or `every filter`."""
+    kinds = {page.kind.__name__: page.kind for page in pages()} | {page.names[0]: page.kind for page in pages()}
+    kinds["every filter"] = kinds["JointFilter"]
+    pointed = re.match(r"as for `?(every filter|\w[\w-]*)`?[.;]", meaning)
+    return docstring(kinds[pointed[1]])[1].get(field, meaning) if pointed and pointed[1] in kinds else meaning
 
 
 PARTS = {
@@ -139,7 +144,7 @@ PARTS = {
 }
 """Options that set part of an object."""
 
-REFERENCE = "## Reference\n\nPapers by the names used here: [References](../../references.md)."
+REFERENCE = "Papers by the names used here: [References](../../references.md)."
 
 
 @cache

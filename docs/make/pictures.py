@@ -28,6 +28,13 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 """Picture of docs/methods -> words behind `python` that draw it."""
 
+ROOMS = ("robot", "motion", "data", "identify", "trust", "export")
+TOUR = (*(f"{room}.png" for room in ROOMS), "dark.png", "motion.webp")
+"""Pictures of docs/studio, by studio.py."""
+
+REPORT = ("summary.png", "friction.png", "consistency.png", "dark.png")
+"""Pictures of docs/report, by report.py."""
+
 DRAWN = {"frisch.png": "figure_3_bounds_right_model.png"}
 """Pictures that come out under another name, in {folder}."""
 
@@ -113,6 +120,12 @@ def caption(campaign: str, own: Sequence[Line]) -> str:
         f"Error of the base parameters, \\|beta - true\\| / \\|true\\|, over noise, beside other methods (grey): table "
         f"`{campaign}`, shipped with the package, {counts} fits a point.{rough}"
     )
+
+
+def drawn() -> set[Path]:
+    """Every picture file that `make docs` writes into docs/."""
+    by_folder = {METHODS: COMMANDS, METHODS.parent / "studio": TOUR, METHODS.parent / "report": REPORT}
+    return {folder / name for folder, names in by_folder.items() for name in names}
 
 
 def draw(name: str) -> None:

@@ -15,18 +15,17 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).parents[1] / "studio"
-sys.path.insert(0, str(HERE.parents[1] / "tests"))
+sys.path[:0] = [str(Path(__file__).parent), str(HERE.parents[1] / "tests")]
 
 from PIL import Image  # noqa: E402
 
 import chromium  # noqa: E402
 from inertica.studio.start import start  # noqa: E402
+from pictures import ROOMS, TOUR  # noqa: E402
 from studio_serving import served  # noqa: E402
 
 FRAMES, WIDTH = 36, 720
 """Of the animation."""
-
-ROOMS = ("robot", "motion", "data", "identify", "trust", "export")
 
 
 def call(page: chromium.Chromium, path: str, body: dict[str, object]) -> None:
@@ -49,13 +48,16 @@ def enter(page: chromium.Chromium, room: str) -> None:
     page.until(f"studio.current?.name === '{room}' && studio.current.seen !== null")
     page.until("!document.querySelector('.toast')", 60.0)
     time.sleep(3.0)
+    page.until("studio.viewer.pace.rested")
 
 
 def picture(page: chromium.Chromium, name: str) -> None:
     """A PNG with a palette: these pages have few colours."""
+    page.until("studio.viewer.pace.rested")
+    time.sleep(0.2)
     data = page.call("Page.captureScreenshot", format="png")["data"]
     image = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
-    image.quantize(128, dither=Image.Dither.NONE).save(HERE / f"{name}.png", optimize=True)
+    image.quantize(256, dither=Image.Dither.NONE).save(HERE / f"{name}.png", optimize=True)
     print(f"{name}.png: {(HERE / f'{name}.png').stat().st_size / 1024:.0f} kB", flush=True)
 
 
@@ -66,8 +68,9 @@ def animation(page: chromium.Chromium) -> None:
     end = float(page.run("Number(studio.viewer.player.input.max)"))
     pictures = []
     for k in range(FRAMES):
-        page.run(f"studio.viewer.at({end * k / FRAMES}); new Promise(requestAnimationFrame).then(() => 0)")
-        time.sleep(0.15)
+        page.run(f"studio.viewer.at({end * k / FRAMES}); 0")
+        page.until("studio.viewer.pace.rested")
+        time.sleep(0.1)
         data = page.call("Page.captureScreenshot", format="png")["data"]
         image = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
         pictures.append(image.resize((WIDTH, WIDTH * image.height // image.width), Image.Resampling.LANCZOS))
@@ -77,6 +80,7 @@ def animation(page: chromium.Chromium) -> None:
 
 
 def main() -> None:
+    began = time.time()
     with tempfile.TemporaryDirectory() as folder:
         page = chromium.Chromium(1280, 800, drawing=True)
         page.dark(False)
@@ -111,6 +115,7 @@ def main() -> None:
             page.call("Page.navigate", url="about:blank")
         page.close()
         assert page.errors == [], page.errors
+    assert all((HERE / name).stat().st_mtime >= began for name in TOUR), "a picture was not taken"
 
 
 if __name__ == "__main__":

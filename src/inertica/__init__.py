@@ -83,9 +83,11 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
         Riemannian as Riemannian,
     )
     from inertica.physical.repair import repair as repair
+    from inertica.report.compared import compare_parameters as compare_parameters
     from inertica.report.fleet import fleet as fleet
     from inertica.report.logs import motions_again as motions_again
     from inertica.report.paper import write_figure as write_figure
+    from inertica.report.bundle import add_bristles as add_bristles
     from inertica.report.report import write_report as write_report
     from inertica.report.together import write_together as write_together
     from inertica.robot.control import PD as PD, PID as PID
@@ -171,6 +173,8 @@ _HOME = {
     "inertica.physical.check": ("check_model",),
     "inertica.physical.priors": ("Entropic", "Euclidean", "Pullback", "Riemannian"),
     "inertica.physical.repair": ("repair",),
+    "inertica.report.bundle": ("add_bristles",),
+    "inertica.report.compared": ("compare_parameters",),
     "inertica.report.fleet": ("fleet",),
     "inertica.report.logs": ("motions_again",),
     "inertica.report.paper": ("write_figure",),

@@ -164,8 +164,8 @@ def test_the_same_noise_as_its_definition() -> None:
     out = card.simulate(
         chi, {"q": still, "dq": still}, {"kp": 0.0, "kd": 0.0}, 1e-3, law=PD(), noise=Noise(q=1.0, tau=1.0, seed=77)
     )
-    assert near(out.q_measured[0] - out.q[0], normals(77, [0], np.arange(50), 2)[0], 1e-12)
-    assert near(out.tau_measured[0] - out.tau[0], normals(77, [0], np.arange(50), 2, 1 << 16)[0], 1e-12)
+    assert near(out.q_measured[0] - out.q[0], normals(77, [0], np.arange(50), 2)[0], 1e-13)
+    assert near(out.tau_measured[0] - out.tau[0], normals(77, [0], np.arange(50), 2, 1 << 16)[0], 1e-13)
 
 
 def test_mixed_precision_is_near() -> None:

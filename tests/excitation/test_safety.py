@@ -10,7 +10,7 @@ import pytest
 import inertica as ia
 from inertica.errors import InerticaError, InputError
 from inertica.excitation import Obstacle, require_limits, safe_start, surroundings, usual_floor
-from inertica.excitation.own import middle_pose
+from inertica.excitation.safety import middle_pose
 
 ROBOTS = ("tx40", "panda7", "ur10e", "mesh", "bare")
 

@@ -59,6 +59,16 @@ def test_slice_keeps_both_ends(log: Log) -> None:
     assert str(part.origin).endswith("@0.0625:0.125")
 
 
+def test_a_slice_is_a_copy_also_where_the_clock_goes_back() -> None:
+    t, x = motion()
+    t[30] = t[12]  # lies in a slice that its neighbours do not lie in
+    log = Log.from_arrays(t, x)
+    for low, high, count in ((10, 20, 12), (21, 25, 5)):
+        part = log.sliced(t[low], t[high])
+        np.testing.assert_array_equal(part.need("q"), x["q"][(t >= t[low]) & (t <= t[high])])
+        assert len(part) == count and not np.shares_memory(part.need("q"), log.need("q"))
+
+
 def test_empty_slice_says_what_there_is(log: Log) -> None:
     with pytest.raises(InputError, match=r"fewer than two samples; it runs from 0 to 0\.304"):
         log.sliced(5.0, 6.0)

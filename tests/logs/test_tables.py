@@ -37,6 +37,18 @@ def test_npz(tmp_path: Path, write, flip: bool) -> None:
     assert any("gains" in note for note in log.notes)
 
 
+def test_a_matrix_in_si_units_is_not_copied(tmp_path: Path) -> None:
+    t, x = motion()
+    np.savez(tmp_path / "a.npz", t=t, **x)
+    log = read_log(tmp_path / "a.npz")
+    samples = {c.name: c.samples for c in log.channels}
+    assert np.shares_memory(log.need("q"), samples["q2"])
+    turned = read_log(tmp_path / "a.npz", units={"q": "deg"})
+    np.testing.assert_array_equal(turned.need("q"), x["q"] * (np.pi / 180.0))
+    swapped = read_log(tmp_path / "a.npz", columns={"q": ["q2", "q1", *(f"q{k + 1}" for k in range(2, x["q"].shape[1]))]})
+    np.testing.assert_array_equal(swapped.need("q")[:, :2], x["q"][:, 1::-1])
+
+
 def test_npz_with_columns(tmp_path: Path) -> None:
     t, x = motion()
     np.savez(tmp_path / "a.npz", time=t, **{f"{s}_{j}": x[s][:, j] for s in SYMBOLS for j in range(3)})

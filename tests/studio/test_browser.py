@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import multiprocessing
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("starlette", reason="the extra inertica[studio] is not installed")
@@ -100,6 +102,7 @@ def test_every_room_opens_and_a_second_tab_sees_the_same(browser, tmp_path):
         browser.until("document.querySelectorAll('.chart .uplot').length === 2")
         browser.until("studio.viewer.links?.length === 2")
         browser.until("studio.viewer.player")
+        charts_come_before_the_robot(browser)
         project = Project(tmp_path / "project")
         when = [{"joint": 2, "start": 1.0, "end": 1.2}, {"joint": None, "start": 2.0, "end": 2.1}]
         cut = Finding("saturation", "warning", "the torque of joint 2 is cut off", log="run.csv", numbers={"stretches": when})
@@ -131,6 +134,56 @@ def test_every_room_opens_and_a_second_tab_sees_the_same(browser, tmp_path):
         browser.session = first
         browser.until("document.querySelector('#room select').value === 'validate'")
         browser.until("document.querySelector('#to-data small').textContent.includes('no log to fit')")
+
+
+def charts_come_before_the_robot(page):
+    """A zoom draws no robot; one under the cursor stands, in the end, where the log says, drawn finely."""
+    page.until("studio.viewer.pace.rested")
+    before = page.run("studio.viewer.pace.pictures")
+    charts = "studio.current.room.charts"
+    for middle, half in ((1.0, 1.0), (1.0, 0.2), (2.0, 0.4)):
+        page.run(f"{charts}.zoom({middle - half}, {middle + half})")
+    page.run(f"{charts}.zoom(...{charts}.whole)")
+    assert page.run("studio.viewer.pace.pictures") == before
+    left, top, width, height = page.middle(".chart .u-over")
+    for share in (0.1, 0.3, 0.5):
+        page.move(left + share * width, top + height / 2)
+    page.until(
+        "studio.viewer.pace.rested && studio.viewer.pace.pictures > 0 && Math.abs(studio.viewer.player.time - 1.495) < 0.02"
+    )
+    q, said = page.run("studio.viewer.q"), page.run("studio.viewer.sliders.map(s => s.output.textContent)")
+    assert abs(q[0] - 1.495 / 5) < 0.01 and abs(q[1] - 1.495 / 4) < 0.01
+    assert [abs(float(word.rstrip("°")) - np.degrees(x)) < 0.06 for word, x in zip(said, q, strict=True)] == [True, True]
+    if page.run("studio.viewer.pace.slow"):
+        assert page.run("studio.viewer.renderer.getPixelRatio()") in (1, 2)
+    ratios = page.run(PACE)
+    assert ratios == [
+        [1, 1, 1],  # a graphics card: every change, as fine as the screen
+        [0.75] + [0.5] * 9 + [2],  # turned by hand without one: every frame, coarsely; finely at rest
+        [0.75, 0.5, 0.5, 0.5, 2],  # under the cursor of charts: at frames 0, 3, 6 and 9
+        [0.75, 0.5, 2],  # a picture of 60 ms is not drawn before the cursor rests
+    ]
+
+
+PACE = """import('/static/pace.js').then(({ Pace }) => {
+  const { requestAnimationFrame: frames } = window, own = performance.now;
+  let now = 1000, waiting = [];
+  window.requestAnimationFrame = (f) => waiting.push(f);
+  performance.now = () => now;
+  const frame = () => { const due = waiting; waiting = []; for (const f of due) f(); now += 16; };
+  const drawn = (slow, spare, cost, changes) => {
+    const ratios = [];
+    const pace = new Pace((ratio) => { ratios.push(ratio); now += cost; }, slow, (back) => back());
+    for (let k = 0; k < changes; k++) { pace.wish(spare); frame(); }
+    for (let k = 0; k < 30; k++) frame();
+    if (!pace.rested || waiting.length) throw new Error("it does not come to rest");
+    return ratios;
+  };
+  const found = [drawn(false, true, 1, 3), drawn(true, false, 21, 10), drawn(true, true, 21, 10), drawn(true, true, 60, 40)];
+  window.requestAnimationFrame = frames;
+  performance.now = own;
+  return found;
+})"""
 
 
 @pytest.mark.slow
@@ -190,6 +243,74 @@ def test_the_whole_way_gives_the_values_of_the_command_line(browser, tmp_path, r
     assert tables[0] == tables[1] and len(tables[0]) > 60
     ia.export_model(ia.Result.load(project / "again"), project / "cli.urdf")
     assert (project / "cli.urdf").read_text() == (project / "exports" / "identified.urdf").read_text()
+
+
+def drop(page, name, content):
+    """Drops a file on the zone of the room, as people do."""
+    page.run(
+        "((name, text) => { const all = new DataTransfer(); all.items.add(new File([text], name)); document.querySelector('.drop')"
+        f".dispatchEvent(new DragEvent('drop', {{ dataTransfer: all, cancelable: true }})) }})"
+        f"({json.dumps(name)}, {json.dumps(content)})"
+    )
+
+
+@pytest.mark.slow
+def test_a_newcomer_with_broken_files_and_headers_of_his_own(browser, tmp_path):
+    log = ia.read_log(arm.log(arm.write(tmp_path / "arms"), tmp_path / "run.npz", duration=4.0))
+    rows = np.column_stack([log.t, log.need("q"), log.need("tau")])
+    text = "\n".join(["clock;alpha;beta;first;second", *(";".join(f"{x:.9g}" for x in row) for row in rows)])
+    said = "document.querySelector('#toasts').textContent.includes({})"
+    with opened(browser, start(tmp_path / "project")):
+        for room in ROOMS:
+            enter(browser, room)  # nothing there yet, and every room says what to do
+            assert len(browser.run("document.querySelector('#room').textContent")) > 60
+        enter(browser, "robot")
+        broken = (("cut.urdf", "<robot name='x'>", "model/cut.urdf cannot be read"), ("a.png", "x", "none of the files"))
+        for name, content, words in broken:
+            drop(browser, name, content)
+            browser.until(said.format(json.dumps(words)))
+        drop(browser, "arm.urdf", arm.URDF)
+        browser.until("document.querySelector('#room').textContent.includes('arm2: 2 joints')")
+        enter(browser, "data")
+        for name, content, words in (("empty.csv", "", "logs/empty.csv: is empty"), ("words.csv", "a\nb\n", "is no number")):
+            drop(browser, name, content)
+            browser.until(f"document.querySelector('[aria-label=\"remove {name}\"]')")
+            browser.until(f"document.querySelector('#room .banner.bad')?.textContent.includes({json.dumps(words)})")
+            press(browser, f'[aria-label="remove {name}"]')
+            browser.until(f"!document.querySelector('[aria-label=\"remove {name}\"]')")
+        drop(browser, "mine.csv", text)
+        browser.until(
+            "document.querySelector('#room .banner.bad')?.textContent.includes('the file has: clock, alpha, beta, first')"
+        )
+        for label, value in (("t ", "clock"), ("q ", "alpha, beta"), ("tau ", "first, second")):
+            field = f"[...document.querySelectorAll('label.field')].find(l => l.textContent.startsWith('{label}'))"
+            browser.run(f"{field}.querySelector('input').value = {json.dumps(value)}")
+        browser.run("[...document.querySelectorAll('#room button')].find(b => b.textContent === 'Write into the card').click()")
+        browser.until("document.querySelectorAll('.chart .uplot').length === 2")
+        enter(browser, "identify")
+        press(browser, "#identify")
+        job(browser, "identify", "run")
+        browser.until("document.querySelector('#room .banner h2')")
+    refused = [json.loads(e) for e in browser.errors]
+    assert {e["source"] for e in refused} == {"network"} and len(refused) == 2  # what the browser says of the two refusals
+    browser.errors.clear()
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_is_a_message_and_the_page_goes_on(browser, tmp_path):
+    with opened(browser, start(tmp_path / "project", "scara4")):
+        enter(browser, "motion")
+        press(browser, "#design")
+        browser.until("studio.job('motion', 'design')?.lines.length > 1")
+        for worker in multiprocessing.active_children():
+            worker.kill()
+        browser.until("studio.job('motion', 'design').state === 'failed'")
+        browser.until("[...document.querySelectorAll('.toast.fault')].some(t => t.textContent.includes('signal 9'))")
+        enter(browser, "robot")
+        browser.until("document.querySelector('#room').textContent.includes('scara4: 4 joints')")
+        assert browser.run("document.querySelectorAll('#work .job').length") == 0
+        enter(browser, "motion")
+        browser.until("(b => b && !b.disabled)(document.querySelector('#design'))")  # it can be started again
 
 
 @pytest.mark.slow

@@ -73,7 +73,14 @@ def test_unknown_columns_can_be_mapped(project):
     (project.folder / "logs" / "odd.csv").write_text(f"clock,alpha,beta,first,second\n{rows}\n")
     project.add_log("logs/odd.csv")
     about = data.describe(project, Asked({"log": "odd.csv"}))
-    assert "error" in about and about["file_columns"] == ["clock", "alpha", "beta", "first", "second"]
+    assert about["error"].startswith("logs/odd.csv: no column is recognised")
+    assert about["file_columns"] == [
+        "clock",
+        "alpha",
+        "beta",
+        "first",
+        "second",
+    ]
     data.columns(project, Asked({"columns": {"t": "clock", "q": ["alpha", "beta"], "tau": ["first", "second"]}}))
     about = data.describe(project, Asked({"log": "odd.csv"}))
     assert about["samples"] == 50 and set(about["signals"]) == {"q", "tau"}
@@ -88,6 +95,15 @@ def test_limits_and_gaps_are_marked_on_the_time_axis(tmp_path, project):
     marks = {m["reason"]: m["stretches"] for m in data.describe(project, Asked({"log": "a.csv"}))["marks"]}
     assert marks["position beyond its limit"] == [[0.3, 0.39]] and marks["torque at its limit"] == [[0.6, 0.61]]
     assert marks["gap in the clock"] == [[0.79, 0.79]]
+
+
+def test_a_broken_model_is_said_by_its_name_and_the_robot_stays(project):
+    project.choose_robot("planar2")
+    for name, text, said in (("cut.urdf", "<robot name='x'><link name='a'>", "XML"), ("empty.urdf", "", "empty")):
+        (project.folder / "model" / name).write_text(text)
+        with pytest.raises(InputError, match=rf"^model/{name} cannot be read: .*{said}"):
+            project.choose_robot(f"model/{name}")
+    assert project.card_keys() == {"model": "planar2"}
 
 
 def test_a_log_that_is_gone_is_said(project):

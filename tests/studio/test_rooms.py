@@ -1,12 +1,14 @@
 """The rooms one after the other on a small arm, called as workers call them; what they say agrees with the public calls."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
 
 import inertica as ia
 import studio_arm as arm
+from inertica.cli.main import main
 from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused
 from inertica.studio.project import Project
@@ -27,8 +29,59 @@ def work(project, room, job, tmp_path, **asked):
     return answer
 
 
+def test_a_report_is_exported_with_or_without_one_in_the_result_and_snippets_run(tmp_path, monkeypatch):
+    """Copied where the result has one; made again from its logs where it has none; without logs it is made and says what it lacks."""
+    card = arm.write(tmp_path / "arms")
+    log = arm.log(card, tmp_path / "run.npz", duration=3.0)
+    project = prepare(tmp_path / "project", card, [log])
+    stated = {"method": "pc-wls", "cutoff": 20.0, "friction": ("viscous", "coulomb"), "delay": 0.0, "quick": True}
+    result = ia.identify(project.card, [log], **stated)
+    folder = project.folder / "results" / "elsewhere"
+    ia.write_folder(result, folder, [str(log)])
+    written = project.folder / "exports" / "report.html"
+
+    def export_report():
+        answer = work(project, "export", "write", tmp_path, result="elsewhere", format="report")
+        assert answer["files"] == ["exports/report.html"] and "report" in answer["sentence"]
+        return answer["notes"], written.read_text(encoding="utf-8")
+
+    (folder / "report.html").write_text("the one that was there")
+    assert export_report() == ([], "the one that was there")
+    (folder / "report.html").unlink()
+    notes, whole = export_report()
+    assert notes == [] and "arm2" in whole and "shoulder" in whole and "http://" not in whole.replace("http://www.w3.org", "")
+    log.unlink()
+    notes, bare = export_report()
+    assert len(notes) == 1 and "run.npz" in notes[0] and "the report is without" in notes[0]
+    assert "arm2" in bare and "Fv1" in bare and len(bare) < len(whole)
+    assert trust.view(project, Asked())["report"] is False
+    for kind in ("urdf", "mjcf"):
+        work(project, "export", "write", tmp_path, result="elsewhere", format=kind)
+    monkeypatch.chdir(project.folder)
+    for snippet in export.view(project, Asked())["snippets"]:
+        compile(snippet["text"], snippet["title"], "exec")
+        if snippet["title"] != "ROS 2":  # its packages are not on PyPI
+            pytest.importorskip(snippet["title"].lower())
+            known = {"q": np.zeros(2), "v": np.zeros(2), "a": np.zeros(2)}
+            exec(snippet["text"], known)
+            assert known["model"].nv == 2
+    for file in (project.folder / "exports").iterdir():
+        export.remove(project, Asked({"file": f"exports/{file.name}"}))
+    assert export.view(project, Asked())["files"] == []
+
+
+def lines_shown_do_what_they_say(project, monkeypatch):
+    """Every command line and every Python line that a room shows runs, in the project folder."""
+    monkeypatch.chdir(project.folder)
+    for room in ROOMS.values():
+        same = room.view(project, Asked())["same"]
+        for line in same["shell"]:
+            assert main(shlex.split(line.replace("results/result-", "again/result-"))[1:]) == 0, line
+        exec("\n".join(same["python"]).replace("results/result-", "again/python-"), {})
+
+
 @pytest.mark.slow
-def test_from_a_motion_to_an_exported_model(tmp_path):
+def test_from_a_motion_to_an_exported_model(tmp_path, monkeypatch):
     card = arm.write(tmp_path / "arms")
     project = prepare(tmp_path / "project", card, [arm.log(card, tmp_path / "run.npz")])
 
@@ -89,6 +142,7 @@ def test_from_a_motion_to_an_exported_model(tmp_path):
     again = ia.load(project.folder / "exports" / "identified.extra.yaml")
     assert np.allclose(again.prior.on(found.parameters.layout).values, found.parameters.values, rtol=1e-9, atol=1e-12)
 
+    lines_shown_do_what_they_say(project, monkeypatch)
     reopened = Project(project.folder)
     assert reopened.results == ["first", "second"] and trust.selected(reopened) == "second"
     assert all(room.state(reopened)[0] in ("done", "attention") for room in ROOMS.values())

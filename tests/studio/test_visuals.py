@@ -47,6 +47,61 @@ def test_mjcf_geoms(tmp_path):
     assert drawn["drawn"] == [True, True] and drawn["foot"][0]["kind"] == "box"
 
 
+FRAMES = """<mujoco>
+  <compiler angle="degree" eulerseq="ZYX"/>
+  <default><default class="pin"><geom type="capsule" size="0.02 0.1"/></default></default>
+  <worldbody>
+    <frame pos="0.1 0 0" euler="30 0 0"><geom name="foot" type="box" size="0.1 0.2 0.05" pos="0 0 0.05"/></frame>
+    <frame pos="0 0 0.1" quat="0.8 0 0.6 0">
+      <body name="upper" pos="0 0.05 0.3" euler="0 20 0">
+        <inertial pos="0 0 0.1" mass="1" diaginertia="0.01 0.01 0.01"/><joint name="a" axis="0 1 0" pos="0.02 0 0"/>
+        <geom name="plain" type="box" size="0.02 0.03 0.2" pos="0 0 0.2"/>
+        <frame pos="0 0.1 0" axisangle="1 0 0 40" childclass="pin">
+          <geom name="one" pos="0 0 0.1" euler="10 0 50"/>
+          <frame pos="0.2 0 0" xyaxes="0 1 0 -1 0 0">
+            <geom name="two" type="ellipsoid" size="0.01 0.05 0.03" pos="0 0.1 0"/>
+            <geom name="three" class="pin" fromto="0 0 0 0.1 0.2 0.3"/>
+            <body name="welded" pos="0 0 0.2" euler="0 0 70"><geom name="four" type="cylinder" size="0.03 0.02" pos="0.01 0 0"/></body>
+          </frame>
+        </frame>
+        <frame pos="0 0 0.4" euler="0 -35 0">
+          <body name="fore">
+            <inertial pos="0 0 0.1" mass="1" diaginertia="0.01 0.01 0.01"/><joint name="b" type="slide" axis="1 0 1"/>
+            <frame zaxis="1 1 1"><geom name="five" size="0.04" pos="0 0 0.1"/></frame>
+          </body>
+        </frame>
+      </body>
+    </frame>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_geoms_inside_frames_are_where_mujoco_compiles_them(tmp_path):
+    """Every geom of the file, also of welded bodies and of the world, at a pose that is not zero."""
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+    (tmp_path / "arm.xml").write_text(FRAMES)
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "arm.xml"))
+    data = mujoco.MjData(model)
+    data.qpos[:] = (0.7, -0.13)
+    mujoco.mj_kinematics(model, data)
+    description = ia.load(tmp_path / "arm.xml")
+    at = frames(description.robot, data.qpos[None])
+    drawn = []
+    for link, several in enumerate(visuals(description)):
+        R, p = (at.rotation[0, link], at.origin[0, link]) if link < 2 else (np.eye(3), np.zeros(3))
+        drawn += [(p + R @ s["position"], R @ s["rotation"]) for s in several]
+    assert len(drawn) == model.ngeom == 7
+    for k in range(model.ngeom):
+        distance, (_, R) = min(((np.abs(p - data.geom_xpos[k]).max(), (p, R)) for p, R in drawn), key=lambda x: x[0])
+        assert distance < 1e-9, model.geom(k).name
+        turned = data.geom_xmat[k].reshape(3, 3).T @ R
+        fine = (
+            turned[:, 2] if model.geom(k).name == "three" else np.diag(turned)
+        )  # fromto says nothing of the turn about its axis
+        assert np.allclose(fine, (0, 0, 1) if model.geom(k).name == "three" else 1.0, atol=1e-9), model.geom(k).name
+
+
 def test_shapes_are_where_the_file_puts_them(tmp_path):
     """The far end of the upper arm's box is where the elbow is."""
     description = ia.load(arm.write(tmp_path / "arms"))

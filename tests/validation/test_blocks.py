@@ -14,7 +14,7 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.load import load
 from inertica.validation.blocks import Blocks
-from inertica.validation.residuals import Relative, Whiteness, residual
+from inertica.validation.residuals import PIECE, Moving, Relative, Whiteness, residual
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +75,25 @@ def test_whiteness_tells_white_from_coloured() -> None:
     coloured = np.apply_along_axis(lambda x: np.convolve(x, np.ones(5), "same"), 0, white)
     assert max(Whiteness.of(white).outside) < 0.25 and min(Whiteness.of(white).normal_p) > 1e-3
     assert min(Whiteness.of(coloured).outside) > 0.15
+
+
+def test_figures_of_a_long_record_are_those_of_its_values() -> None:
+    rng = np.random.default_rng(3)
+    tau = rng.normal(size=(2 * PIECE + 77, 3))
+    predicted = tau + [0.1, 0.2, 0.3] * rng.normal(size=tau.shape)
+    tau[100, 1] = predicted[PIECE + 5, 0] = np.nan
+    use = rng.random(tau.shape) > 0.1
+    use[PIECE + 10 : PIECE + 4000] = False
+    missed, there = tau - predicted, np.isfinite(tau - predicted)
+    found = residual(tau, predicted, tau, predicted)
+    sums = [np.where(there, x, 0.0) ** 2 for x in (missed, tau)]
+    assert found.raw.per_joint == pytest.approx(np.sqrt(sums[0].sum(axis=0) / sums[1].sum(axis=0)), rel=1e-12)
+    assert found.filtered == found.raw
+    assert found.per_sample == pytest.approx(np.mean(np.sqrt(sums[0].sum(axis=1) / sums[1].sum(axis=1))), rel=1e-12)
+    assert found.s == pytest.approx(np.sqrt(sums[0].sum()) / tau.size, rel=1e-12)
+    moving, use = Moving.of(tau, predicted, use, np.zeros(3)), use & there
+    expected = [np.sqrt(np.mean(missed[use[:, j], j] ** 2)) for j in range(3)]
+    assert moving.error == pytest.approx(expected, rel=1e-12)
+    rows = np.array_split(np.flatnonzero(use.any(axis=1)), 5)
+    error, size = (np.where(use, x, 0.0) ** 2 for x in (missed, tau))
+    assert moving.blocks == pytest.approx([np.sqrt(error[r].sum() / size[r].sum()) for r in rows], rel=1e-12)

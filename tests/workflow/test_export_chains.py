@@ -114,6 +114,19 @@ def test_an_old_card_beside_the_file_goes_when_nothing_is_missing(tmp_path):
     assert not (tmp_path / "out.extra.yaml").exists()
 
 
+def test_files_of_one_name_keep_their_own_cards(tmp_path):
+    """As in the guide: NAME.urdf, then NAME.xml beside it."""
+    described = load(pair.folder() / "pair.urdf")
+    result = pair.result_on(described, described.prior.replaced({"Ia1": 0.03}))
+    card = export_model(result, tmp_path / "out.urdf").extra
+    assert card == tmp_path / "out.extra.yaml" and export_model(result, tmp_path / "out.xml", "mjcf").extra is None
+    assert load(card).prior["Ia1"] == 0.03  # MJCF has a place for it; the card of the URDF stays
+    more = described.with_terms((*described.layout.terms, UserTerm("Kx", lambda x: {0: x.q[1]})))
+    other = pair.result_on(more, more.prior.replaced({"Kx": 0.5}))
+    assert export_model(other, tmp_path / "out.xml", "mjcf").extra == tmp_path / "out.xml.extra.yaml"
+    assert load(card).prior["Ia1"] == 0.03
+
+
 def test_approximation_needs_a_speed(tmp_path):
     plain = load(pair.folder() / "pair.urdf")
     laws = tuple(law(name, j) for j in range(2) for name in ("viscous", "stribeck"))

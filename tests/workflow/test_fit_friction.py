@@ -144,25 +144,29 @@ def test_a_log_that_does_not_show_bristles_says_so() -> None:
         fit_friction(d, [log], joints=[3], settings=Settings(cutoff=20.0, delay=0.0))
 
 
-def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_adds_the_law_to_a_result_whose_export_and_report_then_have_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A DH robot: its model file holds all that identify found, and gets a card because of the bristles alone."""
     _, log = exact()
     log.save(tmp_path / "log.npz")
-    words = [
-        "friction",
-        "scara2",
-        str(tmp_path / "log.npz"),
-        "--cutoff",
-        "400",
-        "--decimate",
-        "400",
-        "--delay",
-        "0",
-        "--joints",
-        "1",
-    ]
-    assert main([*words, "--json", "-o", str(tmp_path / "card.yaml")]) == 0
+    words = ["scara2", str(tmp_path / "log.npz"), "--cutoff", "400", "--decimate", "400", "--delay", "0"]
+    folder, card = tmp_path / "r", tmp_path / "card.yaml"
+    fixed = ["--friction", "viscous,coulomb", "--method", "wls", "--quick", "--force"]
+    assert main(["identify", *words, *fixed, "-o", str(folder)]) == 0
+    assert not (folder / "identified.extra.yaml").exists()
+    capsys.readouterr()
+    assert main(["friction", *words, "--joints", "1", "--json", "-o", str(card), "--result", str(folder)]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert [j["law"] for j in document["joints"]] == ["lugre", "coulomb"] and (tmp_path / "card.yaml").read_text() == document[
-        "card"
-    ]
-    assert document["joints"][0]["values"]["sigma0"] == pytest.approx(500.0, rel=0.05)
+    assert [j["law"] for j in document["joints"]] == ["lugre", "coulomb"] and card.read_text() == document["card"]
+    sigma0 = document["joints"][0]["values"]["sigma0"]
+    assert sigma0 == pytest.approx(500.0, rel=0.05)
+    assert {Path(f).name for f in document["files"]} == {
+        "card.yaml", "result.json", "identified.yaml", "identified.extra.yaml", "report.html",
+    }  # fmt: skip
+    assert main(["export", str(folder), "--yaml", str(tmp_path / "out.yaml")]) == 0
+    (law,) = (t for t in ia.load(tmp_path / "out.extra.yaml").layout.terms if isinstance(t, LuGre))
+    assert law.at == 0 and law.sigma0 == sigma0
+    assert main(["report", str(folder), "-o", str(tmp_path / "page.html")]) == 0
+    assert 'id="bristles"' in (tmp_path / "page.html").read_text()
+    assert main(["simulate", str(tmp_path / "out.extra.yaml"), "-o", str(tmp_path / "again.npz"), "--duration", "0.5"]) == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SAMPLES = 200_000
+SAMPLES = 400_000
 SIGNALS = 12 * 8 * SAMPLES / 2 / 2**20
 """MiB of positions and torques of six joints, of half the log."""
 
@@ -54,4 +54,4 @@ def test_memory_does_not_hold_the_observation_matrix(tmp_path: Path) -> None:
     run(_SYNTHETIC, str(log), str(SAMPLES))
     added, residual = json.loads(run(_PEAK, str(log)))
     assert residual < 0.06  # torque noise is 5 %
-    assert added < 15.0 * SIGNALS  # 13 as it is, 18 with the rows of the whole record at a time
+    assert added < 5.0 * SIGNALS  # none as it is: half the log fills the buffers; 18 with all rows at a time

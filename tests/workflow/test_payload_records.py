@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from inertica.workflow.payload_records import BY_CHANCE, _commonly_widened
+import pair
+from inertica.workflow.payload_records import BY_CHANCE, Stated, _commonly_widened
+from inertica.workflow.result import Result
 
 
 def test_factors_that_chance_makes_become_one_and_large_ones_stay() -> None:
@@ -30,3 +34,15 @@ def test_what_widens_all_parameters_is_kept() -> None:
 def test_directions_without_variance_stay_without() -> None:
     covariance, factors = np.diag([1.0, 0.0, 4.0]), np.array([1.0, 1.0, 1.0])
     assert np.array_equal(np.diag(_commonly_widened(covariance, factors)) > 0.0, [True, False, True])
+
+
+def test_a_result_with_a_prior_says_what_the_data_alone_said(tmp_path: Path) -> None:
+    """Least squares of the same rows, to which the stated covariance belongs; also of a result that was read."""
+    pulled, free = pair.identified(method="pc-wls+entropic"), pair.identified()
+    e = pulled.estimate
+    away = np.abs(e.beta - free.estimate.beta) / free.estimate.std
+    assert away.max() > 0.02 and np.abs((e.by_data - free.estimate.beta) / free.estimate.std).max() < 1e-3
+    assert free.estimate.by_data is free.estimate.beta
+    again = Result.load(pulled.save(tmp_path / "r"))
+    assert np.array_equal(again.estimate.by_data, e.by_data) and np.array_equal(Stated.of(again).beta, e.by_data)
+    assert np.array_equal(Result.load(again.save(tmp_path / "s")).estimate.by_data, e.by_data)

@@ -43,10 +43,10 @@ def standstill(o: Observed) -> Finding:
 def velocity(o: Observed) -> Finding | None:
     """Recorded velocity against the derivative of the recorded position."""
     log, m = o.log, o.motion
-    from scipy.interpolate import CubicSpline
-
     if log.dq is None or not np.isfinite(log.dq).any(axis=0).all():
         return None
+    from scipy.interpolate import CubicSpline
+
     use = ~log.mask & np.isfinite(log.t)
     clock = uniform_clock(log.t[use])
     recorded, _ = on_clock(clock, log.t, log.dq, use, [0.0] * log.n, "cubic")

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from inertica.checks.findings import Finding, Verdict, joint_list
 from inertica.checks.where import Stretch, joint_stretches, runs, spans, stretches
 from inertica.logs.log import Log
-from inertica.logs.noise import position_noise
 from inertica.preprocessing.filters import Butterworth, noise_gains
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.resample import GAP, regular_intervals
@@ -151,7 +150,7 @@ def quantisation(log: Log, motion: Motion) -> Finding:
     gain = noise_gains(motion.recipe.filter, motion.dt)[2]
     rms = np.sqrt(np.mean(motion.ddq[~motion.mask] ** 2, axis=0)) if motion.used else np.zeros(motion.n)
     with np.errstate(divide="ignore", invalid="ignore"):
-        effect = np.where(rms > 0.0, position_noise(log.need("q")[~log.mask]) * gain / rms, 0.0)
+        effect = np.where(rms > 0.0, log.position_noise * gain / rms, 0.0)
     numbers = {"q": steps, "tau": torque, "acceleration_noise": effect}
     if not steps.any():
         return Finding("quantisation", "fine", "positions show no steps", numbers=numbers)

@@ -1,5 +1,8 @@
 """Prints a script that lets a shell complete commands, options, and the values of options that have some to choose from.  It is made
 from the parsers of the commands themselves: print it again after an update.
+
+bash looks into that folder with the package bash-completion; without it, source the file in ~/.bashrc.  zsh wants
+`fpath+=(~/.zfunc); autoload -Uz compinit; compinit` in ~/.zshrc.  fish needs nothing.
 """
 
 from __future__ import annotations
@@ -7,6 +10,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -21,22 +25,30 @@ inertica completion fish > ~/.config/fish/completions/inertica.fish
 
 @dataclass(frozen=True)
 class Option:
-    """What can be typed: its spellings, help in one line, values to choose from, and whether a value follows."""
+    """What can be typed: its spellings, help in a few words, values to choose from, whether a value follows and may name a file."""
 
     names: tuple[str, ...]
     about: str
     values: tuple[str, ...]
     takes_value: bool
+    files: bool
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command: help in one line, options, and words that may stand without an option (file names may, too)."""
+    """A command: help in one line, options, words that may stand without an option, and whether file names may, too."""
 
     name: str
     about: str
     options: tuple[Option, ...]
     words: tuple[str, ...]
+    files: bool
+
+
+ABOUT = 64
+"""Characters of a description beside an option: shells show it on the same line, and lists of methods do not fit there."""
+TOP = (("--help", "commands and examples"), ("--version", "which version this is"))
+"""What may stand in place of a command."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -62,12 +74,17 @@ def commands() -> Iterator[Command]:
         actions = [action for action in parser._actions if action.help != argparse.SUPPRESS]
         formatter = parser._get_formatter()
         named = tuple(
-            Option(tuple(a.option_strings), " ".join(formatter._expand_help(a).split()), _values(a), a.nargs != 0)
+            Option(tuple(a.option_strings), _brief(formatter._expand_help(a)), _values(a), a.nargs != 0, a.choices is None)
             for a in actions
             if a.option_strings
         )
-        words = [word for action in actions if not action.option_strings for word in _values(action)]
-        yield Command(name, about, named, tuple(words))
+        bare = [action for action in actions if not action.option_strings]
+        words = [word for action in bare for word in _values(action)]
+        yield Command(name, about, named, tuple(words), any(action.choices is None for action in bare))
+
+
+def _brief(text: str) -> str:
+    return textwrap.shorten(text, ABOUT, placeholder=" ...")
 
 
 def _values(action: argparse.Action) -> tuple[str, ...]:
@@ -104,37 +121,49 @@ _OPEN: dict[str, Callable[[], tuple[str, ...]]] = {
 
 
 def bash(found: list[Command]) -> str:
-    """For bash, without the package bash-completion."""
+    """For bash, without the package bash-completion; also for the bash 3.2 of macOS."""
     cases = []
     for command in found:
         names = " ".join(name for option in command.options for name in option.names)
         words = shlex.quote(" ".join(command.words))
-        lines = [f"{command.name})", f"  options={shlex.quote(names)}; words={words}", '  case "$before" in']
+        lines = [f"{command.name})", f"  options={shlex.quote(names)}; words={words}; files={_yes(command.files)}"]
+        lines.append('  case "$before" in')
         for option in command.options:
             if option.takes_value:
                 values = shlex.quote(" ".join(option.values))
-                lines.append(f"    {'|'.join(option.names)}) words={values}; options= ;;")
+                lines.append(f"    {'|'.join(option.names)}) words={values}; options=; files={_yes(option.files)} ;;")
         cases += [*lines, "  esac ;;"]
     body = "\n".join(f"    {line}" for line in cases)
+    top = shlex.quote(" ".join([*(c.name for c in found), *(name for name, _ in TOP)]))
     return f"""\
 # bash completion of inertica; written by `inertica completion bash`
 _inertica() {{
-  local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" options= words=
+  local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" options= words= files= name
   COMPREPLY=()
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W {shlex.quote(" ".join([c.name for c in found] + ["--help", "--version"]))} -- "$word"))
+    COMPREPLY=($(compgen -W {top} -- "$word"))
     return
   fi
+  # bash takes --option=value for three words
+  if [ "$word" = "=" ]; then word=; elif [ "$before" = "=" ]; then before="${{COMP_WORDS[COMP_CWORD-2]}}"; fi
   case "${{COMP_WORDS[1]}}" in
 {body}
   esac
   case "$word" in
     -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
-    *) COMPREPLY=($(compgen -W "$words" -- "$word") $(compgen -f -- "$word")) ;;
+    *)
+      COMPREPLY=($(compgen -W "$words" -- "$word"))
+      if [ -n "$files" ]; then
+        while IFS= read -r name; do COMPREPLY+=("$name"); done < <(compgen -f -- "$word")
+      fi ;;
   esac
 }}
 complete -o filenames -F _inertica inertica
 """
+
+
+def _yes(this: bool) -> str:
+    return "yes" if this else ""
 
 
 def zsh(found: list[Command]) -> str:
@@ -146,33 +175,38 @@ def zsh(found: list[Command]) -> str:
     cases = []
     for command in found:
         options = " ".join(described(name, option.about) for option in command.options for name in option.names)
-        lines = [f"{command.name})", f"  options=({options})", f"  words_here=({' '.join(map(shlex.quote, command.words))})"]
+        lines = [f"{command.name})", f"  options=({options})"]
+        lines.append(f"  words_here=({' '.join(map(shlex.quote, command.words))}); files={_yes(command.files)}")
         lines.append('  case "$before" in')
         for option in command.options:
             if option.takes_value:
                 values = " ".join(map(shlex.quote, option.values))
-                lines.append(f"    {'|'.join(option.names)}) words_here=({values}); options=() ;;")
+                lines.append(f"    {'|'.join(option.names)}) words_here=({values}); options=(); files={_yes(option.files)} ;;")
         cases += [*lines, "  esac ;;"]
     body = "\n".join(f"    {line}" for line in cases)
+    top = " ".join(described(name, about) for name, about in (*((c.name, c.about) for c in found), *TOP))
     return f"""\
 #compdef inertica
 # zsh completion of inertica; written by `inertica completion zsh`
 _inertica() {{
-  local before="${{words[CURRENT-1]}}"
+  local before="${{words[CURRENT-1]}}" files= found=1
   local -a commands options words_here
   if (( CURRENT == 2 )); then
-    commands=({" ".join(described(c.name, c.about) for c in found)})
+    commands=({top})
     _describe command commands
     return
   fi
+  # the value of --option=value is completed like that of --option value
+  if compset -P 1 '--*='; then before="${{IPREFIX%=}}"; fi
   case "${{words[2]}}" in
 {body}
   esac
-  if [[ "${{words[CURRENT]}}" == -* ]]; then
-    _describe option options
+  if [[ "$PREFIX" == -* ]]; then
+    _describe -o option options
   else
-    (( ${{#words_here}} )) && compadd -a words_here
-    _files
+    (( ${{#words_here}} )) && compadd -a words_here && found=0
+    [[ -n "$files" ]] && _files && found=0
+    return found
   fi
 }}
 if [[ "${{funcstack[1]}}" == _inertica ]]; then _inertica "$@"; else compdef _inertica inertica; fi
@@ -181,16 +215,26 @@ if [[ "${{funcstack[1]}}" == _inertica ]]; then _inertica "$@"; else compdef _in
 
 def fish(found: list[Command]) -> str:
     """For fish."""
-    lines = ["# fish completion of inertica; written by `inertica completion fish`"]
+    lines = [
+        "# fish completion of inertica; written by `inertica completion fish`",
+        "function __inertica_is --description 'whether the command is this one: a file of its name later on does not count'",
+        "    set -l typed (commandline -opc)",
+        "    test (count $typed) -gt 1; and test $typed[2] = $argv[1]",
+        "end",
+        "complete -c inertica -f",
+    ]
+    first = "complete -c inertica -n 'test (count (commandline -opc)) -eq 1'"
+    lines += [f"{first} -l {name[2:]} -d {_fish(about)}" for name, about in TOP]
+    lines += [f"{first} -a {command.name} -d {_fish(command.about)}" for command in found]
     for command in found:
-        lines.append(f"complete -c inertica -f -n __fish_use_subcommand -a {command.name} -d {_fish(command.about)}")
-    for command in found:
-        behind = f"complete -c inertica -n {_fish(f'__fish_seen_subcommand_from {command.name}')}"
+        behind = f"complete -c inertica -n '__inertica_is {command.name}'"
+        if command.files:
+            lines.append(f"{behind} -F")
         if command.words:
             lines.append(f"{behind} -a {_fish(' '.join(command.words))}")
         for option in command.options:
             spelled = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
-            value = " -r" if option.takes_value else ""
+            value = (" -r -F" if option.files else " -x") if option.takes_value else ""
             choose = f" -a {_fish(' '.join(option.values))}" if option.values else ""
             lines.append(f"{behind} {spelled}{value}{choose} -d {_fish(option.about)}")
     return "\n".join(lines) + "\n"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
+import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inertica.cli.progress import LOUDNESS, progress, progress_line
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer", "collected_warnings", "complain", "grid", "numbers", "progress", "progress_line", "table", "text_console", "write",
+    "written_to",
 ]  # fmt: skip
 
 COLUMNS = 100
@@ -111,10 +114,23 @@ def numbers(values: Iterable[float], digits: int = 4) -> str:
     return " ".join(number(v, digits) for v in values)
 
 
+def written_to(files: Iterable[str | Path]) -> str:
+    """Files that a command wrote, by folder: a long folder is said once."""
+    folders: dict[Path, list[str]] = {}
+    for path in map(Path, files):
+        folders.setdefault(path.parent, []).append(path.name)
+    return "; ".join(
+        f"written: {folder / names[0]}" if len(names) == 1 else f"written to {folder}: {', '.join(names)}"
+        for folder, names in folders.items()
+    )
+
+
 GAP = 2
 """Characters between columns."""
 SHORT = 24
 """Cells up to this many characters are never broken: numbers with their spread, names."""
+HEADING = 16
+"""Characters to which a longer heading (the name of a result, of a log) is folded, rather than that numbers below it suffer."""
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[RenderableType]], right: Sequence[str] = ()) -> Group:
@@ -137,7 +153,9 @@ class _Fitted:
     right: Sequence[str]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        least = [_least([name, *(row[k] for row in self.rows)]) for k, name in enumerate(self.columns)]
+        columns = [_folded(name) for name in self.columns]
+        right = [_folded(name) for name in self.right]
+        least = [max(_least([row[k] for row in self.rows]), *map(len, name.split("\n"))) for k, name in enumerate(columns)]
         begin = 1
         while begin == 1 or begin < len(self.columns):
             end = begin + 1
@@ -146,14 +164,18 @@ class _Fitted:
             shown = [0, *range(begin, min(end, len(self.columns)))]
             if begin > 1:
                 yield ""
-            yield grid([self.columns[k] for k in shown], [[row[k] for k in shown] for row in self.rows], self.right)
+            yield grid([columns[k] for k in shown], [[row[k] for k in shown] for row in self.rows], right)
             begin = end
 
 
 def _least(cells: Sequence[RenderableType]) -> int:
     """Width that a column needs: that of its widest cell, or of a few words where cells are prose."""
-    width = max(len(str(cell)) for cell in cells)
+    width = max((len(str(cell)) for cell in cells), default=0)
     return width if width <= SHORT else SHORT // 2
+
+
+def _folded(heading: str) -> str:
+    return heading if len(heading) <= SHORT else "\n".join(textwrap.wrap(heading, HEADING, break_on_hyphens=False))
 
 
 def grid(columns: Sequence[str], rows: Iterable[Sequence[RenderableType]], right: Sequence[str] = ()) -> Table:

@@ -72,6 +72,7 @@ class Tour:
     quality: Quality
     found: Comparison
     errors: dict[str, float]
+    motions: tuple[str, ...]
 
     def __init__(self, robot: Description) -> None:
         self.robot = robot
@@ -80,7 +81,7 @@ class Tour:
 
     def take(self, preset: str | None, seed: int, say: Say) -> None:
         from inertica.checks.gate import checked
-        from inertica.excitation.own import own_trajectory
+        from inertica.excitation.own import own_motion
         from inertica.identifiability.base import base_model
         from inertica.logs.simulated import marked
         from inertica.workflow.compare import compare
@@ -93,8 +94,9 @@ class Tour:
         experiment = Experiment.of(self.robot, noise=self.preset)
         with self._timed("simulate"):
             say("simulating an identification and a validation run")
-            kinds = [own_trajectory(self.robot, kind, say) for kind in ("identification", "validation")]
-            first, second = (experiment.run(t, seed=seed, first_run=k)[0] for k, t in enumerate(kinds))
+            kinds = [own_motion(self.robot, kind, say) for kind in ("identification", "validation")]
+            self.motions = tuple(own.said for own in kinds if own.said)
+            first, second = (experiment.run(own.trajectory, seed=seed, first_run=k)[0] for k, own in enumerate(kinds))
             first, second = marked(first, self.robot), marked(second, self.robot)
             self.logs, self.control_rate = (first, second), experiment.loop.rate
         with self._timed("check"):
@@ -151,6 +153,7 @@ class Tour:
             "rate": self.control_rate,
             "duration": self.logs[0].duration,
             "tracking_rms": self.tracking(),
+            "motions": self.motions,
             "check": self.quality.verdict,
             "choices": {c.subject: c.value for c in result.choices},
             "residual": {
@@ -173,6 +176,7 @@ class Tour:
         error = ", ".join(number(1e3 * x, 3) for x in self.tracking())
         noise = f"noise preset '{self.preset}'" if self.preset else "no noise"
         yield f"simulated {self.logs[0].duration:.3g} s under its controller at {self.control_rate:g} Hz, {noise}"
+        yield from self.motions
         yield f"tracking error, rms: {error} (1e-3 rad or m)\n"
         said = "" if self.quality.sentence == self.quality.verdict else f"; {self.quality.sentence}"
         yield f"check of the log: {self.quality.verdict}{said}\n"

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inertica.cli.console import Answer, progress
+from inertica.cli.console import Answer, progress, written_to
 from inertica.errors import InputError, ModelWarning
 from inertica.workflow.export import export_model
 from inertica.workflow.export_code import CHOICES, LANGUAGES, export_code
@@ -101,7 +101,7 @@ def _program(arguments: argparse.Namespace) -> Answer:
     files = [str(written.folder / file) for file in written.files]
 
     def text() -> Iterator[RenderableType]:
-        yield f"written: {', '.join(files)}; {written.sentence}"
+        yield f"{written_to(files)}; {written.sentence}"
 
     document = {
         "files": files, "format": written.language, "functions": list(written.functions), "parameters": written.parameters,

@@ -3,6 +3,8 @@
 Stiffness and damping of the bristles, Coulomb, static and viscous friction with standard deviations, by separable least squares over
 rows that include reversals.  LOG should be sampled finely there (1 kHz or more) and --cutoff be high.  -o writes a robot card with the
 laws, for `simulate`.  Joints whose bristles the log does not show keep Coulomb friction.
+
+--result adds them to a result of the same robot: its report shows them, and the card beside its exported model has them.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import argparse
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 inertica friction arm.urdf run.csv.gz --cutoff 300
 inertica friction tx40 run.csv.gz --joints 1,2,3 --validate other.csv.gz -o card.yaml
+inertica friction arm.urdf run.csv.gz --cutoff 300 --result result/
 """
 
 SHOWN = ("sigma0", "sigma1", "sigma2", "fc", "fs", "vs")
@@ -37,19 +40,28 @@ def add(parser: argparse.ArgumentParser) -> None:
     fitting.add_inputs(parser)
     parser.add_argument("--joints", metavar="A,B", help="joints that may have bristles; all by default")
     parser.add_argument("-o", "--output", metavar="CARD", type=Path, help="a robot card with the laws that were found")
+    parser.add_argument("--result", metavar="RESULT", type=Path, help="folder of a result of the same robot that takes them in")
     fitting.add_choices(parser)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
+    from inertica.report.bundle import add_bristles
     from inertica.workflow.fit_friction import fit_friction
+    from inertica.workflow.result import Result
 
     if arguments.friction is not None or arguments.refine_shapes:
         raise InputError("the law is LuGre here; --friction and --refine-shapes belong to identify")
+    if arguments.result is not None:
+        Result.load(arguments.result)  # before any work
     with progress_line() as say:
         fit = fit_friction(
             arguments.robot, arguments.logs, validate=arguments.validate, joints=_joints(arguments.joints),
             settings=fitting.settings(arguments), progress=say,
         )  # fmt: skip
+        files = [] if arguments.output is None else [arguments.output]
+        if arguments.result is not None:
+            say("adding it to the result")
+            files += add_bristles(arguments.result, fit.bristles)
     for sentence in fit.warnings:
         warnings.warn(sentence, ModelWarning, stacklevel=2)
     if arguments.output is not None:
@@ -62,9 +74,9 @@ def run(arguments: argparse.Namespace) -> Answer:
         "joints": [asdict(j) for j in fit.joints],
         "residual": {name: {"viscous and coulomb": a, "found": b} for name, (a, b) in fit.residuals.items()},
         "card": fit.card(),
-        "files": [str(arguments.output)] if arguments.output is not None else [],
+        "files": [str(file) for file in files],
     }
-    return Answer(document, lambda: _text(fit, arguments.output))
+    return Answer(document, lambda: _text(fit, files))
 
 
 def _joints(words: str | None) -> list[int] | None:
@@ -76,7 +88,7 @@ def _joints(words: str | None) -> list[int] | None:
         raise InputError(f"--joints takes numbers such as 1,3; not '{words}'") from None
 
 
-def _text(fit: FrictionFit, output: Path | None) -> Iterator[RenderableType]:
+def _text(fit: FrictionFit, files: Sequence[Path]) -> Iterator[RenderableType]:
     columns = ("joint", *(x for name in SHOWN for x in (name, "+-")), "plain N m", "found N m")
     rows = []
     for j in fit.joints:
@@ -89,4 +101,4 @@ def _text(fit: FrictionFit, output: Path | None) -> Iterator[RenderableType]:
     )
     for name, (plain, found) in fit.residuals.items():
         yield f"{name}: relative residual {100 * plain:.2f} % with viscous and Coulomb friction, {100 * found:.2f} % with bristles"
-    yield f"wrote {output}" if output is not None else f"for a card:\n{fit.card()}"
+    yield f"wrote {', '.join(map(str, files))}" if files else f"for a card:\n{fit.card()}"

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inertica.cli.console import Answer, progress_line, table
+from inertica.cli.console import Answer, progress_line, table, written_to
 from inertica.cli.fitting import add_choices, add_inputs, add_loop, residual_table, settings
 from inertica.cli.progress import by_stages
 from inertica.errors import InputError, ModelWarning
@@ -135,7 +135,7 @@ class View:
         yield f"{result.masses.sentence}\n"
         yield f"time: {', '.join(f'{stage} {seconds:.2f} s' for stage, seconds in result.time.items())}"
         if self.files:
-            yield f"written: {', '.join(self.files)}"
+            yield written_to(self.files)
         self.warn()
 
     def _standard(self) -> RenderableType:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inertica.cli import drive_gains, payload
-from inertica.cli.console import Answer, progress_line
+from inertica.cli.console import Answer, progress_line, written_to
 from inertica.cli.fitting import add_choices, add_prior, settings
 from inertica.cli.identify import check_output
 from inertica.errors import ModelWarning
@@ -69,4 +69,4 @@ def text(found: Loads, files: list[str]) -> Iterator[RenderableType]:
         yield f"\nload '{name}'"
         yield from payload.text(load)
     if files:
-        yield f"written: {', '.join(files)}"
+        yield written_to(files)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inertica.cli.console import Answer, numbers, progress_line, table, text_console
+from inertica.cli.console import Answer, numbers, progress_line, table, text_console, written_to
 from inertica.cli.fitting import add_choices, add_prior, residual_table, settings
 from inertica.cli.identify import check_output, marked
 from inertica.cli.watch import paced
@@ -185,7 +185,7 @@ def text(found: Payload, files: tuple[Path, ...] = ()) -> Iterator[RenderableTyp
     for controller, line in found.statements.items():
         yield f"  {controller}: {line}"
     if files:
-        yield f"written: {', '.join(map(str, files))}"
+        yield written_to(files)
 
 
 def _parameters(found: Payload) -> RenderableType:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inertica.cli.console import Answer, progress_line
+from inertica.cli.console import Answer, progress_line, written_to
 from inertica.errors import InputError, ModelWarning
 from inertica.report.browser import find_browser, print_pdf
 from inertica.report.bundle import REPORT
@@ -67,6 +67,6 @@ def run(arguments: argparse.Namespace) -> Answer:
             files.append(print_pdf(target, target.with_suffix(".pdf")))
 
     def text() -> Iterator[RenderableType]:
-        yield f"written: {', '.join(map(str, files))}"
+        yield written_to(files)
 
     return Answer({"files": [str(file) for file in files], "robot": results[0].description.name}, text)

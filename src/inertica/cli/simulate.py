@@ -23,8 +23,8 @@ from inertica.report.numbers import number
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from inertica.experiment import Experiment
     from inertica.logs.log import Log
+    from inertica.workflow.calls import Rehearsal
 
 POOR = 0.1
 """Tracking error above this part of the reference's motion (both rms) is told: the log is of another motion than the one planned."""
@@ -122,9 +122,10 @@ def run(arguments: argparse.Namespace) -> Answer:
         "noise": None if experiment.noise is None else {"q": experiment.noise.q, "tau": experiment.noise.tau},
         "loop": {"law": experiment.loop.law, "rate": experiment.loop.rate, **experiment.loop.gains},
         "tracking_rms": rms,
+        "motion": planned.said or None,
         "seconds": took,
     }
-    return Answer(document, lambda: _text(experiment, files, rms, took, "wn" in (experiment.description.loop or {})))
+    return Answer(document, lambda: _text(planned, files, rms, took, "wn" in (experiment.description.loop or {})))
 
 
 def _tracking(log: Log) -> np.ndarray:
@@ -150,8 +151,11 @@ def _numbered(path: Path, k: int, runs: int) -> Path:
     return path.with_name(f"{stem}_{k + 1:0{len(str(runs))}d}{dot}{rest}")
 
 
-def _text(experiment: Experiment, files: list[str], rms: np.ndarray, took: float, tuned: bool) -> Iterator[RenderableType]:
+def _text(planned: Rehearsal, files: list[str], rms: np.ndarray, took: float, tuned: bool) -> Iterator[RenderableType]:
+    experiment = planned.experiment
     yield f"{experiment.description.name}: {experiment.truth.origin}, {experiment.integrator}, control at {experiment.loop.rate:g} Hz"
+    if planned.said:
+        yield planned.said
     if tuned:
         gains = "".join(f"{name}: [{', '.join(f'{g:.4g}' for g in x)}], " for name, x in experiment.loop.gains.items())
         yield f"gains from wn, for the card: loop: {{law: {experiment.loop.law}, {gains}rate: {experiment.loop.rate:g}}}"

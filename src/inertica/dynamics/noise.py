@@ -86,9 +86,13 @@ def philox(counter: list[NDArray[np.uint64]], key: tuple[int, int]) -> list[NDAr
     """philox4x32-10 on arrays of 32-bit words held in uint64."""
     mask, shift = np.uint64(WORD), np.uint64(32)
     c0, c1, c2, c3 = counter
-    k0, k1 = key
-    for _ in range(ROUNDS):
+    for k0, k1 in round_keys(key[0] | key[1] << 32):
         p0, p1 = c0 * np.uint64(MULTIPLIER[0]), c2 * np.uint64(MULTIPLIER[1])
         c0, c1, c2, c3 = (p1 >> shift) ^ c1 ^ np.uint64(k0), p1 & mask, (p0 >> shift) ^ c3 ^ np.uint64(k1), p0 & mask
-        k0, k1 = (k0 + KEY_STEP[0]) & WORD, (k1 + KEY_STEP[1]) & WORD
     return [c0, c1, c2, c3]
+
+
+def round_keys(seed: int) -> list[tuple[int, int]]:
+    """Both keys of every round."""
+    low, high = seed & WORD, seed >> 32 & WORD
+    return [((low + k * KEY_STEP[0]) & WORD, (high + k * KEY_STEP[1]) & WORD) for k in range(ROUNDS)]

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from inertica.dynamics.kernels import Kernel, ScanFunction
 
 Array = NDArray[np.float64]
 
@@ -26,6 +29,9 @@ class Memory(Protocol):
 
     def host(self, array: Any) -> Array:
         """A copy in the processor's memory."""
+
+    def scan(self, kernel: Kernel) -> ScanFunction:
+        """A recursion on arrays that lie there."""
 
 
 class Resident(NDArrayOperatorsMixin):

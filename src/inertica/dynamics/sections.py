@@ -8,10 +8,14 @@ Each section is the transposed direct form II,
 from __future__ import annotations
 
 from functools import cache
+from weakref import WeakKeyDictionary
 
 from inertica.dynamics.kernels import Array, Kernel, Reference, ScanFunction, Symbols, traced
+from inertica.dynamics.resident import Memory
 from inertica.dynamics.targets import target_for
 from inertica.dynamics.trace import Symbol
+
+_THERE: WeakKeyDictionary[Memory, dict[int, ScanFunction]] = WeakKeyDictionary()
 
 COLUMNS = 8
 """Columns that are filtered together."""
@@ -27,12 +31,25 @@ def run_sections(sos: Array, rows: Array, state: Array, backward: bool = False) 
         backward: from the last row to the first.
     """
     assert state.shape == (len(sos), 2, COLUMNS)
-    _recursion(len(sos))(rows, state, sos[:, [0, 1, 2, 4, 5]].ravel(), backward)
+    _recursion(len(sos))(rows, state, coefficients(sos), backward)
+
+
+def coefficients(sos: Array) -> Array:
+    """Of all sections, as the recursion takes them."""
+    return sos[:, [0, 1, 2, 4, 5]].ravel()
 
 
 @cache
 def _recursion(sections: int) -> ScanFunction:
     return target_for("cpu", 1).scan(kernel(sections), COLUMNS)
+
+
+def scan_of(memory: Memory, sections: int) -> ScanFunction:
+    """The recursion for arrays that lie elsewhere, compiled once."""
+    own = _THERE.setdefault(memory, {})
+    if sections not in own:
+        own[sections] = memory.scan(kernel(sections))
+    return own[sections]
 
 
 def kernel(sections: int) -> Kernel:

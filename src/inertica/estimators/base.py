@@ -187,6 +187,7 @@ class Diagnostics:
         unresolved: (b, k) orthonormal directions of beta (scaled columns) that the data do not determine; there beta is the prior's.
         plain_covariance: (b, b) by the textbook formula for white residuals.
         widened: (b,) factors on the standard deviations by noise that are in the covariance, one by one; None when there are none.
+        by_data: (b,) what the data alone said, of an estimate read from a file whose constraints or prior have moved beta.
     """
 
     sigma: Array
@@ -194,6 +195,7 @@ class Diagnostics:
     unresolved: Array
     plain_covariance: Array
     widened: Array | None = None
+    by_data: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,6 +314,14 @@ class Estimate:
         if self.covariance is None:
             raise InputError(f"method '{self.method}' does not say how well it knows what it finds; use another one here")
         return self.covariance
+
+    @property
+    def by_data(self) -> Array:
+        """(b,) what the data alone say, to which the covariance belongs: constraints and a prior may have moved beta from there."""
+        if self.evidence is not None and self.evidence.strategy is not None:
+            return self.evidence.least_squares(self.beta)[0]
+        said = None if self.diagnostics is None else self.diagnostics.by_data
+        return self.beta if said is None else said
 
     @property
     def std(self) -> Array:

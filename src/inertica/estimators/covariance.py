@@ -18,6 +18,7 @@ counted in independent samples.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -61,8 +62,6 @@ def scores_of(
         parameters: how many were fitted, when the system shows only some of them.
         fitted_to: rows whose residuals count, where they are not those of the system (instruments).
     """
-    from inertica.estimators.loops import add_scores  # imports Numba
-
     b = len(beta)
     fitted = b if parameters is None else parameters
     with one_thread():
@@ -79,8 +78,7 @@ def scores_of(
             r, use = (x[rows.where] for x in records[rows.motion])
             scores = np.zeros((b, len(r)))  # time runs along rows, which lie in one piece
             for j, (W, columns) in enumerate(zip(rows.W, system.columns, strict=True)):
-                own, scaled = np.ascontiguousarray(W.T), np.empty(W.shape[::-1])
-                add_scores(own, joint_weights[j] * use[:, j], np.ascontiguousarray(r[:, j]), columns, scaled, scores)
+                scaled = _scored(W.T, joint_weights[j] * use[:, j], np.ascontiguousarray(r[:, j]), columns, scores)
                 stationary[np.ix_(columns, columns)] += colour[rows.motion][j].between(scaled.T)
             robust += freedom[rows.motion] * long_run(scores.T, lags[rows.motion])
     return Scores(stationary, robust)
@@ -133,14 +131,40 @@ def long_run(scores: Array, lags: int) -> Array:
     if together > 1:
         scores = np.add.reduceat(scores, np.arange(0, len(scores), together), axis=0)
         lags = -(-lags // together)
-    from inertica.estimators.loops import add_earlier  # imports Numba
-
     series = np.ascontiguousarray(scores.T)
     before, kernel = np.zeros_like(series), np.array([parzen(lag / lags) for lag in range(1, min(lags, len(scores) - 1))])
-    add_earlier(series, kernel, before)
+    _add_earlier(series, kernel, before)
     S = series @ series.T
     cross = series @ before.T if len(kernel) else np.zeros_like(S)
     return np.asarray(S + cross + cross.T)
+
+
+def _scored(rows: Array, factor: Array, residual: Array, columns: NDArray[np.intp], scores: Array) -> Array:
+    """Rows (k, m) times factors (m,); that times residuals is added to the scores (b, m) of these columns.
+
+    By a compiled loop where its compiler is there already, since a simulation has asked for it; numbers are the same.
+    """
+    if "numba" not in sys.modules:
+        scaled = rows * factor
+        scores[columns] += scaled * residual
+        return np.asarray(scaled)
+    from inertica.estimators.loops import add_scores
+
+    own, scaled = np.ascontiguousarray(rows), np.empty(rows.shape)
+    add_scores(own, factor, residual, columns, scaled, scores)
+    return scaled
+
+
+def _add_earlier(series: Array, kernel: Array, out: Array) -> None:
+    """out[:, t] += sum over lags l = 1, 2, ... of kernel[l - 1] series[:, t - l]; likewise."""
+    if "numba" in sys.modules:
+        from inertica.estimators.loops import add_earlier
+
+        add_earlier(series, kernel, out)
+        return
+    for own, into in zip(series, out, strict=True):
+        for lag, weight in enumerate(kernel, 1):
+            into[lag:] += weight * own[:-lag]
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,10 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dtrtri
 
 from inertica.dynamics.products import Pair
+from inertica.dynamics.resident import Resident
 from inertica.dynamics.triangle import absorbed
 from inertica.dynamics.tsqr import Factors, JointFactor, Stacked
 from inertica.errors import InputError
 from inertica.estimators.forms import row_form
+from inertica.estimators.rows_there import decimated_there, memory_of, resident, triangles_there
 from inertica.identifiability.base import BaseModel
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.reversals import near_reversal
@@ -136,11 +138,11 @@ class Observations:
 
     def masked(self, motions: Sequence[Motion]) -> Observations:
         """The same rows with the masks of these motions, which differ from the present ones in nothing else."""
-        if self._rows is None:
-            return self._like(motions=tuple(motions))
-        use = [self._use(motion) for motion in motions]
-        kept = [replace(rows, use=use[rows.motion][rows.where]) for rows in self._rows]
-        return self._like(motions=tuple(motions), _rows=kept)
+        other = self._like(motions=tuple(motions))
+        if self._rows is not None:
+            use = other._use()
+            other._rows = [replace(rows, use=use[rows.motion][rows.where]) for rows in self._rows]
+        return other
 
     def with_rows(self, rows: Sequence[Rows], columns: Sequence[NDArray[np.intp]] | None = None) -> Observations:
         """Rows that were worked out otherwise, on the columns of these or on others."""
@@ -171,8 +173,8 @@ class Observations:
         values = np.zeros(self.base.layout.size)
         values[self.base.kept] = beta
         explained = (self.engine.inverse_dynamics(m.q, m.dq, m.ddq, values, self.shapes) for m in self.motions)
-        listed = zip(self._torques, explained, self.motions, strict=True)
-        return [(tau - own, self._use(motion)) for tau, own, motion in listed]
+        listed = zip(self._torques, explained, self._use(), strict=True)
+        return [(tau - own, use) for tau, own, use in listed]
 
     def by_motion(self) -> list[tuple[tuple[Array, ...], Array]]:
         """Per motion the rows of every joint, masked or not, in one piece, and their torques."""
@@ -239,10 +241,15 @@ class Observations:
                 inside[max(begin - rows.first, 0) : max(end - rows.first, 0)] = True
                 if not inside.any():
                     continue
+                if all(isinstance(W, Resident) for W in rows.W):
+                    new = triangles_there(rows.W, rows.y, weight * inside[:, None])
+                    R[rows.motion][s] = [absorbed(old, more) for old, more in zip(R[rows.motion][s], new, strict=True)]
+                    counts[rows.motion][s] += np.count_nonzero(weight[inside], axis=0)
+                    continue
                 for j, W in enumerate(rows.W):
                     taking = inside & (weight[:, j] != 0.0)
-                    new = np.column_stack([W[taking], rows.y[taking, j]]) * weight[taking, j, None]
-                    R[rows.motion][s][j] = absorbed(R[rows.motion][s][j], new)
+                    added = np.column_stack([W[taking], rows.y[taking, j]]) * weight[taking, j, None]
+                    R[rows.motion][s][j] = absorbed(R[rows.motion][s][j], added)
                     counts[rows.motion][s, j] += np.count_nonzero(taking)
         return [[self._factors(*one) for one in zip(*own, strict=True)] for own in zip(R, counts, strict=True)]
 
@@ -252,7 +259,7 @@ class Observations:
 
     def _straight_factors(self, number: int, motion: Motion, edges: Sequence[int]) -> list[Factors]:
         """By the compiled kernels, rows never built."""
-        tau, kept, weight = self._torques[number], tuple(int(k) for k in self.base.kept), self._use(motion).astype(float)
+        tau, kept, weight = self._torques[number], tuple(int(k) for k in self.base.kept), self._use()[number].astype(float)
         place, out = {k: i for i, k in enumerate(kept)}, []
         if self.weights is not None:
             weight *= self.weights[number]
@@ -280,7 +287,7 @@ class Observations:
         out = [np.zeros((len(c), 2 * len(c) + 1)) for c in self.columns]
         for number, (motion, other) in enumerate(zip(self.motions, simulated.motions, strict=True)):
             own, instruments = ((m.q, m.dq, m.ddq) for m in (motion, other))
-            pair = Pair(own, instruments, self._torques[number], self._use(motion).astype(float))
+            pair = Pair(own, instruments, self._torques[number], self._use()[number].astype(float))
             for total, found in zip(out, self.engine.products(pair, kept, self.shapes), strict=True):
                 total += found
         return out
@@ -320,18 +327,30 @@ class Observations:
         """Whether rows stay in memory once they are built."""
         return 8 * sum(self.lengths) * self._width <= KEEP_BYTES
 
-    def _use(self, motion: Motion) -> Mask:
-        """(m, n) which rows of a motion take part."""
+    def _use(self) -> list[Mask]:
+        """Per motion (m, n) which rows take part."""
+        return [~(motion.decimated_mask[:, None] | idle) for motion, idle in zip(self.motions, self._idle, strict=True)]
+
+    @cached_property
+    def _idle(self) -> list[Mask]:
+        """Per motion (m, n) rows of joints that rest or turn, whatever is masked."""
         others = [row for term in self.base.layout.terms for row in term.reversals]
-        idle = self.form.idle(motion.resting | near_reversal(motion, others))
-        if motion.decimator.ratio == 1:
-            return ~(motion.mask[:, None] | idle)
-        return ~(motion.decimated_mask[:, None] | idle[motion.decimator.kept(len(motion))])
+        found = [self.form.idle(m.resting | near_reversal(m, others)) for m in self.motions]
+        return [
+            idle[m.decimator.kept(len(m))] if m.decimator.ratio > 1 else idle for m, idle in zip(self.motions, found, strict=True)
+        ]
 
     def build(self) -> Iterator[Rows]:
         """The rows, always built anew and not kept."""
-        for number, motion in enumerate(self.motions):
-            use, done = self._use(motion), 0
+        for number, (motion, use) in enumerate(zip(self.motions, self._use(), strict=True)):
+            done, memory = 0, memory_of(motion, self.engine.target)
+            if memory is not None:
+                there = resident(motion, memory)
+                for where, remaining in _pieces(motion):
+                    W, y = self._there(there, where, remaining)
+                    yield Rows(number, W, y, use[done : done + len(y)], done)
+                    done += len(y)
+                continue
             pieces = ((len(motion.t[where]), self._chunks(motion, where), remaining) for where, remaining in _pieces(motion))
             for found in motion.decimator.decimated(self._width, pieces):
                 W, y = self._apart(found)
@@ -344,6 +363,11 @@ class Observations:
         for part, values in self._chunks(motion, where):
             found[part] = values.T
         return self._apart(found)
+
+    def _there(self, motion: Motion, where: slice, remaining: NDArray[np.intp]) -> tuple[tuple[Array, ...], Array]:
+        """Decimated rows and torques of a piece of a motion that lies elsewhere."""
+        tau, values = self.form.measured(motion, where), fixed_values(self.base, self.prior)
+        return decimated_there(motion, self.regressor(motion, where), self.entries, tau, self.known, values, remaining)
 
     @property
     def _width(self) -> int:

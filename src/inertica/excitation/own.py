@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,8 +12,9 @@ from inertica.excitation.constraints import robot_constraints
 from inertica.excitation.files import catalog_trajectory, has_trajectory
 from inertica.excitation.fourier import Fourier
 from inertica.excitation.optimal import design
+from inertica.excitation.safety import safe_start, surroundings
 from inertica.excitation.search import Search
-from inertica.excitation.trajectory import Array, Trajectory
+from inertica.excitation.trajectory import Trajectory
 from inertica.identifiability.base import base_model
 from inertica.robot.description import Description
 
@@ -22,11 +24,29 @@ KINDS = {"identification": (10.0, 5, 0), "validation": (12.0, 4, 7)}
 QUICK = Search(random=100, evaluations=400, rounds=3, iterations=20)
 """Limited by its steps and not by time, so that the same robot gets the same motion everywhere."""
 
+ATTEMPTS = 4
+"""Seeds with which a motion that keeps all distances is looked for: short searches among close bodies may find none."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnMotion:
+    """A motion and, of one that was designed here, a sentence on how near bodies come in it; empty for one that is shipped."""
+
+    trajectory: Trajectory
+    said: str = ""
+
 
 def own_trajectory(
     description: Description, kind: str = "identification", say: Callable[[str], None] = lambda _: None
 ) -> Trajectory:
+    """The trajectory of `own_motion`."""
+    return own_motion(description, kind, say).trajectory
+
+
+def own_motion(description: Description, kind: str = "identification", say: Callable[[str], None] = lambda _: None) -> OwnMotion:
     """The motion shipped for a catalog robot; for any other robot one that is designed quickly, not the best there is.
+
+    No two links come close to each other in it, nor any link to the floor, as in motions of `excite`.
 
     Args:
         description: with limits of position or velocity.
@@ -34,7 +54,7 @@ def own_trajectory(
         say: progress.
     """
     if has_trajectory(description.name, kind):
-        return catalog_trajectory(description.name, kind).trajectory
+        return OwnMotion(catalog_trajectory(description.name, kind).trajectory)
     limits, name = description.robot.limits, description.name
     unlimited = [
         joint.name for joint, speed in zip(description.robot.joints, limits.velocity, strict=True) if not np.isfinite(speed)
@@ -46,18 +66,30 @@ def own_trajectory(
         )
     base = base_model(description.layout)
     period, harmonics, seed = KINDS[kind]
+    bodies = surroundings(description)
+    try:
+        start = safe_start(description, bodies)
+    except InerticaError as error:
+        raise InerticaError(f"there is no {kind} trajectory for '{name}', and a quick design failed: {error}") from None
     constraints = robot_constraints(description, base.engine, margin=usual_margin(description))
-    family = Fourier.still(period, middle_pose(description), harmonics, free_start=True)
-    found = design(
-        base.engine, base, family, None, constraints, search=QUICK, rng=seed,
-        progress=lambda p: say(f"designing a motion for {kind}, none is stored for {name}: condition {p.best:.4g}"),
-    )  # fmt: skip
-    if not found.feasible:
+    constraints += [bodies] if bodies.pairs else []
+    family = Fourier.still(period, start, harmonics, free_start=True)
+    for attempt in range(ATTEMPTS):
+        found = design(
+            base.engine, base, family, None, constraints, search=QUICK, rng=seed + 100 * attempt,
+            progress=lambda p: say(f"designing a motion for {kind}, none is stored for {name}: condition {p.best:.4g}"),
+        )  # fmt: skip
+        if found.feasible:
+            break
+    else:
         worst = found.violations[0] if found.violations else "no motion keeps the limits"
         raise InerticaError(
             f"there is no {kind} trajectory for '{name}', and a quick design failed: {worst}; use inertica excite"
         )
-    return found.trajectory
+    near = "no two bodies of the model could meet" if found.approach is None else f"closest approach, {found.approach}"
+    stands = any(plane.name == "floor" for plane in bodies.planes)
+    floor = "" if stands else "; no floor was kept, the model does not say where it is (inertica excite --floor HEIGHT)"
+    return OwnMotion(found.trajectory, f"the {kind} motion was designed here, none is stored for {name}: {near}{floor}")
 
 
 def usual_margin(description: Description) -> tuple[float, float, float]:
@@ -66,12 +98,3 @@ def usual_margin(description: Description) -> tuple[float, float, float]:
     spans = (np.subtract(limits.upper, limits.lower).min(), min(limits.velocity), min(limits.acceleration))
     q, dq, ddq = (min(0.1, 0.05 * float(s)) for s in spans)
     return q, dq, ddq
-
-
-def middle_pose(description: Description) -> Array:
-    """(n,) the home pose, moved off the ends of the joint ranges by at least a quarter of them."""
-    limits, home = description.robot.limits, np.array(description.home or np.zeros(description.robot.n))
-    low, high = np.array(limits.lower), np.array(limits.upper)
-    bounded = np.isfinite(high - low)
-    with np.errstate(invalid="ignore"):
-        return np.where(bounded, np.clip(home, low + 0.25 * (high - low), high - 0.25 * (high - low)), home)

@@ -12,7 +12,6 @@ import numpy as np
 from inertica.errors import InerticaError, InputError
 from inertica.excitation.collision import CLEARANCE, ROUGH, Collisions
 from inertica.excitation.kinematics import frames
-from inertica.excitation.own import middle_pose
 from inertica.excitation.pairs import drawn_poses
 from inertica.excitation.solids import Obstacle, Plane
 from inertica.excitation.trajectory import Array
@@ -142,6 +141,15 @@ def safe_start(description: Description, bodies: Collisions) -> Array:
     size = np.where(np.isfinite(spans), spans, 2.0 * np.pi)
     away = np.abs((poses - wish) / size).max(axis=1)
     return np.asarray(poses[int(np.argmax(np.minimum(room, ROOM) / ROOM - 0.3 * away + 1e3 * np.minimum(room - 1e-3, 0.0)))])
+
+
+def middle_pose(description: Description) -> Array:
+    """(n,) the home pose, moved off the ends of the joint ranges by at least a quarter of them."""
+    limits, home = description.robot.limits, np.array(description.home or np.zeros(description.robot.n))
+    low, high = np.array(limits.lower), np.array(limits.upper)
+    bounded = np.isfinite(high - low)
+    with np.errstate(invalid="ignore"):
+        return np.where(bounded, np.clip(home, low + 0.25 * (high - low), high - 0.25 * (high - low)), home)
 
 
 def _continuous(description: Description) -> set[str]:

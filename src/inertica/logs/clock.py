@@ -79,9 +79,10 @@ def _since(raw: NDArray[np.generic], values: NDArray[np.float64], first: int) ->
 
 def _recognised(table: Table, column: str, values: NDArray[np.float64], notes: list[str], warnings: list[str]) -> float:
     """Seconds per unit of a clock that does not state its unit."""
+    typical = float(np.median(values))
     for unit, scale in _SCALES.items():
         # one decade around today suffices to tell s, ms, us and ns since 1970 apart: they differ by 1000
-        if _YEAR_2000 <= float(np.median(values)) * scale <= _YEAR_2100:
+        if _YEAR_2000 <= typical * scale <= _YEAR_2100:
             if unit != "s":
                 notes.append(f"'{column}' is in {unit} since 1970, as its size shows")
             return scale

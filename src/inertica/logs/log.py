@@ -241,22 +241,24 @@ class Log(Tabular):
     def sliced(self, t0: float = -np.inf, t1: float = np.inf) -> Log:
         """The samples whose t lies in [t0, t1]; ends beyond 1e8 s are seconds since 1970 when the clock counts from there."""
         low, high = (x - self.origin.start if self.origin.start and 1e8 < abs(x) < np.inf else x for x in (t0, t1))
-        rows = (self.t >= low) & (self.t <= high)
-        if np.count_nonzero(rows) < 2:
+        inside = np.flatnonzero((self.t >= low) & (self.t <= high))
+        if len(inside) < 2:
             t = self.t[np.isfinite(self.t)]
             span = f"it runs from {t.min():g} to {t.max():g} s" if len(t) else "its clock has no value"
             raise InputError(f"{replace(self.origin, interval=(t0, t1))} holds fewer than two samples; {span}")
         lost = int(np.count_nonzero(~np.isfinite(self.t)))
         notes = (f"{lost} samples without a time belong to no slice",) if lost else ()
+        ends = slice(inside[0], inside[-1] + 1)
+        rows = ends if ends.stop - ends.start == len(inside) else inside  # mostly in one piece, which is copied much more quickly
         return replace(
             self,
-            t=self.t[rows],
-            signals={symbol: values[rows] for symbol, values in self.signals.items()},
-            channels=tuple(replace(c, samples=c.samples[rows]) for c in self.channels),
-            masks={reason: mask[rows] for reason, mask in self.masks.items() if mask[rows].any()},
+            t=np.array(self.t[rows]),
+            signals={symbol: np.array(values[rows]) for symbol, values in self.signals.items()},
+            channels=tuple(replace(c, samples=np.array(c.samples[rows])) for c in self.channels),
+            masks={reason: np.array(mask[rows]) for reason, mask in self.masks.items() if mask[rows].any()},
             origin=replace(self.origin, interval=(t0, t1)),
             notes=(*self.notes, *notes),
-            truth={key: values[rows] for key, values in self.truth.items()},
+            truth={key: np.array(values[rows]) for key, values in self.truth.items()},
         )
 
     def with_mask(self, mask: ArrayLike, reason: str) -> Log:

@@ -1,4 +1,4 @@
-"""Noise and resolution of recorded signals, read off the signals themselves."""
+"""Noise, resolution and range of recorded signals, read off the signals themselves."""
 
 from __future__ import annotations
 
@@ -11,11 +11,20 @@ _FOURTH = np.sqrt(70.0)  # norm of the fourth difference 1 -4 6 -4 1
 _MAD = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
 
 LONG = 200_000
-"""Samples of a record beyond which only the beginning of each of its pieces is looked at, as many samples altogether."""
+"""Samples of a record beyond which only the beginning of each of its pieces is looked at."""
 
-_WINDOWS, _LEAST = 50, 200  # pieces of a record, samples of a piece
+_WINDOWS, _LEAST, _BEGINNING = (
+    50,
+    200,
+    1000,
+)  # pieces of a record, samples of a piece, those of one that are looked at in a long record
 _OFTEN = 0.2  # part of the pieces that must show a step
 _FEW_STEPS = 60
+
+
+def extremes(values: Array) -> tuple[Array, Array]:
+    """(n,) smallest and (n,) largest value of each column of (N, n); for narrow arrays quicker than along their first axis."""
+    return np.array([x.min() for x in values.T]), np.array([x.max() for x in values.T])
 
 
 def position_noise(q: Array) -> Array:
@@ -46,7 +55,7 @@ def quantisation_step(x: Array) -> float | None:
 
 def _pieces(x: Array, count: int) -> list[Array]:
     """Equal parts of a record in the order of time; of a long one only how each begins."""
-    return [part[: LONG // count] if len(x) > LONG else part for part in np.array_split(x, count)]
+    return [part[:_BEGINNING] if len(x) > LONG else part for part in np.array_split(x, count)]
 
 
 def _step(x: Array) -> float | None:

@@ -17,9 +17,10 @@ from inertica.logs.convert import converted, si_factor
 from inertica.logs.elsewhere import elsewhere
 from inertica.logs.log import Channel, Log, Origin
 from inertica.logs.names import take_apart
+from inertica.logs.noise import extremes
 from inertica.logs.readers.formats import find_format
 from inertica.logs.readers.options import ReadOptions
-from inertica.logs.readers.table import Table
+from inertica.logs.readers.table import Table, Values
 from inertica.logs.slices import split_slice
 from inertica.logs.units import SIGNALS
 from inertica.robot.description import Description
@@ -110,20 +111,45 @@ def _signals(
     signals: dict[str, NDArray[np.float64]] = {}
     used: dict[str, Channel] = {}
     for symbol, row in selection.signals.items():
-        values = np.full((table.rows, len(row)), np.nan)
+        columns: list[Values | None] = [None] * len(row)
+        factors = [1.0] * len(row)
         for j, header in enumerate(row):
             if header is None:
                 continue
             si = SIGNALS[symbol].linear if prismatic[j] else SIGNALS[symbol].unit
             unit = header.unit or units.get(symbol, "") or si
-            raw = table.columns[header.text]
-            scale = si_factor(symbol, unit, prismatic[j], f"{table.path}: the column '{header.text}'")
-            with np.errstate(over="ignore", invalid="ignore"):
-                values[:, j] = raw.astype(np.float64) * scale
+            columns[j] = raw = table.columns[header.text]
+            factors[j] = si_factor(symbol, unit, prismatic[j], f"{table.path}: the column '{header.text}'")
             used[header.text] = Channel(header.text, symbol, j, unit, raw)
-        signals[symbol] = values
+        signals[symbol] = _in_si(columns, factors, table.rows)
     rest = (Channel(name, "", None, take_apart(name).unit, raw) for name, raw in table.columns.items() if name not in used)
     return signals, (*used.values(), *rest)
+
+
+def _in_si(columns: Sequence[Values | None], factors: Sequence[float], rows: int) -> NDArray[np.float64]:
+    """(N, n) columns times their factors, NaN for those that are not there; the recorded matrix itself where nothing is to be done."""
+    if all(factor == 1.0 for factor in factors) and (whole := _matrix(columns)) is not None:
+        return whole
+    values = np.full((rows, len(columns)), np.nan)
+    for j, (column, factor) in enumerate(zip(columns, factors, strict=True)):
+        if column is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                np.multiply(column, factor, out=values[:, j])
+    return values
+
+
+def _matrix(columns: Sequence[Values | None]) -> NDArray[np.float64] | None:
+    """The matrix of float64 whose columns these are, all of them and in this order; None where they are not."""
+    first, size = columns[0], 8 * len(columns)
+    if first is None or first.base is None:
+        return None
+    start = first.__array_interface__["data"][0]
+    for j, column in enumerate(columns):
+        if column is None or column.base is not first.base or column.dtype != np.float64 or column.strides != (size,):
+            return None
+        if column.__array_interface__["data"][0] != start + 8 * j:
+            return None
+    return np.lib.stride_tricks.as_strided(first.astype(np.float64, copy=False), (len(first), len(columns)), (size, 8))
 
 
 def _missing_values(
@@ -134,7 +160,8 @@ def _missing_values(
     warnings: list[str] = []
     whole = np.zeros(table.rows, bool)
     for symbol, values in signals.items():
-        for j, header in enumerate(selection.signals[symbol]):
+        listed = [] if np.isfinite(values).all() else selection.signals[symbol]
+        for j, header in enumerate(listed):
             if header is None:
                 continue
             bad = ~np.isfinite(values[:, j])
@@ -162,8 +189,8 @@ def _far(signals: Mapping[str, NDArray[np.float64]], names: Sequence[str], prism
     q = signals.get("q")
     if q is None:
         return []
-    sound = q if np.isfinite(q).all() else np.where(np.isfinite(q), q, 0.0)
-    reach = np.maximum(sound.max(axis=0, initial=0.0), -sound.min(axis=0, initial=0.0))
+    low, high = extremes(q if np.isfinite(q).all() else np.where(np.isfinite(q), q, 0.0))
+    reach = np.maximum(high, -low)
     far = [f"{name} ({x:.4g})" for name, x, p in zip(names, reach, prismatic, strict=True) if x > _FAR and not p]
     if not far:
         return []

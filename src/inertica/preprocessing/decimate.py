@@ -11,20 +11,23 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.llvm.parallel import in_order
+from inertica.dynamics.resident import Memory
 from inertica.errors import InputError
-from inertica.preprocessing.lowpass import Columns, LowPass, chebyshev, filtered
+from inertica.preprocessing.lowpass import Columns, LowPass, chebyshev, filtered, filtered_there
 
 Array = NDArray[np.float64]
 
 ORDER, RIPPLE, EDGE = 8, 0.05, 0.8
 INACCURATE = 1e-6
 """dB by which the gain at the cut-off may miss the ripple, MATLAB's criterion for a design that has lost its digits."""
+
+_SPOILED = "columns to decimate have values that are not finite, which would spread over all samples"
 
 Piece = tuple[int, Iterable[tuple[slice, Array]], NDArray[np.intp]]
 
@@ -132,6 +135,15 @@ class Decimator:
         rows = self.kept(len(values)) if remaining is None else remaining
         return next(self.decimated(values.shape[1], [(len(values), [(slice(0, len(values)), values.T)], rows)]))
 
+    def decimate_there(self, values: Any, memory: Memory, remaining: NDArray[np.intp] | None = None) -> Any:
+        """`decimate` for columns (N, k) that lie elsewhere, by an array there."""
+        rows = self.kept(len(values)) if remaining is None else remaining
+        low = filtered_there(self.design, self._pad(len(values)), values, memory) if self.ratio > 1 else values
+        found = low[memory.arrays.asarray(rows)]
+        if not bool(memory.arrays.isfinite(found).all()):
+            raise InputError(_SPOILED)
+        return found
+
     def decimated(self, count: int, pieces: Iterable[Piece]) -> Iterator[Array]:
         """(N, k) -> (M, k), piece by piece, of columns that come chunk by chunk, and are never there as such.
 
@@ -194,7 +206,8 @@ def _as_they_are(count: int, samples: int, chunks: Iterable[tuple[slice, Array]]
 
 def widened(mask: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
     """The mask with `reach` more samples on either side of every masked one."""
-    count, N = np.concatenate([[0], np.cumsum(mask)]), len(mask)
+    count, N = np.zeros(len(mask) + 1, np.int32), len(mask)
+    np.cumsum(mask, out=count[1:])
     until = np.full(N, count[-1])  # masked ones up to the last sample within reach
     until[: max(N - reach, 0)] = count[reach + 1 :]
     until[reach:] -= count[: max(N - reach, 0)]
@@ -203,7 +216,7 @@ def widened(mask: NDArray[np.bool_], reach: int) -> NDArray[np.bool_]:
 
 def _finite(values: Array) -> Array:
     if not np.isfinite(values).all():
-        raise InputError("columns to decimate have values that are not finite, which would spread over all samples")
+        raise InputError(_SPOILED)
     return values
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 from copy import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.llvm.parallel import for_all
-from inertica.dynamics.sections import COLUMNS, run_sections
+from inertica.dynamics.resident import Memory
+from inertica.dynamics.sections import COLUMNS, coefficients, run_sections, scan_of
 from inertica.errors import InputError
 
 Array = NDArray[np.float64]
@@ -131,6 +133,16 @@ class Columns:
 
         for_all(range(len(self.groups)), run, 1 if self.samples < LONG else os.cpu_count() or 1)
         return out
+
+
+def filtered_there(design: LowPass, pad: int, values: Any, memory: Memory) -> Any:
+    """`filtered` for values (N, k) that lie elsewhere, by an array there."""
+    xp, sos = memory.arrays, design.sections
+    rows = xp.concatenate([2.0 * values[:1] - values[pad:0:-1], values, 2.0 * values[-1:] - values[-2 : -pad - 2 : -1]])
+    settled, recursion = xp.asarray(_settled(sos).reshape(-1, 1)), scan_of(memory, len(sos))
+    for backward in (False, True):
+        recursion(rows, settled * rows[-1 if backward else 0], coefficients(sos), backward)
+    return rows[pad : pad + len(values)]
 
 
 def _angles(order: int) -> Array:

@@ -163,7 +163,7 @@ class Motion(Tabular):
         t = self.log.t
         delays = self.recipe.delays(self.n)
         if not delays.any() and len(t) == len(self) and np.abs(t - self.t).max() < 1e-6 * self.dt:
-            return np.array(values)
+            return values
         finite = np.isfinite(t)
         out = np.full((len(t), self.n), np.nan)
         own = self.recipe.average  # one period stands for all of them

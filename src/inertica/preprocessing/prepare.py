@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.logs.log import Log
-from inertica.logs.noise import position_noise
+from inertica.logs.noise import extremes, position_noise
 from inertica.preprocessing.decimate import Decimator, widened
 from inertica.preprocessing.filters import Filter, Fourier, Kinematics, noise_gains
 from inertica.preprocessing.motion import BORDER, BRIDGED, STANDSTILL, Motion
@@ -227,7 +227,7 @@ class _Preparation:
             self.q, moved.dq, self.recipe.filter, self.clock.dt, self.recipe.standstill, self._position_noise()
         )
         resting = (moved.dq <= threshold) & (moved.dq >= -threshold)
-        still = np.all(resting, axis=1)
+        still = np.logical_and.reduce(list(resting.T))
         if still.any():
             self._mask(STANDSTILL, still)
         self.done[STANDSTILL] = (
@@ -264,7 +264,8 @@ def long_runs(mask: Mask, most: int) -> Mask:
 
 def resting_threshold(q: Array, dq: Array, chosen: Filter, dt: float, part: float, sd: Array) -> Array:
     """(n,) velocities below which a joint rests: a part of its rms velocity, or what noise of the position makes of velocity."""
-    rounding = 1e3 * np.finfo(float).eps * np.maximum(q.max(axis=0), -q.min(axis=0)) / dt
+    low, high = extremes(q)
+    rounding = 1e3 * np.finfo(float).eps * np.maximum(high, -low) / dt
     noise = np.maximum(sd * noise_gains(chosen, dt)[1], rounding)
     return np.asarray(np.maximum(part * np.sqrt(np.einsum("kj,kj->j", dq, dq) / len(dq)), SLOW * noise))
 

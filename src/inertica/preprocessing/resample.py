@@ -116,7 +116,7 @@ def on_clock(
     missing = np.zeros(clock.count, bool)
     whole = clock.exact and not any(shift) and len(t) == clock.count > 2
     if whole and use.all() and np.isfinite(values).all():  # nothing to fill in
-        return np.array(values, float, order="C"), missing
+        return np.ascontiguousarray(values, float).view(), missing  # whoever freezes it leaves the log's own alone
     out, x = np.empty((clock.count, values.shape[1])), clock.t
     for j, column in enumerate(values.T):
         good = use & np.isfinite(column)

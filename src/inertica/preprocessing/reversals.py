@@ -29,13 +29,11 @@ def near_reversal(motion: Motion, others: Reversals = ()) -> NDArray[np.bool_]:
         return np.zeros(motion.dq.shape, bool)
     rates = [(j, motion.dq[:, j]) for j in range(motion.n)]
     rates += [(j, sum((c * motion.dq[:, k] for k, c in row.items()), np.zeros(len(motion)))) for j, row in others]
-    samples = int(np.ceil(reach / motion.dt))
-    out = np.zeros(motion.dq.shape, bool)
+    near = np.array(motion.resting.T)
     for j, rate in rates:
-        turning = np.zeros(len(motion), bool)
-        turning[:-1] = np.sign(rate[1:]) != np.sign(rate[:-1])
-        turning[1:] |= turning[:-1]
-        out[:, j] |= widened(turning, samples)
-    for j in range(motion.n):
-        out[:, j] |= widened(motion.resting[:, j], samples)
-    return out
+        way = np.sign(rate)
+        turning = way[1:] != way[:-1]
+        near[j, :-1] |= turning
+        near[j, 1:] |= turning
+    samples = int(np.ceil(reach / motion.dt))
+    return np.column_stack([widened(x, samples) for x in near])

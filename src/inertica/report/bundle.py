@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from inertica.errors import InerticaError
+from inertica.report.logs import motions_again
 from inertica.report.report import write_report
+from inertica.workflow.bristles import Bristles, write_bristles
 from inertica.workflow.export import SUFFIX, export_model, write_parameters
 from inertica.workflow.folder import whole_folder
 from inertica.workflow.judge import Motions
@@ -55,3 +57,25 @@ def write_bundle(result: Result, motions: Motions, folder: str | Path) -> Bundle
         names = sorted((path.name for path in temporary.iterdir()), key=lambda name: (name != RESULT, name))
     result = replace(result, time={**result.time, "write": time.perf_counter() - start})
     return Bundle(result, Path(folder), tuple(names))
+
+
+def add_bristles(folder: str | Path, bristles: Bristles) -> list[Path]:
+    """Add friction with memory to the result of a folder, and write its model with the card beside it and its report again.
+
+    Args:
+        folder: of the result.
+        bristles: see `workflow.bristles`.
+    """
+    source = Path(folder)
+    source = source.parent if source.name == RESULT else source
+    before = Result.load(source)
+    write_bristles(source, bristles, before.description.robot.joint_names)
+    result = Result.load(source)
+    files = [source / RESULT]
+    model = source / f"{MODEL}{SUFFIX[result.description.source.format]}"
+    if model.is_file():  # one that could not be written was left out
+        written = export_model(result, model)
+        files += [written.path, *([written.extra] if written.extra else [])]
+    if (source / REPORT).is_file():
+        files.append(write_report(result, motions_again(result)[0], source / REPORT))
+    return files

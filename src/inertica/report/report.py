@@ -9,6 +9,7 @@ from inertica import __version__
 from inertica.report import html
 from inertica.report.advice import advice
 from inertica.report.body import consistency
+from inertica.report.bristles import BRISTLES, TITLE, bristle_section
 from inertica.report.correlation import correlation_section
 from inertica.report.data import Record, records
 from inertica.report.drawn import choice_figures, fit_sections, torque_figures
@@ -69,6 +70,7 @@ def report(result: Result, motions: Motions) -> str:
         html.section("parameters", CONTENTS["parameters"], *standard_table(result)),
         html.section("torque", CONTENTS["torque"], *_torque(result, drawn)),
         *fit_sections(result, fitted),
+        *bristle_section(result),
         html.section("consistency", CONTENTS["consistency"], *consistency(result, fitted)),
         html.section("correlation", CONTENTS["correlation"], *correlation_section(result)),
         html.section("choices", CONTENTS["choices"], choices_list(result), *choice_figures(result)),
@@ -79,7 +81,11 @@ def report(result: Result, motions: Motions) -> str:
 
 
 def _head(result: Result) -> str:
-    return page_head(f"{result.description.name}: identified parameters", CONTENTS)
+    contents = dict(CONTENTS)
+    if result.bristles is not None:
+        after = list(contents).index("friction") + 1
+        contents = dict([*list(contents.items())[:after], (BRISTLES, TITLE), *list(contents.items())[after:]])
+    return page_head(f"{result.description.name}: identified parameters", contents)
 
 
 def page_head(title: str, contents: Mapping[str, str]) -> str:

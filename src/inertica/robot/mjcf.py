@@ -47,23 +47,29 @@ def mjcf_solids(path: str | Path) -> dict[str, list[Solid]]:
     Raises:
         FileError: a shape that cannot be read.
     """
+    settings, geoms = mjcf_geoms(path)
+    found = {
+        link: [(item, attributes) for item in items if (attributes := settings.attributes(item.element, item.childclass))]
+        for link, items in geoms.items()
+    }
+    out: dict[str, list[Solid]] = {}
+    for link, several in found.items():
+        collide = [g for g in several if g[1].get("contype", "1") != "0" or g[1].get("conaffinity", "1") != "0"]
+        out[link] = [
+            solid
+            for item, attributes in collide or several
+            for solid in geom_solids(settings, item.element, attributes, item.pose)
+        ]
+    return out
+
+
+def mjcf_geoms(path: str | Path) -> tuple[Settings, dict[str, list[Item]]]:
+    """The geoms of every link of an MJCF file, the world included, as they stand there, and what the file sets for all."""
     reader = _Reader(read_xml(path))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # said when the model was loaded
         reader.tree()
-    found = {
-        link: [(item, attributes) for item in items if (attributes := reader.settings.attributes(item.element, item.childclass))]
-        for link, items in reader.geoms.items()
-    }
-    out: dict[str, list[Solid]] = {}
-    for link, geoms in found.items():
-        collide = [g for g in geoms if g[1].get("contype", "1") != "0" or g[1].get("conaffinity", "1") != "0"]
-        out[link] = [
-            solid
-            for item, attributes in collide or geoms
-            for solid in geom_solids(reader.settings, item.element, attributes, item.pose)
-        ]
-    return out
+    return reader.settings, reader.geoms
 
 
 def write_mjcf(source: str | Path, target: str | Path, parameters: Parameters, **selection: Unpack[Selection]) -> tuple[str, ...]:
@@ -72,7 +78,7 @@ def write_mjcf(source: str | Path, target: str | Path, parameters: Parameters, *
 
 
 @dataclass(frozen=True)
-class _Item:
+class Item:
     """An element of a body, with the class it inherits from and the pose of the frames around it."""
 
     element: Element
@@ -90,10 +96,10 @@ class _Reader:
     inertials: dict[str, Array] = field(default_factory=dict)
     massless: set[str] = field(default_factory=set)
     bodies: dict[str, Element] = field(default_factory=dict)
-    inertial_items: dict[str, _Item] = field(default_factory=dict)
-    joint_items: dict[str, _Item] = field(default_factory=dict)
+    inertial_items: dict[str, Item] = field(default_factory=dict)
+    joint_items: dict[str, Item] = field(default_factory=dict)
     sites: dict[str, str] = field(default_factory=dict)
-    geoms: dict[str, list[_Item]] = field(default_factory=dict)
+    geoms: dict[str, list[Item]] = field(default_factory=dict)
 
     def set_inertial(self, edits: Edits, change: Change) -> None:
         """Mass, centre and full inertia of a body; orientations go, since fullinertia forbids them."""
@@ -153,14 +159,14 @@ class _Reader:
             )
         )
 
-    def _contents(self, element: Element, childclass: str, pose: Pose = (IDENTITY, ORIGIN)) -> Iterator[_Item]:
+    def _contents(self, element: Element, childclass: str, pose: Pose = (IDENTITY, ORIGIN)) -> Iterator[Item]:
         """The elements of a body, those inside <frame>s included."""
         childclass = element.get("childclass", childclass)
         for child in children(element):
             if child.tag == "frame":
                 yield from self._contents(child, childclass, compose(*pose, *self._pose(child, childclass)))
             else:
-                yield _Item(child, childclass, pose)
+                yield Item(child, childclass, pose)
 
     def _pose(self, element: Element, childclass: str) -> Pose:
         attributes = {str(k): str(v) for k, v in element.attrib.items()}
@@ -170,7 +176,7 @@ class _Reader:
             self.notes.append(f"The orientation of {where} is taken as exactly along the axes it is close to.")
         return R, vector(self.settings.numbers(element, attributes, "pos", 3, ORIGIN))
 
-    def _enter(self, link: str, contents: Iterator[_Item], static: bool) -> None:
+    def _enter(self, link: str, contents: Iterator[Item], static: bool) -> None:
         """Note what a body holds; `static` bodies never move, so their inertia does not matter."""
         items = list(contents)
         self.geoms[link] = [*self.geoms.get(link, ()), *(item for item in items if item.element.tag == "geom")]
@@ -183,7 +189,7 @@ class _Reader:
             if item.element.tag == "body":
                 self._body(link, item, static)
 
-    def _body(self, parent: str, item: _Item, static: bool) -> None:
+    def _body(self, parent: str, item: Item, static: bool) -> None:
         element = item.element
         name = element.get("name") or f"body{len(self.bodies) + 1}"
         if name in self.bodies or name == WORLD:
@@ -204,7 +210,7 @@ class _Reader:
             parent, pose = link, (IDENTITY, ORIGIN)
         self._enter(name, iter(items), static and not joints)
 
-    def _joint(self, name: str, item: _Item, body: str, parent: str, link: str, pose: Pose) -> TreeJoint:
+    def _joint(self, name: str, item: Item, body: str, parent: str, link: str, pose: Pose) -> TreeJoint:
         element, settings = item.element, self.settings
         attributes = settings.attributes(element, item.childclass)
         kind = "free" if element.tag == "freejoint" else attributes.get("type", "hinge")
@@ -223,7 +229,7 @@ class _Reader:
         stated |= {"damping": self._damping(name, element, attributes)} | self._limits(element, attributes, kind)
         return joint.stating(stated)
 
-    def _axis(self, name: str, item: _Item, attributes: Attributes) -> Vector:
+    def _axis(self, name: str, item: Item, attributes: Attributes) -> Vector:
         axis = self.settings.numbers(item.element, attributes, "axis", 3, (0.0, 0.0, 1.0))
         if not np.any(axis):
             raise self.document.error(item.element, f"the axis of joint '{name}' is zero")
@@ -232,7 +238,7 @@ class _Reader:
             self.notes.append(f"The axis of joint '{name}' (line {item.element.sourceline}) is taken as exactly {unit}.")
         return unit
 
-    def _anchor(self, item: _Item, attributes: Attributes) -> Array:
+    def _anchor(self, item: Item, attributes: Attributes) -> Array:
         """The joint's position in the body frame."""
         position = self.settings.numbers(item.element, attributes, "pos", 3, ORIGIN)
         return np.array(compose(*item.pose, IDENTITY, position)[1])
@@ -259,7 +265,7 @@ class _Reader:
                 out["torque"] = max(abs(float(lower)), abs(float(upper))) or math.inf
         return out
 
-    def _inertia(self, link: str, items: Sequence[_Item]) -> None:
+    def _inertia(self, link: str, items: Sequence[Item]) -> None:
         stated = next((i for i in items if i.element.tag == "inertial"), None)
         rule = self.settings.inertiafromgeom
         total = np.zeros(10)
@@ -275,7 +281,7 @@ class _Reader:
         if np.any(total):
             self.inertials[link] = total
 
-    def _stated_inertia(self, link: str, item: _Item) -> Array:
+    def _stated_inertia(self, link: str, item: Item) -> Array:
         element, settings = item.element, self.settings
         attributes = {str(k): str(v) for k, v in element.attrib.items()}
         text(self.document, element, "pos")

@@ -10,11 +10,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 from inertica.errors import FileError
+from inertica.later import Later
 from inertica.robot.xmlfile import Document, Element, is_comment
 
+saxutils = Later("xml.sax.saxutils")
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=<>"'/]+)\s*=\s*("[^"]*"|'[^']*')""")
 
 Attributes = dict[str, str]
@@ -40,9 +41,9 @@ class Edits:
             return
         where = self._attribute(element, name)
         if where is None:
-            self._new_attributes[element].append(f"{name}={quoteattr(value)}".encode("ascii"))
+            self._new_attributes[element].append(f"{name}={saxutils.quoteattr(value)}".encode("ascii"))
         else:
-            self._replacements.append((where[1], where[2], quoteattr(value).encode("ascii")))
+            self._replacements.append((where[1], where[2], saxutils.quoteattr(value).encode("ascii")))
 
     def remove(self, element: Element, name: str) -> None:
         """Take an attribute away, with the space before it."""
@@ -145,7 +146,7 @@ def replace_file(target: Path, content: bytes) -> None:
 def _render(tag: str, attributes: Attributes, inner: Iterable[tuple[str, Attributes]], outer: bytes, inside: bytes) -> bytes:
     if tag.startswith("!--"):
         return b"<" + tag.encode("ascii") + b"-->"
-    opening = f"<{tag}" + "".join(f" {k}={quoteattr(v)}" for k, v in attributes.items())
+    opening = f"<{tag}" + "".join(f" {k}={saxutils.quoteattr(v)}" for k, v in attributes.items())
     parts = [_render(t, a, (), inside, inside) for t, a in inner]
     if not parts:
         return opening.encode("ascii") + b"/>"

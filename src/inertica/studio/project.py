@@ -169,9 +169,15 @@ class Project:
                 try:
                     description = ia.load(temporary)
                 except FileError as error:
-                    raise InputError(f"the card cannot be read: {error.problem}") from None
+                    own = error.path.resolve() == temporary.resolve()
+                    what = "the card" if own else self.said(str(error.path))
+                    raise InputError(f"{what} cannot be read: {error.problem}") from None
         self.changed()
         return description
+
+    def said(self, sentence: str) -> str:
+        """A sentence with names of files as they are inside the project."""
+        return sentence.replace(f"{self.folder}/", "").replace(f"{self.folder.resolve()}/", "")
 
     def choose_robot(self, name: str) -> Description:
         """Start a card for a catalog robot, or for a model file or card of the project."""

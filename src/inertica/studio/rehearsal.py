@@ -32,11 +32,13 @@ class Planted:
     """A robot to rehearse with.
 
     Args:
-        description: the robot with the planted values, and a loop.
+        description: the robot as its model states it, which is what a controller feeds forward, with a loop.
+        truth: the planted values.
         notes: what had to be assumed, one sentence each.
     """
 
     description: Description
+    truth: ia.Parameters
     notes: tuple[str, ...]
 
 
@@ -78,11 +80,11 @@ def planted(description: Description, trajectory: Trajectory, spread: float, see
         notes.append(
             f"the model states no friction of {len(silent)} joints; some was planted, about {100 * FRICTION:.0f} % of their torque"
         )
-    out = replace(description, prior=prior.with_values(values))
-    if out.loop is None:
-        out = replace(out, loop=_loop(out.prior, motion.q))
+    truth = prior.with_values(values)
+    if description.loop is None:
+        description = replace(description, loop=_loop(truth, motion.q))
         notes.append(f"the card states no control loop; a PD loop of {BANDWIDTH:g} Hz stands in")
-    return Planted(out, tuple(notes))
+    return Planted(description, truth, tuple(notes))
 
 
 def _friction(names: tuple[str, ...], joint: int) -> list[int]:
@@ -111,7 +113,7 @@ def recorded(robot: Planted, trajectory: Trajectory, position_noise: float, torq
         torque_noise: as a share of each joint's root mean square torque.
         seed: of the noise.
     """
-    plain = ia.Experiment.of(robot.description)
+    plain = replace(ia.Experiment.of(robot.description), truth=robot.truth)
     (quiet,) = plain.iterate(trajectory, runs=1, seed=seed)
     size = np.sqrt(np.nanmean(quiet.need("tau") ** 2, axis=0))
     noise = ia.Noise(q=position_noise, tau=torque_noise * size, seed=seed)
@@ -124,4 +126,4 @@ def recovered(
 ) -> tuple[ia.Result, ia.AgainstTruth]:
     """What would have been found, beside what was planted."""
     result = ia.identify(description, [log], quick=quick, progress=say)
-    return result, ia.against_truth(result, robot.description.prior)
+    return result, ia.against_truth(result, robot.truth)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,8 @@ from numpy.typing import NDArray
 
 from inertica.errors import InerticaError, ModelWarning
 from inertica.robot.description import Description, Source
-from inertica.robot.mjcf import WORLD, read_mjcf
-from inertica.robot.mjcf_settings import Attributes, Settings, read_settings, z_to
+from inertica.robot.mjcf import mjcf_geoms, read_mjcf
+from inertica.robot.mjcf_settings import Attributes, Settings, z_to
 from inertica.robot.shapes import PACKAGE
 from inertica.robot.tree import Placed, Reduced, Tree, compose, reduce
 from inertica.robot.urdf import read_urdf, rpy_matrix
@@ -158,40 +157,22 @@ def _shape(document: Document, element: Element) -> Shape | None:
 
 def _mjcf(document: Document) -> dict[str, list[Shape]]:
     """Body -> shapes: geoms of the groups that viewers show, all where there are none of these."""
-    settings = read_settings(document)
+    settings, geoms = mjcf_geoms(document.path)
     meshes = _meshes(document)
     found: dict[str, list[tuple[float, Shape]]] = {}
-    for body, element, childclass in _geoms(document):
+    for body, item in ((body, item) for body, several in geoms.items() for item in several):
         try:
-            attributes = settings.attributes(element, childclass)
-            shape = _geom(settings, element, attributes, meshes)
-            group = settings.number(element, attributes, "group", 0.0)
+            attributes = settings.attributes(item.element, item.childclass)
+            shape = _geom(settings, item.element, attributes, meshes)
+            group = settings.number(item.element, attributes, "group", 0.0)
         except InerticaError:  # not drawn
             continue
         if shape is not None:
-            found.setdefault(body, []).append((group, shape))
+            found.setdefault(body, []).append((group, _moved(shape, Placed(body, *item.pose))))  # in the frames around it
     return {
         body: [shape for group, shape in several if group <= DRAWN] or [shape for _, shape in several]
         for body, several in found.items()
     }
-
-
-def _geoms(document: Document) -> Iterator[tuple[str, Element, str]]:
-    """Body, geom and the class it inherits from; geoms inside <frame>s are left out."""
-    count = 0
-
-    def enter(name: str, element: Element, childclass: str) -> Iterator[tuple[str, Element, str]]:
-        nonlocal count
-        childclass = element.get("childclass", childclass)
-        for part in children(element):
-            if part.tag == "geom":
-                yield name, part, childclass
-            elif part.tag == "body":
-                count += 1
-                yield from enter(part.get("name") or f"body{count}", part, childclass)
-
-    for world in children(document.root, "worldbody"):
-        yield from enter(WORLD, world, world.get("childclass", "main"))
 
 
 def _meshes(document: Document) -> dict[str, tuple[str, list[float]]]:
@@ -220,7 +201,7 @@ def _geom(
     size = settings.numbers(element, attributes, "size", None, ())
     ends = settings.numbers(element, attributes, "fromto", 6, ())
     if ends.size:
-        along = ends[3:] - ends[:3]
+        along = ends[:3] - ends[3:]
         length = float(np.linalg.norm(along))
         pose = {"rotation": z_to(along), "position": (ends[:3] + ends[3:]) / 2}
         size = np.array([size[0], length / 2] if HALF[kind] == 2 else [size[0], size[0], length / 2])

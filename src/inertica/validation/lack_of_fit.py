@@ -138,7 +138,8 @@ def lack_of_fit(
         return _spring_alone(spring, case, reason or NO_REPLICAS)
     if size_of(problem) > MOST_BYTES:
         return _spring_alone(spring, case, "the record is too long to keep all directions in memory; state a lower cut-off")
-    linear = _Linear(scores(problem, estimate), tuple(scores(p, e) for p, e in replicas))
+    own = scores(problem, estimate)
+    linear = _Linear(own, tuple(scores(p, e, own.scale) for p, e in replicas))
     ripple = _ripple_test(problem, estimate, replicas)
     return _sorted_out(linear, ripple, spring, case, level)
 

@@ -12,6 +12,49 @@ from inertica.estimators.covariance import autocorrelation
 Array = NDArray[np.float64]
 
 
+PIECE = 1 << 14
+"""Samples whose differences are squared at a time: they stay in the cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Squares:
+    """Sums of squares of differences and of torques, in this order, over what counts.
+
+    Args:
+        joints: (2, n) over the samples.
+        samples: (2, N) over the joints.
+        values: (n,) how many count.
+        used: (N,) samples of which some value counts.
+    """
+
+    joints: Array
+    samples: Array
+    values: Array
+    used: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, tau: Array, predicted: Array, use: NDArray[np.bool_] | None = None) -> Squares:
+        """Of torques (N, n); values that are not finite on either side do not count, nor those that are not in use."""
+        N, n = tau.shape
+        joints, samples, values, used = np.zeros((2, n)), np.empty((2, N)), np.zeros(n), np.ones(N, bool)
+        every = np.ones(n)  # products with ones are the quickest sums of narrow arrays
+        for first in range(0, N, PIECE):
+            part = slice(first, first + PIECE)
+            both = np.stack([tau[part] - predicted[part], tau[part]])
+            counts = np.isfinite(both[0]) if use is None else use[part] & np.isfinite(both[0])
+            along = np.ones(len(counts))
+            if counts.all():
+                values += len(counts)
+            else:
+                np.copyto(both, 0.0, where=~counts)
+                values += along @ counts.astype(float)
+                used[part] = counts.astype(float) @ every > 0.0
+            both *= both
+            joints += along @ both
+            samples[:, part] = both @ every
+        return cls(joints, samples, values, used)
+
+
 @dataclass(frozen=True)
 class Relative:
     """|tau - tau_hat| / |tau| per joint and over all joints."""
@@ -22,11 +65,11 @@ class Relative:
     @classmethod
     def of(cls, tau: Array, predicted: Array) -> Relative:
         """From (N, n) torques; samples that are not finite on either side do not count."""
-        return cls._of(*_compared(tau, predicted))
+        return cls._of(Squares.of(tau, predicted))
 
     @classmethod
-    def _of(cls, missed: Array, tau: Array) -> Relative:
-        error, size = _squares(missed), _squares(tau)
+    def _of(cls, squares: Squares) -> Relative:
+        error, size = squares.joints
         with np.errstate(divide="ignore", invalid="ignore"):
             return cls(tuple(float(x) for x in np.sqrt(error / size)), float(np.sqrt(error.sum() / size.sum())))
 
@@ -53,13 +96,11 @@ class Moving:
     @classmethod
     def of(cls, tau: Array, predicted: Array, use: NDArray[np.bool_], noise: Array, blocks: int = 5) -> Moving:
         """From (N, n) low-passed torques, which values count, and (n,) noise."""
-        use = use & np.isfinite(tau - predicted)
-        both = _compared(tau, predicted, use)
-        count = np.count_nonzero(use, axis=0)
+        squares = Squares.of(tau, predicted, use)
         with np.errstate(divide="ignore", invalid="ignore"):
-            rms = [np.where(count > 0, np.sqrt(_squares(x) / count), np.nan) for x in both]
-            rows = np.array_split(np.flatnonzero(use.any(axis=1)), blocks)
-            error, size = (np.einsum("kj,kj->k", x, x) for x in both)
+            rms = [np.where(squares.values > 0, np.sqrt(x / squares.values), np.nan) for x in squares.joints]
+            rows = np.array_split(np.flatnonzero(squares.used), blocks)
+            error, size = squares.samples
             shares = [float(np.sqrt(error[r].sum() / size[r].sum())) for r in rows if len(r)]
         return cls(tuple(map(float, rms[0])), tuple(map(float, rms[1])), tuple(map(float, noise)), tuple(shares))
 
@@ -112,32 +153,17 @@ class Residual:
 
 def residual(tau: Array, predicted: Array, tau_filtered: Array, predicted_filtered: Array) -> Residual:
     """Figures of merit of one data set, all arrays (N, n); values that are not finite on either side do not count."""
-    both = _compared(tau, predicted)
-    missed, size = (np.sqrt(np.einsum("kj,kj->k", x, x)) for x in both)
+    squares = Squares.of(tau, predicted)
+    missed, size = np.sqrt(squares.samples)
     there = size > 0.0
     per_sample = float(np.mean(missed[there] / size[there])) if there.any() else float("nan")
     return Residual(
-        Relative._of(*both),
+        Relative._of(squares),
         Relative.of(tau_filtered, predicted_filtered),
         float(np.linalg.norm(missed) / tau.size),
         per_sample,
         len(tau),
     )
-
-
-def _compared(tau: Array, predicted: Array, use: NDArray[np.bool_] | None = None) -> tuple[Array, Array]:
-    """Difference and torque, zero where they do not count: where one is not finite unless `use` says otherwise."""
-    missed = tau - predicted
-    use = np.isfinite(missed) if use is None else use
-    if use.all():
-        return missed, tau
-    missed[~use] = 0.0
-    return missed, np.where(use, tau, 0.0)
-
-
-def _squares(x: Array) -> Array:
-    """(n,) sums over the samples."""
-    return np.asarray(np.diag(x.T @ x))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ same test holds for every method.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +46,7 @@ class Scores:
         H: (p, p) products of the directions, freed of what the parameters explain.
         V: (p, p) covariance of u.
         whole: (p,) squares of the directions before they were freed.
+        scale: (n,) of the residuals, by which rows were weighed.
     """
 
     directions: tuple[Direction, ...]
@@ -53,6 +54,7 @@ class Scores:
     H: Array
     V: Array
     whole: Array
+    scale: Array
 
     @property
     def testable(self) -> NDArray[np.bool_]:
@@ -78,7 +80,7 @@ class Scores:
         T = np.eye(len(self.u))
         T[:, known] -= self.H[:, known] @ _inverse(self.H[np.ix_(known, known)])
         H = T @ self.H @ T.T
-        return Scores(self.directions, T @ self.u, H, T @ self.V @ T.T, self.whole)
+        return Scores(self.directions, T @ self.u, H, T @ self.V @ T.T, self.whole, self.scale)
 
 
 def size_of(problem: Problem) -> int:
@@ -88,17 +90,27 @@ def size_of(problem: Problem) -> int:
     return 8 * rows * n * (problem.base.rank + 2 + PER_JOINT * n)
 
 
-def scores(problem: Problem, estimate: Estimate) -> Scores:
-    """Residuals of an estimate against every error of the model, over all motions of its problem."""
+def scores(problem: Problem, estimate: Estimate, scale: Array | None = None) -> Scores:
+    """Residuals of an estimate against every error of the model, over all motions of its problem.
+
+    Args:
+        problem: what was fitted.
+        estimate: its parameters.
+        scale: (n,) of the residuals; their own when not given.  Replicas are to be weighed by that of the fit that they are compared
+            with: their torques have no noise, so that by their own the traces of reversals would count as outliers in them alone.
+    """
     with one_thread():
-        return _scores(problem, estimate)
+        return _scores(problem, estimate, scale)
 
 
-def _scores(problem: Problem, estimate: Estimate) -> Scores:
+def _scores(problem: Problem, estimate: Estimate, scale: Array | None) -> Scores:
     system, b = problem.observations, len(estimate.beta)
     prior = problem.prior if problem.prior is not None else problem.base.layout.zeros()
     chi = standard_parameters(estimate, prior)
-    records = list(_weighted(system, estimate))
+    left = system.records(estimate.beta)
+    if scale is None:
+        scale = robust_scales([r for r, _ in left], [use for _, use in left], len(estimate.beta))
+    records = list(_weighted(system, left, scale))
     A = np.zeros((b, b))
     for record in records:
         for W, columns in zip(record.W, system.columns, strict=True):
@@ -109,9 +121,9 @@ def _scores(problem: Problem, estimate: Estimate) -> Scores:
     K = spread @ crossed
     total: Scores | None = None
     for record, part in zip(records, parts, strict=True):
-        own = part.freed(system, record, K, b)
+        own = part.freed(system, record, K, b, scale)
         total = own if total is None else Scores(
-            own.directions, total.u + own.u, total.H + own.H, total.V + own.V, total.whole + own.whole
+            own.directions, total.u + own.u, total.H + own.H, total.V + own.V, total.whole + own.whole, scale
         )  # fmt: skip
     assert total is not None  # a system has a motion
     return total
@@ -126,10 +138,9 @@ class _Record:
     weight: Array
 
 
-def _weighted(system: Observations, estimate: Estimate) -> Iterator[_Record]:
+def _weighted(system: Observations, records: Sequence[tuple[Array, NDArray[np.bool_]]], scale: Array) -> Iterator[_Record]:
     """Rows with the weights of a robust fit: one over the joint's scale, less for residuals far outside it, zero where masked."""
-    records, parts = system.records(estimate.beta), system.by_motion()
-    scale = robust_scales([r for r, _ in records], [use for _, use in records], len(estimate.beta))
+    parts = system.by_motion()
     for (joints, _), (r, there) in zip(parts, records, strict=True):
         weight = np.sqrt(bisquare_weights(r / scale)) * there / scale
         yield _Record(tuple(W * w[:, None] for W, w in zip(joints, weight.T, strict=True)), r * weight, weight)
@@ -143,7 +154,7 @@ class _Part:
     x: tuple[Array, ...]
     crossed: Array
 
-    def freed(self, system: Observations, record: _Record, K: Array, parameters: int) -> Scores:
+    def freed(self, system: Observations, record: _Record, K: Array, parameters: int, scale: Array) -> Scores:
         p = len(self.directions)
         u, H, V, whole = np.zeros(p), np.zeros((p, p)), np.zeros((p, p)), np.zeros(p)
         colour = colours(record.residual, record.weight > 0.0, parameters)
@@ -153,7 +164,7 @@ class _Part:
             H += free.T @ free
             V += colour[j].between(free)
             whole += np.sum(x**2, axis=0)
-        return Scores(self.directions, u, H, V, whole)
+        return Scores(self.directions, u, H, V, whole, scale)
 
 
 def _of_motion(system: Observations, problem: Problem, k: int, record: _Record, chi: Array) -> _Part:

@@ -19,7 +19,7 @@ from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.recursive.change import Change
 from inertica.estimators.registry import method as method_named
 from inertica.excitation.files import load_trajectory
-from inertica.excitation.own import own_trajectory
+from inertica.excitation.own import own_motion
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment import Experiment
 from inertica.experiment.tuned import tuned
@@ -61,10 +61,11 @@ def check(robot: RobotLike, logs: Sequence[LogLike]) -> Quality:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """A simulated experiment and what the robot follows in it."""
+    """A simulated experiment, what the robot follows in it and, of a motion that was designed for it, how near bodies come."""
 
     experiment: Experiment
     trajectory: Trajectory
+    said: str = ""
 
     def logs(self, runs: int = 1, seed: int = 0, duration: float | None = None) -> Iterator[Log]:
         """One log after the other, each with noise of its own."""
@@ -113,11 +114,13 @@ def rehearsal(
         _check_noise(parts, description.robot.n)
         description, noise = replace(description, noise={**description.noise, name: parts}), name
     plainly = Experiment.of(description, friction=friction, noise=noise, radians=radians, distribution=distribution)
+    said = ""
     if trajectory is None:
-        trajectory = own_trajectory(description, say=progress or (lambda _: None))
+        designed = own_motion(description, say=progress or (lambda _: None))
+        trajectory, said = designed.trajectory, designed.said
     own = load_trajectory(trajectory) if isinstance(trajectory, (str, Path)) else trajectory
     seen = replace(plainly.sensors, **{name: value for name, value in (sensors | {"rate": rate}).items() if value is not None})
-    return Rehearsal(replace(plainly, sensors=seen, integrator=integrator), own)
+    return Rehearsal(replace(plainly, sensors=seen, integrator=integrator), own, said)
 
 
 def _check_noise(parts: Mapping[str, Any], n: int) -> None:

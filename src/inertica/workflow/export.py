@@ -25,6 +25,7 @@ from inertica.robot.model import EARTH, Robot
 from inertica.robot.tree import Tree
 from inertica.robot.urdf import read_urdf
 from inertica.robot.writeback import MARK, label_texts
+from inertica.workflow.bristles import with_bristles
 from inertica.workflow.folder import whole_file
 from inertica.workflow.held import FORMATS, Held, held, is_sidecar, sidecar_path, sidecar_text, words
 from inertica.workflow.plain_friction import PlainFriction, plain_friction
@@ -44,6 +45,8 @@ AGREEMENT = 1e-9
 
 CONFIGURATIONS = 100
 """At which the inertia matrix of the written file is looked at."""
+
+LEANING = "the direction of gravity"
 
 COLUMNS = ("name", "value", "std", "lower", "upper", "prior", "label", "unit", "joint", "link")
 """Of the table of parameters; lower and upper are the ends of the 95 % interval."""
@@ -223,6 +226,15 @@ def _difference(wanted: Parameters, again: Description, target: Path) -> float:
     return difference
 
 
+def _same_torques(wanted: Parameters, again: Description, target: Path) -> None:
+    """Compares the torques of a card with those of what it was to hold; laws with memory, which have none, by their constants."""
+    laws = [t for t in wanted.layout.terms if t.memory]
+    if laws != [t for t in again.layout.terms if t.memory]:
+        raise InerticaError(f"{target.name} is not written: read again, its friction with memory is not the one that was found")
+    layout = replace(wanted.layout, terms=tuple(t for t in wanted.layout.terms if not t.memory))
+    _difference(wanted.on(layout), again, target)
+
+
 def _check_written(result: Result, again: Description, written: Path, target: Path, format: str) -> bool:
     """What could exist in the result must not have become impossible by being written: the robot, and every link of the file."""
     checked = check_model(again.prior, CONFIGURATIONS)
@@ -256,18 +268,24 @@ def _sidecar(
     leans = not np.allclose(again.robot.gravity, description.robot.gravity, rtol=0.0, atol=1e-9 * np.linalg.norm(EARTH))
     own = format == description.source.format
     left = list(held(parameters, format, load(description.source.path) if format == "dh" else None).left)
-    left += ["the direction of gravity"] if leans else []
+    left += [LEANING] if leans else []
     notes: tuple[str, ...] = (plain.note,) if plain else ()
-    if not left:
-        if is_sidecar(extra):
+    bristles = result.bristles if result.bristles is not None and result.bristles.found else None
+    if not left and bristles is None:
+        if is_sidecar(extra, path):
             extra.unlink()
         return notes, None
+    if bristles is not None:
+        parameters = with_bristles(parameters, bristles)
+        replaced = ", ".join(str(j + 1) for j in bristles.found)
+        notes += (f"{extra.name} has friction with memory (LuGre) of joint {replaced} in place of {path.name}'s own",)
     text, lost = sidecar_text(description, parameters, path, own)
     with whole_file(extra) as temporary:
         temporary.write_text(text, encoding="utf-8")
         if not lost:
-            _difference(parameters, load(temporary), extra)
-    where = [name for name in left if name not in lost]
+            _same_torques(parameters, load(temporary), extra)
+    known = {*parameters.layout.names, *(s.name for s in parameters.layout.shapes), LEANING}
+    where = [name for name in left if name not in lost and name in known]
     if where:
         notes += (f"{_has_no_place(description, format)} {', '.join(where)}; they are in {extra.name}, a card that adds them",)
     if lost:

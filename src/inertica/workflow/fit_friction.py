@@ -35,6 +35,7 @@ from inertica.robot.description import Description
 from inertica.robot.friction import Coulomb, FrictionLaw, LuGre, Offset, Viscous, friction_text
 from inertica.robot.layout import Parameters
 from inertica.robot.plain import with_laws
+from inertica.workflow.bristles import LUGRE, Bristles, JointFriction
 from inertica.workflow.choose import check, choose
 from inertica.workflow.inputs import LogLike, read
 from inertica.workflow.settings import Settings
@@ -61,27 +62,6 @@ EXPONENT = 2.0
 """es, which logs hardly tell from vs."""
 
 
-@dataclass(frozen=True)
-class JointFriction:
-    """One joint's friction.
-
-    Args:
-        joint: its name.
-        law: lugre, or coulomb where the log does not show bristles.
-        values: sigma0, sigma1, sigma2, fc, fs, vs; Fv, Fc of a joint without bristles.
-        std: of those that were found; infinite for what the log does not tell: fs is then fc, sigma1 zero.
-        static: root mean square of the torque residual with viscous and Coulomb friction, N m.
-        residual: the same with this law.
-    """
-
-    joint: str
-    law: str
-    values: Mapping[str, float]
-    std: Mapping[str, float]
-    static: float
-    residual: float
-
-
 @dataclass(frozen=True, eq=False)
 class FrictionFit:
     """What was found.
@@ -91,16 +71,23 @@ class FrictionFit:
         joints: one entry each.
         residuals: data set -> relative residual of the torque, with viscous and Coulomb friction and with the laws found.
         warnings: one sentence each.
+        logs: where the identification's logs came from.
     """
 
     robot: Description
     joints: tuple[JointFriction, ...]
     residuals: Mapping[str, tuple[float, float]]
     warnings: tuple[str, ...]
+    logs: tuple[str, ...] = ()
 
     @property
     def laws(self) -> tuple[FrictionLaw, ...]:
         return tuple(t for t in self.robot.layout.terms if isinstance(t, FrictionLaw))
+
+    @property
+    def bristles(self) -> Bristles:
+        """To be added to a result."""
+        return Bristles(self.joints, self.logs)
 
     def card(self) -> str:
         """A robot card with these laws, over the model file that the robot came from."""
@@ -144,13 +131,14 @@ def fit_friction(
     say("friction: bristles")
     search = _Search(chosen.description, motions, tuple(listed))
     cutoff = getattr(recipe.filter, "cutoff", None)
+    origins = tuple(str(log.origin) for log in inputs.logs)
     if cutoff is None:
-        return search.answer(search.run(), None)
+        return replace(search.answer(search.run(), None), logs=origins)
     lower = replace(recipe, filter=replace(recipe.filter, cutoff=cutoff / NEIGHBOUR))  # type: ignore[type-var]
     say("friction: the same with a lower cut-off")
     other = _Search(chosen.description, {"identification": tuple(prepare(log, lower) for log in inputs.logs)}, tuple(listed))
     found = search.run()
-    return search.answer(found, other.again(search.kinds, found))
+    return replace(search.answer(found, other.again(search.kinds, found)), logs=origins)
 
 
 class _Search:
@@ -252,7 +240,7 @@ class _Search:
             joints += (JointFriction(names[j], law, values, std, float(plain.sigmas[j]), float(found.sigmas[j])),)
         laws: list[FrictionLaw] = []
         for j, one in enumerate(joints):
-            laws += [LuGre(j, **one.values), Offset(j)] if one.law == "lugre" else [Viscous(j), Coulomb(j), Offset(j)]
+            laws += [LuGre(j, **one.values), Offset(j)] if one.law == LUGRE else [Viscous(j), Coulomb(j), Offset(j)]
         residuals = {
             name: (self._residual(plain, {}, own), self._residual(found, self.kinds, own)) for name, own in self.sets.items()
         }
@@ -294,7 +282,7 @@ class _Search:
             at, r = np.array([p for p, _ in there]), np.array([r for _, r in there], float)
             std[name] = float(np.sqrt(max(r @ found.covariance[np.ix_(at, at)] @ r, 0.0)))
         untold = [*([] if kind.stribeck else ["fs", "vs"]), *([] if kind.damped else ["sigma1"])]
-        return "lugre", values, std | dict.fromkeys(untold, float("inf"))
+        return LUGRE, values, std | dict.fromkeys(untold, float("inf"))
 
     def _robot(self, laws: Sequence[FrictionLaw], joints: Sequence[JointFriction], found: FoundShapes) -> Description:
         """With the laws, and the links and drives found beside them."""
@@ -323,13 +311,13 @@ class _Search:
 
     def _warnings(self, joints: Sequence[JointFriction]) -> tuple[str, ...]:
         out = []
-        hidden = [str(j + 1) for j, one in enumerate(joints) if j in self.joints and one.law != "lugre"]
+        hidden = [str(j + 1) for j, one in enumerate(joints) if j in self.joints and one.law != LUGRE]
         if hidden:
             out.append(
                 f"the log does not show bristles on joint {', '.join(hidden)}: no reversal is resolved finely enough; "
                 "record faster sampled reversals, or allow a higher --cutoff"
             )
-        undamped = [str(j + 1) for j, one in enumerate(joints) if one.law == "lugre" and one.values["sigma1"] == 0.0]
+        undamped = [str(j + 1) for j, one in enumerate(joints) if one.law == LUGRE and one.values["sigma1"] == 0.0]
         if undamped:
             out.append(f"no bristle damping is told on joint {', '.join(undamped)}; it is zero, and a simulation may ring there")
         return tuple(out)

@@ -89,7 +89,11 @@ def words(format: str) -> str:
 
 
 def sidecar_path(target: Path) -> Path:
-    return target.with_name(target.stem + EXTRA)
+    """NAME.extra.yaml of NAME.urdf; NAME.xml.extra.yaml where the former belongs to another file of that name."""
+    plain = target.with_name(target.stem + EXTRA)
+    owner = _owner(plain)
+    taken = owner is not None and owner != target.name and target.with_name(owner).exists()
+    return target.with_name(target.name + EXTRA) if taken else plain
 
 
 def sidecar_text(
@@ -128,13 +132,21 @@ def sidecar_text(
     return text + yaml.safe_dump({"parameters": values}, sort_keys=False), lost
 
 
-def is_sidecar(path: Path) -> bool:
-    """Whether a file was written here, so that it may be replaced or removed."""
+def is_sidecar(path: Path, target: Path) -> bool:
+    """Whether a file was written here beside this model file, so that it may be removed."""
+    return _owner(path) == target.name
+
+
+def _owner(path: Path) -> str | None:
+    """The model file that a card was written beside; None for files that were not written here."""
+    before, after = MARK.split("{name}")
     try:
         with path.open(encoding="utf-8") as file:
-            return file.readline().startswith("# inertica: what ")
+            line = file.readline()
     except (OSError, UnicodeDecodeError):
-        return False
+        return None
+    name, found, _ = line.removeprefix(before).partition(after.split(";")[0])
+    return name if line.startswith(before) and found else None
 
 
 def _held_dh(parameters: Parameters, own: Description) -> Held:

@@ -41,8 +41,9 @@ class HoldOut:
     @classmethod
     def of(cls, motions: Sequence[Motion]) -> HoldOut:
         places = sorted(np.arange(0.0, 1.0, HELD_OUT), key=lambda place: abs(place + 0.5 * HELD_OUT - 0.5))
-        choices = [tuple(_mask(motion, float(place)) for motion in motions) for place in places]
-        moving = np.maximum(sum(np.count_nonzero(~m.resting, axis=0) for m in motions), 1)
+        where = [_moving_samples(motion) for motion in motions]
+        choices = [tuple(_mask(len(m), own, float(place)) for m, own in zip(motions, where, strict=True)) for place in places]
+        moving = np.maximum(_moving(motions, [np.ones(len(m), bool) for m in motions]), 1)
         return cls(min(choices, key=lambda masks: round(float(np.max(_moving(motions, masks) / moving)), 1)))
 
     def rest(self, motions: Sequence[Motion]) -> tuple[Motion, ...]:
@@ -73,12 +74,15 @@ def _part(motion: Motion, fold: int) -> Mask:
     return (at >= len(motion) * fold // FOLDS) & (at < len(motion) * (fold + 1) // FOLDS)
 
 
-def _mask(motion: Motion, place: float) -> Mask:
+def _moving_samples(motion: Motion) -> NDArray[np.intp]:
+    """Samples at which some joint moves; all, where that are hardly any."""
+    moving = np.flatnonzero(~np.logical_and.reduce(list(motion.resting.T)))
+    return moving if len(moving) >= 10 * STRETCHES else np.arange(len(motion))
+
+
+def _mask(samples: int, moving: NDArray[np.intp], place: float) -> Mask:
     """One piece of each stretch of the moving samples, beginning at `place` (0 to 1) of it; standstill inside a piece is in it."""
-    moving = np.flatnonzero(~motion.resting.all(axis=1))
-    if len(moving) < 10 * STRETCHES:
-        moving = np.arange(len(motion))
-    out = np.zeros(len(motion), bool)
+    out = np.zeros(samples, bool)
     edges = np.linspace(0, len(moving), STRETCHES + 1)
     for start, width in zip(edges[:-1], np.diff(edges), strict=True):
         first = int(start + place * width)
@@ -89,4 +93,5 @@ def _mask(motion: Motion, place: float) -> Mask:
 
 def _moving(motions: Sequence[Motion], masks: Sequence[Mask]) -> NDArray[np.int64]:
     """(n,) samples among those left out at which a joint moves."""
-    return np.sum([np.count_nonzero(~m.resting[mask], axis=0) for m, mask in zip(motions, masks, strict=True)], axis=0)
+    pairs = zip(motions, masks, strict=True)
+    return np.sum([[np.count_nonzero(mask & ~rests) for rests in m.resting.T] for m, mask in pairs], axis=0)

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.excitation.trajectory import Trajectory
 from inertica.logs.log import Log
+from inertica.logs.noise import extremes
 from inertica.logs.read import read_log
 from inertica.robot.description import Description
 from inertica.robot.load import load
@@ -23,6 +25,7 @@ from inertica.workflow.representative import Part, representative
 from inertica.workflow.settings import Settings, check_method
 from inertica.workflow.start_values import start_values
 
+Array = NDArray[np.float64]
 LogLike = str | Path | Log
 T = TypeVar("T")
 
@@ -126,15 +129,18 @@ def numbered(names: Sequence[str], things: Sequence[T]) -> dict[str, T]:
 
 def check_logs(logs: Sequence[Log]) -> None:
     """Every joint has values in every log, every joint moves in some log, and no torque is zero throughout."""
+    ends: dict[str, list[Array]] = {symbol: [] for symbol in SIGNAL}
     for log in logs:
         for symbol, words in SIGNAL.items():
-            values = log.need(symbol)
-            empty = np.flatnonzero(np.isfinite(values).sum(axis=0) < 3)
+            count, low, high = _seen(log.need(symbol))
+            empty = np.flatnonzero(count < 3)
             if len(empty):
                 raise InputError(
                     f"{log.origin}: the {words} of joint {empty[0] + 1} ({log.joints[empty[0]]}) has no usable values"
                 )
-    still = [name for j, name in enumerate(logs[0].joints) if not joint_moves(logs, j)]
+            ends[symbol].append(np.array([low, high]))
+    moves = np.any([high - low > STILL for low, high in ends["q"]], axis=0)
+    still = [name for name, there in zip(logs[0].joints, moves, strict=True) if not there]
     if len(still) == logs[0].n:
         raise InputError(f"{_names(logs)}: no joint moves; identification needs a log of the robot in motion")
     if still:
@@ -144,7 +150,7 @@ def check_logs(logs: Sequence[Log]) -> None:
             f"which it moves, or identify the others alone with a card that lists them (joints: [{moving}])"
         )
     for j, name in enumerate(logs[0].joints):
-        if not any(np.any(tau[np.isfinite(tau)]) for tau in (log.need("tau")[:, j] for log in logs)):
+        if not np.any([both[:, j] for both in ends["tau"]]):
             raise InputError(f"{_names(logs)}: the torque of joint {j + 1} ({name}) is zero throughout; was it recorded?")
 
 
@@ -155,9 +161,13 @@ def check_references(stated: int, logs: int, validation: int) -> None:
         raise InputError(f"{stated} reference trajectories were stated; state one for all logs, or {each}")
 
 
-def joint_moves(logs: Sequence[Log], j: int) -> bool:
-    """Whether a joint moves in any of the logs."""
-    return any(np.ptp(q[np.isfinite(q)]) > STILL for q in (log.need("q")[:, j] for log in logs) if np.isfinite(q).any())
+def _seen(values: Array) -> tuple[Array, Array, Array]:
+    """(n,) how many values of each column are there, the smallest and the largest of them."""
+    there = np.isfinite(values)
+    if there.all():
+        return np.full(values.shape[1], len(values)), *extremes(values)
+    low, high = (np.where(there, values, end) for end in (np.inf, -np.inf))
+    return there.sum(axis=0), low.min(axis=0), high.max(axis=0)
 
 
 def _names(logs: Sequence[Log]) -> str:

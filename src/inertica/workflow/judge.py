@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from inertica.estimators.intervals import noise_intervals, standard_intervals
 from inertica.identifiability.labels import DETERMINED, WEAK, trust_labels
 from inertica.logs.log import Log
+from inertica.logs.noise import extremes
 from inertica.physical.cone import SolveError
 from inertica.preprocessing.motion import Motion
 from inertica.robot.friction import friction_terms
@@ -63,7 +64,7 @@ def judge(fitted: Fitted, say: Say) -> Judged:
     result = Result(
         description, estimate, fitted.parameters, intervals, labels, chosen.recipe, notes.choices, residuals, notes.time, logs=logs,
         references=inputs.settings.references if needed else (), check=chosen.report.document(), lack_of_fit=misfit.document(),
-        speeds=tuple(float(v) for v in np.max([np.abs(m.dq).max(axis=0) for m in used], axis=0)), gravity=chosen.mount.document(),
+        speeds=_fastest(used), gravity=chosen.mount.document(),
         shape_std=chosen.shapes,
     )  # fmt: skip
     warnings = (*notes.warnings, *_about_speeds(slow), *_about_values(result), *_about_motion(inputs.logs))
@@ -125,9 +126,16 @@ def _lack_of_fit(fitted: Fitted) -> LackOfFit:
 
 def _too_slow(parameters: Parameters, motions: Sequence[Motion]) -> dict[str, float]:
     """Excess of static friction at speeds where filters leave what sticking does; it may be anything there."""
-    speeds = np.max([np.quantile(np.abs(m.dq), 0.95, axis=0) for m in motions], axis=0)
     laws = [(t, t.candidate.column, t.candidate.slowest) for t in friction_terms(parameters.layout.terms) if t.candidate]
-    return {t.parameters[k].name: least for t, k, least in laws if least and t.shapes[0].value < least * speeds[t.at]}
+    laws = [(t, k, least) for t, k, least in laws if least]
+    speeds = {t.at: max(float(np.quantile(np.abs(m.dq[:, t.at]), 0.95)) for m in motions) for t, _, _ in laws}
+    return {t.parameters[k].name: least for t, k, least in laws if t.shapes[0].value < least * speeds[t.at]}
+
+
+def _fastest(motions: Sequence[Motion]) -> tuple[float, ...]:
+    """(n,) largest speed of each joint."""
+    ends = [extremes(m.dq) for m in motions]
+    return tuple(float(v) for v in np.max([np.maximum(high, -low) for low, high in ends], axis=0))
 
 
 def _about_speeds(slow: Mapping[str, float]) -> list[str]:
@@ -150,6 +158,6 @@ def _about_values(result: Result) -> list[str]:
 
 
 def _about_motion(logs: Sequence[Log]) -> list[str]:
-    seen = [log.signals["q"] for log in logs if "q" in log.signals]
-    still = [str(j + 1) for j in range(logs[0].n) if seen and all(np.ptp(q[:, j]) < STILL for q in seen)]
+    ends = [extremes(log.signals["q"]) for log in logs if "q" in log.signals]
+    still = [str(j + 1) for j in range(logs[0].n) if ends and all(high[j] - low[j] < STILL for low, high in ends)]
     return [f"joint {', '.join(still)} does not move in the logs; its friction and inertia are not determined"] if still else []

@@ -124,8 +124,8 @@ def _frequencies(recipe: Recipe) -> tuple[float, float]:
 def _snapshot(time: float, own: OnlinePayload, result: Result, at: Flange, origin: str) -> LoadSnapshot:
     found = own.estimate
     why = (
-        "noise, taken as white in the torque, and the robot's own uncertainty; bias of the filters and what blocks of the record "
-        "disagree on are not in them, `payload` without --online is the place for those"
+        "noise, as far as it lasts up to half a second, and the robot's own uncertainty; bias of the filters and what blocks of the "
+        "record disagree on are not in them, `payload` without --online is the place for those"
     )
     choices = tuple(c for c in result.choices if c.subject == PRIOR)
     return LoadSnapshot(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
 from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.prepare import long_runs
 from inertica.robot.layout import Parameters
 from inertica.validation.residuals import Moving, Residual, residual
 
@@ -36,21 +37,15 @@ def predicted_torque(parameters: Parameters, motion: Motion, engine: Engine | No
 def held_direction(motion: Motion) -> Array:
     """(N, n) velocities, those of joints at a stop replaced by next to nothing in the direction of their last motion.
 
-    Rest shorter than a stop is a reversal on its way; there the velocity itself says more.
+    They are the motion's own array where no joint stops.  Rest shorter than a stop is a reversal on its way; there the velocity itself
+    says more.
     """
-    out = np.array(motion.dq)
-    samples = np.arange(len(motion))
-    shortest = STOP * motion.rate
-    for j in range(motion.n):
-        rests = motion.resting[:, j]
-        if not rests.any():
-            continue
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], rests, [False]]).astype(int)))
-        stops = np.zeros(len(motion), bool)
-        for a, z in zip(edges[::2], edges[1::2], strict=True):
-            stops[a:z] = z - a > shortest
+    out = motion.dq
+    for j, rests in enumerate(motion.resting.T):
+        stops = long_runs(rests, int(STOP * motion.rate))
         if stops.any():
-            last = np.maximum.accumulate(np.where(rests, -1, samples))[stops]
+            out = np.array(out) if out is motion.dq else out
+            last = np.maximum.accumulate(np.where(rests, -1, np.arange(len(motion))))[stops]
             out[stops, j] = NEXT_TO_NOTHING * np.where(last >= 0, np.sign(motion.dq[last, j]), 0.0)
     return out
 

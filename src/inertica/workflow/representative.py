@@ -104,15 +104,15 @@ def stretches(log: Log, count: int, span: float) -> list[Log]:
     use = ~log.mask & np.isfinite(log.t) & np.isfinite(log.need("q")).all(axis=1)
     rows = np.flatnonzero(use)
     thinned = rows[:: max(1, round(0.01 * span * log.rate))]
-    t, q = log.t[thinned], log.need("q")[thinned]
+    t, q, there = log.t[thinned], log.need("q")[thinned], log.t[rows]
     way = np.cumsum(np.abs(np.diff(q, axis=0, prepend=q[:1])), axis=0)
     way /= np.maximum(way[-1], 1e-300)
     expected = FULL * span * log.rate
     covered, out = np.zeros(log.n), []
-    edges = np.linspace(log.t[rows[0]], log.t[rows[-1]], count + 1)
+    edges = np.linspace(there[0], there[-1], count + 1)
     for low, high in pairwise(edges):
         starts = np.linspace(low, max(low, high - span), CANDIDATES)
-        recorded = np.searchsorted(log.t[rows], starts + span) - np.searchsorted(log.t[rows], starts)
+        recorded = np.searchsorted(there, starts + span) - np.searchsorted(there, starts)
         starts = starts[recorded >= expected]
         if not len(starts):
             continue

@@ -30,6 +30,8 @@ from inertica.robot.files import CARD
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load as load_robot
 from inertica.validation.residuals import Moving, Relative, Residual
+from inertica.workflow.bristles import KEY as BRISTLES
+from inertica.workflow.bristles import Bristles
 from inertica.workflow.choice import Choice
 from inertica.workflow.plain import plain
 from inertica.workflow.prediction import judged, predicted_torque
@@ -68,6 +70,7 @@ class Result(Tabular):
         command: the command line that gave it; empty when it was made from Python.
         shape_std: constant of a friction law -> its standard deviation, where it was found from the data; infinite where those did
             not tell it and the stated value holds.
+        bristles: friction with memory that `inertica friction` found and added; predictions are made without it.
     """
 
     description: Description
@@ -88,6 +91,7 @@ class Result(Tabular):
     gravity: Mapping[str, Any] = field(default_factory=dict)
     command: str = ""
     shape_std: Mapping[str, float] = field(default_factory=dict)
+    bristles: Bristles | None = None
 
     def __repr__(self) -> str:
         errors = ", ".join(f"{name} {100.0 * r.raw.all:.3g} %" for name, r in self.residuals.items())
@@ -200,7 +204,7 @@ class Result(Tabular):
             "check": self.check,
             "lack_of_fit": self.lack_of_fit,
             "command": self.command,
-        }
+        } | ({} if self.bristles is None else {BRISTLES: self.bristles.document()})
 
     def _shape(self, name: str, unit: str, value: float) -> dict[str, Any]:
         """A constant of a friction law that enters nonlinearly; its interval is that of a logarithm."""
@@ -225,6 +229,8 @@ class Result(Tabular):
         if (d := e.diagnostics) is not None:
             arrays |= {"plain_covariance": d.plain_covariance, "sigma": d.sigma, "unresolved": d.unresolved}
             arrays |= {} if d.widened is None else {"widened": d.widened}
+        if (said := e.by_data) is not e.beta:
+            arrays["by_data"] = said
         np.savez(target / ARRAYS, allow_pickle=False, **arrays)
         for k, trajectory in enumerate(self.references):
             save_trajectory(trajectory, target / f"{REFERENCE}{k + 1}.yaml")
@@ -258,7 +264,7 @@ class Result(Tabular):
         if "sigma" in arrays:
             condition = document["condition"] or math.inf
             plainly, widened = arrays["plain_covariance"], arrays.get("widened")
-            diagnostics = Diagnostics(arrays["sigma"], condition, arrays["unresolved"], plainly, widened)
+            diagnostics = Diagnostics(arrays["sigma"], condition, arrays["unresolved"], plainly, widened, arrays.get("by_data"))
         stated = document.get("estimate", {})
         estimate = Estimate(
             document["method"], base, arrays["beta"], arrays.get("covariance"), diagnostics,
@@ -277,6 +283,7 @@ class Result(Tabular):
             tuple(document.get("speeds", ())), document.get("check"), document.get("lack_of_fit"), document.get("gravity", {}),
             document.get("command", ""),
             {s["name"]: math.inf if s["std"] is None else s["std"] for s in document.get("shapes", ()) if "std" in s},
+            Bristles.of(document.get(BRISTLES)),
         )  # fmt: skip
 
 

@@ -17,6 +17,8 @@ from inertica.estimators.closed_loop.didim import Didim
 from inertica.estimators.closed_loop.iv import Iv
 from inertica.estimators.closed_loop.output_error import Clie, Cloe
 from inertica.estimators.closed_loop.start import FromPrior
+from inertica.estimators.registry import method as named
+from inertica.preprocessing.decimate import Decimator
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no g++ to run the card's text with")
 
@@ -24,8 +26,8 @@ EULER = {"integrator": "euler", "check_loop": False, "start": FromPrior()}
 METHODS = [Didim(**EULER), Iv(**EULER), Clie(**EULER), Cloe(**EULER)]  # type: ignore[arg-type]
 
 
-def seconds(run: int = 0) -> Problem:
-    found = problem("scara2", [experiment_log("scara2", None, run, duration=3.0)])
+def seconds(run: int = 0, **recipe: object) -> Problem:
+    found = problem("scara2", [experiment_log("scara2", None, run, duration=3.0)], **recipe)  # type: ignore[arg-type]
     away = 1.0 + 0.1 * np.cos(np.arange(found.base.layout.size))
     assert found.prior is not None
     return replace(found, prior=replace(found.prior, values=found.prior.values * away))
@@ -40,6 +42,35 @@ def test_the_same_estimate(method: Estimator) -> None:
     assert np.abs(ours.beta - theirs.beta).max() < 1e-8 * np.abs(theirs.beta).max()
     assert np.allclose(ours.std, theirs.std, rtol=1e-5)
     assert np.abs(ours.beta - native.prior_beta).max() > 1e-3 * np.abs(theirs.beta).max()  # it went somewhere
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+def test_the_same_estimate_of_decimated_records(method: Estimator, monkeypatch: pytest.MonkeyPatch) -> None:
+    native = seconds(decimate=20.0)
+    assert native.motions[0].decimator.ratio > 1
+    card = replace(native, base=native.base.computed(target=Cuda(device=Host())))
+    theirs = method.estimate(native)
+    there = []
+
+    def on_the_card(self: Decimator, values: np.ndarray, *more: object) -> np.ndarray:
+        there.append(values.shape)
+        return decimate_there(self, values, *more)  # type: ignore[arg-type]
+
+    decimate_there = Decimator.decimate_there
+    monkeypatch.setattr(Decimator, "decimate_there", on_the_card)
+    ours = method.estimate(card)
+    assert len(there) >= ours.iterations  # what is simulated is decimated there
+    assert ours.iterations == theirs.iterations and ours.simulations == theirs.simulations
+    assert np.abs(ours.beta - theirs.beta).max() < 1e-8 * np.abs(theirs.beta).max()
+    assert np.allclose(ours.std, theirs.std, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["ekf", "ukf"])
+def test_filters_go_from_sample_to_sample_on_the_processor(name: str) -> None:
+    native = seconds()
+    card = replace(native, base=native.base.computed(target=Cuda(device=Host())))
+    ours, theirs = (named(name).estimate(p) for p in (card, native))
+    assert ours.beta.tobytes() == theirs.beta.tobytes()
 
 
 def test_several_fits_side_by_side_on_the_card() -> None:

@@ -75,12 +75,17 @@ def test_samples_in_a_control_loop_give_the_load_of_all_their_rows_with_interval
         online.update(Sample(q[k], tau[k]))
     rows, use, _ = RowStream(base, log.rate, prior=description.prior).push_many(q, tau)
     sigma, _ = online.fit.weighed()
-    scale = sigma * np.sqrt(online.fit.stream.inflation)
-    whole = np.vstack([rows[use[:, j], j] / scale[j] for j in range(6)])
-    factor = np.linalg.qr(whole, mode="r")
-    expected = fitted_load(robot, Rows(factor[:-1, :-1], factor[:-1, -1]), load_columns(base, BODY), own_friction(base))
+    parts = [rows[use[:, j], j] / sigma[j] for j in range(6)]
+    whole = np.vstack(parts)
+    beta = np.linalg.lstsq(whole[:, :-1], whole[:, -1], rcond=None)[0]
+    spread = np.linalg.inv(whole[:, :-1].T @ whole[:, :-1])
+    alike = online.fit.longer
+    assert np.all(alike >= online.fit.stream.inflation) and alike.max() > 1.5 * online.fit.stream.inflation  # it is not white
+    scores = np.sum([c * W[:, :-1].T @ W[:, :-1] for c, W in zip(alike, parts, strict=True)], axis=0)
+    expected = fitted_load(robot, Rows.stated(beta, spread @ scores @ spread), load_columns(base, BODY), own_friction(base))
     assert online.load is not None
-    assert np.abs(online.load.values - expected.values).max() < 1e-9 * np.abs(expected.values).max()
+    assert np.abs(online.load.values - expected.values).max() < 1e-6 * np.abs(expected.values).max()
+    assert np.allclose(online.load.covariance, expected.covariance, rtol=1e-4, atol=1e-12)
     found = online.estimate
     inside = (found.intervals[:, 0] <= LOAD) & (found.intervals[:, 1] >= LOAD)
     assert found.complete and inside.sum() >= 8 and found.values[9] == pytest.approx(1.5, rel=0.05)

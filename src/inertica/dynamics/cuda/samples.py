@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from inertica.dynamics.cuda.device import Device, Module
 from inertica.dynamics.cuda.write import body, resource
 from inertica.dynamics.kernels import Array, Kernel
 from inertica.dynamics.resident import Place, Resident
 from inertica.dynamics.trace import Key
-from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.triangle import absorbed, triangles
 
 BLOCK = 128
 
@@ -24,10 +23,6 @@ AT_ONCE = 1 << 18
 
 USED = 0.4
 """Share of the free memory that inputs and outputs of one launch may fill."""
-
-
-DEPENDENT = 1e-6
-"""A unit column that is nearer than this to those before it is not trusted to products of columns."""
 
 
 class Samples:
@@ -125,44 +120,3 @@ class Panels:
             new = triangles(place, columns if scale is None else [A * w for A, w in zip(columns, scale, strict=True)])
             factors = [absorbed(R, more) for R, more in zip(factors, new, strict=True)] if factors else new
         return [np.triu(R) for R in factors]
-
-
-def triangles(place: Place, matrices: Sequence[Any]) -> list[Array]:
-    """R factors of matrices that lie there, given as columns (k, m), by products: a card multiplies faster than it reflects.
-
-    R is the Cholesky factor of A'A, taken twice: the second time of A divided by the first one, whose columns are nearly orthogonal,
-    so that the digits which products lose are there again.  The processor factorises products, which are small.  A matrix with
-    columns that are nearly dependent takes the long way.
-    """
-    first = {j: R for j, G in enumerate(_products(place, matrices)) if (R := _root(G)) is not None}
-    divided = [place.take(solve_triangular(R, np.eye(len(R)), trans=1)) @ matrices[j] for j, R in first.items()]
-    again = zip(first.items(), _products(place, divided), strict=True)
-    found = {j: second @ R for (j, R), G in again if (second := _root(G)) is not None}
-    return [found[j] if j in found else _reflected(place, A) for j, A in enumerate(matrices)]
-
-
-def _products(place: Place, matrices: Sequence[Any]) -> list[Array]:
-    """A A' of each, in the processor's memory by one copy."""
-    if not matrices:
-        return []
-    sizes = [len(A) for A in matrices]
-    flat = place.back(place.xp.concatenate([(A @ A.T).ravel() for A in matrices]))
-    return [part.reshape(k, k) for k, part in zip(sizes, np.split(flat, np.cumsum(np.square(sizes))[:-1]), strict=True)]
-
-
-def _root(G: Array) -> Array | None:
-    """Upper triangular R with R'R = G; None where columns are too near to dependent for that."""
-    scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
-    try:
-        R = np.linalg.cholesky(G / np.outer(scale, scale)).T
-    except np.linalg.LinAlgError:
-        return None
-    return R * scale if np.diag(R).min() > DEPENDENT else None
-
-
-def _reflected(place: Place, A: Any) -> Array:
-    """By reflections, zero rows below where there are fewer rows than columns."""
-    R = np.zeros((len(A), len(A)))
-    found = place.back(place.xp.linalg.qr(A.T, mode="r"))
-    R[: len(found)] = found
-    return R

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Lock
+
 import numpy as np
 
 from inertica.dynamics.cuda.device import Device
@@ -26,12 +28,16 @@ class Scan:
         head = f"#define BLOCK {BLOCK}\n#define STATES {self.states}\n__constant__ double row[{self.shared + 1}];\n"
         text = f"INLINE void STEP(State &s) {{\n{fields}\n}}\n"
         record = structure("State", {"row": 1, "state": self.states})
+        self._turn = Lock()
         self.module = device.compile("\n".join([resource("shell.cu"), head, record, text, resource("scan.cu")]))
 
     def __call__(self, rows: Array, state: Array, shared: Array, backward: bool) -> None:
+        """Arrays that lie on the device stay there."""
         xp, (N, columns) = self.device.arrays, rows.shape
-        self.module.constant("row", np.concatenate([np.ravel(shared), [0.0]]))
-        signal, carried = xp.asarray(rows), xp.asarray(state.reshape(-1, columns))
+        signal, carried = xp.ascontiguousarray(xp.asarray(rows)), xp.ascontiguousarray(xp.asarray(state.reshape(-1, columns)))
         sizes = np.int64(columns), np.int64(N), np.int32(backward)
-        self.module.launch("scan", columns, BLOCK, 0, (*sizes, signal, carried))
-        rows[:], state[:] = self.device.host(signal), self.device.host(carried).reshape(state.shape)
+        with self._turn:  # the constants have one place
+            self.module.constant("row", np.concatenate([np.ravel(shared), [0.0]]))
+            self.module.launch("scan", columns, BLOCK, 0, (*sizes, signal, carried))
+        if isinstance(rows, np.ndarray):
+            rows[:], state[:] = self.device.host(signal), self.device.host(carried).reshape(state.shape)

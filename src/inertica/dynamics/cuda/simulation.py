@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -11,7 +11,8 @@ import numpy as np
 
 from inertica.dynamics.cuda.device import Device, Module
 from inertica.dynamics.cuda.write import DOUBLE, FLOAT, body, resource, structure, word
-from inertica.dynamics.kernels import Array, Kernel, Loop, Reference, Runs
+from inertica.dynamics.kernels import Array, Kernel, Loop, Normals, Reference, Runs
+from inertica.dynamics.noise import round_keys
 from inertica.dynamics.resident import Resident
 from inertica.dynamics.trace import Key
 from inertica.errors import InputError
@@ -21,6 +22,12 @@ BLOCK = 128
 
 WAVE = 132 * 256
 """Runs that a large card works on at the same time; larger batches are cut into multiples of it."""
+
+TABLES = 2 * (512 + 256)
+"""Numbers of the noise's tables in shared memory, as `shell.cu` has them."""
+
+STAGED = 32
+"""Rows of the reference that a block of runs holds in shared memory: from further away, every step would wait for its own."""
 
 USED = 0.8
 """Share of the free memory that one launch may fill."""
@@ -66,6 +73,7 @@ class Simulation:
         written = {name for kernel in loop.kernels() for name in kernel.outputs}
         self.state = {name: size for name, size in loop.fields.items() if name in written or name in ("q", "dq")}
         self.fixed = {name: size for name, size in loop.fields.items() if size and name not in self.state}
+        self.noisy = any(isinstance(kind, Normals) for kernel in loop.kernels() for kind in kernel.inputs.values())
         self._modules: dict[tuple[str, ...], tuple[_Layout, Module]] = {}
         self._turn = Lock()
 
@@ -127,6 +135,8 @@ class Simulation:
             if name in runs.fields:
                 common[first : first + self.fixed[name]] = runs.fields[name][0]
         module.constant("common", common)
+        if self.noisy:
+            module.constant("KEYS", 2.0**52 + np.ravel(round_keys(runs.seed)).astype(np.float64))
         return layout, module
 
     def arguments(self, layout: _Layout, runs: Runs, part: slice, table: Any, steps: Any) -> tuple[Any, ...]:
@@ -140,11 +150,20 @@ class Simulation:
         own, initial = columns({name: self.fixed[name] for name in layout.own}), columns(self.state)
         out = xp.empty((len(runs.steps), sum(self.state[name] for name in self.loop.recorded), count))
         sizes, kept = (np.int64(count), np.int64(len(runs.table))), np.int64(len(runs.steps))
-        return (*sizes, own, initial, xp.asarray(runs.numbers[part]), np.uint64(runs.seed), table, kept, steps, out)
+        return (*sizes, own, initial, xp.asarray(runs.numbers[part]), table, kept, steps, out)
 
     def launch(self, layout: _Layout, module: Module, arguments: tuple[Any, ...]) -> None:
-        shared = 8 * layout.block * sum(self.fixed[name] for name in layout.own)
-        module.launch("simulate", int(arguments[0]), layout.block, shared, arguments)
+        module.launch("simulate", int(arguments[0]), layout.block, self._shared(layout.own, layout.block), arguments)
+
+    @property
+    def _tables(self) -> int:
+        """Numbers of the noise's tables."""
+        return TABLES if self.noisy else 0
+
+    def _shared(self, own: Iterable[str], block: int) -> int:
+        """Bytes of shared memory of a block."""
+        staged = STAGED * _columns(self.loop) + self._tables
+        return 8 * (block * sum(self.fixed[name] for name in own) + staged)
 
     def _share(self, B: int, K: int, layout: _Layout) -> int:
         """Runs of one launch: all, or as many as the memory holds."""
@@ -166,10 +185,10 @@ class Simulation:
 
         own = tuple(name for name in self.fixed if differ(name))
         if own not in self._modules:
-            size = 8 * sum(self.fixed[name] for name in own)
-            block = next((b for b in (BLOCK, 64, 32) if 2 * b * size <= self.device.shared), 0)
+            block = next((b for b in (BLOCK, 64, 32) if 2 * self._shared(own, b) <= self.device.shared), 0)
             if not block:
-                raise InputError(f"{size // 8} values of every run's own do not fit the card's shared memory")
+                size = sum(self.fixed[name] for name in own)
+                raise InputError(f"{size} values of every run's own do not fit the card's shared memory")
             places = _places({name: self.fixed[name] for name in own})
             layout = _Layout(places, _places({k: v for k, v in self.fixed.items() if k not in own}), block)
             self._modules[own] = layout, self.device.compile(self._text(layout))
@@ -180,6 +199,7 @@ class Simulation:
         common = sum(self.fixed[name] for name in layout.common)
         own = sum(self.fixed[name] for name in layout.own)
         sizes = {"BLOCK": layout.block, "OWN": own, "COLUMNS": _columns(loop), "STAGES": len(loop.stages)}
+        sizes |= {"NOISY": self._tables, "STAGED": STAGED}
         parts += [f"__constant__ double common[{max(1, common)}];", *(f"#define {name} {size}" for name, size in sizes.items())]
         named = {"START": loop.start, "BEGIN": loop.begin, "FORWARD": loop.forward, "OUTPUT": loop.output, "FINISH": loop.finish}
         for name, kernel in named.items():
@@ -192,7 +212,7 @@ class Simulation:
             loads += [f"  s.{word(name)}[{i}] = initial[{place + i} * runs];" for i in range(size)]
             place += size
         parts.append(_plain("INLINE void load_state(State &s, const double *initial, long long runs)", loads))
-        stores = [f"  *at = s.{word(name)}[{i}]; at += runs;" for name in loop.recorded for i in range(self.state[name])]
+        stores = [f"  STORE(at, s.{word(name)}[{i}]); at += runs;" for name in loop.recorded for i in range(self.state[name])]
         parts.append(_plain("INLINE double *record(const State &s, double *at, long long runs)", [*stores, "  return at;"]))
         return "\n".join([*parts, resource("simulate.cu")])
 

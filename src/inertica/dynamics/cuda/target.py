@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from inertica.dynamics.cuda.device import Card, Device
+from inertica.dynamics.cuda.card import Card
+from inertica.dynamics.cuda.device import Device
 from inertica.dynamics.cuda.samples import Panels, Samples
 from inertica.dynamics.cuda.scan import Scan
 from inertica.dynamics.cuda.simulation import WAVE, Simulation
@@ -24,6 +25,11 @@ class Cuda:
 
     precision: Literal["double", "mixed"] = "double"
     device: Device = field(default_factory=lambda: Card())
+
+    @property
+    def memory(self) -> Device:
+        """Where its arrays lie, for what can follow a kernel there."""
+        return self.device
 
     @property
     def abreast(self) -> int:

@@ -1,4 +1,4 @@
-"""Compiled loops that need no knowledge of a robot: lanes into wide arrays, and the time loop of the simulation.
+"""Compiled loops that need no knowledge of a robot: the time loop of the simulation.
 
 These are plain Numba functions, compiled once per installation.  The robot enters as the addresses of its generated kernels.
 """
@@ -29,24 +29,6 @@ def _call(typing: Any, address: Any, work: Any, count: Any, step: Any, table: An
         return context.get_dummy_value()
 
     return types.void(types.int64, work, types.int64, types.int64, table, types.int64), generate
-
-
-@nb.njit(**_OPTIONS)
-def scatter(work: Any, offset: int, stride: int, out: Any, columns: Any) -> None:
-    """An array (count, k) from rows of lanes, row j into column columns[j]."""
-    count = out.shape[0]
-    blocks = count // 8
-    for b in range(blocks):  # eight samples at a time: every cache line of the rows is read once
-        at = offset + 8 * b
-        row = 8 * b
-        for j in range(columns.shape[0]):
-            k = columns[j]
-            for i in range(8):
-                out[row + i, k] = work[at + i]
-            at += stride
-    for i in range(8 * blocks, count):
-        for j in range(columns.shape[0]):
-            out[i, columns[j]] = work[offset + j * stride + i]
 
 
 @nb.njit(**_OPTIONS)

@@ -16,9 +16,6 @@ LANES = 8
 TURNED = 4096
 """Samples that are turned from columns into rows at a time."""
 
-FEW = 16
-"""Columns up to which NumPy transposes about as quickly as a compiled loop, whose compiler takes long to import."""
-
 
 class Rows:
     """Named groups of rows, each row `stride` doubles long; keys of traced inputs are (name, number).
@@ -84,13 +81,3 @@ def aligned(size: int) -> Array:
     block = np.zeros(size + 8)
     first = (-block.ctypes.data % 64) // 8
     return block[first : first + size]
-
-
-def scatter(work: Array, offset: int, stride: int, out: Array, columns: NDArray[np.int64]) -> None:
-    """An array (count, ...) from rows of lanes, row j into column columns[j]."""
-    if len(columns) <= FEW:
-        out[:, columns] = work[offset : offset + len(columns) * stride].reshape(-1, stride)[:, : len(out)].T
-        return
-    from inertica.dynamics.llvm import loops
-
-    loops.scatter(work, offset, stride, out, columns)

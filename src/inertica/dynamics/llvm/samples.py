@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.kernels import Array, Kernel
 from inertica.dynamics.llvm.parallel import for_all
-from inertica.dynamics.llvm.rows import LANES, Rows, Work, scatter
+from inertica.dynamics.llvm.rows import LANES, Rows, Work
+from inertica.dynamics.llvm.scatter import scatter
 from inertica.dynamics.llvm.write import on_lanes
 
 CHUNK = 512
@@ -42,7 +43,8 @@ class Samples:
         directions: Sequence[Mapping[str, Array]] = ({},),
     ) -> None:
         def piece(start: int) -> None:
-            work, place = Work(self.rows, inputs), self.rows.offset((OUT, 0))
+            work = Work(self.rows, inputs)
+            found = self.rows.of(work.array, OUT)
             for a in range(start, min(start + share, N), CHUNK):
                 count = min(CHUNK, start + share - a, N - a)
                 padded = work.fill(a, count)
@@ -50,7 +52,7 @@ class Samples:
                     for name, value in direction.items():
                         work.set(name, value)
                     self._call(work.address, padded)
-                    scatter(work.array, place, self.rows.stride, out[a : a + count], columns + d * self.outputs)
+                    scatter(found, out[a : a + count], columns + d * self.outputs)
 
         N = len(out)
         share = max(1, -(-N // max(1, min(self.threads, N // (4 * CHUNK)))))

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from inertica.dynamics.resident import Resident
 from inertica.dynamics.triangle import absorbed
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, Problem
@@ -34,6 +35,7 @@ from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.iteration import Watch
 from inertica.estimators.observe import Observations, Rows
+from inertica.estimators.rows_there import products_there
 from inertica.experiment.track import Replay
 from inertica.preprocessing.filters import Unfiltered
 from inertica.preprocessing.motion import Motion
@@ -154,6 +156,9 @@ class Instrumented:
             for w, z in self._rows():
                 self.counts += np.count_nonzero(w.use, axis=0)
                 for j, total in enumerate(self.products):
+                    if isinstance(z.W[j], Resident):
+                        total += products_there(z.W[j], w.W[j], w.y[:, j], w.use[:, j])
+                        continue
                     some, k = stretch(w.use[:, j]), len(self.columns[j])
                     Z, W, y = z.W[j], w.W[j], w.y[:, j]
                     if some is None:

@@ -160,7 +160,7 @@ class Oloe(_OutputMethod):
     the measured state enters each of them.  For completeness; prefer `cloe`.
 
     Args:
-        horizon: s.
+        horizon: s from one measured state to the next.
         optimiser, start, stop, solve, check_loop, jacobian, nudge, integrator, hac: as for `Clie`.
     """
 

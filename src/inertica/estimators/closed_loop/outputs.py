@@ -132,7 +132,14 @@ def _decimated(signals: list[Array], problem: Problem) -> Iterator[Array]:
     """(B, M, channels) of every motion."""
     for x, motion in zip(signals, problem.motions, strict=True):
         B, N, width = x.shape
-        if motion.decimator.ratio > 1:
+        memory = Place.of(x).memory or getattr(problem.engine.target, "memory", None)
+        if motion.decimator.ratio > 1 and memory is not None:
+            place = Place(memory)
+            flat = place.take(x).transpose(1, 0, 2).reshape(N, B * width)
+            good = place.xp.isfinite(flat).all(axis=0)
+            flat = motion.decimator.decimate_there(place.xp.where(good, flat, 0.0), memory)
+            yield place.keep(flat.reshape(-1, B, width).transpose(1, 0, 2))
+        elif motion.decimator.ratio > 1:
             flat = x.transpose(1, 0, 2).reshape(N, B * width)
             bad = ~np.isfinite(flat).all(axis=0)
             flat = motion.decimator.decimate(np.where(bad, 0.0, flat))

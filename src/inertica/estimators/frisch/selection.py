@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import lsq_linear
 
 from inertica.dynamics.tsqr import Stacked
 from inertica.identifiability.base import BaseModel
@@ -70,6 +69,8 @@ def within(lower: Array, upper: Array) -> Callable[[Stacked], Array]:
             free = np.linalg.lstsq(stacked.R / scale, stacked.z, rcond=None)[0] / scale
             if np.all((free >= lower) & (free <= upper)):
                 return np.asarray(free)
+            from scipy.optimize import lsq_linear  # takes long to import
+
             found = lsq_linear(stacked.R / scale, stacked.z, (lower * scale, wide * scale), method="bvls", tol=1e-15)
         return np.clip(found.x / scale, lower, upper)
 

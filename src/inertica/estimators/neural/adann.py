@@ -12,7 +12,6 @@ from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.linear.least_squares import MEASURED
 from inertica.estimators.neural.approach import Goal, Packed
-from inertica.estimators.neural.loops import descend, one_pass
 
 Array = NDArray[np.float64]
 
@@ -60,6 +59,8 @@ class AdaNN:
             raise InputError("adann: learning rate and tolerance are numbers above zero, and there is at least one pass")
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
+        from inertica.estimators.neural.loops import descend, one_pass  # their compiler takes long to import
+
         goal, beta = Goal.of(self, problem, self.tolerance), np.array(problem.prior_beta)
         normalised, most = self.rule == "normalised", self.passes * goal.samples
         rows = Packed.of(goal.system) if self.gradient == "stochastic" else None

@@ -13,7 +13,6 @@ from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.linear.least_squares import MEASURED
 from inertica.estimators.neural.approach import Goal
-from inertica.estimators.neural.loops import relax
 
 Array = NDArray[np.float64]
 
@@ -61,6 +60,8 @@ class Htrnn:
             raise InputError("htrnn: eta, theta and tolerance are numbers above zero, and there is at least one pass")
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
+        from inertica.estimators.neural.loops import relax  # its compiler takes long to import
+
         goal, begun = Goal.of(self, problem, self.tolerance), problem.prior_beta
         alpha = self.range * (1.0 + EPSILON) * float(np.abs(begun).max())
         if alpha == 0.0:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from inertica.dynamics.single import single
 from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
-from inertica.estimators.evidence import ScaledSvd
+from inertica.estimators.evidence import Evidence, ScaledSvd, Scores
 from inertica.estimators.observe import own_sigmas
 from inertica.estimators.recursive.online import Moment, check_forgetting, together
 from inertica.identifiability.base import BaseModel
@@ -263,6 +263,13 @@ class OnlineFit:
         return sigma, together(self._F, 1.0 / sigma)
 
     @property
+    def evidence(self) -> Evidence:
+        """All rows as one R with what their likeness in time makes of its covariance; of a fit that weighs its joints."""
+        sigma, stacked = self.weighed()
+        scores = self._scores(sigma)
+        return Evidence(stacked.R, stacked.z, Scores(scores, scores), rest=stacked.rest)
+
+    @property
     def estimate(self) -> OnlineEstimate:
         r, b = self.stream.count, self.base.rank
         if not np.all(self._weight > 0.0):
@@ -280,12 +287,15 @@ class OnlineFit:
         return self._serial.longer(self._sums, self.stream.inflation, len(self._F) == 1)
 
     def _variance(self, half: Array, sigma: Array) -> Array:
-        """(b,) diagonal of C (sum of c_j W_j' W_j / sigma_j^2) C, C = half half' that of independent rows."""
-        alike = self.longer
+        """(b,) diagonal of C S C, C = half half' that of independent rows."""
         if len(self._F) == 1:
-            return np.asarray(alike[0] * sigma[0] ** 2 * np.sum(half**2, axis=1))
+            return np.asarray(self.longer[0] * sigma[0] ** 2 * np.sum(half**2, axis=1))
         C = half @ half.T
-        parts = [c * np.sum((F[:-1, :-1] @ C) ** 2, axis=0) / s**2 for c, F, s in zip(alike, self._F, sigma, strict=True)]
+        return np.asarray(np.einsum("ij,jk,ki->i", C, self._scores(sigma), C))
+
+    def _scores(self, sigma: Array) -> Array:
+        """(b, b) S = sum of c_j W_j' W_j / sigma_j^2."""
+        parts = [c * F[:-1, :-1].T @ F[:-1, :-1] / s**2 for c, F, s in zip(self.longer, self._F, sigma, strict=True)]
         return np.asarray(np.sum(parts, axis=0))
 
 

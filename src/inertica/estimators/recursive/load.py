@@ -2,7 +2,8 @@
 
 The robot is known as well as a result says.  Rows of the loaded motion go into triangular factors as in `live.OnlineFit`; what they
 say of the base parameters is put beside what is known of the robot as in `estimators.load`, friction of the loaded motion being its
-own.  Without forgetting the ten parameters are those of a fit of all rows at once.
+own.  Without forgetting the ten parameters are those of a fit of all rows at once.  How much less rows say because their residuals
+are alike in time is known from the residuals (`serial`).
 """
 
 from __future__ import annotations
@@ -90,9 +91,9 @@ class OnlinePayload:
         """Least squares of all rows so far; None while there are too few to know their noise."""
         if not self.fit.noise_known(ENOUGH):
             return None
-        _, stacked = self.fit.weighed()
-        alike = np.sqrt(self.fit.stream.inflation)
-        return fitted_load(self.robot, Rows(stacked.R / alike, stacked.z / alike), self.columns, self.own)
+        R, z = self.fit.evidence.whitened()
+        there = np.any(R != 0.0, axis=1)
+        return fitted_load(self.robot, Rows(R[there], z[there]), self.columns, self.own)
 
     @property
     def estimate(self) -> LoadEstimate:

@@ -211,9 +211,9 @@ def busiest(log: Log, span: float) -> Log:
     """The `span` seconds of a log in which its joints travel furthest, each measured by its whole way; the log when it is shorter."""
     if log.duration <= span:
         return log
-    t, q = log.t[~log.mask], log.need("q")[~log.mask]
-    step = max(1, len(t) // 5000)
-    t, q = t[::step], q[::step]
+    rows = np.flatnonzero(~log.mask)
+    rows = rows[:: max(1, len(rows) // 5000)]
+    t, q = log.t[rows], log.need("q")[rows]
     way = np.nancumsum(np.abs(np.diff(q, axis=0, prepend=q[:1])), axis=0)
     share = np.sum(way / np.maximum(way[-1], 1e-300), axis=1)
     starts = t[t <= t[-1] - span]

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import BinaryIO
 
 from inertica.errors import FileError, InerticaError, MissingDependencyError
 
@@ -59,12 +60,18 @@ def package(name: str, purpose: str, extra: str) -> ModuleType:
         raise MissingDependencyError(name.partition(".")[0], purpose, extra) from None
 
 
-def read_bytes(path: Path) -> bytes:
-    """The bytes of a file."""
+def opened(path: Path) -> BinaryIO:
+    """A file to read bytes from."""
     try:
-        return path.read_bytes()
+        return path.open("rb")
     except OSError as error:
         raise FileError(path, f"cannot be read: {error.strerror or error}") from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a file."""
+    with opened(path) as file:
+        return file.read()
 
 
 def read_json(path: Path) -> dict[str, object]:

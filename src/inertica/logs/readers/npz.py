@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import zipfile
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import FileError
-from inertica.logs.readers.guard import read_bytes, reading
+from inertica.logs.readers.guard import opened, reading
 from inertica.logs.readers.options import ReadOptions
 from inertica.logs.readers.table import Table, Values, columns_of
 
@@ -22,12 +21,12 @@ META = "inertica_log"
 
 def read(path: Path, options: ReadOptions) -> Table:
     """Arrays of an NPZ file: vectors of N samples, matrices (N, n).  Pickled objects are never loaded."""
-    raw = read_bytes(path)
-    if not zipfile.is_zipfile(io.BytesIO(raw)):
-        raise FileError(path, "this is no NPZ file (a zip archive of arrays); it may be cut off or empty")
+    with opened(path) as file:
+        if not zipfile.is_zipfile(file):
+            raise FileError(path, "this is no NPZ file (a zip archive of arrays); it may be cut off or empty")
     arrays: dict[str, Values] = {}
     skipped: list[str] = []
-    with reading(path, "NPZ file"), np.load(io.BytesIO(raw), allow_pickle=False) as archive:
+    with reading(path, "NPZ file"), np.load(path, allow_pickle=False) as archive:
         for name in archive.files:
             with reading(path, f"NPZ file, in its array '{name}'"):
                 values = _member(archive, name)

@@ -102,7 +102,7 @@ def columns_of(path: Path, arrays: Mapping[str, Values]) -> tuple[dict[str, Valu
         for k, column in enumerate(names):
             if column in columns:
                 raise FileError(path, f"two arrays give the column '{column}'; rename one of them")
-            columns[column] = np.ascontiguousarray(matrix[:, k])
+            columns[column] = matrix[:, k]
     return columns, notes
 
 

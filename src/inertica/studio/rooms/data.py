@@ -71,7 +71,7 @@ def describe(project: Project, asked: Asked) -> Document:
     try:
         log = project.read_log(entry.name)
     except InerticaError as error:
-        return {"name": entry.name, "error": str(error), "file_columns": _columns(project, entry)}
+        return {"name": entry.name, "error": project.said(str(error)), "file_columns": _columns(project, entry)}
     t = log.t[np.isfinite(log.t)]
     return {
         "name": entry.name,

@@ -53,7 +53,7 @@ def view(project: Project, asked: Asked) -> Document:
         "formats": listed,
         "source": source,
         "files": [{"file": str(p.relative_to(project.folder)), "size": p.stat().st_size} for p in written],
-        "snippets": snippets(source or "urdf", target),
+        "snippets": snippets(source or "urdf", target, folder),
         "same": same(
             [["inertica", "export", folder, option, target]],
             [f'result = ia.Result.load("{folder}")', f'ia.export_model(result, "{target}")',
@@ -62,28 +62,33 @@ def view(project: Project, asked: Asked) -> Document:
     }  # fmt: skip
 
 
-def snippets(source: str, target: str) -> list[Document]:
-    """How to load what was written elsewhere."""
+def snippets(source: str, target: str, folder: str) -> list[Document]:
+    """How to load what was written elsewhere: a file of a format, or the folder of the result."""
     urdf = target if source == "urdf" else "exports/identified.urdf"
     mjcf = target if source == "mjcf" else "exports/identified-mjcf.xml"
     return [
-        {"title": "Pinocchio", "language": "python", "text": "\n".join(_pinocchio(source, urdf))},
+        {"title": "Pinocchio", "language": "python", "text": "\n".join(_pinocchio(source, urdf, folder))},
         {"title": "MuJoCo", "language": "python", "text": "import mujoco\n\n"
          f'model = mujoco.MjModel.from_xml_path("{mjcf}")\ndata = mujoco.MjData(model)'},
-        {"title": "ROS 2", "language": "python", "text": "# launch file\n"
-         "from launch import LaunchDescription\nfrom launch_ros.actions import Node\n\n"
-         f'urdf = open("{urdf}").read()\n'
-         "def generate_launch_description():\n    return LaunchDescription([\n"
-         '        Node(package="robot_state_publisher", executable="robot_state_publisher",\n'
-         '             parameters=[{"robot_description": urdf}]),\n    ])'},
+        {"title": "ROS 2", "language": "python", "text": "\n".join(_ros(source, urdf))},
     ]  # fmt: skip
 
 
-def _pinocchio(source: str, urdf: str) -> list[str]:
+def _ros(source: str, urdf: str) -> list[str]:
+    lines = ["# launch file", "from launch import LaunchDescription", "from launch_ros.actions import Node", "",
+             f'urdf = open("{urdf}").read()', "def generate_launch_description():", "    return LaunchDescription([",
+             '        Node(package="robot_state_publisher", executable="robot_state_publisher",',
+             '             parameters=[{"robot_description": urdf}]),', "    ])"]  # fmt: skip
+    if source == "urdf":
+        return lines
+    return ["# ROS 2 reads URDF, and this model is none: load the robot's URDF in the room Robot and identify with it", *lines]
+
+
+def _pinocchio(source: str, urdf: str, folder: str) -> list[str]:
     if source == "urdf":
         return ["import pinocchio as pin", "", f'model = pin.buildModelFromUrdf("{urdf}")', "data = model.createData()",
                 "tau = pin.rnea(model, data, q, v, a)   # armature counts when set, friction does not"]  # fmt: skip
-    return ["import inertica as ia", "", 'model = ia.to_pinocchio(ia.Result.load("results/result-1"))']
+    return ["import inertica as ia", "", f'model = ia.to_pinocchio(ia.Result.load("{folder}"))']
 
 
 def write(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:

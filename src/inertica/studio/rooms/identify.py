@@ -161,7 +161,7 @@ def _python(project: Project, stated: Document, folder: str) -> list[str]:
     options = "".join(f", {key}={tuple(value) if key == 'friction' else value!r}" for key, value in stated.items())
     validate = f", validate=[{', '.join(hold)}]" if hold else ""
     return [
-        f"logs = [{', '.join(fit) or 'log.csv'}]",
+        f"logs = [{', '.join(fit) or repr('log.csv')}]",
         f'result = ia.identify("card.yaml", logs{validate}{options})',
         f'ia.write_folder(result, "{folder}", logs{validate.replace(", validate=", ", ")})',
     ]

@@ -55,7 +55,8 @@ def view(project: Project, asked: Asked) -> Document:
         listed.append({"name": name, "about": plain(file.about), **about})
     last = {key: value for key, value in project.chosen("motion", "design", {}).items() if key != "floor"}
     words = ["inertica", "excite", "card.yaml", "-o", "trajectories/motion-1.yaml"]
-    for key, option in (("criterion", "--criterion"), ("period", "--period"), ("seconds", "--seconds")):
+    for key, option in (("criterion", "--criterion"), ("family", "--family"), ("period", "--period"), ("harmonics", "--harmonics"),
+                        ("seconds", "--seconds")):  # fmt: skip
         if last.get(key) is not None:
             words += [option, f"{last[key]:g}" if isinstance(last[key], (int, float)) else str(last[key])]
     around = _cell(project)
@@ -63,7 +64,7 @@ def view(project: Project, asked: Asked) -> Document:
     known = ", ".join([*(f"{key}={value!r}" for key, value in last.items() if value is not None), *around.python])
     needed = ["from inertica.excitation.solids import Obstacle", ""] if around.obstacles else []
     robot = project.description if project.has_robot else None
-    motion = f'ia.load_trajectory("trajectories/{listed[-1]["name"] if listed else "motion-1.yaml"}")'
+    motion = f"trajectories/{listed[-1]['name'] if listed else 'motion-1.yaml'}"
     return {
         "trajectories": listed,
         "rehearsals": rehearsals(project),
@@ -75,12 +76,16 @@ def view(project: Project, asked: Asked) -> Document:
         "shipped": robot is not None and has_trajectory(robot.name, "identification"),
         "loop": robot is not None and robot.loop is not None,
         "same": same(
-            [words, ["inertica", "simulate", "card.yaml", "--trajectory", "trajectories/motion-1.yaml", "-o", "rehearsal.npz"]],
+            [words, ["inertica", "simulate", "card.yaml", "--trajectory", motion, "-o", "rehearsal.npz"]],
             [*needed, f'design = ia.excite("card.yaml"{", " + known if known else ""})',
              'ia.save_trajectory(design.trajectory, "trajectories/motion-1.yaml")',
-             "# rehearsal: plant values, simulate, identify, hold against what was planted",
-             f'(log,) = ia.simulate("card.yaml", {motion})', 'result = ia.identify("card.yaml", [log])',
-             'ia.against_truth(result, "card.yaml").covered'],
+             "", "# rehearsal: plant other values, simulate, identify, hold against what was planted; the card states the loop",
+             "from dataclasses import replace", 'robot = ia.load("card.yaml")',
+             "planted = robot.prior.with_values(1.2 * robot.prior.values)",
+             f'trajectory = ia.load_trajectory("{motion}")',
+             "noise = ia.Noise(q=1e-6, tau=0.1, seed=0)",
+             "(log,) = replace(ia.Experiment.of(robot), truth=planted, noise=noise).run(trajectory)",
+             "result = ia.identify(robot, [log])", "print(ia.against_truth(result, planted).covered)"],
         ),
     }  # fmt: skip
 

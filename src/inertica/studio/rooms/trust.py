@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+import inertica as ia
 from inertica.identifiability.labels import LABELS
-from inertica.report.compared import compare_parameters
 from inertica.report.logs import motions_again
 from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS, LABEL_WORDS
 from inertica.studio.asked import Asked
@@ -18,6 +18,7 @@ from inertica.studio.confined import Refused
 from inertica.studio.overlay import SIGNALS, read_json, summary, torques, write_overlay
 from inertica.studio.project import Project
 from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, same
+from inertica.studio.rooms.data import typed
 from inertica.studio.rooms.identify import card
 from inertica.studio.series import Series
 from inertica.workflow.plain import plain
@@ -61,7 +62,10 @@ def view(project: Project, asked: Asked) -> Document:
         p | {"joint": q.joint, "link": joints[q.joint].link if q.joint is not None else "", "kind": q.kind}
         for p, q in zip(document["parameters"], layout.parameters, strict=True)
     ]
-    other = next((n for n in reversed(names) if n != name), name)
+    other = next((n for n in reversed(names) if n != name), None)
+    beside = [] if other is None else [["inertica", "report", f"results/{name}", f"results/{other}", "-o", "together.html"]]
+    test = [] if other is None else [f'print(ia.compare_parameters(result, ia.Result.load("results/{other}")).sentence)']
+    fitted = next(iter(typed(project, "identify")), "log.csv")
     return {
         "results": names,
         "selected": name,
@@ -83,9 +87,9 @@ def view(project: Project, asked: Asked) -> Document:
         ],
         "report": (folder / "report.html").is_file(),
         "same": same(
-            [["inertica", "report", f"results/{name}"], ["inertica", "report", f"results/{name}", f"results/{other}"]],
+            [["inertica", "report", f"results/{name}"], *beside],
             [f'result = ia.Result.load("results/{name}")', "result.to_pandas()             # the table",
-             "result.intervals, result.labels", 'result.predict(ia.read_log("log.csv", result.description))'],
+             "result.intervals, result.labels", f'result.predict(ia.read_log("{fitted}", result.description))', *test],
         ),
     }  # fmt: skip
 
@@ -142,7 +146,7 @@ def _position(folder: Path, stamp: int, number: int) -> Series:
 def compare(project: Project, asked: Asked) -> Document:
     """Two results held against each other, with a test of whether they differ."""
     first, second = (project.result(asked.text(key)) for key in ("first", "second"))
-    pair = compare_parameters(first, second)
+    pair = ia.compare_parameters(first, second)
     names = [d.name for d in pair.differences]
     values = [
         {"name": d.name, "first": d.first, "second": d.second, "std": d.std, "p": d.adjusted, "differs": d.differs}

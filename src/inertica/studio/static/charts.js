@@ -79,11 +79,11 @@ export class Charts {
     const axis = { stroke: css("soft"), grid: { stroke: css("rule"), width: 1 }, ticks: { stroke: css("rule"), width: 1 }, font: "11px system-ui" };
     const last = this.rows.at(-1) === row;
     const options = {
-      width: this.width, height: row.height ?? this.options.height ?? 120, title: `${row.title}${row.unit ? ` (${row.unit})` : ""}`,
+      padding: [4, 12, 0, 0], width: this.width, height: row.height ?? this.options.height ?? 120, title: `${row.title}${row.unit ? ` (${row.unit})` : ""}`,
       legend: { show: row.legend ?? false, live: true },
       cursor: { sync: { key: this.key.key, setSeries: false }, drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
       scales: { x: { time: false, min: this.span[0], max: this.span[1] } },
-      axes: [{ ...axis, size: last ? 30 : 18, values: last ? (_, v) => v.map((x) => `${x} s`) : (_, v) => v.map(() => "") }, { ...axis, size: 58, space: 22 }],
+      axes: [{ ...axis, size: last ? 30 : 18, values: last ? (_, v) => v.map((x) => `${x} s`) : (_, v) => v.map(() => "") }, { ...axis, size: 58, space: 17 }],
       series: [{}, ...row.series.map((s) => ({ label: s.label, stroke: s.colour.startsWith("#") ? s.colour : css(s.colour), width: s.width ?? 1, points: { show: false }, value: (_, v) => (v === null || v === undefined ? "–" : v.toPrecision(4)) }))],
       hooks: {
         setCursor: [(u) => { if (u.cursor.left >= 0 && u.cursor.event) this.follow(u.cursor.event, u.posToVal(u.cursor.left, "x")); }],
@@ -160,8 +160,8 @@ export function plot(box, { x, lines, height = 180, xLabel = "", title = "", log
   box.replaceChildren();
   const axis = { stroke: css("soft"), grid: { stroke: css("rule"), width: 1 }, ticks: { stroke: css("rule"), width: 1 }, font: "11px system-ui", labelFont: "11px system-ui", labelSize: 18 };
   const made = new uPlot({
-    width: Math.max(box.clientWidth, 160), height, title, legend: { show: legend }, cursor: { drag: { x: false, y: false } },
-    scales: { x: { time: false, distr: xLog ? 3 : 1 }, y: { distr: log ? 3 : 1 } }, axes: [{ ...axis, size: 30, label: xLabel }, { ...axis, size: 54 }],
+    width: Math.max(box.clientWidth, 160), height, title, legend: { show: legend, live: false, markers: { width: 0, fill: (_, k) => (k ? css(lines[k - 1].colour) : "transparent") } }, cursor: { drag: { x: false, y: false } },
+    scales: { x: { time: false, distr: xLog ? 3 : 1 }, y: { distr: log ? 3 : 1 } }, axes: [{ ...axis, size: 30, label: xLabel, space: 34 }, { ...axis, size: 54, space: 20 }],
     series: [{ label: xLabel || "x" }, ...lines.map((l) => ({ label: l.label, stroke: css(l.colour), width: l.points ? 0 : 1.8, spanGaps: !l.points, paths: l.points ? () => null : undefined, points: { show: Boolean(l.points || l.dots), size: l.size ?? 3, width: 0, fill: css(l.colour) } }))],
   }, [x, ...lines.map((l) => l.values)], box);
   return made;

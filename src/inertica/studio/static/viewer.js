@@ -1,6 +1,7 @@
 // The robot in three dimensions: shapes of the model file or capsules, frames, centres of mass, inertia ellipsoids; sliders and a player.
 
 import { h, number } from "./dom.js";
+import { Pace, software } from "./pace.js";
 
 let THREE = null;  // loaded after the page is there, see `open`
 
@@ -19,17 +20,19 @@ export class Viewer {
     this.buttons = Object.entries(names).map(([key, words]) => h("button", {
       type: "button", "aria-pressed": String(this.options[key]), onclick: (e) => { this.option(key, !this.options[key]); e.target.setAttribute("aria-pressed", String(this.options[key])); },
     }, words));
-    this.view.append(h("div.bar-top", {}, this.buttons, h("button", { type: "button", onclick: () => this.home() }, "Reset view")), this.tell, this.key);
+    this.view.append(h("div.bar-top", {}, this.buttons, h("button", { type: "button", title: "show the whole robot", onclick: () => this.home() }, "Reset")), this.tell, this.key);
     stage.append(this.view, this.controls);
     this.sliders = [];
     this.q = [];
+    this.pace = new Pace((ratio) => this.render(ratio), false);
   }
 
   // begins to draw.  Not with the page: three.js and a first picture take longer than all the rest of it
   async open() {
     THREE ??= await import("./vendor/three.min.js");
+    const slow = software();
     try {
-      this.renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
+      this.renderer = new THREE.WebGLRenderer({ antialias: !slow });  // without a card a finer picture at rest does it, for half the time
     } catch {
       this.view.append(h("div.none", {}, "This browser has no WebGL: the robot cannot be drawn. Everything else works."));
       this.opened = true;
@@ -41,12 +44,13 @@ export class Viewer {
     canvas.setAttribute("aria-label", "the robot; drag to turn, wheel to zoom, right drag to move; arrow keys turn, + and - zoom");
     canvas.addEventListener("keydown", (e) => this.pressed(e));
     this.view.prepend(canvas);
-    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    this.pace.slow = slow;
     this.scene = new THREE.Scene();
     this.camera = new THREE.PerspectiveCamera(38, 1, 0.01, 100);
     this.camera.up.set(0, 0, 1);
     this.orbit = new THREE.OrbitControls(this.camera, canvas);
     this.orbit.addEventListener("change", () => this.draw());
+    this.orbit.addEventListener("start", () => { this.turned = true; });
     this.scene.add(new THREE.HemisphereLight(0xffffff, 0x8a8f96, 1.6));
     const sun = new THREE.DirectionalLight(0xffffff, 1.8);
     sun.position.set(3, -4, 6);
@@ -113,6 +117,7 @@ export class Viewer {
     this.frameGroups.push(base);
     this.grid();
     this.surround(this.cell);
+    this.turned = false;
     this.q = [...model.home];
     this.bodies(model.bodies, null);
     this.pose(this.q);
@@ -176,7 +181,8 @@ export class Viewer {
     object.traverse((part) => { if (part.isMesh && kind !== "dae") part.material = material; });
     object.scale.multiply(new THREE.Vector3(...one.scale));
     group.add(object);
-    this.draw();
+    if (this.turned) this.draw();
+    else this.home();  // it may reach further than what was there
   }
 
   // bodies of the model, and of a result beside them
@@ -224,7 +230,8 @@ export class Viewer {
     this.draw();
   }
 
-  pose(q) {
+  // spare: the pointer is elsewhere, and what is there comes first
+  pose(q, spare = false) {
     this.q = [...q];
     if (this.movers) this.movers.forEach((mover, j) => {
       const joint = this.model.joints[j];
@@ -232,8 +239,18 @@ export class Viewer {
       if (joint.prismatic) mover.position.copy(axis.multiplyScalar(q[j]));
       else mover.quaternion.setFromAxisAngle(axis, q[j]);
     });
-    this.sliders.forEach((s, j) => { s.input.value = q[j]; s.output.textContent = this.said(j, q[j]); });
-    this.draw();
+    this.moved = true;
+    this.draw(spare);
+  }
+
+  // what the sliders say, with the picture
+  tellPose() {
+    if (!this.moved) return;
+    this.moved = false;
+    this.sliders.forEach((s, j) => { s.input.value = this.q[j]; s.output.textContent = this.said(j, this.q[j]); });
+    if (!this.player || this.player.time === undefined) return;
+    this.player.input.value = this.player.time;
+    this.player.output.textContent = `${number(this.player.time, 4)} s`;
   }
 
   said(j, value) {
@@ -264,7 +281,13 @@ export class Viewer {
     this.at(start);
   }
 
-  at(time) {
+  // under the cursor of charts, which come first
+  follow(time) {
+    this.stop();
+    this.at(time, true);
+  }
+
+  at(time, spare = false) {
     const p = this.player;
     if (!p || !p.t.length) return;
     let low = 0, high = p.t.length - 1;
@@ -272,16 +295,18 @@ export class Viewer {
     const part = p.t[high] > p.t[low] ? Math.min(Math.max((time - p.t[low]) / (p.t[high] - p.t[low]), 0), 1) : 0;
     const a = p.rows(low), b = p.rows(high);
     const q = a.map((x, j) => x + part * (b[j] - x));
-    if (q.every(Number.isFinite)) this.pose(q);
-    p.input.value = time;
-    p.output.textContent = `${number(time, 4)} s`;
+    p.time = time;
+    this.moved = true;
+    if (q.every(Number.isFinite)) this.pose(q, spare);
+    else this.draw(spare);
     p.moved?.(time);
   }
 
   run() {
     const p = this.player;
     const end = Number(p.input.max);
-    let time = Number(p.input.value) >= end ? Number(p.input.min) : Number(p.input.value);
+    const at = p.time ?? Number(p.input.value);
+    let time = at >= end ? Number(p.input.min) : at;
     let last = performance.now();
     this.playing = true;
     p.button.textContent = "Pause";
@@ -321,6 +346,7 @@ export class Viewer {
     const zoom = { "+": 0.9, "=": 0.9, "-": 1.1 }[event.key];
     if (!turn && !zoom) return;
     event.preventDefault();
+    this.turned = true;
     const offset = this.camera.position.clone().sub(this.orbit.target);
     if (zoom) offset.multiplyScalar(zoom);
     else {
@@ -415,15 +441,23 @@ export class Viewer {
     const first = !this.sized;
     this.sized = true;
     this.renderer.setSize(w, height);
+    this.ratio = this.renderer.getPixelRatio();
     this.camera.aspect = w / height;
     this.camera.updateProjectionMatrix();
     if (first) this.home();
+    else this.render(this.ratio);  // a new size empties the picture
     this.draw();
   }
 
-  draw() {
-    if (!this.renderer || this.drawing) return;
-    this.drawing = true;
-    requestAnimationFrame(() => { this.drawing = false; this.renderer.render(this.scene, this.camera); });
+  draw(spare = false) {
+    this.pace.wish(spare);
+  }
+
+  // one picture, with so many of its pixels for one of the screen; for Pace
+  render(ratio) {
+    this.tellPose();
+    if (!this.renderer || !this.view.clientWidth) return;  // rooms without the robot
+    if (this.ratio !== ratio) { this.ratio = ratio; this.renderer.setPixelRatio(ratio); }
+    this.renderer.render(this.scene, this.camera);
   }
 }

@@ -12,7 +12,7 @@ const ORDER = { problem: 0, warning: 1, note: 2, "not testable": 3, fine: 4 };
 export function create(app) {
   const element = h("div");
   const checking = progress(app, "data", "check");
-  const charts = new Charts({ height: 96, onCursor: (t) => { app.viewer.stop(); app.viewer.at(t); }, onZoom: (a, b) => { span.textContent = `${number(a, 5)} to ${number(b, 5)} s`; }, bands });
+  const charts = new Charts({ height: 96, onCursor: (t) => app.viewer.follow(t), onZoom: (a, b) => { span.textContent = `${number(a, 5)} to ${number(b, 5)} s`; }, bands });
   const span = h("output.small.soft");
   const channels = h("div"), marks = h("div.key", { id: "marks" });
   let view = null, log = null, signal = null, about = null, looking = null;
@@ -88,7 +88,7 @@ export function create(app) {
     const masked = [...found.masks.map((m) => `${m.samples} samples masked: ${m.reason}`), ...found.marks.map((m) => `${m.reason}: ${m.samples} samples, marked in the charts`)];
     channels.replaceChildren(h("h2", {}, name, h("span.small.soft", {}, `${found.samples.toLocaleString("en")} samples, ${seconds(found.duration)} at ${number(found.rate, 4)} Hz`)),
       ...[...found.warnings, ...masked].map((w) => h("p.small", {}, h("span.tag.warning", {}, "note"), ` ${w}`)),
-      h("div.row", { style: "margin-bottom: 8px" }, tabs, h("span.grow"), span, slice, all), charts.element, marks,
+      h("div.row", { style: "margin-bottom: 8px" }, tabs, h("span.grow"), h("span.row", {}, span, slice, all)), charts.element, marks,
       h("p.small.soft", {}, "Drag over a chart to zoom, double click shows all; the robot follows the cursor."), mapping(found));
     await draw();
     if (names.includes("q") && app.state?.robot) {

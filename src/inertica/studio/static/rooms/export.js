@@ -31,7 +31,7 @@ export function create(app) {
 
   function news() {
     const job = writing.news();
-    if (job?.state === "done" && job.answer) said.replaceChildren(h("div.banner.good", {}, h("h2", {}, `Written: ${job.answer.files.map((f) => f.split("/").at(-1)).join(", ")}`), h("p", {}, `${job.answer.sentence}.`), job.answer.notes.map((n) => h("p.small", {}, n))));
+    if (job?.state === "done" && job.answer) said.replaceChildren(h("div.banner.good", {}, h("h2", {}, `Written: ${job.answer.files.map((f) => f.split("/").at(-1)).join(", ")}`), h("p", {}, `${job.answer.sentence[0].toUpperCase()}${job.answer.sentence.slice(1)}.`), job.answer.notes.map((n) => h("p.small", {}, n))));
   }
 
   return { element, show, news };

@@ -51,7 +51,7 @@ export function create(app) {
       verdict ? h("div.banner", { class: verdict.level }, h("h2", {}, verdict.headline), h("p", {}, verdict.sentence), h("p", {}, h("b", {}, "Next: "), verdict.next)) : null,
       h("div.facts", { style: "margin-bottom: 10px" }, facts.map(([k, v]) => h("span", {}, h("span.soft", {}, `${k} `), h("b", {}, String(v))))),
       h("details.choices", { ontoggle: (e) => e.target.open && drawCurves(e.target) }, h("summary", {}, `${r.choices.length} choices and their reasons`), h("ul.list", {}, r.choices.map((c) => h("li", {}, h("b", {}, `${c.subject}: `), h("span.tag", { class: c.automatic ? "note" : "fine" }, c.automatic ? "chosen" : "stated"), ` ${c.sentence}`, scores(c))))),
-      r.warnings.length ? h("details", {}, h("summary", {}, `${r.warnings.length} warnings`), h("ul", {}, r.warnings.map((w) => h("li.small", {}, w)))) : null);
+      r.warnings.length ? h("details", {}, h("summary", {}, r.warnings.length === 1 ? "1 warning" : `${r.warnings.length} warnings`), h("ul", {}, r.warnings.map((w) => h("li.small", {}, w)))) : null);
   }
 
   // candidates and their scores: a curve where they are numbers, bars otherwise; the chosen ones are marked

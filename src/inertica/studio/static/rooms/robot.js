@@ -79,7 +79,7 @@ export function create(app) {
     const stated = view.card;
     const laws = Array.isArray(stated.friction) ? stated.friction.filter((x) => typeof x === "string") : [];
     const own = stated.friction && typeof stated.friction === "object" && (!Array.isArray(stated.friction) || laws.length !== stated.friction.length);  // more than this form can say
-    const mode = select("Friction", [["auto", "let identification choose"], ["none", "none"], ["laws", "these laws"], ...(own ? [["card", "as the card says"]] : [])], own ? "card" : Array.isArray(stated.friction) ? "laws" : stated.friction ?? "auto", () => { box.hidden = mode.input.value !== "laws"; });
+    const mode = select("Friction", [["auto", "let identify choose"], ["none", "none"], ["laws", "these laws"], ...(own ? [["card", "as the card says"]] : [])], own ? "card" : Array.isArray(stated.friction) ? "laws" : stated.friction ?? "auto", () => { box.hidden = mode.input.value !== "laws"; });
     const boxes = view.laws.map((name) => tick(name, laws.includes(name)));
     const box = h("fieldset", { hidden: mode.input.value !== "laws" }, h("legend", {}, "Friction laws on every joint"), h("div.row", {}, boxes));
     const armature = select("Drive inertia (armature)", [["true", "identify it"], ["false", "none"], ...(Array.isArray(stated.armature) ? [["some", "of some joints, as the card says"]] : [])], Array.isArray(stated.armature) ? "some" : String(stated.armature ?? true));

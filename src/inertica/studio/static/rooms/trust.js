@@ -7,7 +7,7 @@ import { progress, select, tick } from "../forms.js";
 export function create(app) {
   const element = h("div");
   const preparing = progress(app, "trust", "prepare");
-  const charts = new Charts({ onCursor: (t) => { app.viewer.stop(); app.viewer.at(t); } });
+  const charts = new Charts({ onCursor: (t) => app.viewer.follow(t) });
   let view = null, log = 0, joint = -1, smooth = true, played = null, friction = h("div");
 
   function show(found) {
@@ -58,7 +58,7 @@ export function create(app) {
     const whole = await trying(() => series("trust/series/position", { result: name, log_number: number_, width: 2 }));
     if (!whole || name !== view.selected) return;
     await trying(() => charts.set(listed.map((j) => ({ title: view.joints[j].name, unit: view.joints[j].effort, height: joint < 0 ? 110 : 260, legend: joint >= 0,
-      series: [{ label: "measured", colour: "measured", width: 1 }, { label: "predicted", colour: "predicted", width: 1.4 }, { label: "residual", colour: "residual", width: 1 }],
+      series: [{ label: "measured", colour: "measured", width: 3 }, { label: "predicted", colour: "predicted", width: 1.2 }, { label: "residual", colour: "residual", width: 1 }],
       fetch: (from, to, width) => series("trust/series/torque", { result: name, log_number: number_, joint: j, smooth: smooth ? "yes" : "no", from, to, width }) })), [whole.t[0], whole.t[whole.t.length - 1]]));
   }
 
@@ -88,9 +88,9 @@ export function create(app) {
   function table() {
     const columns = [
       { title: "name", value: (p) => p.name, cell: (p) => h("code", {}, p.name) }, { title: "link", value: (p) => p.joint, cell: (p) => p.link },
-      { title: "value", num: true, value: (p) => p.value, cell: (p) => number(p.value) }, { title: "95 % interval", num: true, value: (p) => (p.interval[0] === null || p.interval[1] === null ? null : p.interval[1] - p.interval[0]), cell: (p) => (p.interval[0] === null || p.interval[1] === null ? "–" : `${number(p.interval[0], 3)} to ${number(p.interval[1], 3)}`) },
-      { title: "model", num: true, value: (p) => p.prior, cell: (p) => number(p.prior) }, { title: "unit", cell: (p) => unit(p.unit) },
       { title: "trust", value: (p) => view.labels.findIndex((l) => l.word === p.label), cell: (p) => h("span.tag", { style: `background: ${label(p.label).fill}; color: ${label(p.label).ink}; border-color: var(--rule)` }, p.label) },
+      { title: "value", num: true, value: (p) => p.value, cell: (p) => number(p.value) }, { title: "95 % interval", num: true, value: (p) => (p.interval[0] === null || p.interval[1] === null ? null : p.interval[1] - p.interval[0]), cell: (p) => (p.interval[0] === null || p.interval[1] === null ? "–" : `${number(p.interval[0], 3)} to ${number(p.interval[1], 3)}`) },
+      { title: "model", num: true, value: (p) => p.prior, cell: (p) => number(p.prior) }, { title: "unit", cell: (p) => h("span.unit", {}, unit(p.unit)) },
     ];
     const rows = sortable("Standard parameters", columns, view.parameters, { row: (p) => ({ onmouseenter: () => p.joint !== null && app.viewer.highlight(p.joint), onmouseleave: () => app.viewer.highlight(-1) }) });
     rows.id = "parameters";

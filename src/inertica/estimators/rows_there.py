@@ -1,0 +1,88 @@
+"""Rows of motions that lie on a graphics card: built, decimated and reduced to R factors there.
+
+Only what remains of them comes back: triangles, torques, and rows themselves when somebody looks at them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.dynamics.kernels import Target
+from inertica.dynamics.resident import Memory, Place, Resident
+from inertica.dynamics.triangle import triangles
+from inertica.preprocessing.motion import Motion
+
+Array = NDArray[np.float64]
+
+Known = Sequence[tuple[int, int, int]]
+"""(joint, parameter, entry) of parameters whose values are fixed."""
+
+
+def memory_of(motion: Motion, target: Target) -> Memory | None:
+    """Where a motion is decimated: where it lies, or where the target computes; None for the processor, or without decimation."""
+    if motion.decimator.ratio == 1 or motion.recipe.regressor != "torque":
+        return None
+    return Place.of(motion.q, motion.dq, motion.ddq).memory or getattr(target, "memory", None)
+
+
+def resident(motion: Motion, memory: Memory) -> Motion:
+    """The motion with its signals there."""
+    place = Place(memory)
+    there = {name: place.keep(place.take(getattr(motion, name))) for name in ("q", "dq", "ddq")}
+    return replace(motion, **there)
+
+
+def decimated_there(
+    motion: Motion, chunks: Iterable[tuple[slice, Array]], entries: Sequence[Sequence[int]], tau: Array, known: Known,
+    values: Array, remaining: NDArray[np.intp],
+) -> tuple[tuple[Array, ...], Array]:  # fmt: skip
+    """Rows of every joint (M, k), resident, and torques (M, n).
+
+    Args:
+        motion: that lies elsewhere.
+        chunks: entries of its regressor (E, m) of some samples, in order.
+        entries: of every joint.
+        tau: (N, n) of the same samples, which is not written to.
+        known: fixed parameters, whose share of the torque is taken off.
+        values: (P,) of theirs.
+        remaining: samples that decimation leaves.
+    """
+    place = Place.of(motion.q, motion.dq, motion.ddq)
+    assert place.memory is not None
+    xp, chosen, parts = place.xp, np.concatenate(entries).astype(np.intp), []
+    for where, found in chunks:
+        there, torque = place.take(found), place.take(np.array(tau[where])).T.copy()
+        for joint, k, e in known:
+            torque[joint] -= float(values[k]) * there[e]
+        parts.append(xp.concatenate([there[place.take(chosen)], torque]))
+    rows = motion.decimator.decimate_there(xp.concatenate(parts, axis=1).T, place.memory, remaining)
+    ends = np.cumsum([len(own) for own in entries])
+    W = tuple(Resident.signal(place.memory, rows[:, end - len(own) : end]) for own, end in zip(entries, ends, strict=True))
+    return W, np.ascontiguousarray(place.back(rows[:, ends[-1] :]))
+
+
+def triangles_there(W: Sequence[Array], y: Array, weight: Array) -> list[Array]:
+    """R factors (k + 1, k + 1) of [W y] of every joint, rows times their weight.
+
+    Args:
+        W: per joint (m, k), resident.
+        y: (m, n).
+        weight: (m, n).
+    """
+    place = Place.of(*W)
+    right, scale = place.take(np.ascontiguousarray(y.T)), place.take(np.ascontiguousarray(weight.T))
+    columns = [place.xp.concatenate([place.take(own).T, right[j : j + 1]]) * scale[j] for j, own in enumerate(W)]
+    return [np.triu(R) for R in triangles(place, columns)]
+
+
+def products_there(Z: Array, W: Array, y: Array, use: NDArray[np.bool_]) -> Array:
+    """[Z'Z, Z'W, Z'y] over the rows in use, Z resident."""
+    place = Place.of(Z)
+    own: Any = place.take(Z)
+    right = place.xp.concatenate([own, place.take(W), place.take(np.ascontiguousarray(y))[:, None]], axis=1)
+    return place.back((own * place.take(use.astype(float))[:, None]).T @ right)
