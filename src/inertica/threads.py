@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
@@ -22,7 +24,21 @@ def _controller() -> Any:
     return ThreadpoolController()
 
 
+_LIMITED: ContextVar[bool] = ContextVar("limited", default=False)
+"""Whether this is computed inside of `one_thread` already: entering it takes longer than a small factorisation."""
+
+
 def one_thread() -> AbstractContextManager[object]:
     """While it is entered, BLAS uses one thread."""
     controller = _controller()
-    return nullcontext() if controller is None else controller.limit(limits=1)
+    return nullcontext() if controller is None or _LIMITED.get() else _limited(controller)
+
+
+@contextmanager
+def _limited(controller: Any) -> Iterator[None]:
+    _LIMITED.set(True)
+    try:
+        with controller.limit(limits=1):
+            yield
+    finally:
+        _LIMITED.set(False)

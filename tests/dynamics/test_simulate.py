@@ -8,6 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from generators import random_parameters, random_robot, rich_layout, states
+from inertica.dynamics import simulate as simulation
 from inertica.dynamics.engine import Engine, Reduction
 from inertica.dynamics.equations import Equations, plain_regressor
 from inertica.dynamics.laws import FeedForward, Saturated
@@ -321,3 +322,17 @@ def test_load_dependent_friction_says_what_it_lacks() -> None:
     layout = Layout(random_robot(1, n=2), (LoadDependent(0),))
     with pytest.raises(InputError, match="needs the first moments and the mass of every link"):
         plain_regressor(layout, *states(0, 3, 2))
+
+
+def test_a_reference_that_was_changed_is_seen() -> None:
+    """Tables of references are kept only for arrays that nobody can have written to."""
+    law = PD()
+    q, dq = np.zeros((5, 2)), np.zeros((5, 2))
+    first = simulation._reference_table(2, law, {"q": q, "dq": dq})
+    q[:] = 1.0
+    assert simulation._reference_table(2, law, {"q": q, "dq": dq})[0, 0] == 1.0 and first[0, 0] == 0.0
+    for signal in (q, dq):
+        signal.setflags(write=False)
+    kept = simulation._reference_table(2, law, {"q": q, "dq": dq})
+    assert simulation._reference_table(2, law, {"q": q, "dq": dq}) is kept
+    assert simulation._reference_table(2, law, {"q": q.copy(), "dq": dq}) is not kept

@@ -11,7 +11,15 @@ from scipy.linalg import toeplitz
 
 from estimators.simulated import SIGMA, exact_motion, repeated, robot
 from inertica.estimators.base import Problem
-from inertica.estimators.covariance import Colour, autocovariance, combination_covariance, correlated_lags, correlation_time
+from inertica.estimators.covariance import (
+    Colour,
+    autocovariance,
+    combination_covariance,
+    correlated_lags,
+    correlation_time,
+    long_run,
+    parzen,
+)
 from inertica.estimators.linear.least_squares import Ols, Wls
 from inertica.preprocessing.filters import Butterworth
 
@@ -145,3 +153,22 @@ def test_combinations_of_coloured_residuals_have_the_covariance_of_their_colour(
     assert np.sqrt(found / exact) == pytest.approx(1.0, abs=0.3)
     twice = np.diag(combination_covariance([(V, r, np.ones((N, 2), bool))] * 2, 2))
     assert twice == pytest.approx(2.0 * found)
+
+
+def test_sum_of_weighted_autocovariances():
+    scores = np.random.default_rng(3).normal(size=(300, 4))
+    kernel = np.array([1.0] + [parzen(lag / 9) for lag in range(1, 9)])
+    weights = toeplitz(np.concatenate([kernel, np.zeros(291)]))
+    np.testing.assert_allclose(long_run(scores, 9), scores.T @ weights @ scores, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(long_run(scores, 1), scores.T @ scores, rtol=0, atol=1e-12)
+
+
+def test_residuals_without_rows_are_those_of_the_rows():
+    description, base = robot("scara2")
+    motion = exact_motion(description.prior, duration=3.0)
+    problem = Problem(base, (motion,), description.prior)
+    beta = 1.1 * problem.prior_beta
+    quick = problem.observations.records_without_rows(beta)
+    for (r, use), (other, there) in zip(quick, problem.observations.records(beta), strict=True):
+        assert np.array_equal(use, there)
+        np.testing.assert_allclose(r, other, rtol=0, atol=1e-12 * np.abs(motion.tau).max())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import inertica as ia
-from inertica.physical.check import check_model
+from inertica.physical.check import check_links, check_model, smallest_margin
 from inertica.physical.distort import distorted
 
 
@@ -32,3 +34,9 @@ def test_models_of_links_that_cannot_exist_are_distorted_all_the_same() -> None:
     prior = ia.load("planar2").prior
     found = distorted(prior, np.random.default_rng(0))
     assert np.any(found.values != prior.values) and np.isfinite(found.values).all()
+
+
+def test_smallest_margin_is_that_of_the_worst_link() -> None:
+    parameters = distorted(ia.load("tx40").prior, np.random.default_rng(1))
+    assert smallest_margin(parameters) == min(link.margin for link in check_links(parameters) if not link.empty)
+    assert smallest_margin(replace(parameters, values=np.zeros(parameters.layout.size))) is None

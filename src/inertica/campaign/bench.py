@@ -101,8 +101,8 @@ class Bench:
         )
         q, tau, desired = log.need("q"), log.need("tau"), self.trajectories[1](log.t)
         d_q = [mean_ratio(q, simulated) if fine else np.inf for simulated, fine in zip(run.q, run.stable, strict=True)]
-        W = base.engine.regressor(desired.q, desired.dq, desired.ddq)
-        return np.array(d_q), np.array([mean_ratio(tau, W @ x) for x in chi])
+        torques = (base.engine.inverse_dynamics(desired.q, desired.dq, desired.ddq, x) for x in chi)
+        return np.array(d_q), np.array([mean_ratio(tau, own) for own in torques])
 
     @property
     def _free(self) -> Array:

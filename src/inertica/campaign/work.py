@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from inertica import __version__
 from inertica.campaign.bench import Bench, bench
+from inertica.campaign.memory import keep_memory
 from inertica.campaign.plan import Cell, Unit, depends_on_start
 from inertica.campaign.rows import SCHEMA, parquet_bytes
 from inertica.campaign.spec import Entry, Spec, digest
@@ -26,7 +27,7 @@ from inertica.estimators.intervals import standard_parameters
 from inertica.estimators.options import with_options
 from inertica.estimators.registry import method
 from inertica.logs.log import Log
-from inertica.physical.check import check_links
+from inertica.physical.check import smallest_margin
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
 
@@ -78,6 +79,7 @@ def execute(spec: Mapping[str, Any], unit: Mapping[str, Any], code: str, device:
         code: hash of the program, for the rows.
         device: what simulations are computed on: cpu, cuda or auto.
     """
+    keep_memory()
     made, work = Spec.of(spec), Unit.of(unit)
     with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread():
         warnings.simplefilter("ignore")
@@ -228,7 +230,6 @@ def _judged(seen: Bench, estimate: Estimate, prior: Parameters) -> dict[str, Any
     away = float(np.linalg.norm(seen.base.beta(prior.values) - truth))
     known = np.isfinite(std) & (std > 0.0)
     chi = standard_parameters(estimate, replace(prior, values=np.array(prior.values)))
-    links = check_links(Parameters(estimate.base.layout, chi, prior.shapes))
     distance = float(np.linalg.norm(error))
     return {
         "beta": beta.tolist(),
@@ -242,5 +243,5 @@ def _judged(seen: Bench, estimate: Estimate, prior: Parameters) -> dict[str, Any
         "stop_reason": estimate.stop_reason,
         "converged": bool(distance <= FAR * away) if away > 0.0 else True,
         "covered": float(np.mean(error[known] <= INTERVAL * std[known])) if known.any() else None,
-        "margin": min((float(link.margin) for link in links if not link.empty), default=None),
+        "margin": smallest_margin(Parameters(estimate.base.layout, chi, prior.shapes)),
     }

@@ -121,13 +121,17 @@ class Engine(Model):
         shapes: ArrayLike | None = None, weights: ArrayLike | None = None,
     ) -> Factors:  # fmt: skip
         """R factors of the observation matrix, joint by joint; see `inertica.dynamics.tsqr`."""
+        return self._factoriser(columns)(q, dq, ddq, tau, shapes=shapes, weights=weights)
+
+    def _factoriser(self, columns: Sequence[int] | None) -> Factoriser:
         key = None if columns is None else tuple(columns)
-        factoriser = self.once(("factors", key), lambda: Factoriser(self, key))
-        return factoriser(q, dq, ddq, tau, shapes=shapes, weights=weights)
+        return self.once(("factors", key), lambda: Factoriser(self, key))
 
     def products(self, pair: Pair, columns: Sequence[int], shapes: ArrayLike | None = None) -> list[Array]:
         """Products of the rows of two motions, joint by joint, over these columns; see `inertica.dynamics.products`."""
         values, kept = self.shape_values(shapes), tuple(columns)
+        if (found := self._factoriser(kept).products(pair, values)) is not None:
+            return found
 
         def made() -> Instruments:
             kernel, entries = self._regressor

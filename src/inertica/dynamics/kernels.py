@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -229,6 +229,19 @@ class FactorFunction(Protocol):
         Args:
             inputs: (N, size), or (size,) for all samples alike.
             weights: (N, outputs) factors on the rows.
+        """
+
+
+@runtime_checkable
+class CrossedFunction(FactorFunction, Protocol):
+    """The same where products of the rows of two sets of inputs are quicker than with the rows handed out."""
+
+    def crossed(self, inputs: Mapping[str, Array], others: Mapping[str, Array], use: Array) -> list[tuple[Array, Array]]:
+        """(k, k) A'A and A'B of every output, A of the first inputs and B of the others.
+
+        Args:
+            inputs, others: of the same samples.
+            use: (N, outputs) 0 for rows that take no part, 1 for the others.
         """
 
 

@@ -27,7 +27,7 @@ class Pair:
         measured: (q, dq, ddq) of W, (N, n) each.
         simulated: of Z.
         tau: (N, n) y.
-        weights: (N, n) factors on both rows of a product together; 0 leaves a row out.
+        weights: (N, n) 0 leaves a row out, 1 takes it.
     """
 
     measured: Motion

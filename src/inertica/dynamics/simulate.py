@@ -21,6 +21,8 @@ from inertica.robot.control import PD
 
 __all__ = ["INTEGRATORS", "Noise", "Simulation", "simulate"]
 
+KEPT_TABLES = 4
+
 
 @dataclass(frozen=True)
 class Noise:
@@ -150,7 +152,22 @@ def checked_runs(
     return Runs(fields, named.astype(np.uint64), 0 if noise is None else noise.seed, table, steps)
 
 
+_TABLES: list[tuple[tuple[Array, ...], Array]] = []
+"""References that cannot have changed since, with their tables; the latest last."""
+
+
 def _reference_table(n: int, law: Law, reference: Mapping[str, ArrayLike]) -> Array:
+    given = tuple(reference.get(name) for name in law.references)
+    for parts, table in _TABLES:
+        if len(parts) == len(given) and all(a is b for a, b in zip(parts, given, strict=True)) and parts[0].shape[1] == n:
+            return table
+    table = _checked_table(n, law, reference)
+    if all(isinstance(x, np.ndarray) and not x.flags.writeable and x.base is None for x in given):
+        _TABLES[:] = [*_TABLES[1 - KEPT_TABLES :], (given, table)]  # type: ignore[list-item]
+    return table
+
+
+def _checked_table(n: int, law: Law, reference: Mapping[str, ArrayLike]) -> Array:
     parts: list[Array] = []
     for name in law.references:
         if name not in reference:

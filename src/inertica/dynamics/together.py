@@ -196,9 +196,7 @@ class _Runs:
     def answered(self, others: Sequence[_Runs]) -> list[Simulation]:
         """Each of these requests, which join this one."""
         counts = [max(len(r.chi), *(len(x) for x in r.lanes.values() if x.ndim == 2), 1) for r in others]
-        keep = others[0].keep
-        for request in others[1:]:
-            keep = keep if np.array_equal(keep, request.keep) else np.union1d(keep, request.keep)
+        keep = _union([request.keep for request in others])
         chi = np.concatenate([np.broadcast_to(r.chi, (n, r.chi.shape[1])) for r, n in zip(others, counts, strict=True)])
         lanes = {name: _joined([r.lanes[name] for r in others], counts) for name in self.lanes}
         gains = {name.removeprefix("gain "): x for name, x in lanes.items() if name.startswith("gain ")}
@@ -236,6 +234,16 @@ def _answers(turns: Sequence[_Turn[Any]]) -> list[Any]:
 
 def _equal(a: Mapping[str, ArrayLike], b: Mapping[str, ArrayLike]) -> bool:
     return a.keys() == b.keys() and all(a[k] is b[k] or np.array_equal(a[k], b[k]) for k in a)
+
+
+def _union(steps: Sequence[Any]) -> Any:
+    """All steps that somebody records, ascending."""
+    if all(np.array_equal(steps[0], own) for own in steps[1:]):
+        return steps[0]
+    wanted = np.zeros(max(int(own[-1]) + 1 for own in steps if len(own)), bool)
+    for own in steps:
+        wanted[own] = True
+    return np.flatnonzero(wanted)
 
 
 def _joined(values: Sequence[Array], counts: Sequence[int]) -> Array:

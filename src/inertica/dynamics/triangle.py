@@ -1,4 +1,4 @@
-"""R factors that take in further rows, and those of rows that lie elsewhere."""
+"""R factors that take in further rows, and R factors from products of columns, also of rows that lie elsewhere."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
+TRUSTED = 3e-3
+"""Length of a unit column outside the span of those before it from which on products of columns tell it: to eleven digits or more."""
+
 DEPENDENT = 1e-6
 """A unit column that is nearer than this to those before it is not trusted to products of columns."""
 
@@ -28,6 +31,19 @@ def absorbed(R: Array, *rows: Array) -> Array:
     return out
 
 
+def root(G: Array, trusted: float = TRUSTED) -> Array | None:
+    """(k, k) upper triangular R with R'R = G; None where columns are too near to dependent for products of them."""
+    scale = np.sqrt(np.diag(G))
+    if not np.all(scale > 0.0):
+        return None
+    with one_thread():
+        try:
+            R = np.linalg.cholesky(G / np.outer(scale, scale)).T
+        except np.linalg.LinAlgError:
+            return None
+    return R * scale if np.diag(R).min() > trusted else None
+
+
 def triangles(place: Place, matrices: Sequence[Any]) -> list[Array]:
     """R factors of matrices that lie there, given as columns (k, m), by products: a card multiplies faster than it reflects.
 
@@ -35,10 +51,10 @@ def triangles(place: Place, matrices: Sequence[Any]) -> list[Array]:
     so that the digits which products lose are there again.  The processor factorises products, which are small.  A matrix with
     columns that are nearly dependent takes the long way.
     """
-    first = {j: R for j, G in enumerate(_products(place, matrices)) if (R := _root(G)) is not None}
+    first = {j: R for j, G in enumerate(_products(place, matrices)) if (R := root(G, DEPENDENT)) is not None}
     divided = [place.take(solve_triangular(R, np.eye(len(R)), trans=1)) @ matrices[j] for j, R in first.items()]
     again = zip(first.items(), _products(place, divided), strict=True)
-    found = {j: second @ R for (j, R), G in again if (second := _root(G)) is not None}
+    found = {j: second @ R for (j, R), G in again if (second := root(G, DEPENDENT)) is not None}
     return [found[j] if j in found else _reflected(place, A) for j, A in enumerate(matrices)]
 
 
@@ -49,16 +65,6 @@ def _products(place: Place, matrices: Sequence[Any]) -> list[Array]:
     sizes = [len(A) for A in matrices]
     flat = place.back(place.xp.concatenate([(A @ A.T).ravel() for A in matrices]))
     return [part.reshape(k, k) for k, part in zip(sizes, np.split(flat, np.cumsum(np.square(sizes))[:-1]), strict=True)]
-
-
-def _root(G: Array) -> Array | None:
-    """Upper triangular R with R'R = G; None where columns are too near to dependent for that."""
-    scale = np.sqrt(np.maximum(np.diag(G), 1e-300))
-    try:
-        R = np.linalg.cholesky(G / np.outer(scale, scale)).T
-    except np.linalg.LinAlgError:
-        return None
-    return R * scale if np.diag(R).min() > DEPENDENT else None
 
 
 def _reflected(place: Place, A: Any) -> Array:

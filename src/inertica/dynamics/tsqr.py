@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inertica.dynamics.kernels import Array, Symbols, nonzero, traced
+from inertica.dynamics.kernels import Array, CrossedFunction, Symbols, nonzero, traced
 from inertica.dynamics.model import Model
+from inertica.dynamics.products import Pair
 from inertica.dynamics.trace import Symbol
 from inertica.dynamics.triangle import absorbed
 from inertica.errors import InputError
@@ -191,3 +192,14 @@ class Factoriser:
         counts = np.full(n, float(N)) if scale is None else np.count_nonzero(scale, axis=0).astype(float)
         joints = tuple(JointFactor.of(R.copy(), columns) for R, columns in zip(triangles, self._columns, strict=True))
         return Factors(joints, self.model.layout.size, counts)
+
+    def products(self, pair: Pair, shapes: Array) -> list[Array] | None:
+        """`inertica.dynamics.products` of a pair of motions, where the target has a quicker way to them."""
+        if not isinstance(self._triangles, CrossedFunction):
+            return None
+        simulated, measured = (
+            {**self.model.motion(q=q, dq=dq, ddq=ddq, tau=pair.tau), "shapes": shapes}
+            for q, dq, ddq in (pair.simulated, pair.measured)
+        )
+        found = self._triangles.crossed(simulated, measured, pair.weights)
+        return [np.column_stack([own[:-1, :-1], both[:-1]]) for own, both in found]

@@ -18,6 +18,7 @@ counted in independent samples.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -35,9 +36,6 @@ MOST_LAGS = 4096
 FINE = 24
 """Steps into which a bandwidth is divided."""
 
-CACHED = 65536
-"""Scores whose weighted sums over earlier ones are worked out at a time."""
-
 QUIET = 5
 """Autocorrelations in a row that must be lost in noise before a correlation counts as over."""
 
@@ -54,17 +52,21 @@ def hac(system: Observations, beta: Array, spread: Array, joint_weights: Array) 
     return scores_of(system, beta, joint_weights).through(spread)
 
 
-def scores_of(system: Observations, beta: Array, joint_weights: Array, parameters: int | None = None) -> Scores:
+def scores_of(
+    system: Observations, beta: Array, joint_weights: Array, parameters: int | None = None, fitted_to: Observations | None = None
+) -> Scores:
     """The filling of `hac`, which does not depend on how the system was solved.
 
     Args:
         system, beta, joint_weights: as there.
         parameters: how many were fitted, when the system shows only some of them.
+        fitted_to: rows whose residuals count, where they are not those of the system (instruments).
     """
     b = len(beta)
     fitted = b if parameters is None else parameters
     with one_thread():
-        records = [(r * joint_weights * use, use) for r, use in system.records(beta)]
+        found = system.records(beta) if fitted_to is None else fitted_to.records_without_rows(beta)
+        records = [(r * joint_weights * use, use) for r, use in found]
         if system.weights is not None:
             records = [(r * w**2, use) for (r, use), w in zip(records, system.weights, strict=True)]
         colour = [colours(r, use, fitted) for r, use in records]
@@ -76,10 +78,8 @@ def scores_of(system: Observations, beta: Array, joint_weights: Array, parameter
             r, use = (x[rows.where] for x in records[rows.motion])
             scores = np.zeros((b, len(r)))  # time runs along rows, which lie in one piece
             for j, (W, columns) in enumerate(zip(rows.W, system.columns, strict=True)):
-                scaled = W.T * (joint_weights[j] * use[:, j])
+                scaled = _scored(W.T, joint_weights[j] * use[:, j], np.ascontiguousarray(r[:, j]), columns, scores)
                 stationary[np.ix_(columns, columns)] += colour[rows.motion][j].between(scaled.T)
-                scaled *= r[:, j]
-                scores[columns] += scaled
             robust += freedom[rows.motion] * long_run(scores.T, lags[rows.motion])
     return Scores(stationary, robust)
 
@@ -131,15 +131,40 @@ def long_run(scores: Array, lags: int) -> Array:
     if together > 1:
         scores = np.add.reduceat(scores, np.arange(0, len(scores), together), axis=0)
         lags = -(-lags // together)
-    scores = np.asfortranarray(scores)
-    before, kernel = np.zeros_like(scores), [parzen(lag / lags) for lag in range(1, min(lags, len(scores) - 1))]
-    for some in np.array_split(np.arange(scores.shape[1]), max(1, scores.size // CACHED)):
-        own, into = scores[:, some[0] : some[-1] + 1], before[:, some[0] : some[-1] + 1]
+    series = np.ascontiguousarray(scores.T)
+    before, kernel = np.zeros_like(series), np.array([parzen(lag / lags) for lag in range(1, min(lags, len(scores) - 1))])
+    _add_earlier(series, kernel, before)
+    S = series @ series.T
+    cross = series @ before.T if len(kernel) else np.zeros_like(S)
+    return np.asarray(S + cross + cross.T)
+
+
+def _scored(rows: Array, factor: Array, residual: Array, columns: NDArray[np.intp], scores: Array) -> Array:
+    """Rows (k, m) times factors (m,); that times residuals is added to the scores (b, m) of these columns.
+
+    By a compiled loop where its compiler is there already, since a simulation has asked for it; numbers are the same.
+    """
+    if "numba" not in sys.modules:
+        scaled = rows * factor
+        scores[columns] += scaled * residual
+        return np.asarray(scaled)
+    from inertica.estimators.loops import add_scores
+
+    own, scaled = np.ascontiguousarray(rows), np.empty(rows.shape)
+    add_scores(own, factor, residual, columns, scaled, scores)
+    return scaled
+
+
+def _add_earlier(series: Array, kernel: Array, out: Array) -> None:
+    """out[:, t] += sum over lags l = 1, 2, ... of kernel[l - 1] series[:, t - l]; likewise."""
+    if "numba" in sys.modules:
+        from inertica.estimators.loops import add_earlier
+
+        add_earlier(series, kernel, out)
+        return
+    for own, into in zip(series, out, strict=True):
         for lag, weight in enumerate(kernel, 1):
             into[lag:] += weight * own[:-lag]
-    S = scores.T @ scores
-    cross = scores.T @ before if kernel else np.zeros_like(S)
-    return np.asarray(S + cross + cross.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,8 +193,9 @@ class Colour:
         around[size - lags + 1 :] = self.gamma[1:lags][::-1]
         power = np.maximum(rfft(around).real, 0.0)  # a window with sharp edges may dip below zero
         power[1 : (size + 1) // 2] *= 2.0  # frequencies that have a negative partner
-        V = rfft(np.ascontiguousarray(rows), size, axis=1) * np.sqrt(power / size)
-        return np.concatenate([V.real, V.imag], axis=1)
+        V = rfft(np.ascontiguousarray(rows), size, axis=1)
+        V *= np.sqrt(power / size)
+        return V.view(np.float64)  # real and imaginary parts side by side
 
 
 def colours(residual: Array, use: NDArray[np.bool_], parameters: int) -> list[Colour]:

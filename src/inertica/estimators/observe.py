@@ -166,6 +166,16 @@ class Observations:
             parts[rows.motion].append((residual, rows.use))
         return [(np.concatenate([r for r, _ in part]), np.concatenate([u for _, u in part])) for part in parts]
 
+    def records_without_rows(self, beta: Array) -> list[tuple[Array, Mask]]:
+        """The same to rounding, for those who need no rows: by the torques of the motions where nobody has built rows yet."""
+        if self._rows is not None or not self._straight:
+            return self.records(beta)
+        values = np.zeros(self.base.layout.size)
+        values[self.base.kept] = beta
+        explained = (self.engine.inverse_dynamics(m.q, m.dq, m.ddq, values, self.shapes) for m in self.motions)
+        listed = zip(self._torques, explained, self._use(), strict=True)
+        return [(tau - own, use) for tau, own, use in listed]
+
     def by_motion(self) -> list[tuple[tuple[Array, ...], Array]]:
         """Per motion the rows of every joint, masked or not, in one piece, and their torques."""
         parts: list[list[Rows]] = [[] for _ in self.motions]

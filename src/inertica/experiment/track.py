@@ -105,7 +105,7 @@ class Track:
         left = (near if exact else np.floor(at)).astype(np.int64)
         times: Array = start + np.arange(steps, dtype=float) * loop.dt
         samples = _from_log(log, times, loop.feedforward) if trajectory is None else trajectory(times)
-        reference = loop.followed(samples, prior)
+        reference = _followed(loop, samples, prior)
         begin = reference["q"][0], reference["dq"][0]
         if exact:
             return cls.between(reference, loop.dt, left, start=begin)
@@ -129,6 +129,25 @@ class Track:
     def replay(self, run: Simulation) -> Replay:
         """A simulation at the samples of the log."""
         return Replay(*(self.sampled(x) for x in (run.q, run.dq, run.ddq, run.tau)))
+
+
+_FOLLOWED: list[tuple[ControlLoop, tuple[Array, ...], dict[str, Array]]] = []
+"""What loops followed of motions that cannot have changed since; the latest last."""
+
+KEPT = 4
+
+
+def _followed(loop: ControlLoop, samples: tuple[Array, ...], prior: Parameters | None) -> dict[str, Array]:
+    """`ControlLoop.followed`, once for all fits to one reference: their simulations are then known to follow the same."""
+    for own, motion, found in _FOLLOWED:
+        if own is loop and len(motion) == len(samples) and all(a is b for a, b in zip(motion, samples, strict=True)):
+            return found
+    found = loop.followed(samples, prior)
+    if not loop.feedforward and not any(x.flags.writeable for x in samples):
+        for signal in found.values():
+            signal.setflags(write=False)
+        _FOLLOWED[:] = [*_FOLLOWED[1 - KEPT :], (loop, samples, found)]
+    return found
 
 
 def _from_log(log: Log, times: Array, accelerations: bool) -> tuple[Array, ...]:

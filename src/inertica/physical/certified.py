@@ -155,8 +155,8 @@ class _Task:
         size = float(np.linalg.norm(rows))
         if not np.isfinite(size) or size == 0.0 or not np.isfinite(self.h).all():
             return None
-        A, b, q = sp.csc_matrix(-rows / size), self.factor * self.h, np.zeros(len(P))
-        answer = clarabel.DefaultSolver(sp.csc_matrix(sp.diags(P)), q, A, b, self.cones.cones, settings).solve()
+        A, b, q = _sparse(-rows / size), self.factor * self.h, np.zeros(len(P))
+        answer = clarabel.DefaultSolver(_diagonal(P), q, A, b, self.cones.cones, settings).solve()
         return np.array(answer.x) / size, self.factor * np.array(answer.z), int(answer.iterations)
 
     def _directions(self) -> tuple[Array, Array, Array]:
@@ -164,12 +164,26 @@ class _Task:
         return U, np.maximum(s, 1e-300), Vt
 
 
+def _sparse(A: Array) -> sp.csc_matrix:
+    """Without the detours of a general constructor, which take as long as a part of the solve."""
+    columns, rows = np.nonzero(A.T)
+    first = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=A.shape[1]))])
+    return sp.csc_matrix((A[rows, columns], rows.astype(np.int32), first.astype(np.int32)), shape=A.shape, copy=False)
+
+
+def _diagonal(P: Array) -> sp.csc_matrix:
+    k = len(P)
+    return sp.csc_matrix((P, np.arange(k, dtype=np.int32), np.arange(k + 1, dtype=np.int32)), shape=(k, k), copy=False)
+
+
 def pulled(cones: ConeSet, x: Array, inside: Array) -> Array:
     """x, or the point nearest to it on the way to `inside` that lies in the set."""
     a, b = cones.value(x), cones.value(inside)
     if cones.depth(a) >= 0.0:
         return x
-    low, high = 0.0, 1.0
+    # depth is concave, so that a share of the way which is sure to be enough follows from both ends
+    outside, enough = -cones.depth(a), cones.depth(b)
+    low, high = 0.0, outside / (outside + enough) if np.isfinite(outside) and enough > 0.0 else 1.0
     while high - low > 1e-3 * high and high > 1e-15:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if cones.depth((1.0 - middle) * a + middle * b) >= 0.0 else (middle, high)

@@ -164,14 +164,24 @@ def check_links(parameters: Parameters) -> tuple[LinkCheck, ...]:
     return tuple(check_link(_title(reference, i), parameters.values[where], size.pseudo) for i, (_, where, size) in listed)
 
 
+def smallest_margin(parameters: Parameters) -> float | None:
+    """That of the link nearest to no real body, of those that have any value; None when none has."""
+    reference = Reference.of(parameters.layout, parameters.values)
+    tens = [(parameters.values[where], size.pseudo) for _, where, size in reference.bodies]
+    return min((_margin(ten, root) for ten, root in tens if np.any(ten)), default=None)
+
+
+def _margin(ten: Array, root: Array) -> float:
+    return float(np.linalg.eigvalsh(root @ inertia.pseudo_inertia(ten) @ root)[0])
+
+
 def check_link(name: str, ten: ArrayLike, root: Array | None = None) -> LinkCheck:
     """Checks ten parameters; `root` is C of `scales.Size`, by which the margin is measured."""
     p = np.asarray(ten, float)
     body = inertia.to_com(p)
     eigenvalues = np.asarray(np.linalg.eigvalsh(body.inertia), float)
     minors = np.array([np.linalg.det(body.inertia[:k, :k]) for k in (1, 2, 3)])
-    C = np.eye(4) if root is None else root
-    margin = float(np.linalg.eigvalsh(C @ inertia.pseudo_inertia(p) @ C)[0])
+    margin = _margin(p, np.eye(4) if root is None else root)
     com = body.com if body.mass else np.full(3, np.nan)
     triangle = float(eigenvalues[0] + eigenvalues[1] - eigenvalues[2])
     return LinkCheck(name, body.mass, com, eigenvalues, triangle, minors, cholesky_tolerance(body.inertia), margin, not np.any(p))

@@ -23,16 +23,18 @@ from inertica.errors import InerticaError
 from inertica.physical.certified import GOOD, Nearest, certified
 from inertica.physical.conesets import Accuracy, ConeSet, Plane, in_order
 from inertica.physical.conflict import HELD, InfeasibleError, conflict_error, smallest_conflict
-from inertica.physical.constraints import PHYSICAL, Block, Constraint, assembled, cone_slack
+from inertica.physical.constraints import PHYSICAL, Block, Constraint, assembled, cone_slack, slack
 from inertica.physical.fit import Fit
 from inertica.physical.interior import near, strictly_inside
 from inertica.physical.priors import Quadratic
+from inertica.physical.pseudo import smat
 from inertica.physical.scales import Reference
 from inertica.threads import one_thread
 
 __all__ = ["Accuracy", "InfeasibleError", "Metric", "Outcome", "Program", "SolveError"]
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 ACTIVE = 1e-6
 """A constraint counts as active when its slack (margin taken off) is below this, in units of the reference size."""
@@ -232,11 +234,25 @@ class Program:
     def slacks(self, chi: Array) -> dict[Block, float]:
         """How far inside its cone every block is; see `constraints.slack`."""
         values = self._cone_rows @ (chi[self.free] / self.scale) + self._cone_right
-        out, start = {}, 0
-        for block in self.ordered:
-            out[block] = cone_slack(block.cone, values[start : start + len(block.f)])
-            start += len(block.f)
-        return out
+        whole, single = self._listed
+        out = np.empty(len(self.ordered))
+        for where, rows in whole:  # semidefinite blocks of one size together
+            out[where] = np.linalg.eigvalsh(smat(values[rows]))[:, 0]
+        for k, span in single:
+            out[k] = cone_slack(self.ordered[k].cone, values[span])
+        return dict(zip(self.ordered, out.tolist(), strict=True))
+
+    @cached_property
+    def _listed(self) -> tuple[list[tuple[Index, Index]], list[tuple[int, slice]]]:
+        """Numbers and rows of semidefinite blocks by their size, and of every other block."""
+        ends = np.cumsum([len(b.f) for b in self.ordered], dtype=int)
+        rows = [slice(int(end) - len(b.f), int(end)) for end, b in zip(ends, self.ordered, strict=True)]
+        matrices = [k for k, b in enumerate(self.ordered) if b.cone == "semidefinite"]
+        whole = []
+        for size in sorted({len(self.ordered[k].f) for k in matrices}):
+            same = [k for k in matrices if len(self.ordered[k].f) == size]
+            whole.append((np.array(same, np.intp), np.array([np.arange(rows[k].start, rows[k].stop) for k in same], np.intp)))
+        return whole, [(k, rows[k]) for k, b in enumerate(self.ordered) if b.cone != "semidefinite"]
 
     def active(self, chi: Array) -> tuple[Block, ...]:
         """Constraints that hold with (almost) nothing to spare; equations always do."""
@@ -247,6 +263,11 @@ class Program:
     ) -> Outcome:
         squares = fit.squares(chi)
         return Outcome(chi, squares + penalty.value(chi), squares, free, self.active(chi), iterations, status, "cone", gap)
+
+    @cached_property
+    def broken_at_prior(self) -> tuple[Block, ...]:
+        """Constraints that the prior's values do not keep."""
+        return tuple(block for block in self.blocks if slack(block, self.reference.values) < 0.0)
 
     @cached_property
     def ordered(self) -> tuple[Block, ...]:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.physical.cone import Program
-from inertica.physical.constraints import slack
 from inertica.physical.fit import Fit
 
 Array = NDArray[np.float64]
@@ -37,9 +36,8 @@ def untouched(program: Program, fit: Fit) -> Mask:
 def holdable(program: Program, silent: Mask) -> Mask:
     """(P,) those of the untouched that no statement, broken at the prior, asks to move."""
     out = np.array(silent)
-    for block in program.blocks:
-        if slack(block, program.reference.values) < 0.0:
-            out &= ~np.any(block.F != 0.0, axis=0)
+    for block in program.broken_at_prior:
+        out &= ~np.any(block.F != 0.0, axis=0)
     return out
 
 

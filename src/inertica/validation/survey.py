@@ -28,12 +28,18 @@ def mean_ratio(values: Array, other: Array) -> float:
         values: (N, n) what is measured.
         other: (N, n) what a model says.
     """
-    good = np.asarray(np.isfinite(values + other).all(axis=1))
-    size = np.linalg.norm(np.where(good[:, None], values, 0.0), axis=1)
-    use = good & (size > NEAR_ZERO * size.max(initial=0.0))
+    miss = values - other
+    good = np.asarray(np.isfinite(miss))
+    if good.all():
+        size = np.linalg.norm(values, axis=1)
+        use = size > NEAR_ZERO * size.max(initial=0.0)
+    else:
+        whole = np.asarray(good.all(axis=1))
+        size = np.linalg.norm(np.where(whole[:, None], values, 0.0), axis=1)
+        use = whole & (size > NEAR_ZERO * size.max(initial=0.0))
     if not use.any():
         return float("nan")
-    return float(np.mean(np.linalg.norm(values[use] - other[use], axis=1) / size[use]))
+    return float(np.mean(np.linalg.norm(miss, axis=1)[use] / size[use]))
 
 
 def torque_difference(parameters: Parameters, desired: Samples, tau: Array, engine: Engine | None = None) -> float:

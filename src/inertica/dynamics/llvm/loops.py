@@ -32,7 +32,7 @@ def _call(typing: Any, address: Any, work: Any, count: Any, step: Any, table: An
 
 
 @nb.njit(**_OPTIONS)
-def time_loop(kernels: Any, stages: Any, work: Any, lanes: int, reference: Any, keep: Any, rows: int, out: Any) -> None:
+def time_loop(kernels: Any, stages: Any, work: Any, lanes: int, reference: Any, keep: Any, out: Any) -> None:
     """Simulate one block of lanes.
 
     Args:
@@ -42,8 +42,7 @@ def time_loop(kernels: Any, stages: Any, work: Any, lanes: int, reference: Any, 
         lanes: simulations in the block.
         reference: (steps, m) table.
         keep: steps to record, ascending.
-        rows: leading rows to record.
-        out: (len(keep), rows * lanes)
+        out: (signals, lanes, len(keep), n) the leading rows, in order.
     """
     start, begin, forward, finish, output = kernels
     recorded = 0
@@ -57,8 +56,12 @@ def time_loop(kernels: Any, stages: Any, work: Any, lanes: int, reference: Any, 
         if recorded < keep.shape[0] and keep[recorded] == k:
             if output:
                 _call(output, work, lanes, k, reference, row)
-            for i in range(rows * lanes):
-                out[recorded, i] = work[i]
+            at = 0
+            for signal in range(out.shape[0]):
+                for i in range(out.shape[3]):
+                    for lane in range(lanes):
+                        out[signal, lane, recorded, i] = work[at + lane]
+                    at += lanes
             recorded += 1
         if finish:
             _call(finish, work, lanes, k, reference, row)
@@ -75,7 +78,6 @@ def variable_loop(
     work: Any,
     reference: Any,
     keep: Any,
-    rows: int,
     out: Any,
     state: Any,
     saved: Any,
@@ -85,7 +87,7 @@ def variable_loop(
     """Simulate one run whose steps within a control period follow an estimate of their error.
 
     Args:
-        kernels, stages, work, reference, keep, rows, out: as for `time_loop`, of a single lane.
+        kernels, stages, work, reference, keep, out: as for `time_loop`, of a single lane.
         state: (k, 3) where value, its rate and its error lie: the positions, then the velocities.
         saved: (k, 2) where what a refused step must bring back lies, and where its beginning is kept.
         step: where the step lies.
@@ -107,8 +109,11 @@ def variable_loop(
         if recorded < keep.shape[0] and keep[recorded] == k:
             if output:
                 _call(output, work, 1, k, reference, row)
-            for i in range(rows):
-                out[recorded, i] = work[i]
+            at = 0
+            for signal in range(out.shape[0]):
+                for i in range(out.shape[3]):
+                    out[signal, 0, recorded, i] = work[at]
+                    at += 1
             recorded += 1
         if finish:
             _call(finish, work, 1, k, reference, row)

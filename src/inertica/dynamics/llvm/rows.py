@@ -13,6 +13,9 @@ Array = NDArray[np.float64]
 LANES = 8
 """Samples or simulations side by side in one vector."""
 
+TURNED = 4096
+"""Samples that are turned from columns into rows at a time."""
+
 
 class Rows:
     """Named groups of rows, each row `stride` doubles long; keys of traced inputs are (name, number).
@@ -50,6 +53,8 @@ class Work:
         self.rows, self.array = rows, aligned(rows.count * rows.stride if size is None else size)
         self.address = self.array.ctypes.data
         self.varying = {name: values for name, values in inputs.items() if values.ndim == 2}
+        self._views = [(rows.of(self.array, name), values) for name, values in self.varying.items()]
+        self._turned, self._known = [np.zeros((0, 0))] * len(self._views), range(0)
         for name, values in inputs.items():
             if values.ndim == 1:
                 self.set(name, values)
@@ -60,11 +65,14 @@ class Work:
 
     def fill(self, first: int, count: int) -> int:
         """Samples into rows, the last one repeated up to a whole vector; returns how many lanes that fills."""
-        padded = -(-count // LANES) * LANES
-        for name, values in self.varying.items():
-            rows = self.rows.of(self.array, name)
-            rows[:, :count] = values[first : first + count].T
-            rows[:, count:padded] = rows[:, count - 1 : count]
+        if first not in self._known or first + count > self._known.stop:  # turned a long stretch at a time
+            self._known = range(first, first + max(count, TURNED))
+            self._turned = [np.ascontiguousarray(values[first : self._known.stop].T) for _, values in self._views]
+        padded, at = -(-count // LANES) * LANES, first - self._known.start
+        for (rows, _), turned in zip(self._views, self._turned, strict=True):
+            rows[:, :count] = turned[:, at : at + count]
+            if padded > count:
+                rows[:, count:padded] = rows[:, count - 1 : count]
         return padded
 
 

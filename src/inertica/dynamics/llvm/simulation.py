@@ -32,10 +32,9 @@ class Simulation:
         chosen = np.minimum(np.arange(-(-B // lanes) * lanes), B - 1).reshape(
             -1, lanes
         )  # a short last block repeats the last run
-        out = np.empty((len(chosen), len(runs.steps), block.recorded * lanes))
-        for_all(range(len(chosen)), lambda b: block(runs, chosen[b], out[b]), self.threads)
-        signals = out.reshape(len(out), len(runs.steps), len(recorded), -1, lanes).transpose(2, 0, 4, 1, 3)
-        return {name: np.ascontiguousarray(x).reshape(-1, *x.shape[2:])[:B] for name, x in zip(recorded, signals, strict=True)}
+        out = np.empty((len(recorded), chosen.size, len(runs.steps), block.recorded // len(recorded)))
+        for_all(range(len(chosen)), lambda b: block(runs, chosen[b], out[:, b * lanes : (b + 1) * lanes]), self.threads)
+        return {name: signal[:B] for name, signal in zip(recorded, out, strict=True)}
 
 
 class Block:
@@ -62,12 +61,12 @@ class Block:
             self.rows.of(work, "run").view(np.uint64)[:] = runs.numbers[chosen]
             self.rows.of(work, "seed").view(np.uint64)[:] = runs.seed
         if self.variable is None:
-            loops.time_loop(self.kernels, self.stages, work, self.lanes, runs.table, runs.steps, self.recorded, out)
+            loops.time_loop(self.kernels, self.stages, work, self.lanes, runs.table, runs.steps, out)
             return
         period, v = float(self.rows.of(work, "dt")[0, 0]), self.variable
         how = (period, v.last, 1.0 / v.order, v.relative, v.absolute, v.finest * period)
         state, saved, step = self._places()
-        loops.variable_loop(self.kernels, self.stages, work, runs.table, runs.steps, self.recorded, out, state, saved, step, how)
+        loops.variable_loop(self.kernels, self.stages, work, runs.table, runs.steps, out, state, saved, step, how)
 
     def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
         """Where the time loop of variable steps finds what it compares and brings back; one lane, so rows are numbers."""

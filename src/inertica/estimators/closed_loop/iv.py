@@ -231,10 +231,6 @@ class Instrumented:
         Lt, R, right = self.factors(weights)
         if not coloured:
             return Evidence(R, right, None, step.solution.strategy)
-        rows = []
-        for (w, r), z in zip(self.measured.residuals(beta), self.simulated.rows(), strict=True):
-            explained = np.column_stack([Z @ beta[c] for Z, c in zip(z.W, self.columns, strict=True)])
-            rows.append(replace(w, W=z.W, y=r + explained))
         with one_thread():
-            scores = scores_of(self.measured.with_rows(rows), beta, weights).mapped(R.T @ np.linalg.pinv(Lt.T))
+            scores = scores_of(self.simulated, beta, weights, fitted_to=self.measured).mapped(R.T @ np.linalg.pinv(Lt.T))
         return Evidence(R, right, scores, step.solution.strategy)

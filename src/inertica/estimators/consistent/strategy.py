@@ -245,8 +245,10 @@ class Settled:
             tight = [b for b in found.active if b.cone != "zero" and np.any(b.F[:, holding] != 0.0)]
             if not tight:
                 return found, moved_sentence(program, silent, found.chi)
-            free = free or solve(program, fit, penalty)
-            if found.squares - free.squares <= COSTLY * correlation() * fit.noise:
+            limit = COSTLY * correlation() * fit.noise
+            if found.squares > limit:  # otherwise nothing that is let go could save as much
+                free = free or solve(program, fit, penalty)
+            if found.squares <= limit or (free is not None and found.squares - free.squares <= limit):
                 return found, moved_sentence(program, silent, found.chi)
             holding = holding & ~np.any([np.any(b.F != 0.0, axis=0) for b in tight], axis=0)
         found = free or solve(program, fit, penalty)

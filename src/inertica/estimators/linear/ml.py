@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_toeplitz
 
+from inertica.dynamics.triangle import root
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, NoiseLevels, Problem
 from inertica.estimators.covariance import autocorrelation, score_covariance
@@ -22,9 +23,13 @@ from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, esti
 from inertica.robot.friction import DRY, FrictionLaw
 
 Array = NDArray[np.float64]
+Whitening = tuple[NDArray[np.bool_], Array, Array, Array, Array]
 
 BLOCK = 2048
 """Samples linearised at a time: their dense Jacobians stay below 10 MB for six joints."""
+
+KEPT = 65536
+"""Samples up to which what was worked out for one estimate is kept: 80 MB for six joints."""
 
 CERTAIN = 3.0
 """Standard deviations of a velocity from zero beyond which its sign is taken as known."""
@@ -107,6 +112,8 @@ class _Criterion:
     ) -> None:
         self.problem, self.levels, self.filters, self.certain = problem, levels, filters, certain
         self.system = problem.observations
+        self._at: Array | None = None
+        self._found: dict[tuple[int, int], Whitening] = {}
         self.n, self.b, self.shapes = self.system.n, problem.base.rank, self.system.shapes
 
     def whitened(self, beta: Array, order: int) -> _Criterion:
@@ -120,11 +127,23 @@ class _Criterion:
 
     def linearised(self, beta: Array) -> Stacked:
         """min |R x - z| whose solution x is the Gauss-Newton estimate."""
-        found = Stacked.empty(self.b)
+        products = np.zeros((self.b + 1, self.b + 1))
+        for rows in self._linear_rows(beta):
+            products += rows.T @ rows
+        R = root(products)
+        if R is not None:
+            return Stacked.of(R)
+        found = Stacked.empty(self.b)  # columns that are nearly dependent
+        for rows in self._linear_rows(beta):
+            found = found.absorb(rows)
+        return found
+
+    def _linear_rows(self, beta: Array) -> Iterator[Array]:
         for block in self.blocks(beta):
             J = block.J.reshape(-1, self.b)
-            found = found.absorb(np.column_stack([J, J @ beta - block.f.reshape(-1)]))
-        return found
+            rows = np.empty((len(J), self.b + 1))
+            rows[:, :-1], rows[:, -1] = J, J @ beta - block.f.reshape(-1)
+            yield rows
 
     def blocks(self, beta: Array, jacobian: bool = True) -> Iterator[_Block]:
         before: dict[int, _Block] = {}
@@ -148,7 +167,19 @@ class _Criterion:
         J = _forward(L, self._dense(Y) * use[:, :, None])
         return _Block(number, f, J, e, use)
 
-    def _whitening(self, number: int, part: slice, beta: Array) -> tuple[NDArray[np.bool_], Array, Array, Array, Array]:
+    def _whitening(self, number: int, part: slice, beta: Array) -> Whitening:
+        """That of `_whitened`; what was worked out for the cost of a step is there for the next linearisation."""
+        if self._at is None or not np.array_equal(self._at, beta):
+            self._at, self._found = np.array(beta), {}
+        key = number, part.start
+        if key in self._found:
+            return self._found[key]
+        found = self._whitened(number, part, beta)
+        if sum(len(motion) for motion in self.problem.motions) <= KEPT:
+            self._found[key] = found
+        return found
+
+    def _whitened(self, number: int, part: slice, beta: Array) -> Whitening:
         """Rows in use, misfit, G of the motion (m, n, 3n), variances of the motion (3n,), Cholesky factors of G S G'."""
         motion, level, problem = self.problem.motions[number], self.levels[number], self.problem
         q, dq, ddq = motion.q[part], motion.dq[part], motion.ddq[part]
@@ -220,11 +251,10 @@ class _Criterion:
 
 def _forward(L: Array, b: Array) -> Array:
     """L^-1 b of many lower triangular (m, n, n) and (m, n, k), by forward substitution for all of them at a time."""
-    out = np.array(b)
-    for i in range(L.shape[1]):
-        for j in range(i):
-            out[:, i] -= L[:, i, j, None] * out[:, j]
-        out[:, i] /= L[:, i, i, None]
+    from inertica.estimators.linear.loops import forward  # imports Numba
+
+    out = np.array(b, order="C")
+    forward(L, out)
     return out
 
 

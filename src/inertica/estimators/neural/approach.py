@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,13 @@ class Packed:
 
     @classmethod
     def of(cls, system: Observations) -> Packed:
+        """Once for all starts that see the same rows."""
+        if system not in _PACKED:
+            _PACKED[system] = cls._of(system)
+        return _PACKED[system]
+
+    @classmethod
+    def _of(cls, system: Observations) -> Packed:
         W, y = [], []
         for rows in system.rows():
             some = rows.use.any(axis=1)
@@ -50,6 +58,10 @@ class Packed:
             y.append((rows.y * rows.use)[some])
         first = np.concatenate([[0], np.cumsum([len(c) for c in system.columns])])
         return cls(np.concatenate(W), np.concatenate(y), first.astype(np.int64), np.concatenate(system.columns).astype(np.int64))
+
+
+_PACKED: WeakKeyDictionary[Observations, Packed] = WeakKeyDictionary()
+"""Of observations that somebody still has."""
 
 
 @dataclass(frozen=True, eq=False)
