@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from inertica import __version__
 from inertica.campaign.bench import Bench, bench
-from inertica.campaign.memory import keep_memory
+from inertica.campaign.memory import keep_memory, rings_seldom_sought
 from inertica.campaign.plan import Cell, Unit, depends_on_start
 from inertica.campaign.rows import SCHEMA, parquet_bytes
 from inertica.campaign.spec import Entry, Spec, digest
@@ -81,7 +81,7 @@ def execute(spec: Mapping[str, Any], unit: Mapping[str, Any], code: str, device:
     """
     keep_memory()
     made, work = Spec.of(spec), Unit.of(unit)
-    with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread():
+    with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread(), rings_seldom_sought():
         warnings.simplefilter("ignore")
         seen = _bench(_Frozen(digest(spec), made), _Frozen(digest(unit["cell"]), work.cell), device)
         rows = list(_rows(seen, work, {"code": code, "device": device}))
@@ -172,7 +172,7 @@ def _estimated(fit: _Fit, problem: Problem, spec: Spec) -> _Outcome:
         return _Outcome(error=_sentence(error))
     if not np.isfinite(found.beta).all():
         return _Outcome(error="the method found parameters that are no numbers")
-    return _Outcome(found)
+    return _Outcome(replace(found, evidence=None))  # which would keep the rows of every fit until the unit ends
 
 
 def _sentence(error: BaseException) -> str:
