@@ -33,8 +33,8 @@ from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
-AT_ONCE = 8
-"""Fits that simulate side by side: they fill the lanes of a processor."""
+AT_ONCE = 16
+"""Fits that simulate side by side: they fill the lanes of a processor twice, so that few are left over by what some ask besides."""
 
 AT_ONCE_ON_CARD = 512
 """The same on a graphics card, which takes one simulation as long as thousands; memory is what bounds it."""

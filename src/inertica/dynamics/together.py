@@ -2,7 +2,8 @@
 
 An iteration that simulates one parameter vector at a time leaves most lanes of the processor empty, and nearly all of a graphics card.
 Fits that know nothing of each other are begun side by side; whoever asks for a simulation is held until everybody asks, then all
-are simulated at once and everybody goes on to the next question, or ends, by its own criterion.  A lane does not depend on what is
+are simulated at once and everybody goes on to the next question, or ends, by its own criterion.  What several begin with alike is
+simulated once.  A lane does not depend on what is
 computed beside it, so the numbers are those of the fits one by one, bit for bit.
 
 A fit is a plain function that knows nothing of this.  It runs in a thread of its own, but only where it does not wait, and only as
@@ -29,6 +30,9 @@ from inertica.dynamics.simulate import Simulation
 from inertica.errors import InerticaError
 
 T = TypeVar("T")
+
+BEGINNINGS = 64
+"""Simulations that fits begin with which are kept, some megabytes each."""
 
 _TURN: ContextVar[_Turn | None] = ContextVar("turn", default=None)
 """The fit that is being computed here, when others are beside it."""
@@ -79,7 +83,7 @@ def side_by_side(fits: Iterable[Callable[[], T]], at_once: int, abreast: int = 1
         at_once: begun and not ended at any time; memory grows with it.
         abreast: computing at the same time while they do not wait.
     """
-    waiting, said = enumerate(fits), SimpleQueue[_Turn[T]]()
+    waiting, said, begun_with = enumerate(fits), SimpleQueue[_Turn[T]](), _Beginnings()
     asking: dict[int, _Turn[T]] = {}
     busy: set[_Turn[T]] = set()
     with ThreadPoolExecutor(at_once) as pool:
@@ -89,7 +93,7 @@ def side_by_side(fits: Iterable[Callable[[], T]], at_once: int, abreast: int = 1
                 ready: list[tuple[_Turn[T], Any]] = [(turn.begin(pool), None) for turn in begun]
                 if asking and not ready:
                     turns = [asking[number] for number in sorted(asking)]
-                    ready = list(zip(turns, _answers(turns), strict=True))
+                    ready = list(zip(turns, _answers(turns, begun_with), strict=True))
                     asking.clear()
                 if not ready:
                     return
@@ -128,6 +132,7 @@ class _Turn(Generic[T]):
         self.number, self.fit, self.said = number, fit, said
         self.answer: SimpleQueue[Any] = SimpleQueue()
         self.asked: _Runs | None = None
+        self.begins = True
         self.spent, self._since = Spent(), Spent()
 
     def begin(self, pool: ThreadPoolExecutor) -> _Turn[T]:
@@ -156,7 +161,7 @@ class _Turn(Generic[T]):
 
     def _answered(self) -> Any:
         answer = self.answer.get()
-        self.asked = None
+        self.begins, self.asked = self.begins and self.asked is None, None
         self._since = Spent(time.perf_counter(), time.thread_time())
         if isinstance(answer, BaseException):
             raise answer
@@ -193,6 +198,11 @@ class _Runs:
         same = self.model is other.model and self.dt == other.dt and self.options == other.options
         return same and self.lanes.keys() == other.lanes.keys() and _equal(self.reference, other.reference)
 
+    def equals(self, other: _Runs) -> bool:
+        """Whether both ask for the same runs."""
+        same = self.joins(other) and np.array_equal(self.chi, other.chi) and np.array_equal(self.keep, other.keep)
+        return same and _equal(self.lanes, other.lanes)
+
     def answered(self, others: Sequence[_Runs]) -> list[Simulation]:
         """Each of these requests, which join this one."""
         counts = [max(len(r.chi), *(len(x) for x in r.lanes.values() if x.ndim == 2), 1) for r in others]
@@ -209,12 +219,42 @@ class _Runs:
         return [_lanes(found, slice(e - n, e), r.keep) for e, n, r in zip(ends, counts, others, strict=True)]
 
 
-def _answers(turns: Sequence[_Turn[Any]]) -> list[Any]:
+class _Beginnings:
+    """What fits begin with: several methods, and fits to several records, simulate the same start first."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, list[tuple[_Runs, Simulation, Spent]]] = {}
+        self._count = 0
+
+    def find(self, request: _Runs) -> tuple[Simulation, Spent] | None:
+        """The answer to an equal request, and what it took."""
+        for other, found, took in self._known.get(request.chi.tobytes(), ()):
+            if other.equals(request):
+                return found, took
+        return None
+
+    def keep(self, request: _Runs, found: Simulation, took: Spent) -> None:
+        """A single run, unless it stays on a card or there are many already."""
+        signals = {f.name: getattr(found, f.name) for f in fields(found) if f.name != "steps"}
+        if request.size != 1 or self._count >= BEGINNINGS or not all(isinstance(x, np.ndarray) for x in signals.values()):
+            return
+        own = {name: x.copy() for name, x in signals.items()}  # less than the batch they are part of
+        for signal in own.values():
+            signal.setflags(write=False)
+        self._known.setdefault(request.chi.tobytes(), []).append((request, replace(found, **own), took))
+        self._count += 1
+
+
+def _answers(turns: Sequence[_Turn[Any]], beginnings: _Beginnings) -> list[Any]:
     """Of every request, those that go together in one batch; an error for all whose batch failed."""
     out: dict[int, Any] = {}
     groups: list[list[_Turn[Any]]] = []
     for turn in turns:
         assert turn.asked is not None
+        if turn.begins and (known := beginnings.find(turn.asked)) is not None:
+            out[turn.number], took = known
+            turn.spent += took  # as if it had been alone
+            continue
         own = next((group for group in groups if group[0].asked.joins(turn.asked)), None)  # type: ignore[union-attr]
         groups.append([turn]) if own is None else own.append(turn)
     for group in groups:
@@ -226,9 +266,11 @@ def _answers(turns: Sequence[_Turn[Any]]) -> list[Any]:
             found = [error] * len(group)
         took = Spent(time.perf_counter() - begun.seconds, time.process_time() - begun.cpu)
         lanes = np.array([request.size for request in requests], float)
-        for turn, answer, part in zip(group, found, lanes / lanes.sum(), strict=True):
+        for turn, answer, request, part in zip(group, found, requests, lanes / lanes.sum(), strict=True):
             turn.spent += took.share(float(part))
             out[turn.number] = answer
+            if turn.begins and isinstance(answer, Simulation):
+                beginnings.keep(request, answer, took.share(float(part)))
     return [out[turn.number] for turn in turns]
 
 
