@@ -299,8 +299,9 @@ def _joined(values: Sequence[Array], counts: Sequence[int]) -> Array:
 def _lanes(found: Simulation, which: slice, keep: Any) -> Simulation:
     rows: Any = slice(None)
     if len(keep) != len(found.steps):
-        rows = np.searchsorted(found.steps, keep)
-        if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
-            rows = slice(int(rows[0]), int(rows[-1]) + 1)
+        first = int(np.searchsorted(found.steps, keep[0])) if len(keep) else 0
+        rows = slice(first, first + len(keep))
+        if not np.array_equal(found.steps[rows], keep):
+            rows = np.searchsorted(found.steps, keep)
     signals = {f.name: getattr(found, f.name)[which][:, rows] for f in fields(found) if f.name != "steps"}
     return replace(found, steps=keep, **signals)
