@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertica.dynamics.llvm import native
-from inertica.dynamics.llvm.rows import LANES, Array, Work
+from inertica.dynamics.llvm.rows import LANES, Work
 
 
 class Sweep:
@@ -27,8 +28,9 @@ class Sweep:
         stride: of the rows.
     """
 
-    def __init__(self, works: Sequence[Work], kernel: int, then: int, jobs: Array, chunk: int, stride: int) -> None:
-        fills, self._kept = [], [jobs, *works]
+    def __init__(self, works: Sequence[Work], kernel: int, then: int, jobs: NDArray[np.int64], chunk: int, stride: int) -> None:
+        fills = list[tuple[int, int, int]]()
+        self._kept: list[object] = [jobs, *works]
         for work in works:
             for name, values in work.varying.items():
                 lines = np.ascontiguousarray(values, float)
@@ -54,7 +56,7 @@ def _compiled(chunk: int, stride: int) -> Callable[..., None]:
 
 
 def _text(chunk: int, stride: int) -> str:
-    """LLVM text.  Lines of a table of fills: where samples lie (line by line), how wide a line is, where its first row of lanes lies."""
+    """LLVM text.  A table of fills says where samples lie (line by line), how wide a line is, where the first row of lanes lies."""
     moved = []
     for i in range(LANES):
         moved += [f"%o{i} = mul i64 %width, {i}", f"%p{i} = getelementptr double, ptr %line, i64 %o{i}"]
