@@ -63,7 +63,7 @@ class Store:
                 raise InputError(f"{folder} holds rows of {what}; state --new to throw them away, or another folder with -o")
             cls(folder, spec)._empty()
         elif any(folder.iterdir()):
-            others = sorted(p.name for p in folder.iterdir() if p.name != LOCK)
+            others = sorted(p.name for p in folder.iterdir() if not _of_a_beginning(p))
             if others:
                 raise InputError(f"{folder} is no campaign but holds {others[0]}; name an empty folder with -o")
         document = {"spec": spec.document(), "digest": spec.digest, "code": code_hash(), "version": inertica.__version__}
@@ -89,7 +89,7 @@ class Store:
             file.truncate(0)
             file.write(str(os.getpid()))
             file.flush()
-            for left in self.path.glob("*/.*.part"):
+            for left in (*self.path.glob(".*.part"), *self.path.glob("*/.*.part")):
                 left.unlink()
             yield
 
@@ -158,6 +158,13 @@ class Store:
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
+
+
+def _of_a_beginning(path: Path) -> bool:
+    """Whether this is all that a process leaves which was killed before its campaign was written down."""
+    if path.name in (UNITS, FAILED):
+        return path.is_dir() and not any(path.iterdir())
+    return path.name == LOCK or (path.name.startswith(f".{MANIFEST}.") and path.suffix == ".part")
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
