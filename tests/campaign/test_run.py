@@ -167,6 +167,43 @@ def test_two_processes_on_one_folder(done: Store, tmp_path: Path) -> None:
         pass
 
 
+def test_a_folder_is_not_emptied_under_someone_who_works_on_it(done: Store, tmp_path: Path) -> None:
+    store = Store.begin(tmp_path / "a", done.spec)
+    other = replace(done.spec, runs=5)
+    with store.locked():
+        for new in (False, True):  # no unit is finished yet, so that another spec would be taken
+            with pytest.raises(InputError, match="another process"):
+                Store.begin(tmp_path / "a", other, new=new)
+        store.finish(plan(done.spec)[0], b"rows")
+        with pytest.raises(InputError, match="another process"):
+            Store.begin(tmp_path / "a", done.spec, new=True)
+    assert Store.open(tmp_path / "a").spec == done.spec and len(store.files()) == 1
+
+
+def test_a_damaged_folder_can_be_begun_anew(done: Store, tmp_path: Path) -> None:
+    Store.begin(tmp_path / "a", done.spec)
+    for text, sentence in (("{half", "cannot be read .* begin anew with --new"), ("{}", "not what this version writes")):
+        (tmp_path / "a" / "campaign.json").write_text(text)
+        with pytest.raises(InputError, match=sentence):
+            Store.open(tmp_path / "a")
+    assert Store.begin(tmp_path / "a", done.spec, new=True).spec == done.spec
+    assert Store.open(tmp_path / "a").spec == done.spec
+
+
+def test_a_process_killed_before_its_first_file_leaves_a_folder_that_can_be_used(done: Store, tmp_path: Path) -> None:
+    for name in ("units", "failed"):
+        (tmp_path / "a" / name).mkdir(parents=True)
+    (tmp_path / "a" / ".campaign.json.17.part").write_text("{")
+    assert Store.begin(tmp_path / "a", done.spec).pending()
+    assert not list((tmp_path / "a").glob(".*.part"))
+
+
+def test_errors_of_an_engine_are_not_taken_for_a_full_disk(done: Store, tmp_path: Path) -> None:
+    store = Store.begin(tmp_path / "a", done.spec)
+    with pytest.raises(ConnectionResetError), store.locked():
+        raise ConnectionResetError("scheduler")
+
+
 def test_full_disks_and_foreign_folders_are_sentences(done: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store.begin(tmp_path / "a", done.spec)
 
