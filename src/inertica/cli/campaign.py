@@ -159,7 +159,8 @@ def _plan(arguments: argparse.Namespace, spec: Spec) -> Answer:
         yield f"{spec.name}: {len(cells(spec))} sets of conditions, {len(units)} units, {fits(spec)} fits"
         rows = [[label, f"{seconds:.1f}"] for label, seconds in sorted(found.methods.items(), key=lambda x: -x[1])]
         yield table("expected seconds of one core", ("method", "seconds"), rows, right=("seconds",))
-        yield f"about {_time(found.seconds / workers)} with {workers} worker{'' if workers == 1 else 's'}, {found.memory * workers / 1e6:.0f} MB"
+        many = f"{workers} worker{'' if workers == 1 else 's'}"
+        yield f"about {_time(found.seconds / workers)} with {many}, {found.memory * workers / 1e6:.0f} MB"
 
     return Answer(document, text)
 
