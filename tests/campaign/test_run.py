@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from inertica.campaign.work import execute
 from inertica.campaign.written import FORMATS
 from inertica.cli.main import main
 from inertica.errors import InerticaError, InputError
+from inertica.estimators.base import Estimate
 from inertica.estimators.registry import METHODS
 
 
@@ -226,19 +227,29 @@ def test_full_disks_and_foreign_folders_are_sentences(done: Store, tmp_path: Pat
         Store.open(tmp_path / "b")
 
 
-def test_numbers_that_are_none_become_a_row_with_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda e: {"beta": np.full_like(e.beta, np.nan)}, "the method found parameters that are no numbers"),
+        (lambda e: {"failed": True, "stop_reason": "the filter broke down"}, "the filter broke down"),
+    ],
+)
+def test_what_is_no_answer_becomes_a_row_with_a_sentence(
+    change: Callable[[Estimate], dict[str, Any]], sentence: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     made = METHODS["ols"]()
 
     @dataclass(frozen=True)
     class Broken(type(made)):  # type: ignore[misc]
         def estimate(self, problem: object, rng: object = None) -> object:
             found = super().estimate(problem, rng)
-            return replace(found, beta=np.full_like(found.beta, np.nan))
+            return replace(found, **change(found))
 
     monkeypatch.setitem(METHODS, "ols", Broken)
     spec = small.spec(tmp_path)
     rows = read_bytes(execute(spec.document(), plan(spec)[0].document(), "")).to_pylist()
-    assert {row["error"] for row in rows if row["method"] == "ols"} == {"the method found parameters that are no numbers"}
+    assert {row["error"] for row in rows if row["method"] == "ols"} == {sentence}
+    assert not any(row["ok"] or row["beta"] for row in rows if row["method"] == "ols")
     assert all(row["ok"] for row in rows if row["method"] == "didim")
 
 

@@ -172,6 +172,8 @@ def _estimated(fit: _Fit, problem: Problem, spec: Spec) -> _Outcome:
         return _Outcome(error=_sentence(error))
     if not np.isfinite(found.beta).all():
         return _Outcome(error="the method found parameters that are no numbers")
+    if found.failed:
+        return _Outcome(error=found.stop_reason)
     return _Outcome(found)
 
 
