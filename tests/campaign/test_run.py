@@ -253,6 +253,13 @@ def test_what_is_no_answer_becomes_a_row_with_a_sentence(
     assert all(row["ok"] for row in rows if row["method"] == "didim")
 
 
+def test_a_worker_whose_parent_is_gone_before_it_begins_ends() -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    code = f"import time; from inertica.campaign.engines import begin_worker; begin_worker({gone.pid}); time.sleep(60)"
+    assert subprocess.run([sys.executable, "-c", code], timeout=50, check=False).returncode == 1
+
+
 def _killed(path: Path, folder: Path, kills: int, *more: str) -> None:
     """Runs the command and kills it at random moments until it ends by itself."""
     draw = random.Random(1)

@@ -97,7 +97,9 @@ class Processes:
         """Few units are in flight at a time, so that a worker that dies takes few with it; the others then go to new workers."""
         waiting = list(reversed(units))
         while waiting:
-            with ProcessPoolExecutor(self.workers, mp_context=get_context("spawn"), initializer=_begin_worker) as pool:
+            with ProcessPoolExecutor(
+                self.workers, mp_context=get_context("spawn"), initializer=begin_worker, initargs=(os.getpid(),)
+            ) as pool:
                 flying: dict[Future[bytes], Unit] = {}
                 broken = False
                 while (waiting and not broken) or flying:
@@ -187,11 +189,15 @@ def _words(error: BaseException | None) -> str:
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
-def _begin_worker() -> None:
-    """A worker has one core to itself, and ends when the process that began it is gone, however that ended."""
+def begin_worker(parent: int) -> None:
+    """A worker has one core to itself, and ends when the process that began it is gone, however and whenever that ended.
+
+    Args:
+        parent: the number of that process; the system does not tell it any more when it is gone before this is called.
+    """
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
 def _end_with(parent: int) -> None:
