@@ -256,7 +256,7 @@ def test_what_is_no_answer_becomes_a_row_with_a_sentence(
 def test_a_worker_whose_parent_is_gone_before_it_begins_ends() -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    code = f"import time; from inertica.campaign.engines import begin_worker; begin_worker({gone.pid}); time.sleep(60)"
+    code = f"import time; from inertica.campaign.engines import begin_worker; begin_worker({gone.pid}, 1); time.sleep(60)"
     assert subprocess.run([sys.executable, "-c", code], timeout=50, check=False).returncode == 1
 
 
