@@ -65,7 +65,10 @@ def _starts(options: Options) -> int:
 
 
 def _computed(spec: Spec, folder: Path, options: Options) -> Store:
-    store = Store.begin(folder, spec)
+    try:
+        store = Store.begin(folder, spec)
+    except InputError as error:
+        raise InputError(f"{error}; with `reproduce` that is another folder by --keep, or this one removed") from None
 
     def told(p: Progress) -> None:
         left = "" if p.remaining is None else f", about {p.remaining / 60.0:.0f} min to go"
