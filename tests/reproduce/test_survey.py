@@ -91,7 +91,7 @@ def test_a_folder_of_another_spec_is_refused_in_words_of_this_command(monkeypatc
     store = Store.begin(tmp_path / "survey", small)
     store.finish(plan(small)[0], b"rows")
     monkeypatch.setattr(survey, "read_spec", lambda _: small)
-    with pytest.raises(InputError, match="rows of another spec; .* another folder by --keep"):
+    with pytest.raises(InputError, match=r"rows of another spec; .* another folder by --keep"):
         survey.reproduce(Options(seeds=1, quick=True, keep=tmp_path))
 
 
