@@ -65,6 +65,13 @@ def test_all_figures_of_a_campaign() -> None:
         campaign_table("frish")
 
 
+def test_what_failed_is_no_evidence() -> None:
+    failed = [x for x in stored() if not x.rows and x.line.place.loop == "known"]
+    assert failed and all(x.line.failure for x in failed)  # filters of the loop at the survey's second noise
+    assert measured("ekf-ct", noise="row 1") is not None and measured("ekf-ct", noise="row 2") is None
+    assert "failed" in methods_table(["ekf-ct"])
+
+
 def test_advice_cites_the_tables() -> None:
     line = measured("didim")
     assert line is not None

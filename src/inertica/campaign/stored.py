@@ -112,12 +112,12 @@ def figures_of(method: str) -> list[Stored]:
 
 
 def measured(method: str, *, noise: str = "row 1", decimate: int = 1, filtered: bool = False) -> Stored | None:
-    """What a campaign found for a method; None where none has it."""
+    """What a campaign found for a method; None where none has it, or where it gave no estimate."""
     wanted = "butterworth" if filtered else "none"
     for x in stored():
         place = x.line.place
         if (place.loop, place.method, place.noise, place.decimate, place.filter) == ("known", method, noise, decimate, wanted):
-            return x
+            return x if x.rows else None
     return None
 
 

@@ -188,7 +188,7 @@ def _line(store: Store, group: Group, average: str) -> Line:
         sd |= dict.fromkeys(("d_q", "d_tau", "d_par", "d_beta"), np.nan)  # one estimate has no spread over runs
     covered = group.columns["covered"]
     margins = group.columns["margin"]
-    failure = max(set(group.errors), key=group.errors.count) if group.errors else ""
+    failure = max(dict.fromkeys(group.errors), key=group.errors.count) if group.errors else ""
     return Line(
         group.place, mean, sd, (int(use.sum()), group.runs), group.convergence,
         float(np.nanmean(covered)) if np.isfinite(covered).any() else np.nan,
