@@ -15,6 +15,7 @@ from inertica.checks.plausible import Judge, Rows, with_friction
 from inertica.dynamics.engine import Engine
 from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
+from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.workflow.identify import identify
@@ -121,6 +122,15 @@ def test_a_model_without_masses_can_tell_less_and_says_so() -> None:
     assert not quality.problems and quality.of("same robot")[0].verdict == "not testable"
     units = quality.of("units")[0]
     assert units.verdict == "not testable" and any("mN m" in text for text in units.numbers["untold"])
+
+
+def test_a_placeholder_on_every_link_is_no_mass_to_hold_a_log_against() -> None:
+    """Files with 0.1 kg and a round inertia on every link are not of another robot."""
+    values = np.array(TX40.prior.values)
+    for j in range(6):
+        values[TX40.layout.link(j)] = inertia.from_com(0.1, np.zeros(3), 0.01 * np.eye(3))
+    quality = report(clean(0), replace(TX40, prior=TX40.prior.with_values(values)))
+    assert not quality.problems and quality.of("same robot")[0].verdict == "not testable"
 
 
 def test_identify_stops_at_a_problem_unless_forced() -> None:

@@ -16,6 +16,7 @@ from inertica.dynamics.engine import Engine
 from inertica.errors import InerticaError
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.log import Log
+from inertica.physical.geometry_prior import without_placeholders
 from inertica.robot.description import Description
 from inertica.threads import one_thread
 
@@ -61,7 +62,7 @@ def checked(description: Description, logs: Sequence[Log], *, quick: bool = Fals
 
 def _searched(engine: Engine, free: Description, seen: Observed) -> list[Finding]:
     """Whether one log is what it says."""
-    return findings(Judge(engine, free.prior, Rows.of([seen])), mount_given=free.gravity_given)
+    return findings(Judge(engine, without_placeholders(free.prior), Rows.of([seen])), mount_given=free.gravity_given)
 
 
 def _delay(description: Description, logs: Sequence[Log], base: BaseModel, problem: bool) -> Finding:

@@ -90,7 +90,7 @@ def phase_edges(q: Array, rows: int, count: int) -> list[int]:
     length = float(rows) if period is None else rows * period / len(thin)
     parts = int(np.ceil(count * rows / length - 1e-6))
     parts += -parts % count  # parts of a last period that was not finished are empty
-    return [min(rows, int(np.ceil(i * length / count))) for i in range(parts + 1)]
+    return [min(rows, int(np.ceil(i * length / count - 1e-6))) for i in range(parts + 1)]
 
 
 def _refined(alike: Array, lag: int, lags: int) -> float:
