@@ -24,6 +24,10 @@ Report = Quality
 """What a check says; the name it has where logs are let through or stopped."""
 
 
+BRIEF = 2.0
+"""s of a log below which it stops no fit by what it seems to say of its columns."""
+
+
 class CheckError(InerticaError):
     """A log that is not what it says; the command line exits with code 1."""
 
@@ -53,11 +57,18 @@ def checked(description: Description, logs: Sequence[Log], *, quick: bool = Fals
                 own = with_elasticity(
                     own, [f for o in again.values() for f in _searched(engine, free, o)], log, description.robot
                 )
-            found += [replace(f, log=name) for f in own]
+            found += [replace(f, log=name) for f in (own if log.duration >= BRIEF else [_doubted(f, log) for f in own])]
         if not quick and looked.seen:
             found.append(_delay(description, logs, base, any(f.verdict == "problem" for f in found)))
         found += [f for f in looked.findings if not f.log]
     return Report(description.name, looked.names, tuple(found))
+
+
+def _doubted(finding: Finding, log: Log) -> Finding:
+    """What a log of a second or two says of its columns is no more than a suspicion."""
+    if finding.verdict != "problem":
+        return finding
+    return replace(finding, verdict="warning", text=f"{finding.text}; {log.duration:.2g} s of motion are too little to rely on that")
 
 
 def _searched(engine: Engine, free: Description, seen: Observed) -> list[Finding]:

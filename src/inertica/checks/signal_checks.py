@@ -92,6 +92,11 @@ def dead_channels(log: Log) -> Finding:
             [f"no change in {', '.join(constant + lost)}"] if constant else []
         )
         advice = "check the sensor, the cable and the mapping of columns; nothing can be learned about these joints"
+        if absent := [name for j, name in enumerate(log.joints) if {f"q{j + 1}", f"tau{j + 1}"} <= set(empty)]:
+            advice = (
+                f"the log has nothing of {', '.join(absent)}: name the columns in the card, or leave out joints that stood still with "
+                f"joints: [{', '.join(name for name in log.joints if name not in absent)}]"
+            )
         return Finding("dead channels", "problem", "; ".join(said), advice, numbers=numbers)
     if parked:
         advice = "joints that stand still reveal only part of their parameters; move them if they are to be identified"
