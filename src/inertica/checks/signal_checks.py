@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from inertica.checks.findings import Finding, Verdict, joint_list
 from inertica.checks.where import Stretch, joint_stretches, runs, spans, stretches
+from inertica.logs.even import JITTER
 from inertica.logs.log import Log
 from inertica.preprocessing.filters import Butterworth, noise_gains
 from inertica.preprocessing.motion import Motion
@@ -15,7 +16,7 @@ from inertica.robot.model import Robot
 
 Array = NDArray[np.float64]
 
-JITTER, SLOW_RATE = 0.02, 100.0
+SLOW_RATE = 100.0
 MANY_MISSING = 0.05
 STALE, HELD_STEPS = 0.02, 1.5
 ROUGH, TOO_ROUGH = 0.05, 0.5

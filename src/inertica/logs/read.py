@@ -15,6 +15,7 @@ from inertica.logs.channels import Selection, select
 from inertica.logs.clock import Clock, read_clock
 from inertica.logs.convert import converted, si_factor
 from inertica.logs.elsewhere import elsewhere
+from inertica.logs.even import evened
 from inertica.logs.log import Channel, Log, Origin
 from inertica.logs.names import take_apart
 from inertica.logs.noise import extremes
@@ -54,7 +55,7 @@ def log_of(table: Table, description: Description | None, options: ReadOptions) 
     log = _assemble(table, description, options)
     if np.count_nonzero(~log.mask) < 2:
         raise FileError(table.path, f"fewer than two of {len(log)} samples are usable: {'; '.join(log.warnings)}")
-    return log
+    return evened(log)
 
 
 def _assemble(table: Table, description: Description | None, options: ReadOptions) -> Log:
