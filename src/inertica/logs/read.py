@@ -23,6 +23,7 @@ from inertica.logs.readers.formats import find_format
 from inertica.logs.readers.options import ReadOptions
 from inertica.logs.readers.table import Table, Values
 from inertica.logs.slices import split_slice
+from inertica.logs.stamps import with_whole_stamps
 from inertica.logs.units import SIGNALS
 from inertica.robot.description import Description
 
@@ -52,7 +53,7 @@ def log_of(table: Table, description: Description | None, options: ReadOptions) 
     """The log of a table, with the options completed by the description."""
     if table.rows < 2:
         raise FileError(table.path, f"holds {table.rows or 'no'} sample{'s' * (table.rows != 1)}; a log needs two or more")
-    log = _assemble(table, description, options)
+    log = _assemble(table if "t" in (options.columns or {}) else with_whole_stamps(table), description, options)
     if np.count_nonzero(~log.mask) < 2:
         raise FileError(table.path, f"fewer than two of {len(log)} samples are usable: {'; '.join(log.warnings)}")
     return evened(log)
