@@ -22,8 +22,6 @@ def test_seconds_and_nanoseconds_are_one_clock(tmp_path, names) -> None:
 def test_columns_of_rostopic_echo(tmp_path) -> None:
     path = tmp_path / "log.csv"
     lines = [f"{1_700_000_000_000_000_000 + 10_000_000 * k},{k},{0.1 * k},{0.2 * k},{k},{2 * k}" for k in range(50)]
-    path.write_text(
-        "\n".join(["%time,field.header.seq,field.position0,field.position1,field.effort0,field.effort1", *lines])
-    )
+    path.write_text("\n".join(["%time,field.header.seq,field.position0,field.position1,field.effort0,field.effort1", *lines]))
     log = read_log(path)
     assert log.n == 2 and set(log.signals) == {"q", "tau"} and log.rate == pytest.approx(100.0)

@@ -58,7 +58,9 @@ def test_without_masses_in_the_model_geometry_alone_is_the_measure() -> None:
     empty = replace(description, prior=description.prior.with_values(np.zeros(description.layout.size)))
     prior, _ = usable_prior(empty)
     near = np.array(prior.values)
-    near[prior.layout.link(5)] = inertia.from_com(0.2, np.array([0.06, 0.0, -0.05]), 1e-4 * np.eye(3))  # 0.12 m from the capsule's middle
+    near[prior.layout.link(5)] = inertia.from_com(
+        0.2, np.array([0.06, 0.0, -0.05]), 1e-4 * np.eye(3)
+    )  # 0.12 m from the capsule's middle
     assert mass_summary(prior.with_values(near, "identified"), prior).warnings == ()
     (said,) = mass_summary(changed(prior, 1, 15.0), prior).warnings
     assert said.startswith("link 2 comes out at") and "by its length" in said and "links: {2: {mass:" in said

@@ -68,7 +68,9 @@ def _doubted(finding: Finding, log: Log) -> Finding:
     """What a log of a second or two says of its columns is no more than a suspicion."""
     if finding.verdict != "problem":
         return finding
-    return replace(finding, verdict="warning", text=f"{finding.text}; {log.duration:.2g} s of motion are too little to rely on that")
+    return replace(
+        finding, verdict="warning", text=f"{finding.text}; {log.duration:.2g} s of motion are too little to rely on that"
+    )
 
 
 def _searched(engine: Engine, free: Description, seen: Observed) -> list[Finding]:

@@ -1,9 +1,9 @@
 """Time stamps that jitter although samples were taken evenly: which of the two it is, positions tell.
 
-Many recorders stamp a sample when it arrives, not when it was taken.  Read at the stamped times, a joint of 2 rad/s then shows 1 mrad of
-noise for 0.5 ms of jitter, which no encoder has.  A smooth motion has small fourth differences: those of five samples at even instants,
-and those of the same samples at the stamped instants (divided differences, scaled to the same response to white noise), say on which
-clock the motion is smooth.
+Many recorders stamp a sample when it arrives, not when it was taken.  Read at the stamped times, a joint of 2 rad/s then shows 1 mrad
+of noise for 0.5 ms of jitter, which no encoder has.  A smooth motion has small fourth differences: those of five samples at even
+instants, and those of the same samples at the stamped instants (divided differences, scaled to the same response to white noise), say
+on which clock the motion is smooth.
 """
 
 from __future__ import annotations

@@ -289,7 +289,7 @@ def _moving(tree: Tree, carried: Sequence[TreeJoint], root: str, tip: str | None
 
 
 def _without_grippers(tree: Tree, carried: Sequence[TreeJoint], free: Sequence[TreeJoint]) -> list[TreeJoint]:
-    """The joints without those that move together (<mimic>) and carry nothing that moves by itself: fingers, taken as rigid at zero."""
+    """The joints without those that move together (<mimic>) and carry nothing that moves by itself: fingers, rigid at zero."""
     fingers = {name for joint in free if joint.follows is not None for name in (joint.name, joint.follows)}
     below = {joint.name: _carried_by(tree, joint.child) for joint in free if joint.name in fingers}
     others = {joint.name for joint in free if joint.name not in fingers}

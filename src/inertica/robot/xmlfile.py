@@ -102,7 +102,9 @@ class _Scanner:
         except expat.ExpatError as error:
             problem = f"this is not well-formed XML: {expat.ErrorString(error.code)}"
             if self._content.lstrip().startswith(b"<?xml") and not self._content.startswith(b"<?xml"):
-                problem = "something stands before <?xml ...?>, which must be the first characters of a file; delete the empty lines"
+                problem = (
+                    "something stands before <?xml ...?>, which must be the first characters of a file; delete the empty lines"
+                )
             raise FileError(self._path, problem, error.lineno, error.offset + 1) from None
         except (LookupError, ValueError):
             raise FileError(self._path, "the file declares an encoding that cannot be read; save it as UTF-8", 1) from None

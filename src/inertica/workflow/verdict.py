@@ -29,8 +29,8 @@ NOISE = 2.0
 """Standard deviations of the torque's own noise that no model is blamed for, at most the size of the torque itself."""
 
 WORSE, CLOSE = 2.0, 0.05
-"""Ratio of validation to identification residual from which a model does not carry over, and the share of the torque up to which it does
-whatever the ratio."""
+"""Ratio of validation to identification residual from which a model does not carry over, and the share of the torque up to which
+it does whatever the ratio."""
 
 FEW = 0.1
 """Share of the parameters with a value of their own that must be determined for a model to be used on other motions, too."""
@@ -60,8 +60,8 @@ def verdict(result: Result) -> Verdict:
     """Judges by the worst data set that was not used in the fit, while joints move.
 
     bad: the model predicts next to nothing there.  good: all joints together within 20 % and each within 40 % of its own low-passed
-    torque, noise of the torque allowed for; within 5 %, or not twice as far off as on the fitted data; every link could exist; no problem in the
-    check of the logs, no lack of fit, nothing implausible.  doubtful: everything else.
+    torque, noise of the torque allowed for; within 5 %, or not twice as far off as on the fitted data; every link could exist; no
+    problem in the check of the logs, no lack of fit, nothing implausible.  doubtful: everything else.
 
     Args:
         result: with its residuals, and what the check and the tests of the residuals found.
