@@ -15,6 +15,7 @@ from inertica.checks.plausible import Judge, Rows, with_friction
 from inertica.dynamics.engine import Engine
 from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
+from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.workflow.identify import identify
@@ -121,6 +122,42 @@ def test_a_model_without_masses_can_tell_less_and_says_so() -> None:
     assert not quality.problems and quality.of("same robot")[0].verdict == "not testable"
     units = quality.of("units")[0]
     assert units.verdict == "not testable" and any("mN m" in text for text in units.numbers["untold"])
+
+
+def test_a_placeholder_on_every_link_is_no_mass_to_hold_a_log_against() -> None:
+    """Files with 0.1 kg and a round inertia on every link are not of another robot."""
+    values = np.array(TX40.prior.values)
+    for j in range(6):
+        values[TX40.layout.link(j)] = inertia.from_com(0.1, np.zeros(3), 0.01 * np.eye(3))
+    quality = report(clean(0), replace(TX40, prior=TX40.prior.with_values(values)))
+    assert not quality.problems and quality.of("same robot")[0].verdict == "not testable"
+
+
+def test_sliding_joints_in_mm_are_among_the_units() -> None:
+    robot = load("scara4").robot
+    slide = next(j for j, joint in enumerate(robot.joints) if joint.prismatic)
+    units = {h.text: h for h in hypotheses(robot, np.ones(4, bool)) if h.kind == "units"}
+    recorded = np.ones((1, 4)) * [57.3, 57.3, 57.3, 57.3]
+    recorded[0, slide] = 1000.0
+    mended = units["positions are in degrees, of sliding joints in mm"].position(recorded)
+    np.testing.assert_allclose(mended, np.ones((1, 4)), rtol=1e-4)
+    assert units["positions of sliding joints are in mm"].position(recorded)[0, slide] == pytest.approx(1.0)
+
+
+def test_a_second_of_motion_is_too_little_to_rely_on() -> None:
+    """A fault that stops a log of some seconds is a suspicion in one of 1.5 s; so no hypothesis stops a fit of that."""
+    log = clean(0)
+    wrong = changed(log, tau=flipped(log.tau, 2))
+    brief = wrong.sliced(float(log.t[0]), float(log.t[0]) + 1.5)
+    assert report(wrong, TX40).problems and not report(brief, TX40).problems
+
+
+def test_a_joint_that_the_log_lacks_is_named() -> None:
+    log = clean(0)
+    gone = np.array([1.0, 1.0, 1.0, 1.0, 1.0, np.nan])
+    quality = report(changed(log, q=log.q * gone, tau=log.tau * gone), TX40)
+    (dead,) = quality.of("dead channels")
+    assert f"nothing of {log.joints[5]}" in dead.advice and f"joints: [{', '.join(log.joints[:5])}]" in dead.advice
 
 
 def test_identify_stops_at_a_problem_unless_forced() -> None:

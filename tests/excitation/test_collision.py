@@ -51,6 +51,16 @@ def test_distance_of_spheres(tmp_path, kind):
         assert c.closest(q)[0] == pytest.approx(between - 0.1, abs=1e-6)
 
 
+def test_links_that_pass_each_other_closely_by_construction_do_not_hold_a_motion_back(tmp_path):
+    """Within +- 2.85 rad spheres two joints apart come to 16 mm, less than the 20 that are kept free, and no nearer."""
+    path = tmp_path / "arm.urdf"
+    _urdf(path)
+    path.write_text(path.read_text().replace('"-3"', '"-2.85"').replace('"3"', '"2.85"'))
+    assert [pair.label for pair in Collisions(ia.load(path)).pairs] == ["base and l3"]
+    path.write_text(path.read_text().replace("2.85", "2.88"))  # to 4 mm: they could touch
+    assert len(Collisions(ia.load(path)).pairs) == 3
+
+
 def test_obstacles_count(tmp_path):
     c = Collisions(_urdf(tmp_path / "arm.urdf"), (Obstacle("sphere", (0.1,), (1.2, 0.5, 0.0), "ball"),), clearance=0.02)
     q = np.array([0.0, 0.0, 0.0])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import inertica as ia
+from inertica.physical.geometry_prior import usable_prior
 from inertica.physical.plausible import mass_summary
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
@@ -47,6 +50,22 @@ def test_total_mass_and_centres_far_away_are_named() -> None:
     assert any("weigh the arm" in w for w in mass_summary(twice, prior).warnings)
     (said,) = mass_summary(changed(prior, 2, 1.0, 1.5), prior).warnings
     assert "centre of mass of link 3 is 1.5 m from the model's" in said
+
+
+def test_without_masses_in_the_model_geometry_alone_is_the_measure() -> None:
+    """There is no model to be far from: centres beside the line of the joints and links of fifteen capsules are named."""
+    description = ia.load("tx40")
+    empty = replace(description, prior=description.prior.with_values(np.zeros(description.layout.size)))
+    prior, _ = usable_prior(empty)
+    near = np.array(prior.values)
+    near[prior.layout.link(5)] = inertia.from_com(
+        0.2, np.array([0.06, 0.0, -0.05]), 1e-4 * np.eye(3)
+    )  # 0.12 m from the capsule's middle
+    assert mass_summary(prior.with_values(near, "identified"), prior).warnings == ()
+    (said,) = mass_summary(changed(prior, 1, 15.0), prior).warnings
+    assert said.startswith("link 2 comes out at") and "by its length" in said and "links: {2: {mass:" in said
+    (said,) = mass_summary(changed(prior, 2, 1.0, 1.5), prior).warnings
+    assert "m from the line between its joints" in said
 
 
 def test_centres_outside_the_links_shape_are_named(tmp_path) -> None:

@@ -19,7 +19,7 @@ from inertica.preprocessing.filters import (
     differentiated,
     noise_gains,
 )
-from inertica.preprocessing.periods import detect_period
+from inertica.preprocessing.periods import detect_period, phase_edges
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import uniform_clock
@@ -270,6 +270,14 @@ def test_the_period_is_found_to_a_fraction_of_a_sample() -> None:
     assert detect_period(np.cumsum(rng.normal(size=(3000, 2)), axis=0), 0.01) is None
     with pytest.raises(InputError, match="shows no period"):
         prepare(log_of(t[:2000], (t[:2000, None] + [0, 1]) ** 2), Recipe(period="detect", average=True))
+
+
+def test_parts_of_a_repeated_motion_are_the_same_share_of_every_period() -> None:
+    t = np.arange(5000) / 100.0  # 2.5 periods of 20 s
+    q = np.sin(2 * np.pi * t[:, None] / 20.0 * np.arange(1, 4) + np.arange(3))
+    edges = phase_edges(q, 2500, 4)  # on a clock half as fast
+    assert edges == [*range(0, 2501, 250), 2500, 2500]  # two parts of the third period are missing
+    assert phase_edges(t[:, None] ** 2, 2500, 4) == [0, 625, 1250, 1875, 2500]
 
 
 def test_quantisation_steps_are_seen_and_noise_is_measured() -> None:

@@ -372,7 +372,59 @@ def test_other_documents_are_told_apart(tmp_path):
     with pytest.raises(FileError, match="a URDF starts with <robot>"):
         read_urdf(path)
     path.write_text('<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:include filename="y"/></robot>')
-    with pytest.raises(FileError, match="xacro file; expand it"):
+    with pytest.raises(FileError, match=r"xacro file; expand the file first.*pip install xacro"):
+        read_urdf(path)
+
+
+GRIPPER = """
+<robot name="arm">
+  <link name="base"/>
+  {links}
+  {joints}
+</robot>"""
+
+
+def hand(path, joints):
+    """A URDF of joints (name, parent, child, joint that it follows)."""
+    body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+    links = "".join(f'<link name="{child}">{body}</link>' for _, _, child, _ in joints)
+    listed = "".join(
+        f'<joint name="{name}" type="revolute"><parent link="{parent}"/><child link="{child}"/><axis xyz="0 0 1"/>'
+        + (f'<mimic joint="{follows}"/>' if follows else "")
+        + "</joint>"
+        for name, parent, child, follows in joints
+    )
+    path.write_text(GRIPPER.format(links=links, joints=listed))
+    return read_urdf(path)
+
+
+def test_fingers_that_move_together_are_a_gripper_at_rest(tmp_path):
+    arm = [("j1", "base", "a", ""), ("j2", "a", "b", "")]
+    fingers = [("left", "b", "l", ""), ("right", "b", "r", "left")]
+    with pytest.warns(ModelWarning, match="'left', 'right' move together .* gripper that rests at zero"):
+        found = reduce(hand(tmp_path / "arm.urdf", arm + fingers))
+    assert [joint.name for joint in found.robot.joints] == ["j1", "j2"]
+    assert found.tens[1, 9] == 3.0  # the fingers are part of the hand
+    with pytest.raises(FileError, match=r"follows another one \(<mimic>\).*in a robot card"):
+        reduce(hand(tmp_path / "arm.urdf", [*arm, ("parallel", "b", "l", "j1"), ("j3", "l", "r", "")]))  # carries a joint
+
+
+def test_many_links_without_mass_are_one_warning(tmp_path):
+    path = tmp_path / "arm.urdf"
+    hand(path, [("j1", "base", "a", ""), ("j2", "a", "b", "")])
+    path.write_text(path.read_text().replace('mass value="1"', 'mass value="0"'))
+    with pytest.warns(ModelWarning) as told:
+        reduce(read_urdf(path))
+    assert [str(w.message) for w in told] == ["arm.urdf: every link that moves has mass 0"]
+
+
+def test_what_keeps_a_file_from_being_read_is_said_in_its_terms(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text('\n<?xml version="1.0"?><robot name="x"><link name="a"/></robot>')
+    with pytest.raises(FileError, match="delete the empty lines"):
+        read_urdf(path)
+    path.write_text('<robot name="x"><link name="a"><inertial><mass value="${m}"/></inertial></link></robot>')
+    with pytest.raises(FileError, match=r"is xacro; expand the file first"):
         read_urdf(path)
 
 

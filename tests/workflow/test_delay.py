@@ -125,6 +125,14 @@ def test_at_a_low_rate_what_cannot_be_told_is_said() -> None:
     assert np.all(found == LEAD) and "do not contradict" in choice.sentence and "would not be noticed" in choice.sentence
 
 
+def test_rows_that_parameters_use_up_tell_no_common_delay() -> None:
+    """Few rows lie away from reversals at a low cut-off: one joint has more of them than parameters, all together have fewer."""
+    description, base = robot("rv2sq")
+    fit = DelayFit(base, description.prior, [recorded("rv2sq")], 1.5)
+    assert np.maximum(fit.freedom, 0.0).sum() > 4.0 and fit.freedom.sum() < 0.0
+    assert not fit.together(np.zeros(6)).sd[0] < fit.most_sd
+
+
 def test_long_logs_are_cut_to_where_joints_travel_furthest() -> None:
     t = np.arange(20_000) / 100.0
     q = np.where((t > 120.0) & (t < 150.0), np.sin(t), 0.0)[:, None]

@@ -67,6 +67,7 @@ def test_carrying_over_and_the_next_steps():
     own = figures((0.2, 0.02), (10.0, 1.0), (0.0, 0.0))
     said = judged((1.0, 0.1), (10.0, 1.0), own=own)
     assert said.level == DOUBTFUL and "carry over" in said.headline and "inertica excite" in said.next
+    assert judged((0.4, 0.04), (10.0, 1.0), own=figures((0.1, 0.01), (10.0, 1.0), (0.0, 0.0))).level == GOOD  # 4 %, from 1 %
     assert "--validate" in judged((0.5, 0.05), (10.0, 1.0), name="hold-out").next
     assert "export" in judged((0.5, 0.05), (10.0, 1.0)).next
     assert "inertica check" in judged((9.0, 0.9), (10.0, 1.0)).next

@@ -16,11 +16,16 @@ from inertica.dynamics.engine import Engine
 from inertica.errors import InerticaError
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.log import Log
+from inertica.physical.geometry_prior import without_placeholders
 from inertica.robot.description import Description
 from inertica.threads import one_thread
 
 Report = Quality
 """What a check says; the name it has where logs are let through or stopped."""
+
+
+BRIEF = 2.0
+"""s of a log below which it stops no fit by what it seems to say of its columns."""
 
 
 class CheckError(InerticaError):
@@ -52,16 +57,25 @@ def checked(description: Description, logs: Sequence[Log], *, quick: bool = Fals
                 own = with_elasticity(
                     own, [f for o in again.values() for f in _searched(engine, free, o)], log, description.robot
                 )
-            found += [replace(f, log=name) for f in own]
+            found += [replace(f, log=name) for f in (own if log.duration >= BRIEF else [_doubted(f, log) for f in own])]
         if not quick and looked.seen:
             found.append(_delay(description, logs, base, any(f.verdict == "problem" for f in found)))
         found += [f for f in looked.findings if not f.log]
     return Report(description.name, looked.names, tuple(found))
 
 
+def _doubted(finding: Finding, log: Log) -> Finding:
+    """What a log of a second or two says of its columns is no more than a suspicion."""
+    if finding.verdict != "problem":
+        return finding
+    return replace(
+        finding, verdict="warning", text=f"{finding.text}; {log.duration:.2g} s of motion are too little to rely on that"
+    )
+
+
 def _searched(engine: Engine, free: Description, seen: Observed) -> list[Finding]:
     """Whether one log is what it says."""
-    return findings(Judge(engine, free.prior, Rows.of([seen])), mount_given=free.gravity_given)
+    return findings(Judge(engine, without_placeholders(free.prior), Rows.of([seen])), mount_given=free.gravity_given)
 
 
 def _delay(description: Description, logs: Sequence[Log], base: BaseModel, problem: bool) -> Finding:

@@ -151,11 +151,24 @@ def _zeros(robot: Robot, moving: NDArray[np.bool_]) -> Iterator[Hypothesis]:
 
 def _units(robot: Robot) -> Iterator[Hypothesis]:
     n, everything = robot.n, tuple(range(robot.n))
+    slides = tuple(j for j, joint in enumerate(robot.joints) if joint.prismatic)
     turns = tuple(1.0 if joint.prismatic else math.pi / 180.0 for joint in robot.joints)
     if any(t != 1.0 for t in turns):
         yield Hypothesis(
             "units", "positions are in degrees", everything, turn=turns,
             advice="state the unit in the name of the columns (q1_deg), or convert them to rad",
+        )  # fmt: skip
+    if slides:
+        shifts = tuple(1e-3 if j in slides else 1.0 for j in range(n))
+        yield Hypothesis(
+            "units", "positions of sliding joints are in mm", slides, turn=shifts,
+            advice=f"state the unit in the name of the columns (q{slides[0] + 1}_mm), or convert them to m",
+        )  # fmt: skip
+    if slides and len(slides) < n:
+        yield Hypothesis(
+            "units", "positions are in degrees, of sliding joints in mm", everything,
+            turn=tuple(t * x for t, x in zip(turns, shifts, strict=True)),
+            advice="state the units in the names of the columns (q1_deg, q2_mm), or convert them to rad and m",
         )  # fmt: skip
     for factor, words in UNITS.items():
         yield Hypothesis(

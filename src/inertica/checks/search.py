@@ -195,7 +195,7 @@ def _same_robot(judge: Judge, h: Hypothesis, fit: Fit) -> Finding:
         advice = "compare type, limits, zeros and signs of the model with the robot; if only the limits are wrong, correct them"
         return Finding("same robot", "problem", text, advice, numbers=numbers)
     if not judge.knows_links:
-        text = f"{left}; not testable further, since the model has no masses to hold the torque against"
+        text = f"{left}; not testable further, since the model has no masses, or placeholders, to hold the torque against"
         return Finding("same robot", "not testable", text, numbers=numbers)
     like = judge.likeness(fit, h, MISSED)
     lost = [j for j in like.structured if fit.residual[j] > LOST]

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from inertica.checks.findings import Finding, Verdict, joint_list
 from inertica.checks.where import Stretch, joint_stretches, runs, spans, stretches
+from inertica.logs.even import JITTER
 from inertica.logs.log import Log
 from inertica.preprocessing.filters import Butterworth, noise_gains
 from inertica.preprocessing.motion import Motion
@@ -15,7 +16,7 @@ from inertica.robot.model import Robot
 
 Array = NDArray[np.float64]
 
-JITTER, SLOW_RATE = 0.02, 100.0
+SLOW_RATE = 100.0
 MANY_MISSING = 0.05
 STALE, HELD_STEPS = 0.02, 1.5
 ROUGH, TOO_ROUGH = 0.05, 0.5
@@ -92,6 +93,11 @@ def dead_channels(log: Log) -> Finding:
             [f"no change in {', '.join(constant + lost)}"] if constant else []
         )
         advice = "check the sensor, the cable and the mapping of columns; nothing can be learned about these joints"
+        if absent := [name for j, name in enumerate(log.joints) if {f"q{j + 1}", f"tau{j + 1}"} <= set(empty)]:
+            advice = (
+                f"the log has nothing of {', '.join(absent)}: name the columns in the card, or leave out joints that stood still with "
+                f"joints: [{', '.join(name for name in log.joints if name not in absent)}]"
+            )
         return Finding("dead channels", "problem", "; ".join(said), advice, numbers=numbers)
     if parked:
         advice = "joints that stand still reveal only part of their parameters; move them if they are to be identified"

@@ -5,6 +5,8 @@ Which pairs count.  All of two links, and of a moving link with the floor, the w
 * neighbours: two links that one joint connects; of built capsules, also those with sliding joints besides, as in a quill that runs
   through the arm of a SCARA;
 * pairs of links that touch by construction: nearer than the clearance in each of `POSES` poses drawn over the joint ranges;
+* links with one joint more between them that come nearer than the clearance in these poses, but never than half of it: they pass each
+  other closely by construction, as the links of a compact wrist do, and nothing that the joints do makes them touch;
 * links that stand on or in something: nearer to it than the clearance in each of these poses, and always equally near.
 
 Built capsules are only about as thick as the links, and meet at the joints.  A pair of them that touches in most poses counts with
@@ -28,7 +30,7 @@ from numpy.typing import NDArray
 from inertica.errors import InputError
 from inertica.excitation.distance import clearances
 from inertica.excitation.kinematics import Frames, frames
-from inertica.excitation.pairs import LESSER, POSES, STILL, Pair, drawn_poses, meeting_point, neighbours, without
+from inertica.excitation.pairs import LESSER, POSES, STILL, Pair, between, drawn_poses, meeting_point, neighbours, without
 from inertica.excitation.solids import Obstacle, Plane, World
 from inertica.excitation.trajectory import Array, Samples
 from inertica.robot.description import Description
@@ -203,6 +205,8 @@ class Collisions:
                 found = None if np.ptp(d[:, k]) < STILL and d[:, k].max() < room else pair
             elif all(self._built[j] > 0.0 for j in (pair.first, pair.second)):
                 found = self._lesser(pair, poses, placed)
+            elif 0.5 * room <= d[:, k].min() < room and len(between(self.description.robot, pair.first, pair.second)) == 2:
+                continue
             else:
                 found = pair if d[:, k].max() >= room else None
             if found is None:

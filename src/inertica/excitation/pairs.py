@@ -61,17 +61,20 @@ def drawn_poses(description: Description, count: int, rng: np.random.Generator) 
     return np.vstack([home, rng.uniform(low, high, (count - 1, len(home)))])
 
 
+def between(robot: Robot, near: int, far: int) -> tuple[int, ...]:
+    """Joints from a link out to another one that it carries; none when it does not carry it."""
+    out, j = list[int](), far
+    while j not in (near, BASE):
+        out.append(j)
+        j = robot.joints[j].parent
+    return tuple(out) if j == near else ()
+
+
 def neighbours(robot: Robot, near: Outline, far: Outline) -> bool:
     """Whether one joint connects two links, the first nearer to the base; of built shapes, besides sliding joints."""
-    between = list[int]()
-    j = far.link
-    while j not in (near.link, BASE):
-        between.append(j)
-        j = robot.joints[j].parent
-    if j != near.link:
-        return False
-    turning = [i for i in between if not robot.joints[i].prismatic]
-    return len(between) == 1 or (near.origin == far.origin == "built" and len(turning) <= 1 and len(turning) < len(between))
+    joints = between(robot, near.link, far.link)
+    turning = [i for i in joints if not robot.joints[i].prismatic]
+    return len(joints) == 1 or (near.origin == far.origin == "built" and len(turning) <= 1 and len(turning) < len(joints))
 
 
 def meeting_point(placed: Frames, of: tuple[int, Sequence[Solid]], to: tuple[int, Sequence[Solid]]) -> Array:

@@ -25,7 +25,7 @@ _REFERENCE = {"ref", "reference", "des", "desired", "target", "cmd", "command", 
 _OF_REFERENCE = {"q": "qr", "dq": "dqr", "ddq": "ddqr"}
 _MOTOR = {"motor", "mot", "drive"}
 _OF_MOTOR = {"q": "theta", "dq": "dtheta", "tau": "taum", "i": "i", "theta": "theta", "dtheta": "dtheta", "taum": "taum"}
-_MEASURED = {"actual", "act", "meas", "measured", "mes", "msr", "sensor", "state", "states", "observed", "m"}
+_MEASURED = {"actual", "act", "meas", "measured", "mes", "msr", "sensor", "state", "states", "observed", "m", "field"}
 _JOINT = {"joint", "joints", "axis", "j", "jnt"}
 _CLOCK = {"t", "time", "stamp", "timestamp", "timestamps", "clock", "secs", "seconds"}
 

@@ -15,6 +15,7 @@ from inertica.logs.channels import Selection, select
 from inertica.logs.clock import Clock, read_clock
 from inertica.logs.convert import converted, si_factor
 from inertica.logs.elsewhere import elsewhere
+from inertica.logs.even import evened
 from inertica.logs.log import Channel, Log, Origin
 from inertica.logs.names import take_apart
 from inertica.logs.noise import extremes
@@ -22,6 +23,7 @@ from inertica.logs.readers.formats import find_format
 from inertica.logs.readers.options import ReadOptions
 from inertica.logs.readers.table import Table, Values
 from inertica.logs.slices import split_slice
+from inertica.logs.stamps import with_whole_stamps
 from inertica.logs.units import SIGNALS
 from inertica.robot.description import Description
 
@@ -51,10 +53,10 @@ def log_of(table: Table, description: Description | None, options: ReadOptions) 
     """The log of a table, with the options completed by the description."""
     if table.rows < 2:
         raise FileError(table.path, f"holds {table.rows or 'no'} sample{'s' * (table.rows != 1)}; a log needs two or more")
-    log = _assemble(table, description, options)
+    log = _assemble(table if "t" in (options.columns or {}) else with_whole_stamps(table), description, options)
     if np.count_nonzero(~log.mask) < 2:
         raise FileError(table.path, f"fewer than two of {len(log)} samples are usable: {'; '.join(log.warnings)}")
-    return log
+    return evened(log)
 
 
 def _assemble(table: Table, description: Description | None, options: ReadOptions) -> Log:

@@ -60,6 +60,17 @@ def usable_prior(description: Description) -> tuple[Parameters, str | None]:
     return Parameters(layout, values, prior.shapes, origin), sentence
 
 
+def without_placeholders(prior: Parameters) -> Parameters:
+    """The prior with links that it says nothing usable about empty: what a log may be held against."""
+    unusable = _unusable(prior)
+    if not unusable:
+        return prior
+    values = np.array(prior.values)
+    for j in unusable:
+        values[prior.layout.link(j)] = 0.0
+    return Parameters(prior.layout, values, prior.shapes, prior.origin)
+
+
 def link_ends(robot: Robot) -> list[Array]:
     """(2, 3) per link: where its own joint and the next one sit, in the link's frame; a point beyond for the last."""
     out = []

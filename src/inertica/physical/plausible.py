@@ -7,6 +7,9 @@ centre of mass metres away.  The summary lists masses and centres, and warns, wi
     the total mass is off by more than a factor 1.5,
     a centre of mass lies outside the convex hull of the link's shape (by more than a tenth of its size), or, without a shape, further
     from the model's than the link is long.
+
+Where the model says nothing about masses, links are held against their geometry alone: more than ten times the mass of a capsule from
+joint to joint (`geometry_prior`), a centre of mass further from the line between its joints than the link is long.
 """
 
 from __future__ import annotations
@@ -29,6 +32,9 @@ Array = NDArray[np.float64]
 
 MASS_FACTOR, TOTAL_FACTOR = 3.0, 1.5
 """Ratios to the model beyond which a link's mass and the total are worth a word."""
+
+HEAVY = 10.0
+"""Times the mass of a capsule from joint to joint that a link may have; real ones have up to about as much."""
 
 OUTSIDE = 0.1
 """Part of a shape's size by which a centre of mass may lie outside its hull."""
@@ -139,7 +145,11 @@ def mass_summary(
         away = float("nan") if hulls.get(j) is None else _outside(hulls[j], com)
         links.append(LinkMass(f"link {j + 1}", body.mass, model, ends[where], com, prior_com, away))
     total, prior_total = sum(k.mass for k in links), sum(k.prior for k in links)
-    warnings = [*_mass_warnings(links, total, prior_total), *_centre_warnings(links, parameters, hulls)]
+    guesses = None if known else [float(prior.link(j)[9]) for j in range(layout.robot.n)]
+    warnings = [
+        *(_mass_warnings(links, total, prior_total) if guesses is None else _heavy_warnings(links, guesses)),
+        *_centre_warnings(links, parameters, hulls, known),
+    ]
     return MassSummary(tuple(links), total, prior_total, prior.origin, tuple(warnings))
 
 
@@ -163,20 +173,37 @@ def _mass_warnings(links: list[LinkMass], total: float, prior_total: float) -> l
     return out
 
 
-def _centre_warnings(links: list[LinkMass], parameters: Parameters, hulls: Mapping[int, Array]) -> list[str]:
-    out, spans = [], [float(np.linalg.norm(b - a)) for a, b in link_ends(parameters.layout.robot)]
+def _heavy_warnings(links: list[LinkMass], guesses: list[float]) -> list[str]:
+    """Of a model without masses: links far too heavy for their length, unless the data say so."""
+    return [
+        f"{link.name} comes out at {link.mass:.3g} kg, by its length some {guess:.2g} kg would be usual, and the data do not decide: "
+        f"state constraints: links: {{{k + 1}: {{mass: [least, most]}}}}"
+        for k, (link, guess) in enumerate(zip(links, guesses, strict=True))
+        if link.mass > HEAVY * guess > 0.0 and not link.interval[0] > HEAVY * guess
+    ]
+
+
+def _centre_warnings(links: list[LinkMass], parameters: Parameters, hulls: Mapping[int, Array], known: bool) -> list[str]:
+    ends = link_ends(parameters.layout.robot)
+    out, spans = [], [float(np.linalg.norm(b - a)) for a, b in ends]
     for k, link in enumerate(links):
         settle = f"state constraints: links: {{{k + 1}: {{com: {{box: ...}}}}}} or inside: geometry"
         if np.isfinite(link.outside):
             if link.outside > OUTSIDE * float(np.ptp(hulls[k], axis=0).max()):
                 out.append(f"the centre of mass of {link.name} lies {link.outside:.2g} m outside the link's shape; {settle}")
             continue
-        moved = float(np.linalg.norm(link.com - link.prior_com))
+        moved = float(np.linalg.norm(link.com - link.prior_com)) if known else _aside(ends[k], link.com)
         if moved > max(spans[k], NEAR):
-            out.append(
-                f"the centre of mass of {link.name} is {moved:.2g} m from the model's, more than the link is long; {settle}"
-            )
+            which = "the model's" if known else "the line between its joints"
+            out.append(f"the centre of mass of {link.name} is {moved:.2g} m from {which}, more than the link is long; {settle}")
     return out
+
+
+def _aside(ends: Array, point: Array) -> float:
+    """Distance of a point from the line between two others, no longer than they are apart."""
+    along = ends[1] - ends[0]
+    share = float(np.clip((point - ends[0]) @ along / max(float(along @ along), 1e-300), 0.0, 1.0))
+    return float(np.linalg.norm(point - ends[0] - share * along))
 
 
 def _hulls(source: Source | None, n: int) -> dict[int, Array]:

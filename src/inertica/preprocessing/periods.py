@@ -18,6 +18,9 @@ ALIKE = 0.98
 AS_GOOD = 0.995
 """The shortest lag that is this close to the best similarity is the period; later ones are multiples of it."""
 
+LOOKED_AT = 20_000
+"""Samples of a record by which it is told whether its motion repeats."""
+
 
 @dataclass(frozen=True, eq=False)
 class Variances:
@@ -70,6 +73,24 @@ def detect_period(q: Array, dt: float) -> float | None:
         return None
     best = int(peaks[alike[peaks] >= AS_GOOD * alike[peaks].max()][0])
     return dt * _refined(alike, best, lags)
+
+
+def phase_edges(q: Array, rows: int, count: int) -> list[int]:
+    """Where the parts of a record begin when every period of its motion is cut into `count` parts, and where the last one ends.
+
+    Every `count`-th part is the same share of the motion.  A motion that does not repeat is one period.
+
+    Args:
+        q: (N, n) positions.
+        rows: of the record that is cut; the same motion, on a clock that may be slower.
+        count: of parts.
+    """
+    thin = q[:: max(1, len(q) // LOOKED_AT)]
+    period = detect_period(thin, 1.0)
+    length = float(rows) if period is None else rows * period / len(thin)
+    parts = int(np.ceil(count * rows / length - 1e-6))
+    parts += -parts % count  # parts of a last period that was not finished are empty
+    return [min(rows, int(np.ceil(i * length / count - 1e-6))) for i in range(parts + 1)]
 
 
 def _refined(alike: Array, lag: int, lags: int) -> float:

@@ -45,6 +45,7 @@ class Candidate:
         slow: whether it acts below its speed only, so that there must be rows as slow as that.
         includes: a law that it replaces.
         alone: the law that takes its place on a joint without dry friction.
+        odds: against it before data are seen, which counts where they do not tell.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Candidate:
     slow: bool = False
     includes: str = ""
     alone: str = ""
+    odds: float = 30.0
 
     @property
     def slowest(self) -> float:
@@ -181,7 +183,7 @@ class Offset(FrictionLaw):
     kinds = (CONSTANT,)
     symbols = (("off", "offset", "N m", float("-inf")),)
     brakes = False
-    candidate = Candidate("offset", felt=True)
+    candidate = Candidate("offset", felt=True, odds=1.0)  # the zero of a sensor or a drive is never exactly right
 
     def columns(self, x: State) -> list[Column]:
         return [{self.at: 1.0}]

@@ -36,7 +36,7 @@ from inertica.robot.model import (
 Array = NDArray[np.float64]
 
 MOVABLE = ("revolute", "prismatic")
-FREEZE = "choose root, tip or joints so that it does not move"
+FREEZE = "state root and tip, or joints, in a robot card so that it does not move"
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class TreeJoint:
         armature, damping, friction: prior values of Ia, Fv, Fc.
         line: in the file.
         unsupported: what keeps this joint from moving in a `Robot` (a ball joint, say), with advice; frozen it does no harm.
+        follows: the joint whose motion it repeats (<mimic>).
     """
 
     name: str
@@ -71,6 +72,7 @@ class TreeJoint:
     friction: float = 0.0
     line: int | None = None
     unsupported: str | None = None
+    follows: str | None = None
 
     @property
     def movable(self) -> bool:
@@ -182,7 +184,7 @@ def reduce(
         joints: only these move, in this order.
         gravity: in the frame of the root, in place of the file's.
 
-    Joints that do not move are frozen at zero and their links merged.
+    Joints that do not move are frozen at zero and their links merged; so are grippers, see `_without_grippers`.
     """
     root = tree.base if root is None else _known_link(tree, root)
     carried = _carried_by(tree, root)
@@ -271,7 +273,9 @@ def _moving(tree: Tree, carried: Sequence[TreeJoint], root: str, tip: str | None
     if tip is not None:
         path = _path(tree, carried, root, _known_link(tree, tip))
         free = [j for j in free if j.name in path]
-    if names is not None:
+    if names is None:
+        free = _without_grippers(tree, carried, free)
+    else:
         free = [_named(tree, free, name) for name in names]
         twice = [n for n in names if list(names).count(n) > 1]
         if twice:
@@ -282,6 +286,22 @@ def _moving(tree: Tree, carried: Sequence[TreeJoint], root: str, tip: str | None
     if not free:
         raise InputError(f"no joint of {tree.path.name} moves in what was selected; a robot needs at least one")
     return {joint.name: i for i, joint in enumerate(free)}
+
+
+def _without_grippers(tree: Tree, carried: Sequence[TreeJoint], free: Sequence[TreeJoint]) -> list[TreeJoint]:
+    """The joints without those that move together (<mimic>) and carry nothing that moves by itself: fingers, rigid at zero."""
+    fingers = {name for joint in free if joint.follows is not None for name in (joint.name, joint.follows)}
+    below = {joint.name: _carried_by(tree, joint.child) for joint in free if joint.name in fingers}
+    others = {joint.name for joint in free if joint.name not in fingers}
+    if not fingers or not others or any(j.name in others for joints in below.values() for j in joints):
+        return list(free)
+    listed = ", ".join(f"'{joint.name}'" for joint in free if joint.name in fingers)
+    message = (
+        f"{tree.path.name}: joints {listed} move together (<mimic>) and carry no other joint; they are taken for a gripper that "
+        "rests at zero and are no joints of the robot (joints: in a robot card states others)"
+    )
+    warnings.warn(ModelWarning(message), stacklevel=5)
+    return [joint for joint in free if joint.name in others]
 
 
 def _path(tree: Tree, carried: Sequence[TreeJoint], root: str, tip: str) -> set[str]:
@@ -392,7 +412,12 @@ def _check_constraints(tree: Tree, bodies: Mapping[str, Sequence[Placed]]) -> No
 
 
 def _warn_massless(tree: Tree, joints: Sequence[TreeJoint], tens: Array) -> None:
-    for joint, ten in zip(joints, tens, strict=True):
-        if ten[9] <= 0 and joint.child not in tree.massless:
-            message = f"{tree.path.name}: link '{joint.child}', moved by joint '{joint.name}', has mass {ten[9]:g}"
-            warnings.warn(ModelWarning(message), stacklevel=3)
+    found = [(joint, ten[9]) for joint, ten in zip(joints, tens, strict=True) if ten[9] <= 0 and joint.child not in tree.massless]
+    if len(found) > 1 and all(mass == 0 for _, mass in found):
+        listed = ", ".join(f"'{joint.child}'" for joint, _ in found)
+        which = "every link that moves" if len(found) == len(joints) else f"each of the links {listed}"
+        warnings.warn(ModelWarning(f"{tree.path.name}: {which} has mass 0"), stacklevel=3)
+        return
+    for joint, mass in found:
+        message = f"{tree.path.name}: link '{joint.child}', moved by joint '{joint.name}', has mass {mass:g}"
+        warnings.warn(ModelWarning(message), stacklevel=3)

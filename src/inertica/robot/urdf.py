@@ -20,6 +20,7 @@ from inertica.robot.tree import FREEZE, Tree, TreeJoint, checked, unit_axis
 from inertica.robot.writeback import Change, Selection, changed, numbers, write_back
 from inertica.robot.xmledit import Edits
 from inertica.robot.xmlfile import (
+    EXPAND,
     Document,
     Element,
     child,
@@ -106,8 +107,7 @@ class _Reader:
             raise self.document.error(robot, f"a URDF starts with <robot>, this file with <{robot.tag}>")
         for element in children(robot):
             if str(element.tag).startswith("{") and any(word in str(element.tag).split("}")[0] for word in XACRO):
-                problem = "this is a xacro file; expand it first, with `xacro model.urdf.xacro > model.urdf`"
-                raise self.document.error(element, problem)
+                raise self.document.error(element, f"this is a xacro file; {EXPAND}")
 
     def _links(self, robot: Element) -> dict[str, Element]:
         links: dict[str, Element] = {}
@@ -137,14 +137,14 @@ class _Reader:
         document = self.document
         name = text(document, element, "name")
         stated = text(document, element, "type")
-        unsupported = None
+        unsupported, mimic = None, child(element, "mimic")
         if stated in UNSUPPORTED:
             unsupported = f"joint '{name}' is {stated}, which is not supported; {FREEZE}"
         elif stated not in KINDS:
             raise document.error(
                 element, f"joint '{name}' has the unknown type '{stated}'; use revolute, continuous, prismatic or fixed"
             )
-        elif child(element, "mimic") is not None:
+        elif mimic is not None:
             unsupported = f"joint '{name}' follows another one (<mimic>), which is not supported; {FREEZE}"
         parent, carried = (self._link_name(element, which, links) for which in ("parent", "child"))
         rotation, position = self._origin(element)
@@ -157,6 +157,7 @@ class _Reader:
             position=vector(position),
             line=line_of(element),
             unsupported=unsupported,
+            follows=None if mimic is None else text(document, mimic, "joint"),
         )
         return joint if joint.kind == "fixed" else self._with_motion(joint, element, stated)
 

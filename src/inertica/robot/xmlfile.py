@@ -23,6 +23,8 @@ from inertica.errors import FileError
 Element: TypeAlias = etree._Element
 Array = NDArray[np.float64]
 
+EXPAND = "expand the file first, with `xacro model.urdf.xacro > model.urdf` (of ROS, or from `pip install xacro`)"
+
 _START_TAG = re.compile(rb"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""")
 
 
@@ -99,6 +101,10 @@ class _Scanner:
             self._parser.Parse(self._content, True)
         except expat.ExpatError as error:
             problem = f"this is not well-formed XML: {expat.ErrorString(error.code)}"
+            if self._content.lstrip().startswith(b"<?xml") and not self._content.startswith(b"<?xml"):
+                problem = (
+                    "something stands before <?xml ...?>, which must be the first characters of a file; delete the empty lines"
+                )
             raise FileError(self._path, problem, error.lineno, error.offset + 1) from None
         except (LookupError, ValueError):
             raise FileError(self._path, "the file declares an encoding that cannot be read; save it as UTF-8", 1) from None
@@ -183,6 +189,8 @@ def parse_floats(document: Document, element: Element, name: str, value: str, co
     words = value.split()
     if not words:
         raise document.error(element, f"{name} of {describe(element)} is empty")
+    if "${" in value or "$(" in value:
+        raise document.error(element, f'{name}="{value}" of {describe(element)} is xacro; {EXPAND}')
     if count is not None and len(words) != count:
         numbers = "1 number" if count == 1 else f"{count} numbers"
         raise document.error(element, f'{name}="{value}" of {describe(element)} should hold {numbers}, not {len(words)}')

@@ -53,8 +53,8 @@ FINER = (0.83, 0.91, 1.1, 1.2)
 SLOW_ROWS = 20
 """Rows slower than the speed of a law of slow motion that there must be for it to be tried."""
 
-ODDS, UNLIKELY = 30.0, 0.1
-"""Odds against a piece before data are seen, and the weight below which a law that was not taken is forgotten."""
+UNLIKELY = 0.1
+"""Weight below which a law that was not taken is forgotten."""
 
 
 class FrictionSelection:
@@ -104,16 +104,19 @@ class FrictionSelection:
     def changes(self) -> list[dict[str, float]]:
         """What other laws would change that the data tell hardly apart: base parameter -> change, for every such law.
 
-        A law with one more piece counts by the odds that the piece is there, w = 1 / (1 + ODDS exp(-z^2 / 2)): its change is
-        multiplied by sqrt(w).  A speed that was searched counts where the fit with another is within one standard deviation.
+        A law with one more piece counts by the odds that the piece is there, w = 1 / (1 + odds exp(-z^2 / 2)).  With it a parameter
+        changes by c and is less well known, its variance grows by (c / z)^2, since an amplitude of one standard deviation changes it
+        by c / z; so w (c^2 + (c / z)^2) is what not knowing adds (the variance of a mixture).  A speed that was searched counts where
+        the fit with another is within one standard deviation.
         """
         chosen, out = self.chosen, []
         before = self._named_fit(chosen)
         for piece, k in self._runners_up(chosen):
             z = self.selection.gain(chosen, k).z
-            weight = 1.0 / (1.0 + ODDS * np.exp(-0.5 * z**2))
-            if piece.how.felt and weight > UNLIKELY and (z > 0.0 or not piece.brakes):
-                out.append(_difference(self._named_fit([*chosen, k]), before, float(np.sqrt(weight))))
+            weight = 1.0 / (1.0 + piece.how.odds * np.exp(-0.5 * z**2))
+            if piece.how.felt and weight > UNLIKELY and (z > 0.0 or (z < 0.0 and not piece.brakes)):
+                factor = float(np.sqrt(weight * (1.0 + 1.0 / z**2)))
+                out.append(_difference(self._named_fit([*chosen, k]), before, factor))
         for k in [k for k in chosen if self.pieces[k].how.speeds]:
             rest = [c for c in chosen if c != k]
             alike = self._like(k)

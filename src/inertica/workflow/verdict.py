@@ -28,8 +28,9 @@ NOTHING = 0.8
 NOISE = 2.0
 """Standard deviations of the torque's own noise that no model is blamed for, at most the size of the torque itself."""
 
-WORSE = 2.0
-"""Ratio of validation to identification residual from which a model does not carry over."""
+WORSE, CLOSE = 2.0, 0.05
+"""Ratio of validation to identification residual from which a model does not carry over, and the share of the torque up to which
+it does whatever the ratio."""
 
 FEW = 0.1
 """Share of the parameters with a value of their own that must be determined for a model to be used on other motions, too."""
@@ -59,8 +60,8 @@ def verdict(result: Result) -> Verdict:
     """Judges by the worst data set that was not used in the fit, while joints move.
 
     bad: the model predicts next to nothing there.  good: all joints together within 20 % and each within 40 % of its own low-passed
-    torque, noise of the torque allowed for; not twice as far off as on the fitted data; every link could exist; no problem in the
-    check of the logs, no lack of fit, nothing implausible.  doubtful: everything else.
+    torque, noise of the torque allowed for; within 5 %, or not twice as far off as on the fitted data; every link could exist; no
+    problem in the check of the logs, no lack of fit, nothing implausible.  doubtful: everything else.
 
     Args:
         result: with its residuals, and what the check and the tests of the residuals found.
@@ -108,7 +109,7 @@ def _of_prediction(result: Result, name: str, worst: Residual) -> Iterator[Verdi
         then = "run `inertica check` on the robot and its logs: columns, signs, units or the robot itself may be others"
         yield Verdict(BAD, "Not usable", "The model predicts next to nothing there.", then)
         return
-    if name and name != HOLD_OUT and _size(worst) > WORSE * _size(result.residuals[IDENTIFICATION]):
+    if name and name != HOLD_OUT and _size(worst) > max(CLOSE, WORSE * _size(result.residuals[IDENTIFICATION])):
         then = f"record a log whose motion covers that of {_place(name)} (`inertica excite` designs one) and fit both"
         yield _doubt("Does not carry over", "These do not show what that motion needs.", then)
     if joints := _badly(worst):

@@ -105,6 +105,25 @@ def test_wrong_model_values_do_not_pass_for_a_lean() -> None:
     assert np.allclose(*angles, atol=1e-3)
 
 
+def repeated(motion: Motion) -> Motion:
+    """The motion and all that was recorded with it, twice."""
+    both = {name: np.concatenate([getattr(motion, name)] * 2) for name in ("q", "dq", "ddq", "tau", "tau_raw", "resting")}
+    return replace(motion, t=np.arange(2 * len(motion)) * motion.dt, masks={}, **both)
+
+
+def test_a_motion_that_is_repeated_does_not_vouch_for_itself() -> None:
+    """Errors that come back with the motion are seen no better the second time: parts of the data disagree as much as before."""
+    description, base = robot("tx40")
+    once = truth("tx40", 0.0)
+    slip = 0.3 * once.tau.std(axis=0) * np.exp(-((once.dq / (0.1 * once.dq.std(axis=0))) ** 2)) * np.sign(once.dq)
+    once = replace(once, tau=once.tau + slip)
+    spreads = []
+    for motion in (once, repeated(once)):
+        found = MountData(Problem(base, (motion,), description.prior))
+        spreads.append(np.linalg.norm(found.left_out(found.weights(UP), UP, steps=2).spread(tangents(UP))))
+    assert spreads[1] > 0.9 * spreads[0]
+
+
 def test_fast_motion_tells_standing_from_hanging_and_slow_motion_does_not() -> None:
     quick, slow = (data("tx40", truth("tx40", 180.0, 0.0, s), noise=0.05) for s in (1.0, 20.0))
     gains = []

@@ -146,16 +146,23 @@ class DelayFit:
         return PHASE / (2.0 * np.pi * self.cutoff)
 
     @cached_property
+    def _counts(self) -> Array:
+        """(n,) rows of every joint."""
+        return np.asarray(np.sum([np.count_nonzero(record.use, axis=0) for record in self.records], axis=0))
+
+    @cached_property
     def freedom(self) -> Array:
         """(n,) independent rows of every joint, less its share of the parameters."""
-        rows = np.sum([np.count_nonzero(record.use, axis=0) for record in self.records], axis=0)
+        rows = self._counts
         share = np.array([len(c) for c in self.columns]) / max(1, sum(len(c) for c in self.columns)) * self.base.rank
         return np.asarray(rows / DEPENDENT - share)
 
     def together(self, start: Array) -> DelayEstimate:
         """One shift for all joints, from a start that may differ from joint to joint."""
         found = self._estimate(start, np.ones((self.n, 1)))
-        return self._honest(found, np.full(self.n, _few(float(np.maximum(self.freedom, 0.0).sum()))))
+        # a joint with fewer rows than parameters takes part with both: rows that parameters use up tell no delay
+        freedom = float(self.freedom[self._counts > 0].sum())
+        return self._honest(found, np.full(self.n, _few(freedom)))
 
     def each(self, start: Array) -> DelayEstimate:
         """One delay for every joint that has rows enough; the variance of others is infinite."""

@@ -195,7 +195,11 @@ class _JointDelays:
                 "this is not a pure delay (elasticity, a filter in the drive or friction) and is not taken out"
             )
         if not shared.any():
-            measured = f"{1e3 * found.level:.2g} ± {1e3 * found.error:.2g} ms below {cutoff:.2g} Hz"
+            measured = (
+                f"{1e3 * found.level:.2g} ± {1e3 * found.error:.2g} ms below {cutoff:.2g} Hz"
+                if np.isfinite(found.error)
+                else f"too few samples away from reversals below {cutoff:.2g} Hz"
+            )
             least = f"less than {1e3 * CLEAR * found.error:.2g} ms more or less would not be noticed"
             known = (
                 f"the data ({measured}) do not contradict, {least}" if found.level_known else f"the data cannot tell ({measured})"
