@@ -283,10 +283,11 @@ def spectral_cutoff(q: Array, rate: float) -> float:
 
     Joints that do not move yet count for nothing; where none does, 20 Hz.
     """
-    edges = noise_edge(q, 1.0 / rate)
+    moving = np.ptp(q, axis=0) > 2.0 * _MOVED * position_noise(q)
+    edges = noise_edge(q[:, moving], 1.0 / rate)
     if not np.any(edges > 0.0):
         return FIT
-    return fit_bandwidth(float(edges[edges > 0.0].min()), motion_band(q, 1.0 / rate), rate)
+    return fit_bandwidth(float(edges[edges > 0.0].min()), motion_band(q[:, moving], 1.0 / rate), rate)
 
 
 def _lag(delay: float | tuple[float, ...], n: int, rate: float) -> Lag | None:

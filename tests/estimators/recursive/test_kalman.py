@@ -135,6 +135,7 @@ def test_square_root_forms_agree_with_plain_ones(plain: str) -> None:
     one, other = (kalman(kind, shape(kind), step, records, beta, v) for kind in (plain, f"sr{plain}"))
     np.testing.assert_allclose(one.beta, other.beta, rtol=1e-8)
     np.testing.assert_allclose(one.covariance, other.covariance, atol=1e-8 * np.abs(one.covariance).max())
+    assert one.correlation == pytest.approx(other.correlation, rel=1e-5)  # by which tuned covariances are widened
 
 
 @pytest.mark.slow  # filters are compiled anew for single precision, which takes longer than all other tests here
