@@ -66,13 +66,13 @@ class Record:
         return [self._part(slice(int(f), int(f) + size)) for f in np.linspace(0, len(self.t) - size, count)]
 
     def _part(self, rows: slice) -> Record:
-        """The velocity to begin with is that of the first positions, measured over several of them."""
+        """The velocity to begin with is that of the positions around the first one, in which no acceleration is left."""
         if rows.start == 0:
             start = self.start
         else:
-            some = slice(rows.start, rows.start + 5)
-            rate, first = np.polyfit(self.t[some] - self.t[rows.start], self.q[some], 1)
-            start = np.concatenate([rate, first])
+            at = min(max(rows.start, 2), len(self.t) - 3)
+            around, dt = self.q[at - 2 : at + 3], float(self.t[1] - self.t[0])
+            start = np.concatenate([np.array([1.0, -8.0, 0.0, 8.0, -1.0]) @ around / (12.0 * dt), self.q[rows.start]])
         return replace(
             self, t=self.t[rows], q=self.q[rows], used=self.used[rows], steps=self.steps[rows], start=start,
             behind=self.behind + rows.start,
