@@ -39,6 +39,9 @@ PATIENCE = 0.05
 FADED = 0.02
 """Part of a jump that H and G have left when rows of a joint that has rested or reversed take part again."""
 
+MORE = 1.2
+"""Rows of every joint over its columns from which weighted fits state how well they know anything."""
+
 AT_ONCE = 4096
 """Samples of a record that are worked on together."""
 
@@ -284,9 +287,10 @@ class OnlineFit:
         sigma, stacked = self.weighed()
         svd = ScaledSvd.of(stacked.R)
         beta = self._start + svd.solve(stacked.z - stacked.R @ self._start)
-        std = np.sqrt(self._variance(svd.half, sigma))
+        std = np.sqrt(np.maximum(self._variance(svd.half, sigma), 0.0))
         std[np.abs(svd.unresolved).max(axis=1, initial=0.0) > 1e-6] = np.inf
-        return OnlineEstimate(beta, std, sigma, self.rows, bool(svd.known.all()))
+        told = len(self._F) == 1 or self.noise_known(MORE)  # as many rows as columns have no residual, and seem to have no noise
+        return OnlineEstimate(beta, std if told else np.full(b, np.inf), sigma, self.rows, told and bool(svd.known.all()))
 
     @property
     def longer(self) -> Array:
