@@ -1,6 +1,6 @@
 """Lack of fit: how often errors of the model are found and named, and how often a right model is suspected.
 
-    python benchmarks/lack_of_fit.py [--robot scara4 tx40 panda7] [--effect clean drift ...] [--runs 8] [--out runs.jsonl] [--json]
+    python benchmarks/lack_of_fit.py [--robot scara4 tx40 panda7] [--effect clean drift ...] [--runs 8] [--first 0] [--out runs.jsonl]
     python benchmarks/lack_of_fit.py --defaults ...        # every automatic choice of `identify`, which takes longer
 
 Every run simulates an experiment with the catalog's noise, adds one error that the model does not have, identifies it with a prior
@@ -153,6 +153,7 @@ def main() -> None:
     parser.add_argument("--preset", default="standard", help="noise preset of the catalog, or none")
     parser.add_argument("--effect", nargs="+", default=list(EFFECTS), choices=EFFECTS)
     parser.add_argument("--runs", type=int, default=8)
+    parser.add_argument("--first", type=int, default=0, help="number of the first run")
     parser.add_argument("--defaults", action="store_true")
     parser.add_argument("--out", type=Path, help="file of finished runs, one JSON object a line")
     parser.add_argument("--json", action="store_true")
@@ -160,7 +161,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     done = kept(options.out)
     have = {(r.robot, r.preset, r.effect, r.run, r.defaults) for r in done}
-    for run in range(options.runs):  # all effects advance together, so that a campaign that is cut short is even
+    numbers = range(options.first, options.first + options.runs)
+    for run in numbers:  # all effects advance together, so that a campaign that is cut short is even
         for effect in options.effect:
             for robot in options.robot:
                 if (robot, options.preset, effect, run, options.defaults) in have:

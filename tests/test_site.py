@@ -164,9 +164,19 @@ def test_pictures_of_methods_show_the_stored_table():
     assert lines and {line.error for line in lines} == {
         100.0 * s.d_par
         for s in stored()
-        if (s.line.place.method, s.line.place.noise, s.line.place.loop) == ("didim", "row 1", "known") and s.line.rows[0]
+        if (s.line.place.method, s.line.place.noise, s.line.place.loop) == ("didim", "row 1", "known")
+        and s.line.place.decimate == 1  # what panels show
+        and s.line.rows[0]
     }
     assert pictures.measured(["no such method"]) is None
+
+
+def test_pictures_are_of_campaigns_that_their_panels_show():
+    robots = {panel["robot"] for _, panel in pictures.PANELS}
+    assert {dict(line.place)["robot"] for line in pictures.lines()} == robots
+    for names in (["didim"], ["cls-3"], ["frisch"]):  # other campaigns have more fits of these, on other robots
+        drawn, caption = pictures.measured(names) or (b"", "")
+        assert names[0].encode() in drawn and "quick" in caption
 
 
 def test_the_api_page_has_every_public_name():

@@ -62,13 +62,14 @@ class Line:
 
 @cache
 def lines() -> tuple[Line, ...]:
-    """All lines of shipped tables with a known loop and an estimate."""
+    """Lines of shipped tables that have a place in a panel, with a known loop and an estimate."""
     out = []
     for found in stored():
         at, fits = found.line.place, found.line.rows[0]
         if at.loop == "known" and at.distribution == "normal" and fits:
             place = (("robot", at.robot), ("filter", at.filter), ("decimate", str(at.decimate)))
-            out.append(Line(found.campaign, place, at.noise, at.method, 100.0 * found.d_par, fits))
+            line = Line(found.campaign, place, at.noise, at.method, 100.0 * found.d_par, fits)
+            out += [line] if any(line.inside(panel) for _, panel in PANELS) else []
     return tuple(out)
 
 

@@ -16,7 +16,7 @@ noise:
 methods:
   - {method: ols, filters: [none, butterworth]}
   - {method: adann, filters: [butterworth], options: {passes: 1}}
-  - {method: didim, options: {integrator: euler, iterations: 2}}
+  - {method: didim, options: {iterations: 2}}
 loops: [{name: stiff, data: {kp: [50, 6], kv: [50, 6]}, model: {kp: [50, 6], kv: [50, 6]}}]
 cutoff: 20
 border: 10

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from inertica.campaign.work import execute
 from inertica.campaign.written import FORMATS
 from inertica.cli.main import main
 from inertica.errors import InerticaError, InputError
+from inertica.estimators.base import Estimate
 from inertica.estimators.registry import METHODS
 
 
@@ -167,6 +168,43 @@ def test_two_processes_on_one_folder(done: Store, tmp_path: Path) -> None:
         pass
 
 
+def test_a_folder_is_not_emptied_under_someone_who_works_on_it(done: Store, tmp_path: Path) -> None:
+    store = Store.begin(tmp_path / "a", done.spec)
+    other = replace(done.spec, runs=5)
+    with store.locked():
+        for new in (False, True):  # no unit is finished yet, so that another spec would be taken
+            with pytest.raises(InputError, match="another process"):
+                Store.begin(tmp_path / "a", other, new=new)
+        store.finish(plan(done.spec)[0], b"rows")
+        with pytest.raises(InputError, match="another process"):
+            Store.begin(tmp_path / "a", done.spec, new=True)
+    assert Store.open(tmp_path / "a").spec == done.spec and len(store.files()) == 1
+
+
+def test_a_damaged_folder_can_be_begun_anew(done: Store, tmp_path: Path) -> None:
+    Store.begin(tmp_path / "a", done.spec)
+    for text, sentence in (("{half", "cannot be read .* begin anew with --new"), ("{}", "not what this version writes")):
+        (tmp_path / "a" / "campaign.json").write_text(text)
+        with pytest.raises(InputError, match=sentence):
+            Store.open(tmp_path / "a")
+    assert Store.begin(tmp_path / "a", done.spec, new=True).spec == done.spec
+    assert Store.open(tmp_path / "a").spec == done.spec
+
+
+def test_a_process_killed_before_its_first_file_leaves_a_folder_that_can_be_used(done: Store, tmp_path: Path) -> None:
+    for name in ("units", "failed"):
+        (tmp_path / "a" / name).mkdir(parents=True)
+    (tmp_path / "a" / ".campaign.json.17.part").write_text("{")
+    assert Store.begin(tmp_path / "a", done.spec).pending()
+    assert not list((tmp_path / "a").glob(".*.part"))
+
+
+def test_errors_of_an_engine_are_not_taken_for_a_full_disk(done: Store, tmp_path: Path) -> None:
+    store = Store.begin(tmp_path / "a", done.spec)
+    with pytest.raises(ConnectionResetError), store.locked():
+        raise ConnectionResetError("scheduler")
+
+
 def test_full_disks_and_foreign_folders_are_sentences(done: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store.begin(tmp_path / "a", done.spec)
 
@@ -189,20 +227,37 @@ def test_full_disks_and_foreign_folders_are_sentences(done: Store, tmp_path: Pat
         Store.open(tmp_path / "b")
 
 
-def test_numbers_that_are_none_become_a_row_with_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda e: {"beta": np.full_like(e.beta, np.nan)}, "the method found parameters that are no numbers"),
+        (lambda e: {"failed": True, "stop_reason": "the filter broke down"}, "the filter broke down"),
+    ],
+)
+def test_what_is_no_answer_becomes_a_row_with_a_sentence(
+    change: Callable[[Estimate], dict[str, Any]], sentence: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     made = METHODS["ols"]()
 
     @dataclass(frozen=True)
     class Broken(type(made)):  # type: ignore[misc]
         def estimate(self, problem: object, rng: object = None) -> object:
             found = super().estimate(problem, rng)
-            return replace(found, beta=np.full_like(found.beta, np.nan))
+            return replace(found, **change(found))
 
     monkeypatch.setitem(METHODS, "ols", Broken)
     spec = small.spec(tmp_path)
     rows = read_bytes(execute(spec.document(), plan(spec)[0].document(), "")).to_pylist()
-    assert {row["error"] for row in rows if row["method"] == "ols"} == {"the method found parameters that are no numbers"}
+    assert {row["error"] for row in rows if row["method"] == "ols"} == {sentence}
+    assert not any(row["ok"] or row["beta"] for row in rows if row["method"] == "ols")
     assert all(row["ok"] for row in rows if row["method"] == "didim")
+
+
+def test_a_worker_whose_parent_is_gone_before_it_begins_ends() -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    code = f"import time; from inertica.campaign.engines import begin_worker; begin_worker({gone.pid}, 1); time.sleep(60)"
+    assert subprocess.run([sys.executable, "-c", code], timeout=50, check=False).returncode == 1
 
 
 def _killed(path: Path, folder: Path, kills: int, *more: str) -> None:

@@ -85,3 +85,52 @@ def test_shipped_specs_are_those_of_the_survey() -> None:
     assert whole.ratios("tx40") == (1, 4) and whole.ratios("rv2sq") == (1,) and len(whole.noise) == 5
     with pytest.raises(InputError, match="no campaign 'mcs-tx40-1-9'; did you mean"):
         read_spec("mcs-tx40-1-9")
+
+
+BLOCKS = """\
+robots:
+  - scara2
+loops:
+  - name: known
+  - name: slow
+    model:
+      kp: 0.5
+      kv: [0.5, 0.5]
+noise:
+  - {name: row 1, q: 1e-4, tau: 0.05, unit: deg}
+  - standard
+trajectories:
+  identification: identification
+  validation: validation
+methods:
+  - method: ols
+    filters:
+      - none
+      - butterworth
+  - method: didim
+    options:
+      integrator: euler
+      iterations: 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "line", "sentence"),
+    [
+        ("- butterworth", "- butterwort", 19, "unknown filter 'butterwort'"),
+        ("iterations: 3", "iteratons: 3", 23, "'iteratons'; did you mean 'iterations'"),
+        ("iterations: 3", "iterations: few", 23, "few"),
+        ("kv: [0.5, 0.5]", "kd: 0.5", 8, "unknown gain of scara2's loop 'kd'"),
+        ("kv: [0.5, 0.5]", "kv: [0.5]", 8, "1 factors of 'kv' for 2 joints"),
+        ("- standard", "- standrd", 11, "standrd"),
+        ("validation: validation", "validation: valid", 14, "valid"),
+        ("method: didim", "method: didm", 20, "did you mean 'didim'"),
+    ],
+)
+def test_mistakes_deep_in_blocks_are_reported_at_their_own_line(
+    right: str, wrong: str, line: int, sentence: str, tmp_path: Path
+) -> None:
+    assert small.spec(tmp_path, BLOCKS).starts == 0
+    with pytest.raises(FileError, match=sentence) as caught:
+        small.spec(tmp_path, BLOCKS.replace(right, wrong, 1))
+    assert caught.value.line == line

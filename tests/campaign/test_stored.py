@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from inertica.campaign.advice import Situation, advise
-from inertica.campaign.pages import BLOCK, claims_table, filled, main, methods_table
+from inertica.campaign.pages import BLOCK, block, campaign_table, claims_table, filled, main, methods_table
 from inertica.campaign.specfile import shipped
 from inertica.campaign.stored import claims, figures_of, measured, stored
 from inertica.cli.main import main as inertica
@@ -54,6 +54,22 @@ def test_figures_of_a_method() -> None:
     table = methods_table(["frisch", "ols"])
     first = next(x for x in figures_of("frisch") if x.line.place.label == "frisch")
     assert f"{100 * first.d_par:.2g}" in table.splitlines()[2]
+
+
+def test_all_figures_of_a_campaign() -> None:
+    table = campaign_table("frisch")
+    found = [x for x in stored() if x.campaign == "frisch"]
+    assert table.count("\n") == len(found) + 1 and "| planar2, velocity noise 0.002 | frisch box_f |" in table
+    assert block("campaign frisch") == table
+    with pytest.raises(InputError, match="no table of a campaign 'frish' is shipped; did you mean 'frisch'"):
+        campaign_table("frish")
+
+
+def test_what_failed_is_no_evidence() -> None:
+    failed = [x for x in stored() if not x.rows and x.line.place.loop == "known"]
+    assert failed and all(x.line.failure for x in failed)  # filters of the loop at the survey's second noise
+    assert measured("ekf-ct", noise="row 1") is not None and measured("ekf-ct", noise="row 2") is None
+    assert "failed" in methods_table(["ekf-ct"])
 
 
 def test_advice_cites_the_tables() -> None:

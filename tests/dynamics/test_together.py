@@ -64,16 +64,31 @@ def test_fits_side_by_side_find_the_same_bits(at_once: int, abreast: int) -> Non
         assert found[k].tobytes() == x.tobytes()
 
 
-def test_what_is_asked_together_is_simulated_together(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def lanes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Of every batch that is simulated."""
     from inertica.dynamics import simulate as plain
 
-    lanes, own = [], plain.simulate
+    counted, own = [], plain.simulate
 
-    def counted(model: object, chi: np.ndarray, *given: object, **options: object) -> object:
-        lanes.append(len(np.atleast_2d(chi)))
+    def counting(model: object, chi: np.ndarray, *given: object, **options: object) -> object:
+        counted.append(len(np.atleast_2d(chi)))
         return own(model, chi, *given, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(plain, "simulate", counted)
+    monkeypatch.setattr(plain, "simulate", counting)
+    return counted
+
+
+def test_a_batch_takes_no_more_than_its_room(lanes: list[int]) -> None:
+    run, chi = simulation("scara2"), load("scara2").prior.values
+    each = 8 * 4 * 2 * len(range(0, STEPS, 7))  # numbers of a lane: four signals of two joints at every kept step
+    fits = [lambda k=k: (run(np.tile(chi, (1 + 5 * (k == 3), 1))), run(chi * (1 + k / 100)))[1] for k in range(5)]
+    found = {k: x for k, x, _ in side_by_side(fits, 8, room=3.5 * each)}
+    assert lanes == [3, 3, 6, 2, 1]  # 0 to 2 twice; 3 alone, which asks for more than there is room for; 3 and 4; 4
+    assert all(found[k].tobytes() == run(chi * (1 + k / 100)).tobytes() for k in range(5))
+
+
+def test_what_is_asked_together_is_simulated_together(lanes: list[int]) -> None:
     run, chi = simulation("scara2"), load("scara2").prior.values
     spent = [s for _, _, s in side_by_side([lambda k=k: run(chi * (1 + k / 100)) for k in range(5)], 8)]
     assert lanes == [5]

@@ -8,10 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from inertica.campaign.plan import plan
 from inertica.campaign.spec import Entry, NoiseRow, Spec
+from inertica.campaign.store import Store
 from inertica.campaign.summary import FIGURES, Group, Line, Place
+from inertica.cli.reproduce import tally
+from inertica.errors import InputError
 from inertica.reproduce import survey
-from inertica.reproduce.rows import Options
+from inertica.reproduce.rows import Options, Row
 from inertica.reproduce.survey_claims import CLAIMS, DEPENDS, FAILS, HOLDS, UNTESTED, cases
 
 
@@ -68,6 +72,27 @@ def test_variance_of_adann() -> None:
         groups.append(Group(line.place, 50, columns, beta, beta, np.ones(3), np.zeros(50), np.arange(50), ()))
     assert _verdict("variance of AdaNN", lines, groups) == HOLDS
     assert _verdict("variance of AdaNN", lines, [groups[0], replace(groups[0], place=lines[1].place)]) == FAILS
+
+
+def test_what_the_command_says_in_the_end() -> None:
+    rows = [Row(f"claims: {k}", "", "", word) for k, word in enumerate((HOLDS, HOLDS, DEPENDS, FAILS, UNTESTED))]
+    assert tally(rows) == "2 hold, 1 depend, 1 do not hold, 1 not tested"
+    numbers = [Row("9.5: base", 54.0, 54.0, "agrees"), Row("9.5: ols", 1.0, 3.0, "differs: three times")]
+    assert tally([*rows[:1], *numbers]) == "1 hold, 1 differ: 9.5: ols" and tally(numbers[:1]) == "0 differ"
+
+
+def test_times_of_ols_are_not_counted() -> None:
+    lines = [_line("ols", 0.1, seconds=9.0), _line("pc-ols", 0.1), _line("wls", 0.1), _line("pc-wls", 0.1, seconds=3.0)]
+    assert _verdict("time of PC-methods", lines) == HOLDS  # ols comes first: what methods share is in its time
+
+
+def test_a_folder_of_another_spec_is_refused_in_words_of_this_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    small = Spec("small", ("scara2",), (Entry("wls", "wls"),), noise=(NoiseRow("row 1", 1e-6, 0.05),))
+    store = Store.begin(tmp_path / "survey", small)
+    store.finish(plan(small)[0], b"rows")
+    monkeypatch.setattr(survey, "read_spec", lambda _: small)
+    with pytest.raises(InputError, match=r"rows of another spec; .* another folder by --keep"):
+        survey.reproduce(Options(seeds=1, quick=True, keep=tmp_path))
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from inertica.campaign.stored import measured
+from inertica.campaign.stored import measured, percent, stored
 from inertica.errors import InputError
 from inertica.estimators.registry import METHODS
 from inertica.logs.log import Log
@@ -99,7 +99,9 @@ def _online(s: Situation) -> Advice:
     if not {"rls", "ekf"} & set(METHODS):
         reasons.append("this installation has no recursive method but AdaNN; refit the latest stretch by wls instead")
     preparation = ("positions behind a causal filter whose delay is compensated",)
-    return Advice(tuple(wanted), preparation, tuple(reasons), _evidence(s, wanted))
+    thinned = measured("ekf", noise=_row(s), decimate=4)
+    evidence = [*_evidence(s, wanted), *([thinned.sentence] if thinned is not None else [])]
+    return Advice(tuple(wanted), preparation, tuple(reasons), tuple(evidence))
 
 
 def _with_loop(s: Situation) -> tuple[list[str], list[str], list[str]]:
@@ -110,9 +112,10 @@ def _with_loop(s: Situation) -> tuple[list[str], list[str], list[str]]:
         reasons.append("the gains are not known: fit them first (inertica fit-loop), or let them be estimated (--estimate-gains)")
     if s.noise is not None and s.noise >= NOISY:
         methods.remove("iv")
-        reasons.append(f"position noise of {s.noise:.1g} rad is where instruments become too weak for iv")
+        reasons.append(f"position noise of {s.noise:.1g} rad is where instruments become too weak for iv{_off('iv', 'didim')}")
     reasons.append(
-        "clie and cloe take about ten times as long; with a loop that is known exactly cloe can be the most accurate, see below"
+        f"clie and cloe take {_longer('clie', 'cloe')} times as long as didim; with a loop that is known exactly cloe can be the "
+        "most accurate, see below"
     )
     return methods, preparation, reasons
 
@@ -121,9 +124,13 @@ def _without_loop(s: Situation) -> tuple[list[str], list[str], list[str]]:
     reasons = ["without the control law no loop can be simulated: least squares on the measured motion"]
     preparation = ["positions behind a zero-phase low-pass well above the bandwidth of the motion; forward-only filters bias"]
     methods = ["wls", "irls"]
-    if s.noise is not None:
-        methods.append("ml")
-        reasons.append("the noise of the positions is known, which ml weighs sample by sample")
+    ml, wls = measured("ml", noise=_row(s)), measured("wls", noise=_row(s), filtered=True)
+    if s.noise is not None and ml is not None and wls is not None:
+        reasons.append("the noise of the positions is known, which ml weighs sample by sample, on unfiltered positions")
+        if ml.d_par < wls.d_par:
+            methods.append("ml")
+        else:
+            reasons.append(f"at this noise ml was {percent(ml.d_par)} off in campaigns, wls behind a filter {percent(wls.d_par)}")
     return methods, preparation, reasons
 
 
@@ -137,12 +144,31 @@ def _sampling(s: Situation) -> list[str]:
     return []
 
 
+def _row(s: Situation) -> str:
+    """The noise of the campaigns that is nearest."""
+    return (
+        "row 3" if s.noise is not None and s.noise >= NOISY else "row 2" if s.noise is not None and s.noise >= 1e-5 else "row 1"
+    )
+
+
+def _off(*methods: str) -> str:
+    """What campaigns found for methods at that noise, in brackets."""
+    found = [x for x in (measured(name, noise="row 3") for name in methods) if x is not None]
+    return f" ({', '.join(f'{x.method} {percent(x.d_par)}' for x in found)} off in campaigns)" if found else ""
+
+
+def _longer(*methods: str) -> str:
+    """How many times as long as didim methods take, by the survey's conditions."""
+    times = {(x.condition, x.method): x.line.mean["seconds"] for x in stored() if x.campaign == "survey-quick"}
+    ratios = [taken / times[where, "didim"] for (where, name), taken in times.items() if name in methods]
+    return f"{min(ratios):.0f} to {max(ratios):.0f}"
+
+
 def _evidence(s: Situation, methods: Sequence[str]) -> tuple[str, ...]:
     """Measured numbers of the methods and of plain least squares, under the noise that is nearest."""
-    row = "row 3" if s.noise is not None and s.noise >= NOISY else "row 2" if s.noise is not None and s.noise >= 1e-5 else "row 1"
-    out = []
+    row, out = _row(s), []
     for name in (*methods, "ols"):
-        filtered = name.removeprefix("pc-") in ("ols", "wls", "irls", "ml")
+        filtered = name.removeprefix("pc-") in ("ols", "wls", "irls")
         line = measured(name, noise=row, filtered=filtered) or measured(name.removeprefix("pc-"), noise=row, filtered=filtered)
         out += [line.sentence] if line is not None else []
     return tuple(out)

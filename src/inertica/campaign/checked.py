@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from inertica.campaign.spec import Spec
+from inertica.campaign.spec import Entry, Spec
 from inertica.dynamics.noise import DISTRIBUTIONS
 from inertica.dynamics.simulate import INTEGRATORS
 from inertica.errors import InputError, nearest
@@ -31,10 +31,8 @@ def check_spec(spec: Spec, keys: Mapping[str, Item]) -> None:
         with item.located():
             described.append(load(name))
     for item, entry in zip(keys["methods"].items(), spec.methods, strict=True):
+        _check_entry(item, entry)
         with item.located():
-            with_options(method(entry.method), entry.options)
-            for name in entry.filters:
-                _known(name, FILTERS, "filter")
             if [e.label for e in spec.methods].count(entry.label) > 1:
                 raise InputError(f"two methods are called '{entry.label}'; give one of them another label")
     _words(keys, "distributions", spec.distributions, DISTRIBUTIONS, "distribution of noise")
@@ -45,33 +43,58 @@ def check_spec(spec: Spec, keys: Mapping[str, Item]) -> None:
         _check_robot(spec, keys, description)
 
 
+def _check_entry(item: Item, entry: Entry) -> None:
+    """A method, its options and filters, each at its own line."""
+    keys = {} if item.is_scalar else item.mapping()
+    with keys.get("method", item).located():
+        made = method(entry.method)
+    if "filters" in keys:
+        for own, name in zip(keys["filters"].items(), entry.filters, strict=True):
+            with own.located():
+                _known(name, FILTERS, "filter")
+    with item.located():
+        try:
+            with_options(made, entry.options)
+        except InputError:
+            for name, own in keys["options"].mapping().items():  # which of them it is
+                with own.located():
+                    with_options(made, {name: entry.options[name]})
+            raise
+
+
 def _check_robot(spec: Spec, keys: Mapping[str, Item], description: Description) -> None:
-    place = keys["trajectories"] if "trajectories" in keys else keys["robots"]
-    with place.located():
-        for name in (spec.identification, spec.validation):
+    stated = keys["trajectories"].mapping() if "trajectories" in keys else {}
+    for kind, name in (("identification", spec.identification), ("validation", spec.validation)):
+        with stated.get(kind, keys["robots"]).located():
             found = trajectory_of(description, name)
             if found.n != description.robot.n:
                 raise InputError(f"the trajectory '{name}' moves {found.n} joints, {description.name} has {description.robot.n}")
     with keys["robots"].located():
         loop = ControlLoop.of(description)
     if "loops" in keys:
-        with keys["loops"].located():
-            for row in spec.loops:
-                for gain, factor in (*row.data.items(), *row.model.items()):
-                    _known(gain, loop.gains, f"gain of {description.name}'s loop")
-                    if isinstance(factor, tuple) and len(factor) != description.robot.n:
-                        raise InputError(
-                            f"{len(factor)} factors of '{gain}' for {description.robot.n} joints; state one, or one each"
-                        )
+        for item in keys["loops"].items():
+            _check_factors(item, description, loop)
     if "noise" in keys:
-        with keys["noise"].located():
-            for noise in spec.noise:
+        for item, noise in zip(keys["noise"].items(), spec.noise, strict=True):
+            with item.located():
                 if noise.preset is not None and noise.preset != "none":
                     noise_preset(description, noise.preset)
     if "friction" in keys:
         with keys["friction"].located():
             true_parameters(description, spec.data_friction)
             with_model_friction(description, spec.model_friction)
+
+
+def _check_factors(item: Item, description: Description, loop: ControlLoop) -> None:
+    """Gains of a row of loops: names, and one factor or one per joint."""
+    sides = item.mapping()
+    for gain, own in ((k, v) for side in ("data", "model") if side in sides for k, v in sides[side].mapping().items()):
+        with own.located():
+            _known(gain, loop.gains, f"gain of {description.name}'s loop")
+            if own.is_list and len(own.items()) != description.robot.n:
+                raise InputError(
+                    f"{len(own.items())} factors of '{gain}' for {description.robot.n} joints; state one, or one each"
+                )
 
 
 def trajectory_of(description: Description, name: str) -> Trajectory:

@@ -21,6 +21,8 @@ from inertica.campaign.work import execute
 from inertica.errors import InputError
 from inertica.logs.readers.guard import package
 
+_ENDED = "the process that computed it was ended from outside, mostly because memory ran out; fewer --workers need less"
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -97,7 +99,8 @@ class Processes:
         """Few units are in flight at a time, so that a worker that dies takes few with it; the others then go to new workers."""
         waiting = list(reversed(units))
         while waiting:
-            with ProcessPoolExecutor(self.workers, mp_context=get_context("spawn"), initializer=_begin_worker) as pool:
+            spawn, begin = get_context("spawn"), partial(begin_worker, os.getpid(), self.workers)
+            with ProcessPoolExecutor(self.workers, mp_context=spawn, initializer=begin) as pool:
                 flying: dict[Future[bytes], Unit] = {}
                 broken = False
                 while (waiting and not broken) or flying:
@@ -165,7 +168,7 @@ class Dask:
                 else:
                     error = future.exception()
                     lost = isinstance(error, distributed.scheduler.KilledWorker | distributed.client.FutureCancelledError)
-                    yield Outcome(unit, error=_words(error), lost=lost)
+                    yield Outcome(unit, error=_ENDED if lost else _words(error), lost=lost)
                 future.release()
 
 
@@ -179,7 +182,9 @@ def _outcome(unit: Unit, future: Future[bytes]) -> Outcome:
         return Outcome(unit, future.result())
     if isinstance(error, KeyboardInterrupt):
         raise error
-    return Outcome(unit, error=_words(error), lost=isinstance(error, BrokenProcessPool))
+    if isinstance(error, BrokenProcessPool):
+        return Outcome(unit, error=_ENDED, lost=True)
+    return Outcome(unit, error=_words(error))
 
 
 def _words(error: BaseException | None) -> str:
@@ -187,11 +192,17 @@ def _words(error: BaseException | None) -> str:
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
-def _begin_worker() -> None:
-    """A worker has one core to itself, and ends when the process that began it is gone, however that ended."""
+def begin_worker(parent: int, workers: int) -> None:
+    """A worker has one core and its share of a graphics card, and ends when the process that began it is gone, however and whenever.
+
+    Args:
+        parent: the number of that process; the system does not tell it any more when it is gone before this is called.
+        workers: that share the card.
+    """
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    os.environ.setdefault("CUPY_GPU_MEMORY_LIMIT", f"{90 / workers:.2f}%")  # what CuPy keeps in reserve, others cannot have
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
 def _end_with(parent: int) -> None:

@@ -80,7 +80,9 @@ def convergence_map(group: Group) -> str:
     axes.set(xlabel="run", ylabel="start")
     axes.xaxis.get_major_locator().set_params(integer=True)
     axes.yaxis.get_major_locator().set_params(integer=True)
-    figure.colorbar(image, ax=axes).set_label("log10 of |beta - true| / |start - true|")
+    bar = figure.colorbar(image, ax=axes)
+    bar.set_label("error / start's error")
+    bar.set_ticks([-2, -1, 0, 1, 2], labels=["0.01", "0.1", "1", "10", "100"])
     return _svg(figure)
 
 

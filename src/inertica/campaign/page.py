@@ -18,6 +18,7 @@ STYLE = """
 body { font: 14px/1.4 system-ui, sans-serif; margin: 2em auto; max-width: 72em; padding: 0 1em; color: #222; background: #fff }
 table { border-collapse: collapse; margin: 0.5em 0 1.5em } th, td { padding: 0.15em 0.6em; text-align: right; white-space: nowrap }
 th:first-child, td:first-child { text-align: left } thead th { cursor: pointer; border-bottom: 1px solid #888 }
+th[aria-sort=ascending]::after { content: " \\25B4" } th[aria-sort=descending]::after { content: " \\25BE" }
 tbody tr:nth-child(even) { background: #f4f4f4 } figure { margin: 0 0 1.5em }
 input { font: inherit; padding: 0.2em 0.5em; width: 20em }
 """
@@ -31,14 +32,20 @@ document.querySelector('#filter').addEventListener('input', e => {
     r.hidden = words.length > 0 && !words.some(w => text.includes(w));
   }));
 });
-tables.forEach(t => t.querySelectorAll('th').forEach((head, k) => head.addEventListener('click', () => {
-  const body = t.tBodies[0], up = head.dataset.up !== '1';
-  head.dataset.up = up ? '1' : '0';
-  const value = r => { const s = r.cells[k].textContent, x = parseFloat(s); return isNaN(x) ? (s === 'unstable' ? Infinity : s) : x; };
-  const rows = [...body.rows].sort((a, b) => { const x = value(a), y = value(b);
-    return typeof x === 'number' && typeof y === 'number' ? x - y : String(x).localeCompare(String(y)); });
-  rows.forEach(r => body.append(r)); if (!up) [...rows].reverse().forEach(r => body.append(r));
-})));
+tables.forEach(t => t.querySelectorAll('th').forEach((head, k) => {
+  const sort = () => {
+    const body = t.tBodies[0], up = head.getAttribute('aria-sort') !== 'ascending', said = r => r.cells[k].textContent;
+    t.querySelectorAll('th').forEach(h => h.removeAttribute('aria-sort'));
+    head.setAttribute('aria-sort', up ? 'ascending' : 'descending');
+    const words = k === 0 || [...body.rows].every(r => isNaN(parseFloat(said(r))));
+    const value = r => { const x = parseFloat(said(r)); return isNaN(x) ? (said(r) === 'unstable' ? 1e300 : 2e300) : x; };
+    const rows = [...body.rows].sort((a, b) => words ? said(a).localeCompare(said(b)) : value(a) - value(b));
+    (up ? rows : rows.reverse()).forEach(r => body.append(r));
+  };
+  head.tabIndex = 0;
+  head.addEventListener('click', sort);
+  head.addEventListener('keydown', e => { if (e.key === 'Enter' || e.key === ' ') { e.preventDefault(); sort(); } });
+}));
 """
 
 
@@ -56,7 +63,7 @@ def write_page(store: Store, path: Path, average: str = "all") -> Path:
     ]
     parts = [f"<p>{x}</p>" for x in about if x]
     parts += [
-        "<p><input id=filter placeholder='methods to show, such as: ols didim'></p>",
+        "<p><input id=filter aria-label='methods to show' placeholder='methods to show, such as: ols didim'></p>",
         as_html(made),
         *_pictures(store, found, made),
     ]

@@ -1,6 +1,8 @@
 """Measured numbers in documents: every block between two marks is written from the shipped tables, never by hand.
 
     <!-- measured: didim, pc-didim -->    a line per condition of the first label, a column per label: |beta - true| / |true| in %
+    <!-- measured: in didim: didim, iv -->    the same of one campaign
+    <!-- measured: campaign jaco2 -->     a line per condition and label of a campaign with all its figures
     <!-- measured: claims -->             the survey's claims
     ...
     <!-- /measured -->
@@ -16,7 +18,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from inertica.campaign.stored import Stored, claims, figures_of
+from inertica.campaign.stored import Stored, claims, figures_of, stored
+from inertica.campaign.written import COLUMNS, cells
+from inertica.errors import InputError, nearest
 
 BLOCK = re.compile(r"(<!-- measured: ([^\n]*?) -->\n)(.*?)(<!-- /measured -->)", re.DOTALL)
 MOST = 999.0
@@ -29,13 +33,20 @@ def filled(text: str) -> str:
 
 
 def block(words: str) -> str:
-    """What belongs into a block: `claims`, or the labels of methods."""
-    return claims_table() if words == "claims" else methods_table([x.strip() for x in words.split(",")])
+    """What belongs into a block: `claims`, `campaign` and its name, or the labels of methods."""
+    if words == "claims":
+        return claims_table()
+    kind, _, name = words.partition(" ")
+    if kind == "campaign":
+        return campaign_table(name.strip())
+    campaign, _, labels = name.partition(":") if kind == "in" else (None, "", words)
+    return methods_table([x.strip() for x in labels.split(",")], campaign)
 
 
-def methods_table(labels: Sequence[str]) -> str:
-    """Parameter errors of some labels, a line per condition of the campaigns that have the first."""
-    found = {(x.campaign, x.condition, x.line.place.label): x for label in labels for x in figures_of(label)}
+def methods_table(labels: Sequence[str], campaign: str | None = None) -> str:
+    """Parameter errors of some labels, a line per condition of the campaigns that have the first, or of one campaign."""
+    of = [x for label in labels for x in figures_of(label) if campaign in (None, x.campaign)]
+    found = {(x.campaign, x.condition, x.line.place.label): x for x in of}
     rows = []
     for first in (x for (_, _, label), x in found.items() if label == labels[0]):
         cells = [found.get((first.campaign, first.condition, label)) for label in labels]
@@ -43,6 +54,15 @@ def methods_table(labels: Sequence[str]) -> str:
         states = ", ".join(dict.fromkeys(x.state for x in cells if x is not None))
         rows.append([f"{first.campaign}: {first.condition}", *map(_shown, cells), str(fits), states])
     return _table(["d_par in %", *labels, "fits", "state"], rows)
+
+
+def campaign_table(name: str) -> str:
+    """All figures of a shipped campaign, a line per condition and label."""
+    found = [x for x in stored() if x.campaign == name]
+    if not found:
+        raise InputError(f"no table of a campaign '{name}' is shipped; {nearest(name, {x.campaign for x in stored()})}")
+    rows = [[x.condition, *cells(x.line)[:-1], x.state] for x in found]
+    return _table(["condition", *COLUMNS[:-1], "state"], rows)
 
 
 def claims_table() -> str:

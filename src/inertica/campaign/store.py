@@ -44,33 +44,33 @@ class Store:
     @classmethod
     def open(cls, path: str | Path) -> Store:
         """A campaign that was begun."""
-        return cls(Path(path), Spec.of(_manifest(Path(path))["spec"]))
+        folder = Path(path)
+        try:
+            return cls(folder, Spec.of(_manifest(folder)["spec"]))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{folder / MANIFEST} is not what this version writes ({error!r}); begin anew with --new") from None
 
     @classmethod
     def begin(cls, path: str | Path, spec: Spec, *, new: bool = False) -> Store:
         """A folder for a spec; one that holds another spec, or rows of another program, is refused unless `new` empties it."""
-        folder = Path(path)
+        folder, store = Path(path), cls(Path(path), spec)
         with _said(folder):
             folder.mkdir(parents=True, exist_ok=True)
         if (folder / MANIFEST).is_file():
-            held = _manifest(folder)
-            same = Spec.of(held["spec"]).digest == spec.digest
-            begun = any((folder / UNITS).glob("*.parquet"))
-            if (same or not begun) and held["code"] == code_hash() and not new and same:
-                return cls(folder, spec)
-            if not new and begun:
+            held = None if new else _manifest(folder)  # what begins anew may be damaged
+            same = held is not None and held.get("digest") == spec.digest
+            if same and held is not None and held.get("code") == code_hash():
+                return store
+            if not new and any((folder / UNITS).glob("*.parquet")):
                 what = "another program" if same else "another spec"
                 raise InputError(f"{folder} holds rows of {what}; state --new to throw them away, or another folder with -o")
-            cls(folder, spec)._empty()
-        elif any(folder.iterdir()):
-            others = sorted(p.name for p in folder.iterdir() if p.name != LOCK)
-            if others:
-                raise InputError(f"{folder} is no campaign but holds {others[0]}; name an empty folder with -o")
-        document = {"spec": spec.document(), "digest": spec.digest, "code": code_hash(), "version": inertica.__version__}
-        store = cls(folder, spec)
-        with _said(folder):
+        elif others := _others(folder):
+            raise InputError(f"{folder} is no campaign but holds {others[0]}; name an empty folder with -o")
+        with store.locked(), _said(folder):  # somebody may be at work here whose first unit is not finished
+            store._empty()
             for name in (UNITS, FAILED):
                 (folder / name).mkdir(exist_ok=True)
+            document = {"spec": spec.document(), "digest": spec.digest, "code": code_hash(), "version": inertica.__version__}
             store._write(folder / MANIFEST, json.dumps(document, indent=1).encode())
         return store
 
@@ -79,18 +79,20 @@ class Store:
         """While this lasts nobody else works on the folder; the system gives the lock back when the process ends, however it does."""
         import fcntl
 
-        with _said(self.path), (self.path / LOCK).open("a+") as file:
+        with _said(self.path):
+            file = (self.path / LOCK).open("a+b", buffering=0)  # nothing is left to be written when it is closed
+        with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 file.seek(0)
-                who = file.read().strip() or "unknown"
+                who = file.read().decode(errors="replace").strip() or "unknown"
                 raise InputError(f"another process ({who}) works on {self.path}; wait for it, or name another folder") from None
-            file.truncate(0)
-            file.write(str(os.getpid()))
-            file.flush()
-            for left in self.path.glob("*/.*.part"):
-                left.unlink()
+            with _said(self.path):
+                file.truncate(0)
+                file.write(str(os.getpid()).encode())
+                for left in (*self.path.glob(".*.part"), *self.path.glob("*/.*.part")):
+                    left.unlink()
             yield
 
     @property
@@ -143,9 +145,8 @@ class Store:
         return self.path / UNITS / f"{unit.id}.parquet"
 
     def _empty(self) -> None:
-        with _said(self.path):
-            for old in (*self.path.glob(f"{UNITS}/*"), *self.path.glob(f"{FAILED}/*"), self.path / MANIFEST):
-                old.unlink(missing_ok=True)
+        for old in (*self.path.glob(f"{UNITS}/*"), *self.path.glob(f"{FAILED}/*"), self.path / MANIFEST):
+            old.unlink(missing_ok=True)
 
     @staticmethod
     def _write(path: Path, content: bytes) -> None:
@@ -167,6 +168,13 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder} holds no campaign; begin one with: inertica campaign SPEC -o {folder}") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{folder / MANIFEST} cannot be read ({error}); the folder is damaged, begin anew with --new") from None
+
+
+def _others(folder: Path) -> list[str]:
+    """What a folder without a manifest holds, apart from what is left of a process that was killed before it had written one."""
+    empty = [p for p in (folder / UNITS, folder / FAILED) if p.is_dir() and not any(p.iterdir())]
+    ours = {LOCK, *(p.name for p in empty), *(p.name for p in folder.glob(f".{MANIFEST}.*.part"))}
+    return sorted({p.name for p in folder.iterdir()} - ours)
 
 
 @contextmanager

@@ -20,6 +20,11 @@ UNSTATED = "not stated"
 """State of lines that `campaign tables` printed and nobody marked."""
 
 
+def percent(share: float) -> str:
+    """Two digits, no exponent."""
+    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.2g} %"
+
+
 @dataclass(frozen=True)
 class Stored:
     """One line of a shipped table.
@@ -66,7 +71,7 @@ class Stored:
         behind = "" if place.filter == "none" else f" behind a {place.filter} filter"
         thinned = f", decimation {place.decimate}" if place.decimate > 1 else ""
         where = f"campaign {self.campaign}, {place.robot}, noise {place.noise}{thinned}, {self.line.rows[0]} fits"
-        return f"{place.method}{behind}: parameters off by {100 * self.d_par:.2g} % ({where})"
+        return f"{place.method}{behind}: parameters off by {percent(self.d_par)} ({where})"
 
 
 @dataclass(frozen=True)
@@ -107,12 +112,12 @@ def figures_of(method: str) -> list[Stored]:
 
 
 def measured(method: str, *, noise: str = "row 1", decimate: int = 1, filtered: bool = False) -> Stored | None:
-    """What a campaign found for a method; None where none has it."""
+    """What a campaign found for a method; None where none has it, or where it gave no estimate."""
     wanted = "butterworth" if filtered else "none"
     for x in stored():
         place = x.line.place
         if (place.loop, place.method, place.noise, place.decimate, place.filter) == ("known", method, noise, decimate, wanted):
-            return x
+            return x if x.rows else None
     return None
 
 

@@ -10,7 +10,7 @@ Three ways to average, each under its name:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -151,8 +151,13 @@ def _group(place: Place, table: Any) -> Group:
     def matrix(name: str) -> Array:
         return np.array(good.column(name).to_pylist(), float).reshape(len(good), len(truth))
 
-    columns = {name: numbers(name) for name in (*FIGURES, "converged", "covered", "margin", "distance", "start_distance")}
+    columns = {name: numbers(name) for name in (*FIGURES, "cpu", "converged", "covered", "margin", "distance", "start_distance")}
     return Group(place, table.num_rows, columns, matrix("beta"), matrix("std"), truth, numbers("start"), numbers("run"), errors)
+
+
+def by_processor(found: Sequence[Group]) -> list[Group]:
+    """The groups with the processor's time in the place of the clock's: other work on the machine is not in it."""
+    return [replace(group, columns={**group.columns, "seconds": group.columns["cpu"]}) for group in found]
 
 
 def lines(store: Store, average: str = "all", found: Sequence[Group] | None = None) -> list[Line]:
@@ -183,7 +188,7 @@ def _line(store: Store, group: Group, average: str) -> Line:
         sd |= dict.fromkeys(("d_q", "d_tau", "d_par", "d_beta"), np.nan)  # one estimate has no spread over runs
     covered = group.columns["covered"]
     margins = group.columns["margin"]
-    failure = max(set(group.errors), key=group.errors.count) if group.errors else ""
+    failure = max(dict.fromkeys(group.errors), key=group.errors.count) if group.errors else ""
     return Line(
         group.place, mean, sd, (int(use.sum()), group.runs), group.convergence,
         float(np.nanmean(covered)) if np.isfinite(covered).any() else np.nan,

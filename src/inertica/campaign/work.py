@@ -37,7 +37,10 @@ AT_ONCE = 8
 """Fits that simulate side by side: they fill the lanes of a processor."""
 
 AT_ONCE_ON_CARD = 512
-"""The same on a graphics card, which takes one simulation as long as thousands; memory is what bounds it."""
+"""The same on a graphics card, which takes one simulation as long as thousands."""
+
+ROOM_ON_CARD = 2**30
+"""Bytes of signals of one batch there.  What follows on the card takes several times that, and other processes have their share."""
 
 ALL = -1
 """Start of a method that does not depend on it: its row stands for all starts."""
@@ -109,8 +112,7 @@ def _bench(spec: _Frozen, cell: _Frozen, device: str) -> Bench:
 
 def _rows(seen: Bench, unit: Unit, made: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     logs, validation = seen.logs(unit.runs), seen.logs(unit.runs, validation=True)
-    at_once = AT_ONCE if made["device"] == "cpu" else AT_ONCE_ON_CARD
-    common, found = {**_common(seen, unit), **made}, _estimates(seen, unit, logs, at_once)
+    common, found = {**_common(seen, unit), **made}, _estimates(seen, unit, logs, on_card=made["device"] != "cpu")
     for run, other in zip(unit.runs, validation, strict=True):
         own = [(fit, outcome) for fit, outcome in found if fit.run == run]
         good = [outcome.estimate.beta for _, outcome in own if outcome.estimate is not None]
@@ -136,7 +138,7 @@ def _fits(spec: Spec, robot: str, run: int) -> Iterator[_Fit]:
                     yield _Fit(entry, estimator, chosen, ratio, run, start)
 
 
-def _estimates(seen: Bench, unit: Unit, logs: Sequence[Log], at_once: int) -> list[tuple[_Fit, _Outcome]]:
+def _estimates(seen: Bench, unit: Unit, logs: Sequence[Log], on_card: bool) -> list[tuple[_Fit, _Outcome]]:
     """Every fit of a unit with what it came to; those that simulate go side by side, from all starts and runs."""
     found: dict[_Fit, _Outcome] = {}
     together: list[tuple[_Fit, Problem]] = []
@@ -160,7 +162,8 @@ def _estimates(seen: Bench, unit: Unit, logs: Sequence[Log], at_once: int) -> li
                 spent = Spent(time.perf_counter() - begun[0], time.process_time() - begun[1])
                 found[fit] = replace(outcome, spent=spent)
     jobs = (partial(_estimated, fit, own, seen.spec) for fit, own in together)
-    for number, outcome, took in side_by_side(jobs, at_once):
+    at_once, room = (AT_ONCE_ON_CARD, ROOM_ON_CARD) if on_card else (AT_ONCE, np.inf)
+    for number, outcome, took in side_by_side(jobs, at_once, room=room):
         found[together[number][0]] = replace(outcome, spent=took)
     return list(found.items())
 
@@ -172,6 +175,8 @@ def _estimated(fit: _Fit, problem: Problem, spec: Spec) -> _Outcome:
         return _Outcome(error=_sentence(error))
     if not np.isfinite(found.beta).all():
         return _Outcome(error="the method found parameters that are no numbers")
+    if found.failed:
+        return _Outcome(error=found.stop_reason)
     return _Outcome(found)
 
 

@@ -22,7 +22,7 @@ def cells(line: Line) -> list[str]:
     for name in HEADS:
         factor = SCALE.get(name, 1.0)
         mean, sd = factor * line.mean[name], factor * line.sd[name]
-        shown.append(f"{_short(mean)}±{sd:.1g}" if math.isfinite(sd) and name in SCALE else _short(mean))
+        shown.append(f"{_short(mean)}±{_spread(sd)}" if math.isfinite(sd) and name in SCALE else _short(mean))
     possible = "" if math.isnan(line.margin) else "yes" if line.margin >= 0.0 else "no"
     covered = "" if math.isnan(line.coverage) else f"{100 * line.coverage:.0f}"
     counted = f"{line.rows[0]}/{line.rows[1]}"
@@ -33,6 +33,11 @@ def _short(value: float) -> str:
     if math.isnan(value):
         return "-"
     return "unstable" if math.isinf(value) else f"{value:.3g}"
+
+
+def _spread(sd: float) -> str:
+    """One digit below ten, whole numbers above."""
+    return f"{sd:.1g}" if sd < 9.5 or sd >= 1e4 else f"{sd:.0f}"
 
 
 def as_csv(found: Sequence[Line]) -> str:
@@ -68,14 +73,26 @@ def as_html(found: Sequence[Line]) -> str:
     for title, members in conditions(found):
         head = "".join(f"<th>{escape(x)}</th>" for x in COLUMNS)
         rows = "".join(f"<tr>{''.join(f'<td>{escape(x)}</td>' for x in cells(line))}</tr>" for line in members)
-        parts.append(f"<h2>{escape(title)}</h2><table class=sortable><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
+        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in failures(members))
+        table = f"<table class=sortable><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        parts.append(f"<h2>{escape(title)}</h2>{table}{said}")
     return "\n".join(parts)
 
 
+def failures(found: Sequence[Line]) -> list[str]:
+    """A sentence for every method that did not give an estimate for all rows."""
+    return [
+        f"{line.place.label}: {line.rows[1] - line.rows[0]} of {line.rows[1]} without an estimate; {line.failure}"
+        for line in found
+        if line.failure
+    ]
+
+
+_TEX = str.maketrans({"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}", **{sign: f"\\{sign}" for sign in "&%#_{}$"}})
+
+
 def _tex(text: str) -> str:
-    for sign in "\\&%#_{}":
-        text = text.replace(sign, r"\textbackslash{}" if sign == "\\" else f"\\{sign}")
-    return text
+    return text.translate(_TEX)
 
 
 FORMATS: dict[str, Callable[[Sequence[Line]], str]] = {"csv": as_csv, "latex": as_latex, "html": as_html}

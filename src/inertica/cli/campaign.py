@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,7 +111,11 @@ def _begin(arguments: argparse.Namespace) -> Answer:
     from inertica.campaign.store import Store
 
     if arguments.folder is not None:
-        raise InputError(f"'{arguments.what}' is no action; to write into {arguments.folder} state -o {arguments.folder}")
+        likely = get_close_matches(arguments.what, ACTIONS[1:], n=1)
+        raise InputError(
+            f"'{arguments.what}' is no action; "
+            + (f"did you mean '{likely[0]}'?" if likely else f"to write into {arguments.folder} state -o {arguments.folder}")
+        )
     spec = read_spec(arguments.what)
     if arguments.plan:
         return _plan(arguments, spec)
@@ -154,7 +159,8 @@ def _plan(arguments: argparse.Namespace, spec: Spec) -> Answer:
         yield f"{spec.name}: {len(cells(spec))} sets of conditions, {len(units)} units, {fits(spec)} fits"
         rows = [[label, f"{seconds:.1f}"] for label, seconds in sorted(found.methods.items(), key=lambda x: -x[1])]
         yield table("expected seconds of one core", ("method", "seconds"), rows, right=("seconds",))
-        yield f"about {_time(found.seconds / workers)} with {workers} workers, {found.memory * workers / 1e6:.0f} MB"
+        many = f"{workers} worker{'' if workers == 1 else 's'}"
+        yield f"about {_time(found.seconds / workers)} with {many}, {found.memory * workers / 1e6:.0f} MB"
 
     return Answer(document, text)
 
@@ -238,13 +244,11 @@ def _document(line: Line) -> dict[str, object]:
 
 def _text(found: list[Line]) -> Iterator[RenderableType]:
     from inertica.campaign.summary import conditions
-    from inertica.campaign.written import COLUMNS, cells
+    from inertica.campaign.written import COLUMNS, cells, failures
 
     for title, members in conditions(found):
         yield table(title, COLUMNS, [cells(line) for line in members], right=COLUMNS[1:])
-        for line in members:
-            if line.failure:
-                yield f"{line.place.label}: {line.rows[1] - line.rows[0]} of {line.rows[1]} without an estimate; {line.failure}"
+        yield from failures(members)
 
 
 def _report(arguments: argparse.Namespace, store: Store) -> Answer:

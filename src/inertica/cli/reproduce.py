@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,10 @@ inertica reproduce consistent --record tx40.csv
 inertica reproduce frisch --quick --figures figures/
 inertica reproduce survey --seeds 0 --record tx40.csv --figures figures/
 """
+
+
+VERDICTS = {"holds": "hold", "depends": "depend", "does not hold": "do not hold", "not tested": "not tested"}
+"""Of claims, and what is said of several."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -93,11 +97,18 @@ def _text(found: Reproduction, files: tuple[Path, ...], seconds: float) -> Itera
     for sheet in found.sheets:
         yield table(sheet.title, sheet.columns, [list(row) for row in sheet.rows], right=sheet.columns[1:])
     yield from _verdicts(found.rows)
-    differing = [row.quantity for row in found.rows if row.verdict.startswith("differs")]
-    said = f": {'; '.join(differing)}" if differing else ""
-    yield f"{len(found.rows)} comparisons in {seconds:.1f} s; {len(differing)} differ{said}"
+    yield f"{len(found.rows)} comparisons in {seconds:.1f} s; {tally(found.rows)}"
     if files:
         yield f"figures: {', '.join(str(f) for f in files)}"
+
+
+def tally(rows: Sequence[Row]) -> str:
+    """How comparisons ended: claims by their verdicts, numbers by what differs."""
+    said = [f"{count} {plural}" for word, plural in VERDICTS.items() if (count := sum(r.verdict == word for r in rows))]
+    numbers = [row for row in rows if row.verdict not in VERDICTS]
+    differing = [row.quantity for row in numbers if row.verdict.startswith("differs")]
+    named = f": {'; '.join(differing)}" if differing else ""
+    return ", ".join([*said, f"{len(differing)} differ{named}"] if numbers else said)
 
 
 def _verdicts(rows: tuple[Row, ...]) -> Iterator[RenderableType]:

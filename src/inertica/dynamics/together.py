@@ -71,13 +71,16 @@ def simulate(
     return found
 
 
-def side_by_side(fits: Iterable[Callable[[], T]], at_once: int, abreast: int = 1) -> Iterator[tuple[int, T, Spent]]:
+def side_by_side(
+    fits: Iterable[Callable[[], T]], at_once: int, abreast: int = 1, room: float = np.inf
+) -> Iterator[tuple[int, T, Spent]]:
     """Every fit's number, what it returns and the time it took, in the order in which they end.
 
     Args:
         fits: called without arguments; what one raises is raised here.
         at_once: begun and not ended at any time; memory grows with it.
         abreast: computing at the same time while they do not wait.
+        room: bytes that the signals of one batch may take; whoever finds none waits for the next batch.
     """
     waiting, said = enumerate(fits), SimpleQueue[_Turn[T]]()
     asking: dict[int, _Turn[T]] = {}
@@ -88,9 +91,10 @@ def side_by_side(fits: Iterable[Callable[[], T]], at_once: int, abreast: int = 1
                 begun = [_Turn(k, fit, said) for _, (k, fit) in zip(range(at_once - len(asking)), waiting, strict=False)]
                 ready: list[tuple[_Turn[T], Any]] = [(turn.begin(pool), None) for turn in begun]
                 if asking and not ready:
-                    turns = [asking[number] for number in sorted(asking)]
+                    turns = _with_room([asking[number] for number in sorted(asking)], room)
                     ready = list(zip(turns, _answers(turns), strict=True))
-                    asking.clear()
+                    for turn in turns:
+                        del asking[turn.number]
                 if not ready:
                     return
                 while ready or busy:
@@ -186,7 +190,13 @@ class _Runs:
 
     @property
     def size(self) -> int:
-        return len(self.chi)
+        """Lanes."""
+        return max(len(self.chi), *(len(x) for x in self.lanes.values() if x.ndim == 2), 1)
+
+    @property
+    def bytes(self) -> int:
+        """Of what is recorded: position, velocity, acceleration and torque of every joint."""
+        return 8 * self.size * len(self.keep) * 4 * self.model.layout.robot.n
 
     def joins(self, other: _Runs) -> bool:
         """Whether both can be lanes of one batch."""
@@ -195,7 +205,7 @@ class _Runs:
 
     def answered(self, others: Sequence[_Runs]) -> list[Simulation]:
         """Each of these requests, which join this one."""
-        counts = [max(len(r.chi), *(len(x) for x in r.lanes.values() if x.ndim == 2), 1) for r in others]
+        counts = [request.size for request in others]
         keep = _union([request.keep for request in others])
         chi = np.concatenate([np.broadcast_to(r.chi, (n, r.chi.shape[1])) for r, n in zip(others, counts, strict=True)])
         lanes = {name: _joined([r.lanes[name] for r in others], counts) for name in self.lanes}
@@ -207,6 +217,12 @@ class _Runs:
         )  # fmt: skip
         ends = np.cumsum(counts)
         return [_lanes(found, slice(e - n, e), r.keep) for e, n, r in zip(ends, counts, others, strict=True)]
+
+
+def _with_room(turns: Sequence[_Turn[T]], room: float) -> list[_Turn[T]]:
+    """The first of those who ask, as many as find room, one at least."""
+    taken = np.cumsum([turn.asked.bytes for turn in turns if turn.asked is not None])
+    return list(turns[: max(1, int(np.searchsorted(taken, room, "right")))])
 
 
 def _answers(turns: Sequence[_Turn[Any]]) -> list[Any]:

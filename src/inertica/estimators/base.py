@@ -286,6 +286,7 @@ class Estimate:
         history: name -> value per iteration.
         trace: the estimate over time, of recursive methods.
         stop_reason: why it ended.
+        failed: it ended before the data were used (a filter that broke down, a start whose loop is unstable): beta is no answer.
         settings: options that shaped the numbers, for the record; nothing reads them.
         warnings: one sentence each.
     """
@@ -305,6 +306,7 @@ class Estimate:
     history: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     trace: History | None = None
     stop_reason: str = "direct solution"
+    failed: bool = False
     settings: Mapping[str, object] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 

@@ -1,11 +1,14 @@
 """Makes the tables that ship with the package from the folder of a study:
 
     inertica reproduce survey --quick --keep DIR
+    inertica campaign didim -o DIR/didim
     python -m inertica.reproduce.shipped DIR STATE src/inertica/campaign/results [METHOD...]
 
-With methods only theirs are taken.  Lines that the folder has take the place of the same ones in the tables, with STATE in their last
-column; the others stay, and ranks are counted anew.  The survey's claims are then found anew on all lines.  Those that need single
-estimates are found on the folder's rows when all of it was computed and all methods are taken; else what was found before stays.
+Every campaign in the folder goes into the table of the shipped spec that it is of.  With methods only theirs are taken.  Lines that
+the folder has take the place of the same ones in the tables, with STATE in their last column; the others stay unless all of a campaign
+was computed, and ranks are counted anew.  Times are those of the processor, so that other work on the machine is not in them.  The
+survey's claims are then found anew on all lines.  Those that need single estimates are found on the folder's rows when all of it was
+computed and all methods are taken; else what was found before stays.
 """
 
 from __future__ import annotations
@@ -16,12 +19,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from inertica.campaign.store import Store
+from inertica.campaign.specfile import read_spec
+from inertica.campaign.specfile import shipped as specs
+from inertica.campaign.store import MANIFEST, Store
 from inertica.campaign.stored import CLAIMS as FILE
 from inertica.campaign.stored import StoredClaim, claims, lines_of
 from inertica.campaign.stored import stored as shipped
-from inertica.campaign.summary import Group, groups, lines, ranked
+from inertica.campaign.summary import Group, by_processor, groups, lines, ranked
 from inertica.campaign.written import as_csv
+from inertica.errors import InputError, nearest
 from inertica.reproduce.survey_claims import CLAIMS, UNTESTED, cases
 
 QUICK = ("survey-quick", "survey-loops-quick")
@@ -36,8 +42,13 @@ def found_on_lines() -> list[StoredClaim]:
 
 def merged(campaign: str, store: Store, state: str, methods: Sequence[str] = ()) -> str:
     """The table of a campaign with the store's lines, or those of some methods, in the place of its own."""
-    own = {x.line.place: (x.line, x.state) for x in shipped() if x.campaign == campaign}
-    own |= {line.place: (line, state) for line in lines(store) if not methods or line.place.method in methods}
+    whole = not methods and not store.pending()
+    own = {} if whole else {x.line.place: (x.line, x.state) for x in shipped() if x.campaign == campaign}
+    own |= {
+        line.place: (line, state)
+        for line in lines(store, found=by_processor(groups(store)))
+        if not methods or line.place.method in methods
+    }
     conditions = list(dict.fromkeys(place.condition for place in own))
     listed = sorted(own.values(), key=lambda x: conditions.index(x[0].place.condition))
     states = [state for _, state in listed]
@@ -45,16 +56,28 @@ def merged(campaign: str, store: Store, state: str, methods: Sequence[str] = ())
     return _written([[*head, "state"], *([*row, of] for row, of in zip(body, states, strict=True))])
 
 
+def campaign_of(store: Store) -> str:
+    """The shipped spec whose numbers a store has, whatever it is called; else, where sizes differ, the one that the folder names."""
+    for name in specs():
+        if read_spec(name).digest == store.spec.digest:
+            return name
+    name = store.path.name
+    if name not in specs():
+        raise InputError(f"{store.path} is of no shipped campaign; {nearest(name, specs())}")
+    return name
+
+
 def write(folder: Path, state: str, results: Path, methods: Sequence[str] = ()) -> None:
     """Tables and claims from the stores in a folder."""
     rows: list[Group] = []
     whole = not methods
-    for name in QUICK:
-        path = next((folder / x for x in (name, name.removesuffix("-quick")) if (folder / x).is_dir()), None)
-        if path is not None and (store := Store.open(path)).files():
+    for path in sorted(p.parent for p in folder.glob(f"*/{MANIFEST}")):
+        if (store := Store.open(path)).files():
+            name = campaign_of(store)
             (results / f"{name}.csv").write_text(merged(name, store, state, methods), encoding="utf-8")
-            rows += groups(store)
-            whole = whole and not store.pending()
+            if name in QUICK:
+                rows += groups(store)
+                whole = whole and not store.pending()
     shipped.cache_clear()
     conditions, former = cases(lines_of(QUICK), rows if whole else []), {c.name: c for c in claims()}
     table = [["name", "published", "ours", "verdict"]]

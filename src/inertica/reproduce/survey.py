@@ -11,7 +11,7 @@ from inertica.campaign.run import Progress, run
 from inertica.campaign.spec import Spec
 from inertica.campaign.specfile import read_spec
 from inertica.campaign.store import Store
-from inertica.campaign.summary import Group, Line, groups, lines
+from inertica.campaign.summary import Group, Line, by_processor, groups, lines
 from inertica.errors import InputError
 from inertica.reproduce import survey_real_rows as real
 from inertica.reproduce.rows import Options, Reproduction, Row, Sheet
@@ -43,14 +43,15 @@ def _campaigns(options: Options) -> Reproduction:
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or Path(scratch)
         stores = [_computed(_sized(read_spec(name), options), folder / name, options) for name in CAMPAIGNS]
-        rows: list[Group] = [g for store in stores for g in groups(store)]
-        found: list[Line] = [line for store in stores for line in lines(store)]
+        of_stores = [by_processor(groups(store)) for store in stores]
+        rows: list[Group] = [g for own in of_stores for g in own]
+        found: list[Line] = [line for store, own in zip(stores, of_stores, strict=True) for line in lines(store, found=own)]
     conditions = cases(found, rows)
     verdicts = [(claim, claim.test(conditions)) for claim in CLAIMS]
     size = f"{options.seeds} noise realisations and {_starts(options)} start vectors; the survey has 52 and 25"
     return Reproduction(
         tuple(Row(f"claims: {claim.name}", claim.published, v.ours, v.verdict) for claim, v in verdicts),
-        (size, "position noise in degrees, as the survey's toolbox reads it; trajectories by its eq. 67"),
+        (size, "position noise in degrees, as the survey's toolbox reads it; trajectories by its eq. 67; times of the processor"),
         (_sheet(found),),
     )
 
@@ -64,7 +65,10 @@ def _starts(options: Options) -> int:
 
 
 def _computed(spec: Spec, folder: Path, options: Options) -> Store:
-    store = Store.begin(folder, spec)
+    try:
+        store = Store.begin(folder, spec)
+    except InputError as error:
+        raise InputError(f"{error}; with `reproduce` that is another folder by --keep, or this one removed") from None
 
     def told(p: Progress) -> None:
         left = "" if p.remaining is None else f", about {p.remaining / 60.0:.0f} min to go"

@@ -294,6 +294,7 @@ def test_says_where_it_broke_down() -> None:
     assert found.broke is not None
     e = reported("ekf", p, PlainUnknowns(p.prior_beta), found, 1, 0.0, {})
     assert "broke down" in e.stop_reason and "square-root" in e.warnings[0] and np.isfinite(e.beta).all()
+    assert e.failed
 
 
 def test_options_are_checked() -> None:

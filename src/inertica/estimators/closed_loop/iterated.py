@@ -325,7 +325,7 @@ class ClosedLoop:
         return Estimate(
             name, self.problem.base, self.start,
             iterations=0, simulations=self.simulator.simulations, seconds=time.perf_counter() - self.begun, loop=self.found({}),
-            stop_reason=reason, settings=self.settings(), warnings=(f"nothing was identified: {reason}",),
+            stop_reason=reason, settings=self.settings(), warnings=(f"nothing was identified: {reason}",), failed=True,
         )  # fmt: skip
 
     def estimate(

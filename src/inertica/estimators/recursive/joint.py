@@ -277,7 +277,7 @@ def reported(
         name, problem.base, beta, covariance, Diagnostics(torque_residual(problem, beta), size, np.zeros((len(beta), 0)), covariance),
         chi=unknowns.chi(found.beta), iterations=passes, seconds=seconds,
         trace=replace(found.history, **unknowns.history(found.history)), stop_reason=reason, settings=settings | {"nis": found.nis},
-        warnings=tuple(warnings),
+        warnings=tuple(warnings), failed=found.broke is not None,
     )  # fmt: skip
 
 
