@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 
 from host_cuda import COMPILER, Host
+from inertica.dynamics import together
 from inertica.dynamics.cuda.samples import triangles
 from inertica.dynamics.cuda.target import Cuda
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.llvm.target import Native
 from inertica.dynamics.products import Pair
 from inertica.dynamics.resident import Place, Resident
+from inertica.dynamics.simulate import Simulation
 from inertica.dynamics.together import side_by_side
 from inertica.errors import InputError
 from inertica.experiment.loop import ControlLoop
@@ -82,7 +84,8 @@ def lanes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_a_batch_takes_no_more_than_its_room(lanes: list[int]) -> None:
     run, chi = simulation("scara2"), load("scara2").prior.values
     each = 8 * 4 * 2 * len(range(0, STEPS, 7))  # numbers of a lane: four signals of two joints at every kept step
-    fits = [lambda k=k: (run(np.tile(chi, (1 + 5 * (k == 3), 1))), run(chi * (1 + k / 100)))[1] for k in range(5)]
+    first = [np.tile(chi * (1 + k / 50), (1 + 5 * (k == 3), 1)) for k in range(5)]  # no two begin alike
+    fits = [lambda k=k: (run(first[k]), run(chi * (1 + k / 100)))[1] for k in range(5)]
     found = {k: x for k, x, _ in side_by_side(fits, 8, room=3.5 * each)}
     assert lanes == [3, 3, 6, 2, 1]  # 0 to 2 twice; 3 alone, which asks for more than there is room for; 3 and 4; 4
     assert all(found[k].tobytes() == run(chi * (1 + k / 100)).tobytes() for k in range(5))
@@ -171,3 +174,35 @@ def test_the_card_factors_and_multiplies_as_the_processor_does(stays: bool) -> N
     wanted = processor.products(Pair(measured, simulated, tau, weights), columns)
     for found, exact in zip(card.products(Pair(measured, there, tau, weights), columns), wanted, strict=True):
         assert np.abs(found - exact).max() < 1e-12 * np.abs(exact).max()
+
+
+def test_what_fits_begin_with_alike_is_simulated_once(monkeypatch) -> None:
+    """Six fits with three starts: three first simulations, whatever is begun when; every fit gets what it would get alone."""
+    run, lanes = simulation("scara2"), []
+    prior = load("scara2").prior.values
+    whole = together._Runs.answered
+
+    def counted(self: together._Runs, others: Sequence[together._Runs]) -> list[Simulation]:
+        lanes.append(sum(request.size for request in others))
+        return whole(self, others)
+
+    def fit(k: int) -> np.ndarray:
+        first = run(prior * (1.0 + 0.1 * (k % 3)))
+        return np.concatenate([first, run(prior * (1.0 + 0.01 * k))])
+
+    alone = [fit(k) for k in range(6)]
+    monkeypatch.setattr(together._Runs, "answered", counted)
+    found = {k: x for k, x, _ in side_by_side([lambda k=k: fit(k) for k in range(6)], 3)}
+    assert sum(lanes) == 3 + 6
+    for k, x in enumerate(alone):
+        assert np.array_equal(found[k], x)
+
+
+@pytest.mark.parametrize("runs", [2, 4, 5, 9, 12, 13])
+def test_runs_of_a_half_block_have_the_bits_of_single_ones(runs: int) -> None:
+    run, prior = simulation("scara2"), load("scara2").prior.values
+    chi = prior * (1.0 + 0.01 * np.arange(runs)[:, None])
+    found = run(chi)
+    assert len(found) == runs
+    for k in (0, runs - 1):
+        assert np.array_equal(found[k], run(chi[k])[0])

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 
-TRIM, TOP, MAPPED, ARENAS = -1, -2, -3, -8
-"""Numbers of glibc's settings: what stays at the top, what is taken at a time, from which size on memory is mapped, arenas."""
+TRIM, TOP, MAPPED, MAPS, ARENAS = -1, -2, -3, -4, -8
+"""Numbers of glibc's settings: what stays at the top, what is taken at a time, from which size on memory is mapped, how many pieces
+may be mapped, arenas."""
+
+SELDOM = (50_000, 20, 100)
+"""Thresholds of Python's search for rings of objects that nobody needs."""
 
 
 @cache
@@ -21,5 +28,16 @@ def keep_memory(most: int = 512 << 20) -> None:
         return
     setting = getattr(ctypes.CDLL(None), "mallopt", None)
     if setting is not None:
-        for name, value in ((MAPPED, 32 << 20), (TRIM, most), (TOP, 16 << 20), (ARENAS, 1)):
+        for name, value in ((MAPPED, 32 << 20), (MAPS, 0), (TRIM, most), (TOP, 16 << 20), (ARENAS, 1)):
             setting(name, value)
+
+
+@contextmanager
+def rings_seldom_sought() -> Iterator[None]:
+    """What fits leave is freed as its last reader goes; looking through all objects for rings every few hundred new ones is idle."""
+    before = gc.get_threshold()
+    gc.set_threshold(*SELDOM)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from inertica import __version__
 from inertica.campaign.bench import Bench, bench
-from inertica.campaign.memory import keep_memory
+from inertica.campaign.memory import keep_memory, rings_seldom_sought
 from inertica.campaign.plan import Cell, Unit, depends_on_start
 from inertica.campaign.rows import SCHEMA, parquet_bytes
 from inertica.campaign.spec import Entry, Spec, digest
@@ -33,8 +33,8 @@ from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
-AT_ONCE = 8
-"""Fits that simulate side by side: they fill the lanes of a processor."""
+AT_ONCE = 16
+"""Fits that simulate side by side: they fill the lanes of a processor twice, so that few are left over by what some ask besides."""
 
 AT_ONCE_ON_CARD = 512
 """The same on a graphics card, which takes one simulation as long as thousands."""
@@ -84,7 +84,7 @@ def execute(spec: Mapping[str, Any], unit: Mapping[str, Any], code: str, device:
     """
     keep_memory()
     made, work = Spec.of(spec), Unit.of(unit)
-    with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread():
+    with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread(), rings_seldom_sought():
         warnings.simplefilter("ignore")
         seen = _bench(_Frozen(digest(spec), made), _Frozen(digest(unit["cell"]), work.cell), device)
         rows = list(_rows(seen, work, {"code": code, "device": device}))
@@ -177,7 +177,7 @@ def _estimated(fit: _Fit, problem: Problem, spec: Spec) -> _Outcome:
         return _Outcome(error="the method found parameters that are no numbers")
     if found.failed:
         return _Outcome(error=found.stop_reason)
-    return _Outcome(found)
+    return _Outcome(replace(found, evidence=None))  # which would keep the rows of every fit until the unit ends
 
 
 def _sentence(error: BaseException) -> str:

@@ -2,7 +2,8 @@
 
 An iteration that simulates one parameter vector at a time leaves most lanes of the processor empty, and nearly all of a graphics card.
 Fits that know nothing of each other are begun side by side; whoever asks for a simulation is held until everybody asks, then all
-are simulated at once and everybody goes on to the next question, or ends, by its own criterion.  A lane does not depend on what is
+are simulated at once and everybody goes on to the next question, or ends, by its own criterion.  What several begin with alike is
+simulated once.  A lane does not depend on what is
 computed beside it, so the numbers are those of the fits one by one, bit for bit.
 
 A fit is a plain function that knows nothing of this.  It runs in a thread of its own, but only where it does not wait, and only as
@@ -29,6 +30,9 @@ from inertica.dynamics.simulate import Simulation
 from inertica.errors import InerticaError
 
 T = TypeVar("T")
+
+BEGINNINGS = 64
+"""Simulations that fits begin with which are kept, some megabytes each."""
 
 _TURN: ContextVar[_Turn | None] = ContextVar("turn", default=None)
 """The fit that is being computed here, when others are beside it."""
@@ -82,7 +86,7 @@ def side_by_side(
         abreast: computing at the same time while they do not wait.
         room: bytes that the signals of one batch may take; whoever finds none waits for the next batch.
     """
-    waiting, said = enumerate(fits), SimpleQueue[_Turn[T]]()
+    waiting, said, begun_with = enumerate(fits), SimpleQueue[_Turn[T]](), _Beginnings()
     asking: dict[int, _Turn[T]] = {}
     busy: set[_Turn[T]] = set()
     with ThreadPoolExecutor(at_once) as pool:
@@ -92,7 +96,7 @@ def side_by_side(
                 ready: list[tuple[_Turn[T], Any]] = [(turn.begin(pool), None) for turn in begun]
                 if asking and not ready:
                     turns = _with_room([asking[number] for number in sorted(asking)], room)
-                    ready = list(zip(turns, _answers(turns), strict=True))
+                    ready = list(zip(turns, _answers(turns, begun_with), strict=True))
                     for turn in turns:
                         del asking[turn.number]
                 if not ready:
@@ -132,6 +136,7 @@ class _Turn(Generic[T]):
         self.number, self.fit, self.said = number, fit, said
         self.answer: SimpleQueue[Any] = SimpleQueue()
         self.asked: _Runs | None = None
+        self.begins = True
         self.spent, self._since = Spent(), Spent()
 
     def begin(self, pool: ThreadPoolExecutor) -> _Turn[T]:
@@ -160,7 +165,7 @@ class _Turn(Generic[T]):
 
     def _answered(self) -> Any:
         answer = self.answer.get()
-        self.asked = None
+        self.begins, self.asked = self.begins and self.asked is None, None
         self._since = Spent(time.perf_counter(), time.thread_time())
         if isinstance(answer, BaseException):
             raise answer
@@ -203,6 +208,11 @@ class _Runs:
         same = self.model is other.model and self.dt == other.dt and self.options == other.options
         return same and self.lanes.keys() == other.lanes.keys() and _equal(self.reference, other.reference)
 
+    def equals(self, other: _Runs) -> bool:
+        """Whether both ask for the same runs."""
+        same = self.joins(other) and np.array_equal(self.chi, other.chi) and np.array_equal(self.keep, other.keep)
+        return same and _equal(self.lanes, other.lanes)
+
     def answered(self, others: Sequence[_Runs]) -> list[Simulation]:
         """Each of these requests, which join this one."""
         counts = [request.size for request in others]
@@ -225,12 +235,42 @@ def _with_room(turns: Sequence[_Turn[T]], room: float) -> list[_Turn[T]]:
     return list(turns[: max(1, int(np.searchsorted(taken, room, "right")))])
 
 
-def _answers(turns: Sequence[_Turn[Any]]) -> list[Any]:
+class _Beginnings:
+    """What fits begin with: several methods, and fits to several records, simulate the same start first."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, list[tuple[_Runs, Simulation, Spent]]] = {}
+        self._count = 0
+
+    def find(self, request: _Runs) -> tuple[Simulation, Spent] | None:
+        """The answer to an equal request, and what it took."""
+        for other, found, took in self._known.get(request.chi.tobytes(), ()):
+            if other.equals(request):
+                return found, took
+        return None
+
+    def keep(self, request: _Runs, found: Simulation, took: Spent) -> None:
+        """A single run, unless it stays on a card or there are many already."""
+        signals = {f.name: getattr(found, f.name) for f in fields(found) if f.name != "steps"}
+        if request.size != 1 or self._count >= BEGINNINGS or not all(isinstance(x, np.ndarray) for x in signals.values()):
+            return
+        own = {name: x.copy() for name, x in signals.items()}  # less than the batch they are part of
+        for signal in own.values():
+            signal.setflags(write=False)
+        self._known.setdefault(request.chi.tobytes(), []).append((request, replace(found, **own), took))
+        self._count += 1
+
+
+def _answers(turns: Sequence[_Turn[Any]], beginnings: _Beginnings) -> list[Any]:
     """Of every request, those that go together in one batch; an error for all whose batch failed."""
     out: dict[int, Any] = {}
     groups: list[list[_Turn[Any]]] = []
     for turn in turns:
         assert turn.asked is not None
+        if turn.begins and (known := beginnings.find(turn.asked)) is not None:
+            out[turn.number], took = known
+            turn.spent += took  # as if it had been alone
+            continue
         own = next((group for group in groups if group[0].asked.joins(turn.asked)), None)  # type: ignore[union-attr]
         groups.append([turn]) if own is None else own.append(turn)
     for group in groups:
@@ -242,9 +282,11 @@ def _answers(turns: Sequence[_Turn[Any]]) -> list[Any]:
             found = [error] * len(group)
         took = Spent(time.perf_counter() - begun.seconds, time.process_time() - begun.cpu)
         lanes = np.array([request.size for request in requests], float)
-        for turn, answer, part in zip(group, found, lanes / lanes.sum(), strict=True):
+        for turn, answer, request, part in zip(group, found, requests, lanes / lanes.sum(), strict=True):
             turn.spent += took.share(float(part))
             out[turn.number] = answer
+            if turn.begins and isinstance(answer, Simulation):
+                beginnings.keep(request, answer, took.share(float(part)))
     return [out[turn.number] for turn in turns]
 
 
@@ -273,8 +315,9 @@ def _joined(values: Sequence[Array], counts: Sequence[int]) -> Array:
 def _lanes(found: Simulation, which: slice, keep: Any) -> Simulation:
     rows: Any = slice(None)
     if len(keep) != len(found.steps):
-        rows = np.searchsorted(found.steps, keep)
-        if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
-            rows = slice(int(rows[0]), int(rows[-1]) + 1)
+        first = int(np.searchsorted(found.steps, keep[0])) if len(keep) else 0
+        rows = slice(first, first + len(keep))
+        if not np.array_equal(found.steps[rows], keep):
+            rows = np.searchsorted(found.steps, keep)
     signals = {f.name: getattr(found, f.name)[which][:, rows] for f in fields(found) if f.name != "steps"}
     return replace(found, steps=keep, **signals)

@@ -189,7 +189,7 @@ class Factoriser:
         triangles = self._triangles({**motion, "shapes": self.model.shape_values(shapes)}, scale)
         if not all(np.isfinite(R).all() for R in triangles):
             raise InputError("motion or torque has values that are not finite; mask those samples first")
-        counts = np.full(n, float(N)) if scale is None else np.count_nonzero(scale, axis=0).astype(float)
+        counts = np.full(n, float(N)) if scale is None or scale.all() else np.count_nonzero(scale, axis=0).astype(float)
         joints = tuple(JointFactor.of(R.copy(), columns) for R, columns in zip(triangles, self._columns, strict=True))
         return Factors(joints, self.model.layout.size, counts)
 

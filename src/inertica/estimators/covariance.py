@@ -134,9 +134,9 @@ def long_run(scores: Array, lags: int) -> Array:
     series = np.ascontiguousarray(scores.T)
     before, kernel = np.zeros_like(series), np.array([parzen(lag / lags) for lag in range(1, min(lags, len(scores) - 1))])
     _add_earlier(series, kernel, before)
-    S = series @ series.T
-    cross = series @ before.T if len(kernel) else np.zeros_like(S)
-    return np.asarray(S + cross + cross.T)
+    before += 0.5 * series
+    half = series @ before.T
+    return np.asarray(half + half.T)
 
 
 def _scored(rows: Array, factor: Array, residual: Array, columns: NDArray[np.intp], scores: Array) -> Array:
@@ -202,10 +202,10 @@ def colours(residual: Array, use: NDArray[np.bool_], parameters: int) -> list[Co
     """Colour of each joint's residuals, corrected for the freedom the fit has taken."""
     out: list[Colour] = []
     pairs: dict[bytes, Array] = {}
-    for r, there in zip(residual.T, use.T, strict=True):
+    for products, there in zip(_products(residual.T), use.T, strict=True):
         if (key := there.tobytes()) not in pairs:  # mostly the same for all joints
             pairs[key] = _pairs(there)
-        gamma = autocovariance(r, there, pairs[key])
+        gamma = products / pairs[key]
         lags = correlated_lags(gamma / gamma[0] if gamma[0] > 0.0 else gamma, int(np.count_nonzero(there)))
         window = np.clip(2.0 - np.arange(2 * lags) / max(lags, 1), 0.0, 1.0) if lags else np.ones(1)
         gamma = gamma[: len(window)] * window[: len(gamma)]
@@ -221,7 +221,7 @@ def _freedom(times: Array, use: NDArray[np.bool_], parameters: int) -> float:
 
 def _times(residual: Array) -> Array:
     """(n,) correlation time of every joint."""
-    return np.array([correlation_time(r[:, None]) for r in residual.T])
+    return np.array([_time(rho) for rho in _autocorrelations(residual.T)])
 
 
 def _left(samples: float, lost: float) -> float:
@@ -230,7 +230,7 @@ def _left(samples: float, lost: float) -> float:
 
 def residual_times(system: Observations, beta: Array) -> Array:
     """(n,) correlation time of every joint's residuals in samples, mean over the motions."""
-    return np.asarray(np.mean([_times(r * use) for r, use in system.records(beta)], axis=0))
+    return np.asarray(np.mean([_times(r * use) for r, use in system.records_without_rows(beta)], axis=0))
 
 
 def lags_for(N: int, times: Array) -> int:
@@ -240,14 +240,15 @@ def lags_for(N: int, times: Array) -> int:
 
 def correlation_time(residual: Array) -> float:
     """Integrated autocorrelation time in samples, 1 for white noise, largest over the joints (initial positive sequence)."""
-    worst = 1.0
-    for r in residual.T:
-        rho = autocorrelation(r)
-        pairs = rho[1:-1:2] + rho[2::2] if len(rho) > 3 else np.zeros(0)
-        ends = np.flatnonzero(pairs <= 0.0)
-        last = 2 * int(ends[0]) if len(ends) else 2 * len(pairs)
-        worst = max(worst, 1.0 + 2.0 * float(rho[1 : 1 + last].sum()))
-    return worst
+    return max((_time(rho) for rho in _autocorrelations(residual.T)), default=1.0)
+
+
+def _time(rho: Array) -> float:
+    """The same of one joint, from its autocorrelation."""
+    pairs = rho[1:-1:2] + rho[2::2] if len(rho) > 3 else np.zeros(0)
+    ends = np.flatnonzero(pairs <= 0.0)
+    last = 2 * int(ends[0]) if len(ends) else 2 * len(pairs)
+    return max(1.0, 1.0 + 2.0 * float(rho[1 : 1 + last].sum()))
 
 
 def correlated_lags(rho: Array, samples: int) -> int:
@@ -259,30 +260,42 @@ def correlated_lags(rho: Array, samples: int) -> int:
     return int(min(previous[gaps[0]], MOST_LAGS // 2))
 
 
-def autocovariance(r: Array, use: NDArray[np.bool_], pairs: Array | None = None) -> Array:
+def autocovariance(r: Array, use: NDArray[np.bool_]) -> Array:
     """Mean of r_k r_{k+l} at lags 0, 1, ... up to half the record, over pairs of which both take part; r is zero elsewhere."""
-    return np.asarray(_products(r) / (_pairs(use) if pairs is None else pairs))
+    return np.asarray(_products(r) / _pairs(use))
 
 
 def _pairs(use: NDArray[np.bool_]) -> Array:
-    """How many pairs of samples take part at each lag, at least one."""
+    """How many pairs of samples take part at each lag up to half the record, at least one."""
+    if use.all():
+        return np.arange(len(use), len(use) - _half(len(use)), -1.0)
     return np.maximum(np.rint(_products(use.astype(float))), 1.0)
 
 
 def _products(r: Array) -> Array:
-    """Sum of r_k r_{k+l} at lags 0, 1, ... up to half the record."""
-    size, lags = next_fast_len(2 * len(r), real=True), max(1, min(len(r) // 2, MOST_LAGS))
-    return np.asarray(irfft(np.abs(rfft(r, size)) ** 2, size)[:lags])
+    """Sum of r_k r_{k+l} at lags 0, 1, ... up to half the record, of one series (N,) or of several (k, N)."""
+    size = next_fast_len(2 * r.shape[-1], real=True)
+    return np.asarray(irfft(np.abs(rfft(r, size)) ** 2, size)[..., : _half(r.shape[-1])])
+
+
+def _half(samples: int) -> int:
+    return max(1, min(samples // 2, MOST_LAGS))
 
 
 def autocorrelation(r: Array, lags: int | None = None) -> Array:
     """Autocorrelation at lags 0, 1, ...; 1 at lag 0."""
-    N = len(r)
+    return _autocorrelations(r[None], lags)[0]
+
+
+def _autocorrelations(rows: Array, lags: int | None = None) -> Array:
+    """The same of several series (k, N), which are transformed together."""
+    N = rows.shape[1]
     lags = min(N - 1, lags or N // 2)
-    centred = r - r.mean()
+    centred = rows - rows.mean(axis=1, keepdims=True)
     size = next_fast_len(2 * N)
-    power = irfft(np.abs(rfft(centred, size)) ** 2, size)[: lags + 1]
-    return power / power[0] if power[0] > 0.0 else np.r_[1.0, np.zeros(lags)]
+    power = irfft(np.abs(rfft(centred, size)) ** 2, size)[:, : lags + 1]
+    still = power[:, :1] <= 0.0
+    return np.where(still, np.eye(1, power.shape[1]), power / np.where(still, 1.0, power[:, :1]))
 
 
 def parzen(x: float) -> float:

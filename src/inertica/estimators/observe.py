@@ -259,7 +259,7 @@ class Observations:
 
     def _straight_factors(self, number: int, motion: Motion, edges: Sequence[int]) -> list[Factors]:
         """By the compiled kernels, rows never built."""
-        tau, kept, weight = self._torques[number], tuple(int(k) for k in self.base.kept), self._use()[number].astype(float)
+        tau, kept, weight = self._torques[number], tuple(self.base.kept.tolist()), self._use()[number].astype(float)
         place, out = {k: i for i, k in enumerate(kept)}, []
         if self.weights is not None:
             weight *= self.weights[number]
@@ -280,10 +280,7 @@ class Observations:
 
         Both are straight; rows that take no part here do not there.
         """
-        kept, place = tuple(int(k) for k in self.base.kept), {int(k): i for i, k in enumerate(self.base.kept)}
-        assert all(
-            [place[k] for j, k in self.form.entries if j == i and k in place] == list(c) for i, c in enumerate(self.columns)
-        )
+        kept = tuple(self.base.kept.tolist())
         out = [np.zeros((len(c), 2 * len(c) + 1)) for c in self.columns]
         for number, (motion, other) in enumerate(zip(self.motions, simulated.motions, strict=True)):
             own, instruments = ((m.q, m.dq, m.ddq) for m in (motion, other))

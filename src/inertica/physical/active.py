@@ -68,7 +68,10 @@ def tangent_inverse(program: Program, metric: Metric, chi: Array) -> Array:
 
 
 def _tangent_half(program: Program, metric: Metric, chi: Array, held: bool = True) -> Array:
-    N = _null_space(active_normals(program, chi, held), len(program.scale))
+    normals = active_normals(program, chi, held)
+    if not len(normals):
+        return np.asarray(np.linalg.inv(metric.M))
+    N = _null_space(normals, len(program.scale))
     return np.asarray(N @ np.linalg.inv(np.linalg.qr(metric.M @ N, mode="r")))
 
 

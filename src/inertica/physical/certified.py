@@ -26,10 +26,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular, svd
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, svd
 
 from inertica.later import Later
 from inertica.physical.conesets import Accuracy, Barrier, ConeSet, settings_of
+from inertica.physical.triangular import back_substituted
 
 if TYPE_CHECKING:
     import clarabel
@@ -97,12 +98,12 @@ class _Task:
         self.factor = cones.row_factors(self.h)
 
     def by_residuals(self, accuracy: Accuracy) -> Iterator[Nearest]:
-        G = solve_triangular(self.M, self.cones.F.T, trans="T").T
+        G = back_substituted(self.M, self.cones.F.T, transposed=True).T
         settings = settings_of(accuracy)
         found = self._clarabel(G, np.full(len(self.x_u), 2.0), settings)
         if found is not None:
             y, multipliers, iterations = found
-            yield self._proven(self.x_u + solve_triangular(self.M, y), multipliers, iterations, "residuals")
+            yield self._proven(self.x_u + back_substituted(self.M, y), multipliers, iterations, "residuals")
 
     def by_directions(self, accuracy: Accuracy) -> Iterator[Nearest]:
         _, s, Vt = self._directions()
@@ -136,7 +137,7 @@ class _Task:
     def gap(self, x: Array, multipliers: Array) -> float:
         """The bound of the module's first lines, with the best multiple of the multipliers."""
         y, s = self.M @ (x - self.x_u), self.cones.value(x)
-        q = 0.5 * solve_triangular(self.M, self.cones.F.T @ multipliers, trans="T")
+        q = 0.5 * back_substituted(self.M, self.cones.F.T @ multipliers, transposed=True)
         along, size = float(multipliers @ s), float(q @ q)
         # least of |y - k q|^2 + k along over k >= 0
         k = max((float(q @ y) - 0.5 * along) / size, 0.0) if size > 0.0 else 0.0
@@ -168,12 +169,16 @@ def _sparse(A: Array) -> sp.csc_matrix:
     """Without the detours of a general constructor, which take as long as a part of the solve."""
     columns, rows = np.nonzero(A.T)
     first = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=A.shape[1]))])
-    return sp.csc_matrix((A[rows, columns], rows.astype(np.int32), first.astype(np.int32)), shape=A.shape, copy=False)
+    out = sp.csc_matrix((A[rows, columns], rows.astype(np.int32), first.astype(np.int32)), shape=A.shape, copy=False)
+    out.has_canonical_format = True  # rows ascend in every column, each once; the solver asks
+    return out
 
 
 def _diagonal(P: Array) -> sp.csc_matrix:
     k = len(P)
-    return sp.csc_matrix((P, np.arange(k, dtype=np.int32), np.arange(k + 1, dtype=np.int32)), shape=(k, k), copy=False)
+    out = sp.csc_matrix((P, np.arange(k, dtype=np.int32), np.arange(k + 1, dtype=np.int32)), shape=(k, k), copy=False)
+    out.has_canonical_format = True
+    return out
 
 
 def pulled(cones: ConeSet, x: Array, inside: Array) -> Array:

@@ -17,7 +17,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import solve_triangular
 
 from inertica.errors import InerticaError
 from inertica.physical.certified import GOOD, Nearest, certified
@@ -29,6 +28,7 @@ from inertica.physical.interior import near, strictly_inside
 from inertica.physical.priors import Quadratic
 from inertica.physical.pseudo import smat
 from inertica.physical.scales import Reference
+from inertica.physical.triangular import back_substituted
 from inertica.threads import one_thread
 
 __all__ = ["Accuracy", "InfeasibleError", "Metric", "Outcome", "Program", "SolveError"]
@@ -96,7 +96,7 @@ class Metric:
                 k, centre = len(scale), program.reference.values[free] / scale
                 floor = max(_SILENT * size, 1e-300) * np.sqrt(k)
                 M = _triangular(np.vstack([M, floor * np.column_stack([np.eye(k), centre])]))
-        return cls(M[:, :-1], solve_triangular(M[:, :-1], M[:, -1]))
+        return cls(M[:, :-1], back_substituted(M[:, :-1], M[:, -1]))
 
 
 def _triangular(rows: Array) -> Array:
@@ -147,7 +147,7 @@ class Program:
             M, w_u = metric.M, metric.x
         else:
             rows = _triangular(np.column_stack([metric.M @ plane.N, metric.M @ (metric.x - plane.origin)]))
-            M, w_u = rows[:, :-1], solve_triangular(rows[:, :-1], rows[:, -1])
+            M, w_u = rows[:, :-1], back_substituted(rows[:, :-1], rows[:, -1])
         cones = self.cones
         if cones.depth(cones.value(w_u)) >= 0.0:
             found = Nearest(w_u, 0.0, 0, "equations alone")
@@ -236,6 +236,8 @@ class Program:
         values = self._cone_rows @ (chi[self.free] / self.scale) + self._cone_right
         whole, single = self._listed
         out = np.empty(len(self.ordered))
+        alone, rows_alone = self._signs
+        out[alone] = values[rows_alone]
         for where, rows in whole:  # semidefinite blocks of one size together
             out[where] = np.linalg.eigvalsh(smat(values[rows]))[:, 0]
         for k, span in single:
@@ -244,7 +246,7 @@ class Program:
 
     @cached_property
     def _listed(self) -> tuple[list[tuple[Index, Index]], list[tuple[int, slice]]]:
-        """Numbers and rows of semidefinite blocks by their size, and of every other block."""
+        """Numbers and rows of semidefinite blocks by their size, and of every other block but those of `_signs`."""
         ends = np.cumsum([len(b.f) for b in self.ordered], dtype=int)
         rows = [slice(int(end) - len(b.f), int(end)) for end, b in zip(ends, self.ordered, strict=True)]
         matrices = [k for k, b in enumerate(self.ordered) if b.cone == "semidefinite"]
@@ -252,7 +254,15 @@ class Program:
         for size in sorted({len(self.ordered[k].f) for k in matrices}):
             same = [k for k in matrices if len(self.ordered[k].f) == size]
             whole.append((np.array(same, np.intp), np.array([np.arange(rows[k].start, rows[k].stop) for k in same], np.intp)))
-        return whole, [(k, rows[k]) for k, b in enumerate(self.ordered) if b.cone != "semidefinite"]
+        others = set(range(len(self.ordered))) - set(matrices) - set(self._signs[0].tolist())
+        return whole, [(k, rows[k]) for k in sorted(others)]
+
+    @cached_property
+    def _signs(self) -> tuple[Index, Index]:
+        """Numbers of the inequalities of one row each, and their rows."""
+        ends = np.cumsum([len(b.f) for b in self.ordered], dtype=int)
+        numbers = [k for k, b in enumerate(self.ordered) if b.cone == "nonnegative" and len(b.f) == 1]
+        return np.array(numbers, np.intp), np.array([ends[k] - 1 for k in numbers], np.intp)
 
     def active(self, chi: Array) -> tuple[Block, ...]:
         """Constraints that hold with (almost) nothing to spare; equations always do."""

@@ -165,7 +165,7 @@ class Pullback:
         for where, known in zip(point.where, point.known, strict=True):
             if known:
                 W[where, where] = _congruent(_inverse_root(point.values[where]))
-        centre = np.where(_empty(reference), reference.values, point.values)
+        centre = np.where(reference.empty, reference.values, point.values)
         return Quadratic(_weight(self.strength, fit) * W, centre)
 
 
@@ -325,11 +325,7 @@ def believed_sizes(reference: Reference, fit: Fit) -> Array:
     """(P,) by how much a parameter may well differ from its prior: its scale, or more where nothing is known of it."""
     effect = np.linalg.norm(fit.A, axis=0)
     everything = np.minimum(np.linalg.norm(fit.z) / np.where(effect > 0.0, effect, np.inf), FAR * reference.scale)
-    body = np.zeros(reference.layout.size, bool)
-    for _, where, _ in reference.bodies:
-        body[where] = True  # a zero among others is knowledge: a symmetric link
-    unknown = np.where(body, _empty(reference), reference.values == 0.0)
-    return np.where(unknown, np.maximum(reference.scale, everything), reference.scale)
+    return np.where(reference.unknown, np.maximum(reference.scale, everything), reference.scale)
 
 
 def _weight(strength: float, fit: Fit) -> float:
@@ -370,14 +366,6 @@ def metric_point(reference: Reference) -> MetricPoint:
             values[where] = inertia.from_pseudo_inertia((back @ V * np.maximum(e, _FLAT)) @ (back @ V).T)
             replaced.append(reference.label(body))
     return MetricPoint(values, tuple(w for _, w, _ in reference.bodies), tuple(known), tuple(replaced), tuple(empty))
-
-
-def _empty(reference: Reference) -> NDArray[np.bool_]:
-    """(P,) parameters of bodies without any values."""
-    out = np.zeros(reference.layout.size, bool)
-    for _, where, _ in reference.bodies:
-        out[where] = not np.any(reference.values[where])
-    return out
 
 
 def metric_notes(prior: Prior, reference: Reference) -> tuple[str, ...]:

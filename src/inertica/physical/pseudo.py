@@ -59,11 +59,7 @@ def smat(vectors: ArrayLike) -> Array:
     """Back from `svec`."""
     v = np.asarray(vectors, float)
     d = side(v.shape[-1])
-    row, column, weight = _triangle(d)
-    out = np.zeros((*v.shape[:-1], d, d))
-    out[..., row, column] = v / weight
-    out[..., column, row] = v / weight
-    return out
+    return np.take(v / _triangle(d)[2], _square(d), axis=-1)
 
 
 def side(entries: int) -> int:
@@ -75,3 +71,12 @@ def side(entries: int) -> int:
 def _triangle(d: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
     column, row = np.tril_indices(d)  # the upper triangle by columns is the lower one by rows, transposed
     return row, column, np.where(row == column, 1.0, ROOT2)
+
+
+@lru_cache
+def _square(d: int) -> NDArray[np.intp]:
+    """(d, d) which entry of a vector every entry of the matrix is."""
+    row, column, _ = _triangle(d)
+    out = np.empty((d, d), np.intp)
+    out[row, column] = out[column, row] = np.arange(len(row))
+    return out

@@ -105,6 +105,22 @@ class Reference:
         """Every body with its slice and size."""
         return tuple((b, w, s) for (b, w), s in zip(self.layout.bodies, self.sizes, strict=True))
 
+    @cached_property
+    def empty(self) -> NDArray[np.bool_]:
+        """(P,) parameters of bodies without any values."""
+        out = np.zeros(self.layout.size, bool)
+        for _, where, _ in self.bodies:
+            out[where] = not np.any(self.values[where])
+        return out
+
+    @cached_property
+    def unknown(self) -> NDArray[np.bool_]:
+        """(P,) parameters of which the prior says nothing; a zero among others of a body is knowledge: a symmetric link."""
+        body = np.zeros(self.layout.size, bool)
+        for _, where, _ in self.bodies:
+            body[where] = True
+        return np.where(body, self.empty, self.values == 0.0)
+
     def label(self, body: RigidBody) -> str:
         """How a body is named to people."""
         if body.suffix == str(body.link + 1):

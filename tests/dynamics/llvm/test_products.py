@@ -41,6 +41,23 @@ def test_products_of_two_motions_equal_those_of_their_rows(problem, samples: int
         np.testing.assert_allclose(product, expected, rtol=0, atol=1e-13 * max(1.0, np.abs(expected).max()))
 
 
+def test_whole_chunks_by_one_call_give_the_bits_of_chunks_one_by_one(problem, monkeypatch) -> None:
+    """Rows without weights go through one compiled loop; the same rows taken for special ones go through Python."""
+    engine, measured, simulated, tau = problem
+    use = np.ones_like(tau)
+    use[600:603, 1] = 0.0
+    pair, columns = Pair(measured, simulated, tau, use), range(engine.layout.size)
+    usual, factors = engine.products(pair, columns), engine.factors(*measured, tau, columns, weights=use)
+    assert products._special(len(tau), use) == [2, 4]  # the rows left out, and the end
+    with monkeypatch.context() as patch:
+        patch.setattr(products, "_special", lambda samples, weights: range(-(-samples // products.CHUNK)))
+        single, alone = engine.products(pair, columns), engine.factors(*measured, tau, columns, weights=use)
+    for a, b in zip(usual, single, strict=True):
+        assert np.array_equal(a, b)
+    for f, g in zip(factors.joints, alone.joints, strict=True):
+        assert np.array_equal(f.triangle, g.triangle)
+
+
 def test_a_short_tile_gives_the_same_bits(problem, monkeypatch) -> None:
     """Processors with fewer registers work on smaller tiles, the order of every sum is the same."""
     engine, measured, simulated, tau = problem
@@ -48,11 +65,11 @@ def test_a_short_tile_gives_the_same_bits(problem, monkeypatch) -> None:
     columns = range(engine.layout.size)
     usual = engine.products(pair, columns)
     with monkeypatch.context() as patch:
-        products._compiled.cache_clear()
+        products._multiply.cache_clear()
         known = native.features()
         patch.setattr(native, "features", lambda: {**known, "avx512f": not known.get("avx512f", False)})
         other = engine.products(pair, columns)
-    products._compiled.cache_clear()
+    products._multiply.cache_clear()
     for a, b in zip(usual, other, strict=True):
         assert np.array_equal(a, b)
 

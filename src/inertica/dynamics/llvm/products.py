@@ -8,7 +8,7 @@ the tile, so that numbers do not depend on the number of registers.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 
@@ -18,7 +18,8 @@ from inertica.dynamics.kernels import Array, Kernel
 from inertica.dynamics.llvm import native
 from inertica.dynamics.llvm.lanes import Lanes
 from inertica.dynamics.llvm.rows import LANES, Rows, Work, aligned
-from inertica.dynamics.llvm.write import on_lanes
+from inertica.dynamics.llvm.sweep import Sweep
+from inertica.dynamics.llvm.write import callable_on_lanes, compiled
 from inertica.dynamics.trace import Key
 
 CHUNK = 256
@@ -28,6 +29,11 @@ STRIDE = CHUNK + LANES
 
 MOST = 4
 """Rows of a tile, by which widths of matrices are rounded up."""
+
+
+Job = tuple[int, int, int, Array, bool]
+"""Of a product A B' the addresses of the rows of A and B, how many there are, the total (rows, rows, LANES), and whether only its
+upper half is wanted."""
 
 
 class Products:
@@ -45,7 +51,8 @@ class Products:
         place: dict[Key, int] = {}
         for (name, symbols), (first, _) in zip(kernel.outputs.items(), self._panels, strict=True):
             place |= {(name, t): first + t * STRIDE for t in range(len(symbols))}
-        self._call = on_lanes(kernel, lambda key: place[key] if key in place else self.rows.offset(key))
+        self._code = compiled([kernel], LANES, lambda key: place[key] if key in place else self.rows.offset(key))
+        self._call, self._address = callable_on_lanes(self._code, kernel.name), self._code.address(kernel.name)
 
     def __call__(self, inputs: Mapping[str, Array], weights: Array | None) -> list[Array]:
         """(k, k) A'A of every output of size k.
@@ -56,10 +63,8 @@ class Products:
         """
         work, totals = Work(self.rows, inputs, self._end), self._totals()
         listed = zip(self._places(work), self._high, totals, strict=True)
-        multiply = _multiplication([(a, a, high, total, True) for a, high, total in listed])
-        for padded in self._chunks(work, weights):
-            multiply(padded)
-        return [_mirrored(total.sum(axis=2)[:k, :k]) for total, k in zip(totals, self.widths, strict=True)]
+        self._add([work], weights, [(a, a, high, total, True) for a, high, total in listed])
+        return _added(totals, self.widths, half=True)
 
     def crossed(self, inputs: Mapping[str, Array], others: Mapping[str, Array], use: Array) -> list[tuple[Array, Array]]:
         """(k, k) A'A and A'B of every output, A of the first inputs and B of the others.
@@ -72,11 +77,9 @@ class Products:
         own, both = self._totals(), self._totals()
         places = list(zip(self._places(work), self._places(other), self._high, strict=True))
         jobs = [(a, a, high, total, True) for (a, _, high), total in zip(places, own, strict=True)]
-        multiply = _multiplication(jobs + [(a, b, high, total, False) for (a, b, high), total in zip(places, both, strict=True)])
-        for padded, _ in zip(self._chunks(work, use), self._chunks(other, None), strict=True):
-            multiply(padded)
-        found = zip(own, both, self.widths, strict=True)
-        return [(_mirrored(one.sum(axis=2)[:k, :k]), two.sum(axis=2)[:k, :k]) for one, two, k in found]
+        jobs += [(a, b, high, total, False) for (a, b, high), total in zip(places, both, strict=True)]
+        self._add([work, other], use, jobs)
+        return list(zip(_added(own, self.widths, half=True), _added(both, self.widths, half=False), strict=True))
 
     def _totals(self) -> list[Array]:
         return [aligned(high * high * LANES).reshape(high, high, LANES) for high in self._high]
@@ -85,50 +88,62 @@ class Products:
         """Addresses of the matrices."""
         return [work.address + 8 * first for first, _ in self._panels]
 
-    def _chunks(self, work: Work, weights: Array | None) -> Iterator[int]:
-        """With the rows of every chunk in place: the lanes they fill, those beyond the samples being zero."""
-        panels = [work.array[a:b].reshape(-1, STRIDE) for a, b in self._panels]
-        N = max(len(values) for values in work.varying.values())
-        weighted = np.zeros(0, np.intp) if weights is None else np.flatnonzero((weights != 1.0).any(axis=1))
-        touched = np.unique(weighted // CHUNK).tolist()
-        for number, first in enumerate(range(0, N, CHUNK)):
-            count = min(CHUNK, N - first)
+    def _add(self, works: Sequence[Work], weights: Array | None, jobs: Sequence[Job]) -> None:
+        """What jobs make of all chunks; weights are those of the first record.
+
+        Whole chunks without weights go by one compiled call each stretch of them, the others one by one.
+        """
+        table = np.array([(a, b, rows, total.ctypes.data, half) for a, b, rows, total, half in jobs], np.int64)
+        multiply, place = _multiply()
+        sweep = Sweep(works, self._address, place, table, CHUNK, STRIDE)
+        N, before = max(len(values) for values in works[0].varying.values()), 0
+        for number in [*_special(N, weights), -(-N // CHUNK)]:
+            sweep(before * CHUNK, number - before)
+            first, before = number * CHUNK, number + 1
+            if first < N:
+                multiply(table.ctypes.data, len(table), self._one(works, first, min(CHUNK, N - first), weights))
+
+    def _one(self, works: Sequence[Work], first: int, count: int, weights: Array | None) -> int:
+        """The rows of one chunk in place, those of the first record weighted: the lanes they fill, those beyond the samples zero."""
+        padded = 0
+        for work in works:
             padded = work.fill(first, count)
             self._call(work.address, padded)
-            if weights is not None and number in touched:
-                for j, panel in enumerate(panels):
-                    panel[:, :count] *= weights[first : first + count, j]
             if padded > count:
-                for panel in panels:
-                    panel[:, count:padded] = 0.0
-            yield padded
+                work.array[self._panels[0][0] : self._end].reshape(-1, STRIDE)[:, count:padded] = 0.0
+        if weights is not None and np.any(weights[first : first + count] != 1.0):
+            for j, (a, b) in enumerate(self._panels):
+                works[0].array[a:b].reshape(-1, STRIDE)[:, :count] *= weights[first : first + count, j]
+        return padded
 
 
-def _mirrored(upper: Array) -> Array:
-    """The whole of a symmetric matrix of which the upper half is given."""
-    return np.triu(upper) + np.triu(upper, 1).T
+def _special(samples: int, weights: Array | None) -> list[int]:
+    """Chunks that are not whole, or have rows with weights other than one."""
+    found = {samples // CHUNK} if samples % CHUNK else set()
+    if weights is not None and (other := weights != 1.0).any():
+        found.update(np.unique(np.flatnonzero(other.any(axis=1)) // CHUNK).tolist())
+    return sorted(found)
 
 
-def _multiplication(jobs: Sequence[tuple[int, int, int, Array, bool]]) -> Callable[[int], None]:
-    """A function of the lanes that are filled, which adds A B' to a total, lane by lane.
-
-    Args:
-        jobs: of every product the addresses of the rows of A and B, how many there are, the total (rows, rows, LANES), and
-            whether only its upper half is wanted.
-    """
-    table = np.array([(a, b, rows, total.ctypes.data, half) for a, b, rows, total, half in jobs], np.int64)
-    call, place, count = _compiled(), table.ctypes.data, len(table)
-
-    def multiply(lanes: int, keep: object = table) -> None:
-        call(place, count, lanes)
-
-    return multiply
+def _added(totals: Sequence[Array], widths: Sequence[int], half: bool) -> list[Array]:
+    """(k, k) sums over the lanes; of symmetric matrices the upper half is given."""
+    out = [np.empty((k, k)) for k in widths]
+    table = [(total.ctypes.data, len(total), found.ctypes.data, k) for total, found, k in zip(totals, out, widths, strict=True)]
+    listed = np.array(table, np.int64)
+    _adding()(listed.ctypes.data, len(listed), int(half))
+    return out
 
 
 @cache
-def _compiled() -> Callable[..., None]:
-    tile = MOST if native.features().get("avx512f") else 2
-    return native.compiled(_text(tile)).function("multiply", ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+def _adding() -> Callable[..., None]:
+    return native.compiled(_sums()).function("add", ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
+@cache
+def _multiply() -> tuple[Callable[..., None], int]:
+    """A function of a table of jobs, how many there are, and the lanes that are filled, which adds A B' to totals; and its address."""
+    code = native.compiled(_text(MOST if native.features().get("avx512f") else 2))
+    return code.function("multiply", ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64), code.address("multiply")
 
 
 def _text(tile: int) -> str:
@@ -208,6 +223,71 @@ ended:
   %knext = add i64 %k, 1
   %kmore = icmp ult i64 %knext, %many
   br i1 %kmore, label %job, label %done
+done:
+  ret void
+}}
+"""
+
+
+def _sums() -> str:
+    """LLVM text of `add`: a table of totals (address, rows, address of the sums, their rows), how many, whether they are symmetric.
+
+    Neighbouring lanes first, then pairs of them, then the two halves.
+    """
+    real, orders = f"<{LANES} x double>", ([1, 0, 3, 2, 5, 4, 7, 6], [2, 3, 0, 1, 6, 7, 4, 5], [4, 5, 6, 7, 0, 1, 2, 3])
+    lines = []
+    for n, order in enumerate(orders):
+        mask = ", ".join(f"i32 {k}" for k in order)
+        lines += [f"%h{n} = shufflevector {real} %v{n}, {real} poison, <{LANES} x i32> <{mask}>"]
+        lines += [f"%v{n + 1} = fadd {real} %v{n}, %h{n}"]
+    fields = []
+    for number, (name, kind) in enumerate({"from": "ptr", "high": "i64", "to": "ptr", "k": "i64"}.items()):
+        fields += [f"%at_{name} = add i64 %place, {number}", f"%in_{name} = getelementptr i64, ptr %table, i64 %at_{name}"]
+        fields += [f"%{name} = load {kind}, ptr %in_{name}, align 8"]
+    join: Callable[[Sequence[str]], str] = "\n  ".join
+    return f"""
+define void @add(ptr %table, i64 %many, i64 %symmetric) nounwind {{
+entry:
+  %half = icmp ne i64 %symmetric, 0
+  br label %total
+total:
+  %n = phi i64 [ 0, %entry ], [ %nnext, %ended ]
+  %place = mul i64 %n, 4
+  {join(fields)}
+  br label %down
+down:
+  %i = phi i64 [ 0, %total ], [ %inext, %below ]
+  %first = select i1 %half, i64 %i, i64 0
+  br label %across
+across:
+  %j = phi i64 [ %first, %down ], [ %jnext, %across ]
+  %w = mul i64 %i, %high
+  %x = add i64 %w, %j
+  %y = mul i64 %x, {LANES}
+  %z = getelementptr double, ptr %from, i64 %y
+  %v0 = load {real}, ptr %z, align 8
+  {join(lines)}
+  %sum = extractelement {real} %v3, i64 0
+  %own = mul i64 %i, %k
+  %ownj = add i64 %own, %j
+  %mirror = mul i64 %j, %k
+  %mirrori = add i64 %mirror, %i
+  %other = select i1 %half, i64 %mirrori, i64 %ownj
+  %p = getelementptr double, ptr %to, i64 %ownj
+  %q = getelementptr double, ptr %to, i64 %other
+  store double %sum, ptr %p, align 8
+  store double %sum, ptr %q, align 8
+  %jnext = add i64 %j, 1
+  %jmore = icmp ult i64 %jnext, %k
+  br i1 %jmore, label %across, label %below
+below:
+  %inext = add i64 %i, 1
+  %imore = icmp ult i64 %inext, %k
+  br i1 %imore, label %down, label %ended
+ended:
+  %nnext = add i64 %n, 1
+  %nmore = icmp ult i64 %nnext, %many
+  br i1 %nmore, label %total, label %done
 done:
   ret void
 }}

@@ -25,16 +25,27 @@ class Simulation:
 
     def __call__(self, runs: Runs) -> dict[str, Array]:
         B, recorded = len(runs.numbers), self.loop.recorded
-        lanes = 1 if B == 1 or self.loop.variable is not None else LANES  # with steps of its own, every run is alone
-        if lanes not in self._blocks:
+        widths = self._widths(B)
+        firsts = np.cumsum([0, *widths])
+        for lanes in set(widths) - self._blocks.keys():
             self._blocks[lanes] = Block(self.loop, lanes)
-        block = self._blocks[lanes]
-        chosen = np.minimum(np.arange(-(-B // lanes) * lanes), B - 1).reshape(
-            -1, lanes
-        )  # a short last block repeats the last run
-        out = np.empty((len(recorded), chosen.size, len(runs.steps), block.recorded // len(recorded)))
-        for_all(range(len(chosen)), lambda b: block(runs, chosen[b], out[:, b * lanes : (b + 1) * lanes]), self.threads)
+        some = self._blocks[widths[0]]
+        out = np.empty((len(recorded), firsts[-1], len(runs.steps), some.recorded // len(recorded)))
+
+        def block(number: int) -> None:
+            first, last = firsts[number : number + 2]
+            chosen = np.minimum(np.arange(first, last), B - 1)  # a short last block repeats the last run
+            self._blocks[widths[number]](runs, chosen, out[:, first:last])
+
+        for_all(range(len(widths)), block, self.threads)
         return {name: signal[:B] for name, signal in zip(recorded, out, strict=True)}
+
+    def _widths(self, runs: int) -> list[int]:
+        """Of the blocks, a last one of half the width where that is enough: many a processor takes half the time for it."""
+        if runs == 1 or self.loop.variable is not None:  # with steps of its own, every run is alone
+            return [1] * runs
+        whole, rest = divmod(runs, LANES)
+        return [LANES] * whole + ([LANES // 2 if rest <= LANES // 2 else LANES] if rest else [])
 
 
 class Block:

@@ -53,6 +53,11 @@ def compiled(kernels: Iterable[Kernel], count: int, offset: Callable[[Key], int]
 
 def on_lanes(kernel: Kernel, offset: Callable[[Key], int]) -> Callable[[int, int], None]:
     """The kernel as a function of a work array's address and the number of lanes to fill in it."""
+    return callable_on_lanes(compiled([kernel], LANES, offset), kernel.name)
+
+
+def callable_on_lanes(code: native.NativeCode, name: str) -> Callable[[int, int], None]:
+    """The same of a kernel that is compiled."""
     whole, address = ctypes.c_int64, ctypes.c_void_p
-    call = compiled([kernel], LANES, offset).function(kernel.name, address, whole, whole, address)
+    call = code.function(name, address, whole, whole, address)
     return lambda work, count: call(work, count, 0, None)

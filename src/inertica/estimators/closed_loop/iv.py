@@ -24,6 +24,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtri
 
 from inertica.dynamics.resident import Resident
 from inertica.dynamics.triangle import absorbed
@@ -129,6 +130,22 @@ def _clear_of_reversals(filtered: Motion, replay: Replay) -> NDArray[np.bool_]:
     return np.asarray(np.abs(filtered.decimator.decimate(flipped)) < FLIPPED)
 
 
+def _trusted_root(unit: Array) -> Array | None:
+    """Lower triangular root of products of unit columns; None where these are so nearly dependent that products lose them.
+
+    Eigenvalues tell, but they are only worked out where the root itself does not leave them beyond doubt.
+    """
+    try:
+        root = np.linalg.cholesky(unit)
+    except np.linalg.LinAlgError:
+        return None
+    inverse, failed = dtrtri(root, lower=1)
+    if failed or float(np.linalg.norm(inverse)) ** 2 * len(unit) >= 0.5 / DEPENDENT:
+        values = np.linalg.eigvalsh(unit)
+        return None if values[0] < DEPENDENT * values[-1] else np.asarray(root)
+    return np.asarray(root)
+
+
 def stretch(use: NDArray[np.bool_]) -> slice | None:
     """The rows in use where they follow each other without a gap."""
     first, count = int(np.argmax(use)), int(np.count_nonzero(use))
@@ -205,11 +222,12 @@ class Instrumented:
             G[np.ix_(columns, b + columns)] += weight**2 * product[:, k : 2 * k]
             G[columns, 2 * b] += weight**2 * product[:, 2 * k]
         scale = np.sqrt(np.maximum(np.diag(G[:, :b]), 1e-300))
+        unit = G[:, :b] / np.outer(scale, scale)
         with one_thread():
-            values = np.linalg.eigvalsh(G[:, :b] / np.outer(scale, scale))
-            if values[0] < DEPENDENT * values[-1]:
+            root = _trusted_root(unit)
+            if root is None:
                 return self._orthogonal(weights)
-            L = np.linalg.cholesky(G[:, :b] / np.outer(scale, scale)) * scale[:, None]
+            L = root * scale[:, None]
             rest = solve_triangular(L, G[:, b:], lower=True)
         return L.T, rest[:, :b], rest[:, b]
 
