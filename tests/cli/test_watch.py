@@ -37,6 +37,14 @@ def test_json_lines(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert all(s is not None for s in std) and std[-1] < std[0]
 
 
+def test_a_stated_cutoff_and_the_one_that_was_found(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = []
+    for words in (["--cutoff", "15", "--delay", "0.0001"], []):
+        assert main(["watch", "tx40", log, "--every", "4", "--json", *words]) == 0
+        found.append(json.loads(capsys.readouterr().out.splitlines()[-1])["cutoff"])
+    assert found[0] == 15.0 and found[1] in (20.0, 30.0, 40.0)
+
+
 def test_lines_from_stdin(log: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     with open(log, encoding="utf-8") as file:
         monkeypatch.setattr("sys.stdin", io.StringIO(file.read()))
@@ -50,7 +58,12 @@ def test_lines_from_stdin(log: str, capsys: pytest.CaptureFixture[str], monkeypa
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
-    [(["--speed", "0"], "--speed should be greater than zero"), (["--forgetting", "2"], "forgetting factor")],
+    [
+        (["--speed", "0"], "--speed should be greater than zero"),
+        (["--forgetting", "2"], "forgetting factor"),
+        (["--cutoff", "0"], "--cutoff should be greater than zero"),
+        (["--delay", "0.001,0.002"], "one number or 6"),
+    ],
 )
 def test_bad_input(log: str, words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["watch", "tx40", log, *words]) == 2

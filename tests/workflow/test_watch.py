@@ -13,9 +13,11 @@ from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import Experiment
 from inertica.identifiability.base import base_model
 from inertica.logs.lines import Block, blocks
+from inertica.preprocessing.recipe import Recipe
 from inertica.robot import inertia
 from inertica.robot.load import load
-from inertica.workflow.watch import Snapshot, Watch, WatchSettings, log_blocks, watched
+from inertica.workflow.filter_choice import choose_filter
+from inertica.workflow.watch import Snapshot, Watch, WatchSettings, begun, log_blocks, spectral_cutoff, watched
 
 
 def run_with_load(name: str, parts: list[tuple[float, float]], seed: int) -> Block:
@@ -117,6 +119,42 @@ def test_a_log_is_replayed_on_its_clock() -> None:
     assert np.array_equal(np.concatenate([p.q for p in parts]), log.need("q"))
     found = list(watched(load("scara2"), parts))
     assert len(found) == 3 and all(isinstance(s, Snapshot) for s in found)
+
+
+def test_motion_counts_up_to_where_it_drowns_in_noise() -> None:
+    """On the slow log of scara2 60 Hz biased half of the parameters; the rule of `identify` finds the edge, and the truth."""
+    description = load("scara2")
+    base, experiment = base_model(description.layout), Experiment.of(description, noise="standard")
+    true = base.beta(experiment.truth.values)
+    (log,) = experiment.run(catalog_trajectory("scara2").trajectory, seed=7, duration=20.0)
+    recipe, _ = choose_filter(description, base, [log], Recipe(), lambda _: None)
+    *_, last = watched(description, log_blocks(log))
+    *_, fixed = watched(description, log_blocks(log), WatchSettings(cutoff=20.0, delay=0.0))
+    assert isinstance(last, Snapshot) and isinstance(fixed, Snapshot) and recipe.decimate is not None and fixed.cutoff == 20.0
+    assert recipe.decimate <= last.cutoff <= 1.5 * recipe.decimate
+    error, wide = (np.linalg.norm(s.estimate.beta - true) / np.linalg.norm(true) for s in (last, fixed))
+    assert error < 0.005 < 0.02 < wide
+    assert np.all(np.abs(last.estimate.beta - true) < 4.0 * last.estimate.std)
+
+
+def test_positions_that_do_not_move_tell_no_cutoff() -> None:
+    noise = 1e-5 * np.random.default_rng(0).normal(size=(3000, 2))
+    assert spectral_cutoff(noise, 1000.0) == spectral_cutoff(np.zeros((3000, 2)), 1000.0) == 20.0
+
+
+def test_the_first_samples_last_until_the_robot_has_moved_for_five_seconds() -> None:
+    t = 1e-2 * np.arange(2000)
+    q = np.where(t < 4.0, 0.0, np.sin(t - 4.0))[:, None] + 1e-6 * np.random.default_rng(0).normal(size=(2000, 1))
+    cut = [Block(t, q, q)[k : k + 10] for k in range(0, 2000, 10)]
+    lasted = [begun(cut, moving)[0].t[-1] for moving in (0.0, 5.0)]
+    assert lasted[0] < 1.2 and 8.8 < lasted[1] < 9.5
+    rest = Block(1e-2 * np.arange(9000), np.zeros((9000, 1)), np.zeros((9000, 1)))
+    assert begun([rest[k : k + 100] for k in range(0, 9000, 100)], 5.0)[0].t[-1] < 62.0  # a robot that rests is watched, too
+
+
+def test_delays_are_one_or_one_for_each_joint() -> None:
+    with pytest.raises(InputError, match="one number or 2"):
+        Watch(load("scara2"), 1000.0, WatchSettings(delay=(0.1, 0.1, 0.1)))
 
 
 def test_too_little_to_watch() -> None:

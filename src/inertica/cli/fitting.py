@@ -46,7 +46,7 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
     fixed.add_argument("--cutoff", metavar="HZ|none", type=_cutoff, help="of the filter of positions; none for no filter")
     fixed.add_argument("--filter", metavar="NAME", help=f"of positions: {', '.join(FILTERS)}; forward delays the motion")
     fixed.add_argument("--decimate", metavar="HZ", type=_positive, help="bandwidth to decimate to; follows the cut-off")
-    fixed.add_argument("--delay", metavar="S[,S..]", type=_numbers, help="of torque behind motion in s, one or one per joint")
+    fixed.add_argument("--delay", metavar="S[,S..]", type=numbers, help="of torque behind motion in s, one or one per joint")
     fixed.add_argument("--friction", metavar="A,B", help=f"laws on every joint: {', '.join(friction.LAWS)}, or none")
     fixed.add_argument(
         "--refine-shapes", action="store_true",
@@ -162,7 +162,7 @@ def _positive(word: str) -> float:
     return value
 
 
-def _numbers(word: str) -> tuple[float, ...]:
+def numbers(word: str) -> tuple[float, ...]:
     values = tuple(_number(part) for part in word.split(","))
     if not all(map(math.isfinite, values)):
         raise argparse.ArgumentTypeError(f"'{word}' should be finite numbers of seconds")

@@ -4,6 +4,9 @@ accelerations, and loads that the robot picks up or drops.
 LOG is a recorded log, replayed as fast as it goes or at --speed times real time; - reads lines from stdin: first the names of the
 columns, t, q1.., tau1.. (and dq1.. where velocities are measured) in SI units, then values.  Loads are looked for after the warm-up:
 a share of the arm's mass on the last link, with at most one false alarm in --hours of motion on average.
+
+The first 5 s of motion tell up to which frequency positions are motion and no noise, by the rule of identify, and nothing is shown
+before they are over; --cutoff states it instead.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inertica.cli.console import Answer, grid, table, text_console
-from inertica.cli.fitting import add_prior
+from inertica.cli.fitting import add_prior, numbers
 from inertica.errors import InputError
 from inertica.estimators.recursive.change import HOURS, SHARE, Change
 from inertica.identifiability.labels import INTERVAL
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 inertica watch tx40 log.csv.gz --speed 2
 inertica watch card.yaml log.csv.gz --every 0.5 --json
-robot-driver --csv | inertica watch card.yaml - --share 0.1
+robot-driver --csv | inertica watch card.yaml - --share 0.1 --cutoff 20
 """
 
 KNOWN = 0.1
@@ -58,11 +61,20 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--share", type=float, default=SHARE, help=f"of the arm's mass that a load has ({SHARE:g})")
     parser.add_argument("--mass", type=float, metavar="KG", help="of the arm; that of the model by default")
     parser.add_argument("--hours", type=float, default=HOURS, help=f"of motion between false alarms, on average ({HOURS:g})")
+    parser.add_argument(
+        "--cutoff", type=float, metavar="HZ",
+        help="up to which motion counts, as in identify's `fit up to`; from the spectrum of the first 5 s of motion by default",
+    )  # fmt: skip
+    parser.add_argument(
+        "--delay", metavar="S[,S..]", type=numbers,
+        help="of torque behind motion in s, one or one per joint; by default that of a torque held over a control period, where the "
+        "model states the rate of its loop",
+    )  # fmt: skip
     add_prior(parser)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
-    for name in ("speed", "every", "warm_up", "share", "mass", "hours"):
+    for name in ("speed", "every", "warm_up", "share", "mass", "hours", "cutoff"):
         value = getattr(arguments, name)
         if value is not None and not 0.0 < value < np.inf:
             raise InputError(f"--{name.replace('_', '-')} should be greater than zero, not {value:g}")
@@ -74,8 +86,9 @@ def run(arguments: argparse.Namespace) -> Answer:
         description, choices = start_values(description, [log], arguments.prior)
         source, said = log_blocks(log), "".join(c.sentence for c in choices)
     settings = WatchSettings(
-        arguments.regressor, arguments.forgetting, arguments.warm_up, arguments.share, arguments.mass, arguments.hours
-    )
+        arguments.regressor, arguments.forgetting, arguments.warm_up, arguments.share, arguments.mass, arguments.hours,
+        arguments.cutoff, arguments.delay,
+    )  # fmt: skip
     found = watched(description, paced(source, arguments.speed), settings, arguments.every)
     view = View(description.name, said)
     if arguments.json:
@@ -142,6 +155,7 @@ class View:
         yield table(f"{self.robot}: {sentence(self.last)}", columns, _rows(self.last), right=columns[1:])
         for change in self.changes:
             yield sentence(change)
+        yield f"Motion counts up to {self.last.cutoff:g} Hz."
         if self.said:
             yield self.said
 
@@ -190,7 +204,7 @@ def document(event: Snapshot | Change) -> dict[str, object]:
     e = event.estimate
     values = {name: {"value": v, "std": s} for name, v, s in zip(event.names, e.beta, e.std, strict=True)}
     head = {"event": "estimate", "t": event.time, "motion": event.motion, "complete": e.complete, "watching": event.watching}
-    return {**head, "sigma": e.sigma, "parameters": values}
+    return {**head, "cutoff": event.cutoff, "sigma": e.sigma, "parameters": values}
 
 
 def _rows(snapshot: Snapshot) -> list[list[str]]:

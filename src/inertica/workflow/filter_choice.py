@@ -45,6 +45,19 @@ def candidate_cutoffs(rate: float) -> list[float]:
     return fitting or [0.2 * rate]
 
 
+def fit_bandwidth(edge: float, band: float, rate: float) -> float:
+    """Hz up to which a fit holds a motion: the highest candidate below its edge, but so many bands of it at least.
+
+    Args:
+        edge: Hz, where the motion drowns in its noise.
+        band: Hz, below which nearly all of its energy lies.
+        rate: Hz, of the log.
+    """
+    cutoffs = candidate_cutoffs(rate)
+    wide = min((f for f in cutoffs if f >= BANDS * band), default=cutoffs[-1])
+    return max([f for f in cutoffs if f <= edge] + [wide])
+
+
 def recipe_for(bandwidth: float, rate: float, recipe: Recipe) -> Recipe:
     """How a fit at some bandwidth sees a log: wide position filter, torque and columns decimated alike, no rows at reversals."""
     decimate = bandwidth if 0.4 * rate / bandwidth >= 1.5 else None
@@ -79,9 +92,8 @@ def choose_filter(
     rate = min(log.rate for log in logs)
     cutoffs = candidate_cutoffs(rate)
     edge = lowest_edge(tuple(logs))
-    least = BANDS * widest_band(tuple(logs))
-    wide = min((f for f in cutoffs if f >= least), default=cutoffs[-1])
-    fit = max([f for f in cutoffs if f <= edge] + [wide])
+    band = widest_band(tuple(logs))
+    fit = fit_bandwidth(edge, band, rate)
     tried: dict[tuple[float, Velocity], float] = {}
     for source in sources:
         own = recipe_for(fit, rate, replace(recipe, velocity=source))
@@ -93,7 +105,7 @@ def choose_filter(
     value = f"fit up to {fit:g} Hz, predictions from positions below {cutoff:g} Hz, velocity from {said}"
     why = f"{edge:.3g} Hz is where the spectrum of the position falls to {ABOVE:g} times its noise"
     if fit > edge:
-        why += f", but the motion reaches up to {least / BANDS:.3g} Hz and its torque to harmonics of that"
+        why += f", but the motion reaches up to {band:.3g} Hz and its torque to harmonics of that"
     sentence = (
         f"{value}: {why}; rows within {1e3 * REVERSAL / fit:.2g} ms of a joint's reversals are left out; the filter of predictions "
         f"leaves {100 * tried[cutoff, velocity]:.2f} % of the raw torque of data left out, the least of {len(tried)} settings"

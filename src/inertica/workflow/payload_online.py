@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.estimators.recursive.live import BANDWIDTH, CUTOFF, RowStream, Sample
+from inertica.estimators.recursive.live import CUTOFF, RowStream, Sample
 from inertica.estimators.recursive.load import LoadEstimate, OnlinePayload
 from inertica.logs.lines import Block
 from inertica.logs.log import Log
@@ -28,6 +28,10 @@ from inertica.workflow.start_values import PRIOR
 from inertica.workflow.watch import begun, log_blocks, resting_velocity
 
 Array = NDArray[np.float64]
+
+
+BANDWIDTH = 20.0
+"""Hz: of the low-pass on rows, of order 1, with which the intervals were measured (docs/payload.md)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +61,10 @@ def online_payload(
     result = _result(robot_from)
     description, base = result.description, result.estimate.base
     cutoff, bandwidth = _frequencies(result.recipe)
-    stream = RowStream(base, rate, cutoff=cutoff, bandwidth=bandwidth, prior=description.prior, still=still, velocity=velocity)
+    stream = RowStream(
+        base, rate, cutoff=cutoff, bandwidth=bandwidth, prior=description.prior, still=still, velocity=velocity, order=1,
+        reversals=True,
+    )  # fmt: skip
     known, at = Stated.of(result).rows, flange(robot or description, frame)
     delays = result.recipe.delays(description.robot.n)
     return OnlinePayload(stream, known, at.body, delays, forgetting, description.prior)
@@ -113,7 +120,7 @@ def _result(robot_from: str | Path | Result) -> Result:
 
 
 def _frequencies(recipe: Recipe) -> tuple[float, float]:
-    """Hz: cut-off of motion and torque and bandwidth of the rows, those of `watch`, or lower where the robot's noise asked for that.
+    """Hz: cut-off of motion and torque and bandwidth of the rows, 60 and 20, or lower where the robot's noise asked for that.
 
     The result's fit knows up to which frequency its rows are signal; causal filters are less steep, and are set to it and twice it.
     """

@@ -12,15 +12,19 @@ from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.recursive.change import HOURS, SHARE, Calibration, Change, LoadWatch
+from inertica.estimators.recursive.lag import Lag
 from inertica.estimators.recursive.live import CUTOFF, OnlineEstimate, OnlineFit, RowStream, sections
 from inertica.estimators.recursive.loads import Loads
+from inertica.estimators.structure.delay_search import held_lead
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.lines import Block
 from inertica.logs.log import Log
 from inertica.logs.noise import position_noise
+from inertica.preprocessing.edge import motion_band, noise_edge
 from inertica.preprocessing.prepare import SLOW
 from inertica.preprocessing.resample import on_clock, uniform_clock
 from inertica.robot.description import Description
+from inertica.workflow.filter_choice import WIDER, fit_bandwidth
 
 Array = NDArray[np.float64]
 
@@ -34,10 +38,24 @@ QUIET = 0.25
 """Part of the threshold below which nothing points to a change, so that the model may follow the fit."""
 
 FIRST = 1.0
-"""s of samples that tell rate and noise before the watch begins."""
+"""s of samples that tell rate and noise before a load is looked for."""
+
+SPECTRUM = 5.0
+"""s of motion whose spectrum tells up to which frequency the positions of a robot that is watched are motion."""
+
+LONGEST_REST = 60.0
+"""s of samples after which the watch begins, however little the robot has moved."""
+
+FIT = CUTOFF / WIDER
+"""Hz up to which motion counts where neither user nor spectrum say anything."""
+
+NARROWER = 0.5
+"""Rows are low-passed at this part of that frequency: causal filters are less steep than those of a fit that sees the whole log."""
 
 MOST_ROWS = 4096
 """Rows that are kept to learn from."""
+
+_STRIDE, _MOVED = 0.1, 10.0  # s, and standard deviations of the noise: a joint that is farther off than that has moved
 
 
 @dataclass(frozen=True)
@@ -51,6 +69,10 @@ class WatchSettings:
         share: of the arm's mass that a load to be found weighs.
         mass: of the arm in kg; that of the model file when not given.
         hours: of motion between false alarms.
+        cutoff: Hz up to which the motion counts, as `identify` states it ("fit up to"); from the spectrum of the first 5 s of motion
+            when not given.
+        delay: s by which torque is measured later than motion, one or one per joint; when not given that of a torque held over a
+            control period, where the model states the rate of its loop.
     """
 
     regressor: Literal["momentum", "power"] = "momentum"
@@ -59,6 +81,8 @@ class WatchSettings:
     share: float = SHARE
     mass: float | None = None
     hours: float = HOURS
+    cutoff: float | None = None
+    delay: float | tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +95,7 @@ class Snapshot:
         estimate: parameters with standard deviations.
         watching: whether loads are looked for already.
         names: of the base parameters.
+        cutoff: Hz up to which the motion counts.
     """
 
     time: float
@@ -78,6 +103,7 @@ class Snapshot:
     estimate: OnlineEstimate
     watching: bool
     names: tuple[str, ...]
+    cutoff: float
 
 
 class Watch:
@@ -86,7 +112,7 @@ class Watch:
     Args:
         description: the robot.
         rate: of the samples in Hz.
-        settings: what to choose.
+        settings: what to choose; motion counts up to 20 Hz where they do not state a cut-off (`Watch.of` looks at samples).
         velocity: whether samples have a measured velocity.
         still: (n,) velocities below which a joint rests.
         base: of the description, when it is known already.
@@ -99,7 +125,13 @@ class Watch:
         self.settings = settings or WatchSettings()
         self.base = base or base_model(description.layout)
         prior = description.prior
-        self.stream = RowStream(self.base, rate, self.settings.regressor, prior=prior, still=still, velocity=velocity)
+        self.cutoff = self.settings.cutoff or FIT
+        self.stream = RowStream(
+            self.base, rate, self.settings.regressor, WIDER * self.cutoff, NARROWER * self.cutoff, prior=prior, still=still,
+            velocity=velocity,
+        )  # fmt: skip
+        late = held_lead(description) if self.settings.delay is None else self.settings.delay
+        self._lag = _lag(late, description.robot.n, rate)
         self.row_rate = rate / self.stream.every
         self.fit = OnlineFit(self.stream, self.settings.forgetting, prior=prior)
         total = self.settings.mass or float(sum(prior.link(j)[9] for j in range(description.robot.n)))
@@ -111,8 +143,27 @@ class Watch:
         self._learned: list[tuple[Array, NDArray[np.bool_]]] = []
         self._watch: LoadWatch | None = None
 
+    @classmethod
+    def of(
+        cls, description: Description, first: Block, settings: WatchSettings | None = None, base: BaseModel | None = None
+    ) -> Watch:
+        """A watch of samples that begin with some, which are still to be pushed: they tell rate, noise and cut-off.
+
+        Args:
+            description: the robot.
+            first: samples, 5 s of motion or more for the spectrum to mean something.
+            settings: what to choose.
+            base: of the description, when it is known already.
+        """
+        rate, settings = 1.0 / float(np.median(np.diff(first.t))), settings or WatchSettings()
+        cutoff = settings.cutoff or spectral_cutoff(first.q, rate)
+        still = resting_velocity(first.q, rate, WIDER * cutoff)
+        return cls(description, rate, replace(settings, cutoff=cutoff), first.dq is not None, still, base)
+
     def push(self, t: Array, q: Array, tau: Array, dq: Array | None = None) -> list[Change]:
         """Samples (m,) and (m, n); the changes that they show."""
+        if self._lag is not None:
+            q, tau, dq = self._lag.many(q, tau, dq)
         rows, use, taken = self.stream.push_many(q, tau, dq)
         found = []
         for w, u, k in zip(rows, use, taken, strict=True):
@@ -126,9 +177,8 @@ class Watch:
         return found
 
     def snapshot(self) -> Snapshot:
-        return Snapshot(
-            self.time, self._moved / self.row_rate, self.fit.estimate, self._watch is not None, tuple(self.base.names)
-        )
+        moved, watching = self._moved / self.row_rate, self._watch is not None
+        return Snapshot(self.time, moved, self.fit.estimate, watching, tuple(self.base.names), self.cutoff)
 
     def _row(self, t: float, rows: Array, use: NDArray[np.bool_]) -> Change | None:
         change = None if self._watch is None else self._watch.update(t, rows, use)
@@ -172,7 +222,8 @@ def watched(
 ) -> Iterator[Snapshot | Change]:
     """What a watch finds while samples come: changes when they are flagged, and snapshots every so many seconds and at the end.
 
-    The first second tells the rate of the samples and the noise of the positions.
+    The first 5 s of motion tell rate and noise, and the frequency up to which positions are motion; what is known of these comes when
+    they are over.  With a stated cut-off one second is enough.
 
     Args:
         description: the robot.
@@ -180,10 +231,9 @@ def watched(
         settings: of the watch.
         every: s between snapshots.
     """
-    first, source = begun(blocks)
-    rate = 1.0 / float(np.median(np.diff(first.t)))
-    velocity = first.dq is not None
-    watch = Watch(description, rate, settings, velocity, resting_velocity(first.q, rate))
+    stated = settings is not None and settings.cutoff is not None
+    first, source = begun(blocks, 0.0 if stated else SPECTRUM)
+    watch = Watch.of(description, first, settings)
     due, told = float(first.t[0]) + every, -np.inf
     for block in chain([first], source):
         for part in _pieces(block, due, every):
@@ -197,11 +247,16 @@ def watched(
         yield watch.snapshot()
 
 
-def begun(blocks: Iterable[Block]) -> tuple[Block, Iterator[Block]]:
-    """The first second of samples as one block, and those that follow."""
+def begun(blocks: Iterable[Block], moving: float = 0.0) -> tuple[Block, Iterator[Block]]:
+    """The first second of samples as one block, and those that follow.
+
+    Args:
+        blocks: samples as they come.
+        moving: s of motion that the first block has at least, if the robot moves within a minute.
+    """
     source = iter(blocks)
     first = next(source, None)
-    while first is not None and first.t[-1] - first.t[0] < FIRST:
+    while first is not None and not _enough(first, moving):
         more = next(source, None)
         if more is None:
             break
@@ -209,6 +264,39 @@ def begun(blocks: Iterable[Block]) -> tuple[Block, Iterator[Block]]:
     if first is None or len(first) < 10:
         raise InputError("there are fewer than ten samples to watch")
     return first, source
+
+
+def _enough(block: Block, moving: float) -> bool:
+    """Whether samples last a second, and show so many seconds of motion or a minute of whatever."""
+    span = float(block.t[-1] - block.t[0])
+    if span < max(FIRST, min(moving, LONGEST_REST)):
+        return False
+    if not moving or span >= LONGEST_REST:
+        return True
+    at = np.arange(0, len(block), max(1, round(_STRIDE * len(block) / span)))
+    moved = np.abs(np.diff(block.q[at], axis=0)) > _MOVED * np.maximum(position_noise(block.q), 1e-9)
+    return float(np.count_nonzero(moved.any(axis=1))) * _STRIDE >= 0.99 * moving
+
+
+def spectral_cutoff(q: Array, rate: float) -> float:
+    """Hz up to which positions (N, n) are motion, by the rule of `identify`: above, they drown in their noise.
+
+    Joints that do not move yet count for nothing; where none does, 20 Hz.
+    """
+    moving = np.ptp(q, axis=0) > 2.0 * _MOVED * position_noise(q)
+    edges = noise_edge(q[:, moving], 1.0 / rate)
+    if not np.any(edges > 0.0):
+        return FIT
+    return fit_bandwidth(float(edges[edges > 0.0].min()), motion_band(q[:, moving], 1.0 / rate), rate)
+
+
+def _lag(delay: float | tuple[float, ...], n: int, rate: float) -> Lag | None:
+    """What brings positions and torques to one time."""
+    given = np.atleast_1d(np.asarray(delay, float))
+    if len(given) not in (1, n) or not np.isfinite(given).all():
+        raise InputError(f"the delay of torque behind motion should be one number or {n}, in s, not {delay}")
+    late = np.broadcast_to(given, (n,)) * rate
+    return Lag(late) if late.any() else None
 
 
 def _pieces(block: Block, due: float, every: float) -> Iterator[Block]:
@@ -238,9 +326,9 @@ def log_blocks(log: Log, seconds: float = 0.1) -> Iterator[Block]:
         yield whole[first : first + size]
 
 
-def resting_velocity(q: Array, rate: float) -> Array:
-    """(n,) velocities that noise of the positions alone makes: joints that are slower rest."""
-    _, section = sections(min(CUTOFF, 0.2 * rate), rate)
+def resting_velocity(q: Array, rate: float, cutoff: float = CUTOFF) -> Array:
+    """(n,) velocities that noise of the positions alone makes behind a low-pass: joints that are slower rest."""
+    _, section = sections(min(cutoff, 0.2 * rate), rate)
     b0, b1, b2, a1, a2 = section
     response, z0, z1 = [], 0.0, 0.0
     for x in (1.0, *[0.0] * 200):

@@ -67,14 +67,14 @@ def test_particles_approach_the_kalman_filter() -> None:
 
 
 def test_mixtures_approach_the_kalman_filter() -> None:
-    """Particles with a Gaussian around each: in standard deviations over five clouds 0.006 with 100 particles, 0.002 with 1000."""
+    """Particles with a Gaussian around each: in standard deviations over five clouds 0.0002 with 100 particles, 0.00005 with 1000."""
     record, v = example()
     z, P, _ = Linear.of().filtered(record, START, v)
     scatter = []
     for count in (10, 100, 1000):
         found = [marginal_particles(transition(), [record], START, v, count, 0.5, np.random.default_rng(k)) for k in range(5)]
         scatter.append(float(np.sqrt(np.mean((np.array([f.beta for f in found]) - z[4:]) ** 2 / np.diag(P)[4:]))))
-    assert scatter[2] < 0.5 * scatter[1] < 0.3 * scatter[0] and scatter[2] < 0.005
+    assert scatter[2] < 0.5 * scatter[1] < 0.3 * scatter[0] and scatter[2] < 0.0005
     np.testing.assert_allclose(np.mean([f.covariance for f in found], axis=0), P[4:, 4:], rtol=0.01)
 
 
@@ -135,6 +135,7 @@ def test_square_root_forms_agree_with_plain_ones(plain: str) -> None:
     one, other = (kalman(kind, shape(kind), step, records, beta, v) for kind in (plain, f"sr{plain}"))
     np.testing.assert_allclose(one.beta, other.beta, rtol=1e-8)
     np.testing.assert_allclose(one.covariance, other.covariance, atol=1e-8 * np.abs(one.covariance).max())
+    assert one.correlation == pytest.approx(other.correlation, rel=1e-5)  # by which tuned covariances are widened
 
 
 @pytest.mark.slow  # filters are compiled anew for single precision, which takes longer than all other tests here

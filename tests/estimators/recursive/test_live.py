@@ -58,18 +58,33 @@ def test_many_samples_at_once_give_the_same_rows(arm: Motion, form: str) -> None
     stream = RowStream(arm.base, 1000.0, form)
     rows, use, taken = stream.push_many(arm.q, arm.tau)
     stream.restart()
-    one = [stream.push(sample)[0].copy() for sample in arm.samples()]
-    assert np.array_equal(np.concatenate(one), rows)
-    assert np.array_equal(taken, np.flatnonzero([len(r) for r in one]))
-    assert use.all()
+    one = [(w.copy(), u.copy()) for w, u in map(stream.push, arm.samples())]
+    assert np.array_equal(np.concatenate([w for w, _ in one]), rows)
+    assert np.array_equal(np.concatenate([u for _, u in one]), use)
+    assert np.array_equal(taken, np.flatnonzero([len(w) for w, _ in one]))
+    assert RowStream(arm.base, 1000.0, form, reversals=True).push_many(arm.q, arm.tau)[1].all()
 
 
-def test_filtered_rows_hold_but_at_reversals(six: Motion) -> None:
-    rows, _, _ = RowStream(six.base, 1000.0).push_many(six.q, six.tau)
+def test_filtered_rows_hold_but_at_reversals_which_stay_out(six: Motion) -> None:
+    rows, use, _ = RowStream(six.base, 1000.0).push_many(six.q, six.tau)
     error = np.abs(rows[:, :, -1] - rows[:, :, :-1] @ six.true)
     size = np.sqrt(np.mean(rows[:, :, -1] ** 2, axis=0))
     assert np.all(np.median(error, axis=0) < 0.003 * size)
     assert np.all(error.max(axis=0) < 0.2 * size)
+    assert 0.5 < use.mean() < 0.95
+    turned = np.mean(error**2, axis=0) / np.mean(np.where(use, error, 0.0) ** 2, axis=0)
+    assert np.all(turned > 4.0), turned  # a third of the rows has most of what they err by
+
+
+def test_white_noise_is_alike_in_neighbouring_rows_as_the_stream_says(arm: Motion) -> None:
+    """Variance of the mean of many rows over what it would be if they were independent."""
+    rng, q, found = np.random.default_rng(5), np.zeros((40_000, 2)), []
+    for order in (1, 3):
+        stream = RowStream(arm.base, 1000.0, order=order, reversals=True)
+        y = stream.push_many(q, rng.normal(size=q.shape))[0][100:, :, -1]
+        means = y[: len(y) // 40 * 40].reshape(-1, 40, 2).mean(axis=1)
+        found.append(40.0 * np.mean(means**2) / np.mean(y**2) / stream.inflation)
+    np.testing.assert_allclose(found, 1.0, atol=0.25)
 
 
 def test_a_measured_velocity_takes_the_place_of_differences(arm: Motion) -> None:
@@ -88,7 +103,8 @@ def test_rows_of_a_joint_that_rests_stay_out(arm: Motion) -> None:
     _, use, taken = RowStream(arm.base, 1000.0, still=1e-3).push_many(q, tau)
     resting = (taken > 3200) & (taken < 6000)
     assert not use[resting, 0].any() and use[resting, 1].mean() > 0.9
-    assert use[taken < 3000, 0].all() and use[taken > 6100, 0].all()
+    kept = RowStream(arm.base, 1000.0, still=1e-3, reversals=True).push_many(q, tau)[1][:, 0]
+    assert kept[taken < 3000].all() and kept[taken > 6100].all()
 
 
 def test_an_update_allocates_nothing_that_stays(arm: Motion) -> None:

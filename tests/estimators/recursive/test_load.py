@@ -10,8 +10,9 @@ import pytest
 
 from inertica.estimators.linear.least_squares import Wls
 from inertica.estimators.load import Rows, fitted_load
+from inertica.estimators.recursive.lag import Lag
 from inertica.estimators.recursive.live import RowStream, Sample
-from inertica.estimators.recursive.load import Lag, OnlinePayload
+from inertica.estimators.recursive.load import OnlinePayload
 from inertica.estimators.recursive.online import dense
 from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import Experiment
@@ -109,3 +110,13 @@ def test_signals_that_wait_for_each_other_meet() -> None:
         t = float(k)
         sample = lag(Sample(np.array([t, t, t]), t - late))
     assert np.allclose(sample.q, sample.tau) and sample.q[0] == pytest.approx(19.0 - 2.5)
+
+
+def test_samples_that_come_together_wait_alike() -> None:
+    rng, late = np.random.default_rng(2), np.array([2.5, 0.0, -1.25])
+    q, tau, dq = rng.normal(size=(3, 23, 3))
+    one, many = Lag(late), Lag(late)
+    each = [[np.array(x) for x in (s.q, s.tau, s.dq)] for s in (one(Sample(*row)) for row in zip(q, tau, dq, strict=True))]
+    parts = [many.many(q[k], tau[k], dq[k]) for k in (slice(0, 1), slice(1, 4), slice(4, 4), slice(4, 20), slice(20, 23))]
+    for i in range(3):
+        np.testing.assert_allclose(np.array([row[i] for row in each]), np.concatenate([p[i] for p in parts]), atol=1e-15)

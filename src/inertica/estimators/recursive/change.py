@@ -51,6 +51,9 @@ APART, LONGEST = 0.05, 2.0
 TOGETHER = 0.2
 """s within which instants are so much alike that they count as one when false alarms are."""
 
+AFTER = 0.15
+"""s of rows that an alarm rests on at least: low-passes pass a change on little by little, and tell its size and sign late."""
+
 SIGNS = (1.0, -1.0)
 
 SETTLE = 2.0
@@ -182,6 +185,8 @@ class LoadWatch:
         if self._best[k, 0] < self.threshold:
             return None
         at, part = int(self._best[k, 1]), int(self._best[k, 2])
+        if time - self._began[at] < AFTER:
+            return None
         body = loads.body(self._now_s - self._s[at], self._now_I - self._I[at], part, SIGNS[k])
         found = Change(time, float(self._began[at]), float(body[9]), "picked up" if k == 0 else "dropped")
         self._again()

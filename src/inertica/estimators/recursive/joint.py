@@ -141,7 +141,9 @@ class Filter:
             records: of the filter; stretches are those of the first one.
             passed: a pass of a filter: kind, records, first parameters and variances to its outcome.
         """
-        short, near = records[0].stretches(*self.tuned_over), v
+        # what a line is off by at first is taken for noise of positions: in a closed loop far too much, but without it filters that
+        # the torque drives are too sure, since its noise does more than a white noise of velocities
+        short, near = records[0].stretches(*self.tuned_over, exact=self.computed), v
         if self.computed:  # what wrong parameters do in a closed loop would be taken for noise: they come from a first pass
             first = passed("ekf", records[:1], start, v)
             if first.broke is None:

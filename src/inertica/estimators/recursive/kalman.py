@@ -90,7 +90,8 @@ class Kept(NamedTuple):
     """Arrays that a pass fills.
 
     Args:
-        innovation: (N, n); zero where nothing was measured.
+        innovation: (N, n) low^-1 (y - q), low low' its covariance, by which it is white and of size one where variances are right;
+            zero where nothing was measured.
         score: (N, 2): innovation squared by its covariance, and minus twice the logarithm of its likelihood.
         every: samples between the rows of z and std.
         z, std: (K, d) after the correction.
@@ -332,10 +333,10 @@ def _move(z: Any, y: Any, low: Any, gain: Any, kept: Any, at: int) -> None:
     square, size = 0.0, n * np.log(2.0 * np.pi)
     for i in range(n):
         total = y[i] - z[n + i]
-        kept.innovation[at, i] = total
         for j in range(i):
             total -= low[i, j] * white[j]
         white[i] = total / low[i, i]
+        kept.innovation[at, i] = white[i]
         square += white[i] * white[i]
         size += 2.0 * np.log(low[i, i])
     kept.score[at, 0] = square

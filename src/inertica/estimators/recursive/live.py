@@ -27,14 +27,20 @@ Array = NDArray[np.float64]
 CUTOFF = 60.0
 """Hz: of the low-pass H that motion and torque share."""
 
-BANDWIDTH = 20.0
+BANDWIDTH = 10.0
 """Hz: of the low-pass G on rows of momentum and power; five rows are taken in a period of it."""
+
+ORDER = 3
+"""Of G.  Order 1 lets through so much noise of the velocity that the fit is biased by it."""
 
 PATIENCE = 0.05
 """s of rest after which a joint's friction means nothing until it moves again."""
 
-FADED = 3.0
-"""Time constants of G for which rows remember that a joint has rested."""
+FADED = 0.02
+"""Part of a jump that H and G have left when rows of a joint that has rested or reversed take part again."""
+
+MORE = 1.2
+"""Rows of every joint over its columns from which weighted fits state how well they know anything."""
 
 AT_ONCE = 4096
 """Samples of a record that are worked on together."""
@@ -86,6 +92,9 @@ class RowStream:
         regressor: momentum (the default) and power take no acceleration; rows of torque need one, and are not filtered.
         cutoff: of the low-pass that motion and torque share, in Hz; at most a fifth of the rate.
         bandwidth: of the low-pass on rows of momentum and power, in Hz.
+        order: of that low-pass.
+        reversals: whether rows of a joint that has just reversed take part; filters make of friction that jumps something else than
+            the model does of filtered motion.
         every: samples per row; a fifth of a period of the bandwidth by default, 1 for rows of torque.
         prior: values of fixed and nonlinear parameters.
         still: (n,) velocities in rad/s below which a joint rests.
@@ -95,7 +104,7 @@ class RowStream:
     def __init__(
         self, base: BaseModel, rate: float, regressor: Regressor = "momentum", cutoff: float = CUTOFF,
         bandwidth: float = BANDWIDTH, every: int | None = None, prior: Parameters | None = None, still: ArrayLike = 0.0,
-        velocity: bool = False,
+        velocity: bool = False, order: int = ORDER, reversals: bool = False,
     ) -> None:  # fmt: skip
         if not rate > 0.0:
             raise InputError(f"the rate of the samples should be greater than zero, not {rate:g} Hz")
@@ -116,18 +125,19 @@ class RowStream:
             known[base.fixed] = prior.values[base.fixed]
         self._entries = np.array([[i for i, _ in entries], [place.get(k, -1) for _, k in entries]], np.int64)
         smooth, derived = sections(min(cutoff, 0.2 * rate), rate) if self.filtered else (np.zeros(5), np.zeros(5))
-        a = 2.0 * np.pi * bandwidth
-        alike = np.exp(-a * self.every / rate) if self.filtered else 0.0
-        self.inflation = float((1.0 + alike) / (1.0 - alike))
+        a = 2.0 * np.pi * bandwidth / np.sqrt(2.0 ** (1.0 / order) - 1.0)  # of each of the parts that make G together
         leak = np.array([2.0 * rate - a, a, 2.0 * rate * a]) / (2.0 * rate + a)
+        response = _response(smooth, leak, order, rate / bandwidth) if self.filtered else np.ones(1)
+        self.inflation = _inflation(response, self.every)
         resting = np.array(np.broadcast_to(np.asarray(still, float), (n,)))
         self._constants = np.concatenate([smooth, derived, leak, resting, [known[k] for _, k in entries]])
-        faded = round(FADED / a * rate) if self.filtered else 1
+        faded = max(1, 1 + int(np.flatnonzero(np.abs(1.0 - np.cumsum(response)) > FADED).max(initial=0)))
         kinds = [self.filtered, regressor == "power", self.velocity]
-        self._whole = np.concatenate(
-            [self._single.places, [self.every, round(PATIENCE * rate), faded, *kinds, 0], np.zeros(2 * n), self._entries.ravel()]
-        ).astype(np.int64)
-        self._numbers = np.concatenate([self._constants, np.zeros(6 * n + 2 * self.count + 3 * len(entries))])
+        counts = [self.every, round(PATIENCE * rate), faded, 0 if reversals else faded]
+        self._whole = np.concatenate([self._single.places, [*counts, *kinds, 0], np.zeros(3 * n), self._entries.ravel()]).astype(
+            np.int64
+        )
+        self._numbers = np.concatenate([self._constants, np.zeros(6 * n + (order + 1) * self.count + (order + 2) * len(entries))])
         size, capacity = base.rank + 1, AT_ONCE // self.every + 2
         self._out, self._use = np.zeros((capacity, self.count, size)), np.zeros((capacity, self.count), bool)
         self._taken = np.zeros(capacity, np.int64)
@@ -138,12 +148,12 @@ class RowStream:
         """As if no sample had been there."""
         n = self.base.layout.robot.n
         self._numbers[len(self._constants) :] = 0.0
-        self._whole[10 : 11 + 2 * n] = 0
+        self._whole[11 : 12 + 3 * n] = 0
 
     @property
     def samples(self) -> int:
         """So far."""
-        return int(self._whole[10])
+        return int(self._whole[11])
 
     def push(self, sample: Sample) -> tuple[Array, NDArray[np.bool_]]:
         """Rows (K, r, b+1) [w y] that a sample completes, K = 0 or 1, and which take part; views that the next call overwrites."""
@@ -277,9 +287,10 @@ class OnlineFit:
         sigma, stacked = self.weighed()
         svd = ScaledSvd.of(stacked.R)
         beta = self._start + svd.solve(stacked.z - stacked.R @ self._start)
-        std = np.sqrt(self._variance(svd.half, sigma))
+        std = np.sqrt(np.maximum(self._variance(svd.half, sigma), 0.0))
         std[np.abs(svd.unresolved).max(axis=1, initial=0.0) > 1e-6] = np.inf
-        return OnlineEstimate(beta, std, sigma, self.rows, bool(svd.known.all()))
+        told = len(self._F) == 1 or self.noise_known(MORE)  # as many rows as columns have no residual, and seem to have no noise
+        return OnlineEstimate(beta, std if told else np.full(b, np.inf), sigma, self.rows, told and bool(svd.known.all()))
 
     @property
     def longer(self) -> Array:
@@ -310,3 +321,17 @@ def sections(cutoff: float, rate: float) -> tuple[Array, Array]:
     a1, a2 = 2.0 * (w * w - c * c) / d0, (c * c - np.sqrt(2.0) * w * c + w * w) / d0
     g = w * w / d0
     return np.array([g, 2.0 * g, g, a1, a2]), np.array([g * c, 0.0, -g * c, a1, a2])
+
+
+def _response(smooth: Array, leak: Array, order: int, period: float) -> Array:
+    """What H and G make of one sample, for ten periods of the bandwidth of G, after which nothing is left."""
+    size = round(10.0 * period) + 2
+    back = np.exp(-2j * np.pi * np.arange(size // 2 + 1) / size)
+    H = (smooth[0] + smooth[1] * back + smooth[2] * back**2) / (1.0 + smooth[3] * back + smooth[4] * back**2)
+    return np.asarray(np.fft.irfft(H * (leak[1] * (1.0 + back) / (1.0 - leak[0] * back)) ** order, size))
+
+
+def _inflation(response: Array, every: int) -> float:
+    """Variance of the mean of rows of white noise over that of independent ones."""
+    alike = np.correlate(response, response, "full")[len(response) - 1 :: every]
+    return float((2.0 * alike.sum() - alike[0]) / alike[0])

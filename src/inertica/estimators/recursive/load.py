@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.load import Load, Rows, fitted_load
+from inertica.estimators.recursive.lag import Lag
 from inertica.estimators.recursive.live import OnlineFit, RowStream, Sample
 from inertica.identifiability.labels import COMBINED, DETERMINED, UNIDENTIFIABLE, WEAK, known_well
 from inertica.identifiability.load import load_columns, own_friction
@@ -112,37 +113,3 @@ class OnlinePayload:
         shown = np.linalg.matrix_rank(self.columns)
         complete = 10 - found.unresolved.shape[1] == shown
         return LoadEstimate(body.values, ends, found.values, covariance, tuple(map(str, words)), self.rows, bool(complete))
-
-
-class Lag:
-    """Positions and torques brought to one time where torques are measured late: whichever comes first waits.
-
-    Args:
-        late: (n,) samples by which torque is late; may have fractions, and be negative.
-    """
-
-    def __init__(self, late: Array) -> None:
-        most = max(float(late.max()), 0.0)
-        waits = {"q": np.full(len(late), most), "dq": np.full(len(late), most), "tau": most - late}
-        self._whole = {name: np.floor(w).astype(np.intp) for name, w in waits.items()}
-        self._part = {name: w - np.floor(w) for name, w in waits.items()}
-        size = int(max(w.max() for w in waits.values())) + 2
-        self._kept = {name: np.zeros((size, len(late))) for name in waits}
-        self._out = {name: np.zeros(len(late)) for name in waits}
-        self._at, self._joints = -1, np.arange(len(late))
-
-    def __call__(self, sample: Sample) -> Sample:
-        first = self._at < 0
-        self._at += 1
-        for name, x in (("q", sample.q), ("dq", sample.dq), ("tau", sample.tau)):
-            if x is None:
-                continue
-            kept, out = self._kept[name], self._out[name]
-            if first:
-                kept[:] = x
-            size = len(kept)
-            kept[self._at % size] = x
-            near = kept[(self._at - self._whole[name]) % size, self._joints]
-            far = kept[(self._at - self._whole[name] - 1) % size, self._joints]
-            out[:] = near + self._part[name] * (far - near)
-        return Sample(self._out["q"], self._out["tau"], None if sample.dq is None else self._out["dq"], sample.ddq)

@@ -155,10 +155,9 @@ def _weigh(log: Any, added: Any, weight: Any) -> Any:
 
 @nb.njit(**OPTIONS)
 def _whitened(Z: Any, weight: Any, mean: Any, S: Any, y: Any, wide: Any, innovation: Any) -> float:
-    """The innovation of the whole mixture, and its square by its covariance."""
+    """The innovation of the whole mixture by the root of its covariance, and its square."""
     n = y.shape[0]
     for i in range(n):
-        innovation[i] = y[i] - mean[n + i]
         for j in range(n):
             wide[i, j] = S[i, j]
     for p in range(Z.shape[0]):
@@ -166,15 +165,15 @@ def _whitened(Z: Any, weight: Any, mean: Any, S: Any, y: Any, wide: Any, innovat
             f = weight[p] * (Z[p, n + i] - mean[n + i])
             for j in range(n):
                 wide[i, j] += f * (Z[p, n + j] - mean[n + j])
-    low, white, square = np.zeros((n, n)), np.zeros(n), 0.0
+    low, square = np.zeros((n, n)), 0.0
     if not cholesky(wide, low):
         return np.nan
     for i in range(n):
-        total = innovation[i]
+        total = y[i] - mean[n + i]
         for j in range(i):
-            total -= low[i, j] * white[j]
-        white[i] = total / low[i, i]
-        square += white[i] * white[i]
+            total -= low[i, j] * innovation[j]
+        innovation[i] = total / low[i, i]
+        square += innovation[i] * innovation[i]
     return square
 
 

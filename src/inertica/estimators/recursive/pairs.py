@@ -57,12 +57,11 @@ def dual(
             r = np.zeros(n)
             for i in range(n):
                 r[i] = y[k, i] - x[n + i]
-                kept.innovation[k, i] = r[i]
             through(wide, inner, wide)
             for i in range(b):
                 step[i] = 0.0
-            kept.score[k, 0], kept.score[k, 1] = _moved(step, r, inner, wide)
-            _moved(x, r, low, gain)
+            kept.score[k, 0], kept.score[k, 1] = _moved(step, r, inner, wide, kept.innovation[k])
+            _moved(x, r, low, gain, np.zeros(n))
             less(C, wide)
             less(P, gain)
             for i in range(n):  # (I - K H) D, K = gain low^-1
@@ -150,7 +149,7 @@ def parameters(Y: Any, tau: Any, used: Any, beta: Any, C: Any, noise: Any, torqu
             _multiply(C, Y[k, j], g)
             for i in range(b):
                 variance += Y[k, j, i] * g[i]
-            kept.innovation[first + k, j] = r
+            kept.innovation[first + k, j] = r / np.sqrt(variance)
             kept.score[first + k, 0] += r * r / variance
             kept.score[first + k, 1] += r * r / variance + np.log(2.0 * np.pi * variance)
             _rank_one(beta, C, g, r, variance)
@@ -182,10 +181,10 @@ def _rank_one(beta: Any, C: Any, g: Any, r: float, variance: float) -> None:
 
 
 @nb.njit(**OPTIONS)
-def _moved(x: Any, r: Any, low: Any, gain: Any) -> Any:
-    """x + gain low^-1 r; innovation squared, and minus twice its logarithmic likelihood."""
+def _moved(x: Any, r: Any, low: Any, gain: Any, white: Any) -> Any:
+    """x + gain low^-1 r; innovation squared, and minus twice its logarithmic likelihood; fills white = low^-1 r."""
     n = r.shape[0]
-    white, square, size = np.zeros(n), 0.0, n * np.log(2.0 * np.pi)
+    square, size = 0.0, n * np.log(2.0 * np.pi)
     for i in range(n):
         total = r[i]
         for j in range(i):

@@ -11,7 +11,7 @@ that leaves mean and covariance of the parameters as they are (Liu and West 2001
 dozens of parameters expect little.  A measurement so precise that it would leave but a few particles counts only as much as
 leaves a tenth.
 
-Rao-Blackwellised, which is the default, a tenth of what is uncertain lies in where the particles are, and the rest is a Gaussian
+Rao-Blackwellised, which is the default, a hundredth of what is uncertain lies in where the particles are, and the rest is a Gaussian
 around each of them, since the state is linear in itself and nearly so in beta over such distances (`mixture`).
 """
 
@@ -36,7 +36,7 @@ from inertica.estimators.recursive.unknowns import PlainUnknowns
 Array = NDArray[np.float64]
 
 
-SHARE = 0.1
+SHARE = 0.01
 """Of the covariance that lies in where the particles are, the rest in the Gaussians around them."""
 
 ROUGH = 4e-6

@@ -57,22 +57,30 @@ class Record:
     thinned: int = 1
     behind: int = 0
 
-    def stretches(self, count: int, seconds: float) -> list[Record]:
-        """So many stretches of so many seconds, spread over the record; the whole one where they would overlap."""
+    def stretches(self, count: int, seconds: float, exact: bool = False) -> list[Record]:
+        """So many stretches of so many seconds, spread over the record; the whole one where they would overlap.
+
+        Args:
+            count, seconds: how many, and how long.
+            exact: begin with the recorded position and the velocity around it, in which no acceleration is left; else with those of
+                a line through five samples.
+        """
         dt = float(self.t[1] - self.t[0])
         size = max(10, round(seconds / dt))
         if count * size >= len(self.t):
             return [self]
-        return [self._part(slice(int(f), int(f) + size)) for f in np.linspace(0, len(self.t) - size, count)]
+        return [self._part(slice(int(f), int(f) + size), exact) for f in np.linspace(0, len(self.t) - size, count)]
 
-    def _part(self, rows: slice) -> Record:
-        """The velocity to begin with is that of the first positions, measured over several of them."""
+    def _part(self, rows: slice, exact: bool) -> Record:
         if rows.start == 0:
             start = self.start
-        else:
+        elif not exact:
             some = slice(rows.start, rows.start + 5)
-            rate, first = np.polyfit(self.t[some] - self.t[rows.start], self.q[some], 1)
-            start = np.concatenate([rate, first])
+            start = np.concatenate(np.polyfit(self.t[some] - self.t[rows.start], self.q[some], 1))
+        else:
+            at = min(max(rows.start, 2), len(self.t) - 3)
+            around, dt = self.q[at - 2 : at + 3], float(self.t[1] - self.t[0])
+            start = np.concatenate([np.array([1.0, -8.0, 0.0, 8.0, -1.0]) @ around / (12.0 * dt), self.q[rows.start]])
         return replace(
             self, t=self.t[rows], q=self.q[rows], used=self.used[rows], steps=self.steps[rows], start=start,
             behind=self.behind + rows.start,

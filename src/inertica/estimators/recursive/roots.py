@@ -208,7 +208,7 @@ def correct_root(z: Any, U: Any, y: Any, R: Any, work: Any, kept: Any, at: int) 
             _shrink(U[c, c:], change[c:], np.sqrt(total / more), f / np.sqrt(total * more), f)
             total = more
         r = y[j] - z[n + j]
-        kept.innovation[at, j] = r
+        kept.innovation[at, j] = r / np.sqrt(total)
         square += r * r / total
         size += np.log(2.0 * np.pi * total)
         for i in range(d):

@@ -2,8 +2,9 @@
 
     q, tau  ->  H: low-pass of order 2, the same for motion and torque, so that both come late alike; dq is its derivative
             ->  columns of momentum (or energy) P and of the flow B at the filtered motion
-            ->  G = a / (s + a): rows G (s P + B) and torque G tau, without an acceleration, a (P - G P) being G s P
-            ->  every m-th row
+            ->  G = (a / (s + a))^m: rows G (s P + B) and torque G tau, without an acceleration, a (P - G P) being G s P for m = 1
+            ->  one row of some samples, but none of a joint that rests, or that has reversed while G remembers it: friction jumps
+                there, and H makes other things of a jump than the model does of filtered motion
 
 All filters are bilinear transforms, and all columns begin at rest at the first sample, so that W beta = y holds for the filtered rows
 as it does for the unfiltered, from the first one on.
@@ -45,21 +46,22 @@ def stream(
             still (n): velocities below which a joint rests;
             known (E): values of parameters that are known, 0 for others;
             zq, zd, zt (n, 2): states of H for position, velocity and torque;
-            levels (2, r): filtered torque, and torque of the sample before;
-            columns (3, E): filtered columns, then stored and flow of the sample before.
-        whole: places (4) of q, dq, ddq and columns in the work array; every, patience, reach: samples per row, of rest that is no
-            mere reversal, and for which rows stay out after rest; stored, power, given: rows are filtered, one row for all joints,
-            velocity is measured; clock: samples so far; rest (2, n): samples for which a joint has rested, and for which its rows
-            stay out; entries (2, E): row and column of beta of each entry, column -1 for parameters that have none.
+            levels (m + 1, r): torque after each of the parts of G, and torque of the sample before;
+            columns (m + 2, E): columns after each of the parts of G, then stored and flow of the sample before.
+        whole: places (4) of q, dq, ddq and columns in the work array; every, patience, reach, turned: samples per row, of rest that
+            is no mere reversal, and for which rows stay out after rest and after a reversal; stored, power, given: rows are filtered,
+            one row for all joints, velocity is measured; clock: samples so far; rest (3, n): samples for which a joint has rested,
+            for which its rows stay out, and the sign of its velocity; entries (2, E): row and column of beta of each entry, column
+            -1 for parameters that have none.
         q, dq, ddq, tau: (m, n) measured; dq and ddq are read when they are needed.
         out: (K, r, b+1) rows [w y].
         use: (K, r) which of them take part.
         taken: (K,) index of the sample each row belongs to.
     """
     n, R, size = q.shape[1], out.shape[1], out.shape[2]
-    at_q, at_dq, at_ddq, at_out, every, patience, reach = whole[0], whole[1], whole[2], whole[3], whole[4], whole[5], whole[6]
-    stored, power, given = whole[7] == 1, whole[8] == 1, whole[9] == 1
-    rest, entries = whole[11 : 11 + 2 * n].reshape(2, n), whole[11 + 2 * n :].reshape(2, -1)
+    at_q, at_dq, at_ddq, at_out, every, patience, reach, turned = whole[:8]
+    stored, power, given = whole[8] == 1, whole[9] == 1, whole[10] == 1
+    rest, entries = whole[12 : 12 + 3 * n].reshape(3, n), whole[12 + 3 * n :].reshape(2, -1)
     E = entries.shape[1]
     smooth, rate, leak, still = numbers[:5], numbers[5:10], numbers[10:13], numbers[13 : 13 + n]
     end = 13 + n
@@ -67,12 +69,13 @@ def stream(
     zq, end = numbers[end : end + 2 * n].reshape(n, 2), end + 2 * n
     zd, end = numbers[end : end + 2 * n].reshape(n, 2), end + 2 * n
     zt, end = numbers[end : end + 2 * n].reshape(n, 2), end + 2 * n
-    levels, end = numbers[end : end + 2 * R].reshape(2, R), end + 2 * R
-    kept_columns = numbers[end:].reshape(3, E)
-    columns, before = kept_columns[0], kept_columns[1:]
+    m = (len(numbers) - end - R - 2 * E) // (R + E)
+    levels, end = numbers[end : end + (m + 1) * R].reshape(m + 1, R), end + (m + 1) * R
+    kept_columns = numbers[end:].reshape(m + 2, E)
+    columns, before = kept_columns[:m], kept_columns[m:]
     filled, filtering = 0, smooth[0] != 0.0
     for k in range(q.shape[0]):
-        first = whole[10] == 0
+        first = whole[11] == 0
         energy = 0.0
         for j in range(n):
             position, velocity, torque = q[k, j], dq[k, j], tau[k, j]
@@ -95,10 +98,16 @@ def stream(
                 rest[0, j] += 1
                 if rest[0, j] > patience:
                     rest[1, j] = reach
+                elif stored:  # which way it goes is not known
+                    rest[1, j] = max(rest[1, j], turned)
             else:
                 rest[0, j] = 0
                 if rest[1, j] > 0:
                     rest[1, j] -= 1
+                way = 1 if velocity > 0.0 else -1
+                if stored and rest[2, j] != way:  # the first sample too, which may be taken in the middle of a motion
+                    rest[1, j] = max(rest[1, j], turned)
+                rest[2, j] = way
             energy += velocity * torque
             if not power:
                 _level(levels, j, torque, leak, stored, first)
@@ -109,24 +118,29 @@ def stream(
             for e in range(E):
                 kept, flow = work[at_out + LANES * e], work[at_out + LANES * (E + e)]
                 if not first:  # G integrates from the first sample on
-                    columns[e] = leak[0] * columns[e] + leak[1] * (flow + before[1, e]) + leak[2] * (kept - before[0, e])
+                    was = columns[0, e]
+                    columns[0, e] = leak[0] * was + leak[1] * (flow + before[1, e]) + leak[2] * (kept - before[0, e])
+                    for i in range(1, m):
+                        last = columns[i, e]
+                        columns[i, e] = leak[0] * last + leak[1] * (columns[i - 1, e] + was)
+                        was = last
                 before[0, e], before[1, e] = kept, flow
         else:
             for e in range(E):
-                columns[e] = work[at_out + LANES * e]
-        whole[10] += 1
-        if whole[10] % every == 0:
+                columns[m - 1, e] = work[at_out + LANES * e]
+        whole[11] += 1
+        if whole[11] % every == 0:
             for r in range(R):
                 for i in range(size - 1):
                     out[filled, r, i] = 0.0
-                out[filled, r, size - 1] = levels[0, r]
+                out[filled, r, size - 1] = levels[m - 1, r]
                 use[filled, r] = rest[1, r] == 0 if not power else True
             for e in range(E):
                 r, i = entries[0, e], entries[1, e]
                 if i >= 0:
-                    out[filled, r, i] = columns[e]
+                    out[filled, r, i] = columns[m - 1, e]
                 elif known[e] != 0.0:
-                    out[filled, r, size - 1] -= known[e] * columns[e]
+                    out[filled, r, size - 1] -= known[e] * columns[m - 1, e]
             taken[filled] = k
             filled += 1
     return filled
@@ -135,8 +149,14 @@ def stream(
 @nb.njit(**_OPTIONS)
 def _level(levels: Any, r: int, torque: float, leak: Any, stored: bool, first: bool) -> None:
     """Torque or power of a row through G."""
+    m = len(levels) - 1
     if not stored:
-        levels[0, r] = torque
+        levels[m - 1, r] = torque
     elif not first:
-        levels[0, r] = leak[0] * levels[0, r] + leak[1] * (torque + levels[1, r])
-    levels[1, r] = torque
+        was = levels[0, r]
+        levels[0, r] = leak[0] * was + leak[1] * (torque + levels[m, r])
+        for i in range(1, m):
+            last = levels[i, r]
+            levels[i, r] = leak[0] * last + leak[1] * (levels[i - 1, r] + was)
+            was = last
+    levels[m, r] = torque

@@ -92,6 +92,12 @@ class SearchedDelays:
     mixed: Mask
 
 
+def held_lead(description: Description) -> float:
+    """s, the delay that is expected without looking: minus half the control period, 0 where the loop's rate is not stated."""
+    loop = description.loop
+    return -0.5 / float(loop["rate"]) if loop is not None and loop.get("rate") else 0.0
+
+
 def search_delays(description: Description, base: BaseModel, logs: Sequence[Log]) -> SearchedDelays:
     """What logs say of delays between torque and motion.
 
@@ -106,9 +112,8 @@ def search_delays(description: Description, base: BaseModel, logs: Sequence[Log]
 class _JointDelays:
     def __init__(self, description: Description, base: BaseModel, logs: Sequence[Log]) -> None:
         self.description, self.base, self.logs, self.n = description, base, logs, description.robot.n
-        loop = description.loop
-        self.period = 1.0 / float(loop["rate"]) if loop is not None and loop.get("rate") else None
-        self.expected = 0.0 if self.period is None else -0.5 * self.period
+        self.expected = held_lead(description)
+        self.period = -2.0 * self.expected or None
 
     def run(self) -> SearchedDelays:
         band, edge = self._bands()
