@@ -16,7 +16,7 @@ simulated logs of catalog robots, whose models are made wrong by tens of percent
 
 The last three are failures.
 
-    python benchmarks/sabotage.py [--json] [--robots tx40,panda7] [--markdown]
+    python benchmarks/sabotage.py [--json] [--robots tx40,panda7] [--untouched]
 """
 
 from __future__ import annotations
