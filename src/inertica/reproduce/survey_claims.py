@@ -229,11 +229,11 @@ def _knowledge(found: Sequence[Case]) -> Verdict:
     out = []
     for c in found:
         known = _same(found, c, c.noise, loop="known")
-        estimated = "didim (gains estimated)"
-        if c.loop != "known" and known is not None and c.has("didim", "wls_f", estimated):
-            text = _percent(known.error("didim"), c.error("didim"), c.error(estimated), c.error("wls_f"))
-            worse = c.error("didim") > 2.0 * known.error("didim")
-            recovers = c.error(estimated) < c.error("didim")
+        didim, estimated = "didim to the end", "didim (gains estimated)"
+        if c.loop != "known" and known is not None and c.has(didim, "wls_f", estimated):
+            text = _percent(known.error(didim), c.error(didim), c.error(estimated), c.error("wls_f"))
+            worse = c.error(didim) > 2.0 * known.error(didim)
+            recovers = c.error(estimated) < c.error(didim)
             out.append((c.loop, worse and recovers, f"didim known / wrong / gains estimated / wls_f without any loop {text}"))
     return _counted(out)
 
