@@ -138,7 +138,7 @@ class Viscous(FrictionLaw):
     plain_symbols = ("Fv",)
     symbols = (("Fv", "viscous", "N m s/rad", 0.0),)
     beside = ()
-    candidate = Candidate("viscous")
+    candidate = Candidate("viscous", felt=True, odds=1.0)  # nearly every joint has it
 
     def columns(self, x: State) -> list[Column]:
         return [{self.at: x.dq[self.at]}]
@@ -154,7 +154,7 @@ class Coulomb(FrictionLaw):
     plain_symbols = ("Fc",)
     symbols = (("Fc", "coulomb", "N m", 0.0),)
     beside = ()
-    candidate = Candidate("Coulomb")
+    candidate = Candidate("Coulomb", felt=True, odds=1.0)  # likewise
 
     def columns(self, x: State) -> list[Column]:
         return [{self.at: direction(x.dq[self.at], self.width)}]
