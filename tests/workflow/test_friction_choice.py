@@ -91,17 +91,28 @@ def test_other_laws_say_what_they_would_change() -> None:
     assert all(np.isfinite(list(change.values())).all() for change in changes)
 
 
+def counted(own: FrictionSelection, k: int) -> bool:
+    """Whether what one standard deviation of a piece would move is stated, by even odds of the piece: half of that variance at least."""
+    moved, before, z = own._named_fit([*own.chosen, k]), own._named_fit(own.chosen), own.selection.gain(own.chosen, k).z
+    by_one = {name: abs((moved[name] - value) / z) for name, value in before.items()}
+    return any(all(abs(change[name]) >= 0.7 * by for name, by in by_one.items()) for change in own.changes())
+
+
 def test_an_offset_that_was_not_taken_leaves_its_uncertainty() -> None:
-    """What one standard deviation of an offset would move, by even odds of the offset: half of that variance at least."""
     own = search("none more")
     own.run()
-    changes, before = own.changes(), own._named_fit(own.chosen)
     left = [k for k, p in enumerate(own.pieces) if p.kind == "offset" and k not in own.chosen]
     assert len(left) == 6
-    for k in left:
-        moved, z = own._named_fit([*own.chosen, k]), own.selection.gain(own.chosen, k).z
-        by_one = {name: abs((moved[name] - value) / z) for name, value in before.items()}
-        assert any(all(abs(c[name]) >= 0.7 * by for name, by in by_one.items()) for c in changes)
+    assert all(counted(own, k) for k in left)
+
+
+def test_viscous_friction_that_was_left_out_leaves_its_uncertainty() -> None:
+    """A fit without it would state dry friction too narrowly."""
+    own = search("none more")
+    own.run()
+    left = next(k for k in own.chosen if own.pieces[k].kind == "viscous" and own.pieces[k].joint == 5)
+    own.chosen = [k for k in own.chosen if k != left]
+    assert counted(own, left)
 
 
 def test_a_load_law_survives_saving(tmp_path) -> None:
