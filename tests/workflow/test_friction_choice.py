@@ -92,10 +92,12 @@ def test_other_laws_say_what_they_would_change() -> None:
 
 
 def counted(own: FrictionSelection, k: int) -> bool:
-    """Whether what one standard deviation of a piece would move is stated, by even odds of the piece: half of that variance at least."""
+    """Whether a piece that was not taken counts by even odds, with what one standard deviation of it would move."""
     moved, before, z = own._named_fit([*own.chosen, k]), own._named_fit(own.chosen), own.selection.gain(own.chosen, k).z
-    by_one = {name: abs((moved[name] - value) / z) for name, value in before.items()}
-    return any(all(abs(change[name]) >= 0.7 * by for name, by in by_one.items()) for change in own.changes())
+    factor = np.sqrt((1.0 + 1.0 / z**2) / (1.0 + np.exp(-0.5 * z**2)))
+    expected = np.array([factor * (moved[name] - value) for name, value in before.items()])
+    stated = [np.array([change[name] for name in before]) for change in own.changes() if before.keys() <= change.keys()]
+    return any(np.allclose(x, expected, rtol=1e-9, atol=0.0) for x in stated)
 
 
 def test_an_offset_that_was_not_taken_leaves_its_uncertainty() -> None:
