@@ -225,6 +225,8 @@ def test_full_disks_and_foreign_folders_are_sentences(done: Store, tmp_path: Pat
         Store.begin(tmp_path / "c" / "store", done.spec)
     with pytest.raises(InputError, match="holds no campaign"):
         Store.open(tmp_path / "b")
+    with pytest.raises(InputError, match="c is a file, not the folder of a campaign"):
+        Store.open(tmp_path / "c")
 
 
 @pytest.mark.parametrize(

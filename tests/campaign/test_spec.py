@@ -45,6 +45,17 @@ def test_units_and_defaults(tmp_path: Path) -> None:
     assert Spec.of(spec.document()) == spec
 
 
+def test_a_spec_like_another_may_have_other_robots(tmp_path: Path) -> None:
+    """What the other says of its robots is neither needed nor in the way, and a mistake is told where it was made."""
+    path = tmp_path / "own.yaml"
+    path.write_text("like: survey\nrobots: [rv2sq]\n", encoding="utf-8")
+    assert read_spec(path).decimate_of == {"rv2sq": (1,)}
+    path.write_text("like: survey\nrobots: [tx41]\n", encoding="utf-8")
+    with pytest.raises(FileError, match=r"tx41.*did you mean 'tx40'") as caught:
+        read_spec(path)
+    assert str(caught.value).startswith(f"{path}:2")
+
+
 def test_a_spec_like_another_takes_its_keys(tmp_path: Path) -> None:
     small.written(tmp_path)
     other = tmp_path / "more.yaml"

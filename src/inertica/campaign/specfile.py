@@ -24,6 +24,7 @@ from typing import Any
 from inertica.campaign.checked import check_spec
 from inertica.campaign.spec import Entry, LoopRow, NoiseRow, Spec
 from inertica.errors import FileError, InputError, nearest
+from inertica.robot.files import catalog
 from inertica.robot.yamlfile import Item, read_yaml
 
 FOLDER = "specs"
@@ -107,10 +108,11 @@ def _values(path: Path, keys: Mapping[str, Item]) -> dict[str, Any]:
 
 
 def _ratios(item: Item, robots: tuple[str, ...]) -> dict[str, Any]:
-    """A list for all robots, or one for each by its name."""
+    """A list for all robots, or one for each by its name; what a spec that this one is like says of others does not matter."""
     if not item.is_mapping:
         return {"decimate": _some(item, lambda x: _count(x, 1))}
-    return {"decimate_of": {robot: _some(x, lambda y: _count(y, 1)) for robot, x in item.mapping(robots).items()}}
+    own = {robot: _some(x, lambda y: _count(y, 1)) for robot, x in item.mapping((*robots, *catalog())).items()}
+    return {"decimate_of": {robot: ratios for robot, ratios in own.items() if robot in robots}}
 
 
 def _some(item: Item, read: Callable[[Item], Any]) -> tuple[Any, ...]:

@@ -166,6 +166,8 @@ def _manifest(folder: Path) -> dict[str, Any]:
         return dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise InputError(f"{folder} holds no campaign; begin one with: inertica campaign SPEC -o {folder}") from None
+    except NotADirectoryError:
+        raise InputError(f"{folder} is a file, not the folder of a campaign") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{folder / MANIFEST} cannot be read ({error}); the folder is damaged, begin anew with --new") from None
 

@@ -3,8 +3,7 @@
 An iteration that simulates one parameter vector at a time leaves most lanes of the processor empty, and nearly all of a graphics card.
 Fits that know nothing of each other are begun side by side; whoever asks for a simulation is held until everybody asks, then all
 are simulated at once and everybody goes on to the next question, or ends, by its own criterion.  What several begin with alike is
-simulated once.  A lane does not depend on what is
-computed beside it, so the numbers are those of the fits one by one, bit for bit.
+simulated once.  A lane does not depend on what is computed beside it, so the numbers are those of the fits one by one, bit for bit.
 
 A fit is a plain function that knows nothing of this.  It runs in a thread of its own, but only where it does not wait, and only as
 many at a time as are allowed to.
