@@ -15,7 +15,7 @@ from inertica.estimators.recursive.factors import add_rank_one, cholesky, triang
 from inertica.estimators.recursive.joint import KINDS
 from inertica.estimators.recursive.pairs import dual
 from inertica.estimators.recursive.particles import marginal_particles, particles
-from inertica.estimators.recursive.passes import arrays, kalman, noises
+from inertica.estimators.recursive.passes import arrays, driven, kalman, noises
 from inertica.estimators.recursive.records import driven_by_torque
 from inertica.estimators.recursive.records import transition as of_problem
 from inertica.estimators.recursive.tuning import relative
@@ -46,7 +46,18 @@ def test_two_filters_side_by_side_are_the_kalman_filter_of_parameters_that_do_no
     x, beta, spread, C = record.start.copy(), START.copy(), np.diag(v.first[:4]), np.diag(v.first[4:])
     kept = arrays(len(record.t), 2, 7, 1)
     at = dual(
-        s, record.table, record.steps, record.q, record.used, x, beta, spread, C, noises(v, record, [record]), np.zeros(0), kept
+        s,
+        driven(record, START),
+        record.steps,
+        record.q,
+        record.used,
+        x,
+        beta,
+        spread,
+        C,
+        noises(v, record, [record]),
+        np.zeros(0),
+        kept,
     )
     assert at == -1
     np.testing.assert_allclose(np.concatenate([x, beta]), z, rtol=0, atol=1e-9)

@@ -59,8 +59,9 @@ class Filter:
         start: first parameters.
         preset: variances: `survey` as printed, `toolbox` as its code has them, `relative` to start and data (see `tuning`).  When not
             stated `relative` with `tune`, else `survey`.
-        tune: search the noise of states and parameters under which the innovations of four stretches of half a second are most likely;
-            the covariance is then widened by their correlation in time, and by their size where it is more than predicted.
+        tune: search the noise of states and parameters under which the innovations of four stretches of half a second, or of 500
+            samples, are most likely; the covariance is then widened by their correlation in time, and by their size where it is
+            more than predicted.
         passes: over all records; each begins with the parameters of the one before, ten times less sure of them, so that it linearises
             near them all the way.  When not stated two where the preset is `relative`, where P is meant to be right, else one.
         longest_step: s, of integration; longer sample periods are divided.
@@ -82,7 +83,7 @@ class Filter:
     sees_log: bool = True
 
     computed: ClassVar[bool] = False
-    tuned_over: ClassVar[tuple[int, float]] = (4, 0.5)
+    tuned_over: ClassVar[tuple[int, float, int]] = (4, 0.5, 500)
     needs: ClassVar[frozenset[Need]] = frozenset({Need.MOTION, Need.TORQUE, Need.PRIOR})
     own: ClassVar[frozenset[Capability]] = RECURSIVE | {Capability.HOLDS_TORQUE}
     without: ClassVar[frozenset[str]] = frozenset({"sees_log"})
@@ -122,7 +123,7 @@ class Filter:
         seen, recorded = (decimated(problem), False) if self.decimated else (problem, True)
         if self.computed:
             return driven_by_loop(seen, recorded, self.sees_log), None
-        records, dt = driven_by_torque(seen, self.longest_step, self.between, recorded)
+        records, dt = driven_by_torque(seen, self.longest_step, self.between, recorded, self.begins == "relative")
         if beta is not None and self.begins == "relative" and has_every_step(seen):
             records = [r.eased(seen, m, beta) for r, m in zip(records, seen.motions, strict=True)]
         return records, dt
@@ -141,9 +142,7 @@ class Filter:
             records: of the filter; stretches are those of the first one.
             passed: a pass of a filter: kind, records, first parameters and variances to its outcome.
         """
-        # what a line is off by at first is taken for noise of positions: in a closed loop far too much, but without it filters that
-        # the torque drives are too sure, since its noise does more than a white noise of velocities
-        short, near = records[0].stretches(*self.tuned_over, exact=self.computed), v
+        short, near = records[0].stretches(*self.tuned_over), v
         if self.computed:  # what wrong parameters do in a closed loop would be taken for noise: they come from a first pass
             first = passed("ekf", records[:1], start, v)
             if first.broke is None:

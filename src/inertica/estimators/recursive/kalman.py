@@ -8,11 +8,11 @@
 The unscented filter is h = alpha sqrt(d + kappa), curve = 1 / (4 h^2), offset = beta - alpha^2: its usual weights, summed up,
 without the cancellation of a large negative weight.  Central differences are any h, curve = (h^2 - 1) / (4 h^4), offset = 0.
 Pairs of points between which the model is not what two derivatives say of it (dry friction jumps, an inertia comes near zero or
-below) are drawn near and tell the slope alone, from the one of them that moved less: with them as they are, the filter is a map
-that magnifies differences of rounding tenfold every few samples (`sigma.bent`). Parameters do not move, so only the 2n rows of
-the state are worked out.  Points lie along the columns of the lower triangular factor of P with the state first, so that points
-of the parameters do not move the state.  Square-root forms keep a factor with the parameters first (`roots`).  P or its factor
-may be in single precision; z is in double precision.
+below) are replaced by the exact derivative: with them as they are, the filter is a map that magnifies differences of rounding
+tenfold every few samples (`sigma.find_bent`).  Parameters do not move, so only the 2n rows of the state are worked out.
+Points lie along the columns of the lower triangular factor of P with the state first, so that points of the parameters do not move
+the state.  Square-root forms keep a factor with the parameters first (`roots`).  P or its factor may be in single precision; z is
+in double precision.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numba as nb
 import numpy as np
 
-from inertica.dynamics.llvm.stepping import advance_points, advance_rates
+from inertica.estimators.recursive.drive import move_points, move_rates
 from inertica.estimators.recursive.factors import (
     OPTIONS,
     SUMS,
@@ -42,10 +42,7 @@ from inertica.estimators.recursive.roots import (
     state_first,
     turned,
 )  # fmt: skip
-from inertica.estimators.recursive.sigma import advance_again, bent, sigma_covariance, sigma_rows, spread, straightened
-
-NEARER = 8
-"""How often pairs of sigma points that still reach too far are drawn to a quarter of their distance."""
+from inertica.estimators.recursive.sigma import find_bent, sigma_covariance, sigma_rows, spread, straighten
 
 
 class Points(NamedTuple):
@@ -115,16 +112,17 @@ class Kept(NamedTuple):
 
 @nb.njit(**OPTIONS)
 def run(
-    root: bool, points: Any, s: Any, table: Any, steps: Any, y: Any, used: Any, z: Any, P: Any, noise: Any, memory: Any, kept: Any
-) -> int:
+    root: bool, points: Any, s: Any, rates: Any, drive: Any, steps: Any, y: Any, used: Any, z: Any, P: Any, noise: Any, memory: Any,
+    kept: Any,
+) -> int:  # fmt: skip
     """One pass over a record; returns the sample at which the filter broke down, or -1.
 
     Args:
         root: P is a factor L', P = L L' with the parameters first.
-        points: of the sigma-point filter; h = 0 for the extended one, whose stepper has tangents.
-        s: stepper of the transition.
-        table: (T, m) of the transition.
-        steps: (N,) rows of the table at the samples.
+        points: of the sigma-point filter; h = 0 for the extended one.
+        s, rates: steppers of the transition without and with tangents; the extended filter takes the second alone.
+        drive: tables of the transition.
+        steps: (N,) rows of the tables at the samples.
         y: (N, n) measured positions.
         used: (N,) which of them count.
         z: (d,) and P (d, d): of the first sample before its correction; of the last one after it on return.
@@ -146,7 +144,7 @@ def run(
     X = np.zeros((states, states), P.dtype)
     F, x = np.zeros((states, d)), np.zeros(states)
     Z, Y = np.zeros((2 * d + 1 if points.h > 0.0 else 1, d)), np.zeros((2 * d + 1 if points.h > 0.0 else 1, states))
-    hs, state = np.zeros(d), noise.state.copy()
+    bent, state, shift = np.zeros(d, np.bool_), noise.state.copy(), np.zeros(states)
     for k in range(N):
         if used[k]:
             fine = (
@@ -171,19 +169,13 @@ def run(
             elif not cholesky(P, work):
                 return k
             before = memory.copy()
-            for i in range(d):
-                hs[i] = points.h
-            spread(hs, z, work, Z)
-            advance_points(s, table, steps[k], steps[k + 1], Z, memory, Y)
-            if bent(noise.reach, Y, points.h, hs):
-                for _attempt in range(NEARER):
-                    advance_again(s, table, steps[k], steps[k + 1], hs, points.h, z, work, before, Z, Y)
-                    if straightened(noise.reach, Y, hs, points.h):
-                        break
-                    for i in range(d):
-                        hs[i] = hs[i] if hs[i] == points.h else 0.25 * hs[i]
+            spread(points.h, z, work, Z)
+            move_points(s, drive, steps[k], steps[k + 1], z, Z, memory, shift, Y)
+            if find_bent(noise.reach, noise.slow, Y, points.h, bent):
+                move_rates(rates, drive, steps[k], steps[k + 1], z, before, shift, x, F)
+                straighten(bent, points.h, F, work, Y)
         else:
-            advance_rates(s, table, steps[k], steps[k + 1], z, memory, x, F)
+            move_rates(rates, drive, steps[k], steps[k + 1], z, memory, shift, x, F)
         if points.h > 0.0:
             noise_now(noise, z, Y[0], state)
         else:
@@ -191,7 +183,7 @@ def run(
         driven = torque_noise(noise, k, W)
         if root:
             if points.h > 0.0:
-                sigma_rows(points, hs, Y, state, W, extra, A, x)
+                sigma_rows(points, Y, state, W, extra, A, x)
                 turned(A, turns, wide)
             else:
                 product_root(F, P, A)
@@ -214,7 +206,7 @@ def run(
                 add_rank_one(P[d - states :, d - states :].T, gain[:states, 0])
         else:
             if points.h > 0.0:
-                sigma_covariance(points, hs, Y, work, A, X, x)
+                sigma_covariance(points, Y, work, A, X, x)
             else:
                 product(F, P, A)
                 outer(A, F, X)

@@ -20,22 +20,22 @@ from typing import Any
 import numba as nb
 import numpy as np
 
-from inertica.dynamics.llvm.stepping import advance_points, advance_rates
 from inertica.estimators.recursive.cloud import record_particles, resample
+from inertica.estimators.recursive.drive import move_points, move_rates
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky, innovation_factor, less, through
 from inertica.estimators.recursive.kalman import more, noise_now, outer, predict, product, torque_noise
 
 
 @nb.njit(**OPTIONS)
 def run(
-    s: Any, rates: Any, table: Any, steps: Any, y: Any, used: Any, Z: Any, P: Any, noise: Any, memory: Any, share: float,
+    s: Any, rates: Any, drive: Any, steps: Any, y: Any, used: Any, Z: Any, P: Any, noise: Any, memory: Any, share: float,
     least: float, draw: Any, kept: Any,
 ) -> int:  # fmt: skip
     """One pass over a record; returns the sample at which it broke down, or -1.
 
     Args:
         s, rates: steppers without and with tangents.
-        table, steps, y, used, noise, memory, kept: as for `kalman.run`.
+        drive, steps, y, used, noise, memory, kept: as for `kalman.run`.
         Z: (L, d) the start in every row; particles of equal weight on return.
         P: (d, d) covariance of the start; of the Gaussian around each particle on return.
         share: of the covariance that lies in where the particles are.
@@ -46,6 +46,7 @@ def run(
     states = 2 * n
     log, added, weight = np.full(L, -np.log(L)), np.zeros(L), np.full(L, 1.0 / L)
     out, spare, mean = np.zeros((L, states)), np.zeros((L, d)), np.zeros(d)
+    shift = np.zeros(states)
     x, F, lost = np.zeros(states), np.zeros((states, d)), memory.copy()
     A, X = np.zeros((states, d)), np.zeros((states, states))
     S, low, gain, wide = np.zeros((n, n)), np.zeros((n, n)), np.zeros((d, n)), np.zeros((n, n))
@@ -56,8 +57,8 @@ def run(
         if k > 0:
             _mean(Z, weight, mean)
             lost[:] = memory
-            advance_rates(rates, table, steps[k - 1], steps[k], mean, lost, x, F)
-            advance_points(s, table, steps[k - 1], steps[k], Z, memory, out)
+            move_rates(rates, drive, steps[k - 1], steps[k], mean, lost, shift, x, F)
+            move_points(s, drive, steps[k - 1], steps[k], mean, Z, memory, shift, out)
             memory[:] = lost
             product(F, P, A)
             outer(A, F, X)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from inertica.estimators.base import Capability, Estimate, Problem
 from inertica.estimators.recursive.joint import RECURSIVE, Filter, reported
-from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, noises, passed
+from inertica.estimators.recursive.passes import ROWS, Passed, arrays, driven, joined, noises, passed
 from inertica.estimators.recursive.records import Record, driven_by_torque, transition
 from inertica.estimators.recursive.tuning import PRESETS, Variances, again, most_likely
 from inertica.estimators.recursive.unknowns import PlainUnknowns
@@ -55,12 +55,12 @@ class DualEkf(Filter):
 
             s, _code = stepper(moved, True)
             n, b, parts = moved.n, len(beta), []
-            beta, C = beta.copy(), np.diag(v.first[2 * n :])
+            begun, beta, C = beta.copy(), beta.copy(), np.diag(v.first[2 * n :])
             for r in chosen:
                 noise = noises(v, r, chosen)
                 every = max(1, -(-len(r.t) // ROWS))
                 kept, x, P = arrays(len(r.t), n, 2 * n + b, every), r.start.copy(), np.diag(v.first[: 2 * n])
-                at = pairs.dual(s, r.table, r.steps, r.q, r.used, x, beta, P, C, noise, np.zeros(0), kept)
+                at = pairs.dual(s, driven(r, begun), r.steps, r.q, r.used, x, beta, P, C, noise, np.zeros(0), kept)
                 parts.append(passed(r, kept, len(r.t) if at < 0 else at, every, C, beta, 2 * n, at))
                 if at >= 0:
                     break

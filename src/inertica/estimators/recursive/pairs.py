@@ -7,14 +7,14 @@ from typing import Any
 import numba as nb
 import numpy as np
 
-from inertica.dynamics.llvm.stepping import advance_rates
+from inertica.estimators.recursive.drive import move_rates
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky, innovation_factor, less, through
 from inertica.estimators.recursive.kalman import more, noise_now, torque_noise
 
 
 @nb.njit(**OPTIONS)
 def dual(
-    s: Any, table: Any, steps: Any, y: Any, used: Any, x: Any, beta: Any, P: Any, C: Any, noise: Any, memory: Any, kept: Any
+    s: Any, drive: Any, steps: Any, y: Any, used: Any, x: Any, beta: Any, P: Any, C: Any, noise: Any, memory: Any, kept: Any
 ) -> int:
     """Two extended filters side by side; returns the sample at which they broke down, or -1.
 
@@ -24,7 +24,7 @@ def dual(
     once more, and at long sample periods the two filters drive each other away.
 
     Args:
-        s, table, steps, y, used, noise, memory, kept: as for `kalman.run`.
+        s, drive, steps, y, used, noise, memory, kept: as for `kalman.run`.
         x: (2n,) and P (2n, 2n): state and covariance.
         beta: (b,) and C (b, b): parameters and covariance.
     """
@@ -36,7 +36,7 @@ def dual(
     D, E = np.zeros((states, b)), np.zeros((states, b))
     A, X, state = np.zeros((states, states)), np.zeros((states, states)), noise.state.copy()
     S, low, gain, wide = np.zeros((n, n)), np.zeros((n, n)), np.zeros((states, n)), np.zeros((b, n))
-    inner, step, W = np.zeros((n, n)), np.zeros(b), np.zeros((states, n))
+    inner, step, W, shift = np.zeros((n, n)), np.zeros(b), np.zeros((states, n)), np.zeros(states)
     for k in range(N):
         if used[k]:
             if not innovation_factor(P, noise.measurement, S, low):
@@ -86,7 +86,7 @@ def dual(
             break
         for i in range(states + b):
             z[i] = x[i] if i < states else beta[i - states]
-        advance_rates(s, table, steps[k], steps[k + 1], z, memory, ahead, F)
+        move_rates(s, drive, steps[k], steps[k + 1], z, memory, shift, ahead, F)
         noise_now(noise, z, ahead, state)
         for i in range(states):
             x[i] = ahead[i]

@@ -28,7 +28,7 @@ from inertica.dynamics.transition import Transition
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.recursive.joint import COMPUTED, RECURSIVE, Filter, reported
-from inertica.estimators.recursive.passes import ROWS, Passed, arrays, joined, kalman, noises, passed
+from inertica.estimators.recursive.passes import ROWS, Passed, arrays, driven, joined, kalman, noises, passed
 from inertica.estimators.recursive.records import Record, transition
 from inertica.estimators.recursive.tuning import Variances, again
 from inertica.estimators.recursive.unknowns import PlainUnknowns
@@ -146,13 +146,13 @@ def marginal_particles(
 
     (s, _code), (rates, _more) = stepper(moved, False), stepper(moved, True)
     n, d = moved.n, moved.size
-    P, parts = np.diag(v.first), list[Passed]()
+    begun, P, parts = np.array(beta, float), np.diag(v.first), list[Passed]()
     for r in records:
         every = max(1, -(-len(r.t) // ROWS))
         Z, noise = np.tile(np.concatenate([r.start, beta]), (count, 1)), noises(v, r, records)
         kept, memory = arrays(len(r.t), n, d, every), np.zeros(n * len(moved.memory))
         with np.errstate(all="ignore"):
-            at = mixture.run(s, rates, r.table, r.steps, r.q, r.used, Z, P, noise, memory, share, least, draw, kept)
+            at = mixture.run(s, rates, driven(r, begun), r.steps, r.q, r.used, Z, P, noise, memory, share, least, draw, kept)
         beta, whole = Z[:, 2 * n :].mean(axis=0), P + np.atleast_2d(np.cov(Z.T, bias=True))
         C = whole[2 * n :, 2 * n :]
         parts.append(passed(r, kept, len(r.t) if at < 0 else at, every, C, beta, 2 * n, at))

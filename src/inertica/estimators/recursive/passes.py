@@ -105,13 +105,15 @@ def kalman(
     from inertica.estimators.recursive import kalman as compiled
 
     root, plain = kind.startswith("sr"), kind.removeprefix("sr")
-    s, _code = stepper(transition, plain == "ekf")
+    rates, _code = stepper(transition, True)
+    s, _plain_code = (rates, _code) if plain == "ekf" else stepper(transition, False)
     n, d = transition.n, transition.size
     points = compiled.Points(*weights(plain, shape, d))
     first: Any = np.diag(np.sqrt(np.roll(v.first, -2 * n)) if root else v.first).astype(
         dtype
     )  # factors have the parameters first
     P: Any = first.copy()
+    begun = np.array(beta, float)
     parts: list[Passed] = []
     for record in records:
         N, every = len(record.t), max(1, -(-len(record.t) // ROWS))
@@ -120,7 +122,9 @@ def kalman(
         z = np.concatenate([record.start, beta])
         memory = np.zeros(n * len(transition.memory))
         with np.errstate(all="ignore"):
-            at = compiled.run(root, points, s, record.table, record.steps, record.q, record.used, z, P, noise, memory, kept)
+            at = compiled.run(
+                root, points, s, rates, driven(record, begun), record.steps, record.q, record.used, z, P, noise, memory, kept
+            )
         done = N if at < 0 else at
         if at < 0:
             beta = z[2 * n :].copy()
@@ -138,6 +142,13 @@ def kalman(
         where = slice(None, b) if root else slice(2 * n, None)
         P[where, where] = wide[where, where]
     return joined(parts)
+
+
+def driven(record: Record, start: Array) -> Any:
+    """Tables of a record as compiled loops take them (`drive.Drive`), for a pass that begins with such parameters."""
+    from inertica.estimators.recursive.drive import Drive
+
+    return Drive(record.table, record.calm, start)
 
 
 def noises(v: Variances, record: Record, records: Sequence[Record]) -> Any:

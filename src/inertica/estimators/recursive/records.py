@@ -16,6 +16,8 @@ from inertica.estimators.base import Problem
 from inertica.estimators.closed_loop.gain_fit import recorded_position
 from inertica.experiment.track import ON_STEP, Track
 from inertica.logs.noise import FOURTH, MAD, position_noise
+from inertica.preprocessing.edge import motion_band
+from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.motion import Motion
 
 Array = NDArray[np.float64]
@@ -26,6 +28,15 @@ EVERY_STEP = 0.99
 
 EASE = 0.005
 """s between the poses at which the inertia is looked at."""
+
+WIDE = 0.25
+"""Of the sampling rate: cut-offs from here on take away half of the noise at most."""
+
+CLEAR = 3.0
+"""Standard deviations of its noise that a torque may be away from a lower low-pass."""
+
+NOISY = 0.1
+"""Of what looks like noise of a torque: where its own noise is less than this, the rest was commanded and has driven the robot."""
 
 SILENT = 1e-9
 """rad or m: least standard deviation of measured positions, so that data without noise can be filtered, too."""
@@ -45,6 +56,7 @@ class Record:
         ease: (K, n, n) inverse inertia along the way, which says what noise of torques does to the joints together, or empty;
         thinned: samples between its rows, and
         behind: samples of a longer record before the first one, where its rows begin.
+        calm: (T, m) torques along which parameters act (`drive`); empty where those are the table's.
     """
 
     t: Array
@@ -56,28 +68,21 @@ class Record:
     ease: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
     thinned: int = 1
     behind: int = 0
+    calm: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
-    def stretches(self, count: int, seconds: float, exact: bool = False) -> list[Record]:
-        """So many stretches of so many seconds, spread over the record; the whole one where they would overlap.
+    def stretches(self, count: int, seconds: float, least: int = 10) -> list[Record]:
+        """So many stretches of so many seconds, or of `least` samples, spread over the record; the whole one where they overlap.
 
-        Args:
-            count, seconds: how many, and how long.
-            exact: begin with the recorded position and the velocity around it, in which no acceleration is left; else with those of
-                a line through five samples.
+        Each begins with the recorded position and the velocity around it, in which no acceleration is left.
         """
-        dt = float(self.t[1] - self.t[0])
-        size = max(10, round(seconds / dt))
+        size = max(least, round(seconds / float(self.t[1] - self.t[0])))
         if count * size >= len(self.t):
             return [self]
-        return [self._part(slice(int(f), int(f) + size), exact) for f in np.linspace(0, len(self.t) - size, count)]
+        return [self._part(slice(int(f), int(f) + size)) for f in np.linspace(0, len(self.t) - size, count)]
 
-    def _part(self, rows: slice, exact: bool) -> Record:
-        if rows.start == 0:
-            start = self.start
-        elif not exact:
-            some = slice(rows.start, rows.start + 5)
-            start = np.concatenate(np.polyfit(self.t[some] - self.t[rows.start], self.q[some], 1))
-        else:
+    def _part(self, rows: slice) -> Record:
+        start = self.start
+        if rows.start:
             at = min(max(rows.start, 2), len(self.t) - 3)
             around, dt = self.q[at - 2 : at + 3], float(self.t[1] - self.t[0])
             start = np.concatenate([np.array([1.0, -8.0, 0.0, 8.0, -1.0]) @ around / (12.0 * dt), self.q[rows.start]])
@@ -101,7 +106,9 @@ def decimated(problem: Problem) -> Problem:
     return replace(problem, motions=tuple(m.decimated() for m in problem.motions))
 
 
-def driven_by_torque(problem: Problem, step: float, between: Between, recorded: bool = True) -> tuple[list[Record], float]:
+def driven_by_torque(
+    problem: Problem, step: float, between: Between, recorded: bool = True, calm: bool = False
+) -> tuple[list[Record], float]:
     """Records driven by the measured torque, and the length of their steps.
 
     Args:
@@ -110,6 +117,7 @@ def driven_by_torque(problem: Problem, step: float, between: Between, recorded: 
         between: torque between samples: on a straight line, taken in the middle of each step, or held; `auto` holds it where the
             controller is known to be no faster than the log.
         recorded: positions are those of the log; else those of the motions, which may be decimated.
+        calm: with torques beside them in which hardly any noise is left.
 
     A torque is recorded when a control period begins and acts until it ends, so on average half a control period later.
     """
@@ -123,9 +131,42 @@ def driven_by_torque(problem: Problem, step: float, between: Between, recorded: 
         periods = 0.0 if problem.loop is None else problem.loop.dt / motion.dt
         held = between == "held" or (between == "auto" and periods > EVERY_STEP)
         share = np.zeros(each) if held else (np.arange(each) + 0.5) / each - min(0.5 * periods, 0.5)
-        table = (tau[:-1, None] + share[:, None] * np.diff(tau, axis=0)[:, None]).reshape(-1, motion.n)
-        out.append(_record(motion, np.ascontiguousarray(table), each * np.arange(len(motion)), recorded))
+        record = _record(motion, _divided(tau, share), each * np.arange(len(motion)), recorded)
+        if calm:
+            noisy = drive_noises(problem) > NOISY * torque_noises(problem)
+            record = replace(record, calm=_divided(np.where(noisy, calm_torque(record.q, tau, motion.dt), tau), share))
+        out.append(record)
     return out, dt / each
+
+
+def _divided(tau: Array, share: Array) -> Array:
+    """(T, n) torque of every step, each at its share of the way from one sample to the next."""
+    return np.ascontiguousarray((tau[:-1, None] + share[:, None] * np.diff(tau, axis=0)[:, None]).reshape(-1, tau.shape[1]))
+
+
+def calm_torque(q: Array, tau: Array, dt: float) -> Array:
+    """(N, n) torques without their noise: every sample behind the lowest low-pass that hides nothing.
+
+    Low-passes without delay begin with the band of the motion, each twice as wide as the last one, up to the torque as it is; taken is
+    the lowest that differs from every wider one by no more than that one's noise explains (Lepski's rule).  Where friction jumps that
+    is a wide one, elsewhere a narrow one.
+
+    Args:
+        q: (N, n) measured positions.
+        tau: (N, n) measured torques.
+        dt: sampling period.
+    """
+    cutoff, noise = motion_band(q, dt), position_noise(tau)
+    levels: list[tuple[Array, Array]] = []
+    while 0.0 < cutoff * dt < WIDE:
+        levels.append((Butterworth(cutoff=cutoff).smoothed(tau, dt), np.sqrt(2.0 * cutoff * dt) * noise))
+        cutoff *= 2.0
+    wider, calm, lower = [(tau, noise)], tau, np.ones(tau.shape, bool)
+    for level in reversed(levels):
+        lower &= np.all([np.abs(level[0] - other) <= CLEAR * sigma for other, sigma in wider], axis=0)
+        calm = np.where(lower, level[0], calm)
+        wider.append(level)
+    return calm
 
 
 def driven_by_loop(problem: Problem, recorded: bool = True, sees_log: bool = True) -> list[Record]:
