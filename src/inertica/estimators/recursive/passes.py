@@ -63,8 +63,11 @@ class Passed:
     states: tuple[Array, ...] = ()
 
     def widened(self) -> Passed:
-        """With a covariance that allows for innovations larger than predicted, and not independent of each other."""
-        factor = max(self.nis, 1.0) * self.correlation
+        """With a covariance that allows for innovations larger than predicted, and not independent of each other.
+
+        What lasts moves parameters: counted is the power of innovations at low frequencies, beside the one that was predicted.
+        """
+        factor = max(self.nis * self.correlation, 1.0)
         history = replace(self.history, std=np.sqrt(factor) * self.history.std)
         return replace(self, covariance=factor * self.covariance, history=history)
 

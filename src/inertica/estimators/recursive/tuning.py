@@ -126,18 +126,20 @@ PRESETS: dict[str, Callable[[Problem, Sequence[Record], Array], Variances]] = {
 }  # fmt: skip
 
 
-def most_likely(score: Callable[[Variances], float], start: Variances, places: bool = False) -> Variances:
+def most_likely(score: Callable[[Variances], float], start: Variances, loop: bool = False) -> Variances:
     """Noise of the state, joint by joint, and of the parameters under which the innovations are most likely.
 
     Args:
         score: minus twice the logarithm of the likelihood; infinite where the filter breaks down.
         start: where the search begins.
-        places: search also by how much more the positions' noise is.  Noise that the controller feeds back comes in differences: what
-            it adds to a velocity in one step it takes away in the next, so that positions walk and velocities do not.
+        loop: of a filter that the control loop drives.  Its noise is searched in both directions, and also by how much more the
+            positions' is: noise that the controller feeds back comes in differences, what it adds to a velocity in one step it takes
+            away in the next, so that positions walk and velocities do not.  Where measured torques drive a filter, what their noise
+            does to the state is the least there is: innovations of a moment tell little of what errors that last do to parameters.
     """
     n = len(start.measurement)
     logs = np.zeros(2 * n + 2)
-    groups: list[list[int]] = [list(range(n)), *([[n + 1]] if places else []), *([j] for j in range(n))]
+    groups: list[list[int]] = [list(range(n)), *([[n + 1]] if loop else []), *([j] for j in range(n))]
     groups += [[n]] if np.any(start.parameter) else []
     measured = [list(range(n + 2, 2 * n + 2)), *([n + 2 + j] for j in range(n))]
 
@@ -155,6 +157,8 @@ def most_likely(score: Callable[[Variances], float], start: Variances, places: b
                 while True:
                     tried = logs.copy()
                     tried[group] += sign * step
+                    if not loop:
+                        tried[:n] = np.maximum(tried[:n], 0.0)
                     value = at(tried)
                     if not value < best - WORTH:
                         break
