@@ -112,18 +112,24 @@ def figures_of(method: str) -> list[Stored]:
 
 
 def measured(method: str, *, noise: str = "row 1", decimate: int = 1, filtered: bool = False) -> Stored | None:
-    """What a campaign found for a method; None where none has it, or where it gave no estimate."""
-    wanted = "butterworth" if filtered else "none"
-    for x in stored():
-        place = x.line.place
-        if (place.loop, place.method, place.noise, place.decimate, place.filter) == ("known", method, noise, decimate, wanted):
-            return x if x.rows else None
-    return None
+    """What the campaign with most fits found for a method; None where none has it, or where it gave no estimate.
+
+    Of several robots the one that comes first in the tables.
+    """
+    wanted = ("known", method, noise, decimate, "butterworth" if filtered else "none")
+    places = [(x, x.line.place) for x in stored()]
+    found = [x for x, p in places if (p.loop, p.method, p.noise, p.decimate, p.filter) == wanted]
+    most = max((x for x in found if x.line.place.robot == found[0].line.place.robot), key=lambda x: x.line.rows[1], default=None)
+    return most if most is not None and most.rows else None
 
 
 def lines_of(names: Iterable[str]) -> list[Line]:
-    """Lines of some campaigns, like those of their stores."""
-    return [x.line for name in names for x in stored() if x.campaign == name]
+    """Lines of some campaigns, like those of their stores; of lines of one place the one with most fits."""
+    largest: dict[Place, Line] = {}
+    for line in (x.line for name in names for x in stored() if x.campaign == name):
+        if line.place not in largest or line.rows[1] > largest[line.place].rows[1]:
+            largest[line.place] = line
+    return list(largest.values())
 
 
 def _line(row: dict[str, str]) -> Line:

@@ -7,8 +7,9 @@
 Every campaign in the folder goes into the table of the shipped spec that it is of.  With methods only theirs are taken.  Lines that
 the folder has take the place of the same ones in the tables, with STATE in their last column; the others stay unless all of a campaign
 was computed, and ranks are counted anew.  Times are those of the processor, so that other work on the machine is not in them.  The
-survey's claims are then found anew on all lines.  Those that need single estimates are found on the folder's rows when all of it was
-computed and all methods are taken; else what was found before stays.
+survey's claims are then found anew on all lines, each condition and method on the campaign with most fits; times on the short forms.
+Claims that need single estimates are found on the folder's rows when it has all of the short forms and all methods are taken; else
+what was found before stays.
 """
 
 from __future__ import annotations
@@ -25,19 +26,21 @@ from inertica.campaign.store import MANIFEST, Store
 from inertica.campaign.stored import CLAIMS as FILE
 from inertica.campaign.stored import StoredClaim, claims, lines_of
 from inertica.campaign.stored import stored as shipped
-from inertica.campaign.summary import Group, by_processor, groups, lines, ranked
+from inertica.campaign.summary import Group, Place, by_processor, groups, lines, ranked
 from inertica.campaign.written import as_csv
 from inertica.errors import InputError, nearest
-from inertica.reproduce.survey_claims import CLAIMS, UNTESTED, cases
+from inertica.reproduce.survey_claims import CLAIMS, UNTESTED, Claim, cases
 
 QUICK = ("survey-quick", "survey-loops-quick")
+LARGE = ("survey-tx40", "mcs-tx40-1-1")
+"""Campaigns of the survey's conditions in their short forms, and of some of them with more runs and starts."""
 
 
-def found_on_lines() -> list[StoredClaim]:
-    """The claims that need no single estimates, on the shipped tables."""
-    conditions = cases(lines_of(QUICK), [])
-    verdicts = [(claim, claim.test(conditions)) for claim in CLAIMS if not claim.single]
-    return [StoredClaim(claim.name, claim.published, v.ours, v.verdict) for claim, v in verdicts]
+def found_on_lines(rows: Sequence[Group] = ()) -> list[tuple[Claim, StoredClaim]]:
+    """The claims on the shipped tables, and on rows where single estimates are needed."""
+    whole, short = cases(lines_of((*QUICK, *LARGE)), rows), cases(lines_of(QUICK), rows)
+    verdicts = [(claim, claim.test(short if claim.timed else whole)) for claim in CLAIMS]
+    return [(claim, StoredClaim(claim.name, claim.published, v.ours, v.verdict)) for claim, v in verdicts]
 
 
 def merged(campaign: str, store: Store, state: str, methods: Sequence[str] = ()) -> str:
@@ -69,25 +72,22 @@ def campaign_of(store: Store) -> str:
 
 def write(folder: Path, state: str, results: Path, methods: Sequence[str] = ()) -> None:
     """Tables and claims from the stores in a folder."""
-    rows: list[Group] = []
-    whole = not methods
+    rows: dict[Place, Group] = {}
+    computed = set[str]()
     for path in sorted(p.parent for p in folder.glob(f"*/{MANIFEST}")):
         if (store := Store.open(path)).files():
             name = campaign_of(store)
             (results / f"{name}.csv").write_text(merged(name, store, state, methods), encoding="utf-8")
-            if name in QUICK:
-                rows += groups(store)
-                whole = whole and not store.pending()
+            if name in (*QUICK, *LARGE):
+                rows |= {g.place: g for g in groups(store) if g.place not in rows or g.runs > rows[g.place].runs}
+                computed |= set() if store.pending() else {name}
     shipped.cache_clear()
-    conditions, former = cases(lines_of(QUICK), rows if whole else []), {c.name: c for c in claims()}
+    former, all_of_it = {c.name: c for c in claims()}, not methods and computed >= set(QUICK)
     table = [["name", "published", "ours", "verdict"]]
-    for claim in CLAIMS:
-        v = claim.test(conditions)
-        old = former.get(claim.name)
-        stays = claim.single and v.verdict == UNTESTED and old is not None
-        table.append(
-            [claim.name, claim.published, old.ours if stays and old else v.ours, old.verdict if stays and old else v.verdict]
-        )
+    for claim, now in found_on_lines(list(rows.values()) if all_of_it else []):
+        stays = claim.single and now.verdict == UNTESTED
+        told = former.get(claim.name, now) if stays else now
+        table.append([told.name, told.published, told.ours, told.verdict])
     (results / FILE).write_text(_written(table), encoding="utf-8")
 
 

@@ -72,12 +72,14 @@ class Claim:
         name, published: what it says.
         test: of the conditions.
         single: single estimates are needed, not their means.
+        timed: times are compared, which must come from one campaign on one kind of device.
     """
 
     name: str
     published: str
     test: Callable[[Sequence[Case]], Verdict]
     single: bool = False
+    timed: bool = False
 
 
 def cases(found: Sequence[Line], groups: Sequence[Group]) -> list[Case]:
@@ -269,8 +271,8 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("forward filters", "forward low-pass filters lead to strongly biased estimates", _forward),
     Claim("robustness", "unfiltered, ML, WLS and IRLS are more robust than OLS, TLS, AdaNN and HTRNN", _robust),
     Claim("decimation", "decimation makes methods alike", _equalised),
-    Claim("time of PC-methods", "about 3 times that of the plain method at equal iterations", _consistent_time),
-    Claim("time of CLIE and CLOE", "about 10 times that of IDIM-IV and DIDIM", _output_error_time),
+    Claim("time of PC-methods", "about 3 times that of the plain method at equal iterations", _consistent_time, timed=True),
+    Claim("time of CLIE and CLOE", "about 10 times that of IDIM-IV and DIDIM", _output_error_time, timed=True),
     Claim("iterations", "IDIM-IV about 3, DIDIM about 4", _iterations),
     Claim("knowledge of the loop", "wrong gains bias DIDIM; with a known structure they can be identified", _knowledge),
 )
