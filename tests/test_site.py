@@ -11,12 +11,13 @@ import yaml
 
 import inertica as ia
 from documents import PAGES, ROOT
-from inertica.campaign.stored import stored
+from inertica.campaign.stored import measured, percent, stored
 from inertica.estimators.options import option_names
 
 sys.path.insert(0, str(ROOT / "docs" / "make"))
 import generated
 import pictures
+import told
 
 DOCS = ROOT / "docs"
 LINK = re.compile(r"(?<!\\)\]\((?P<target>[^)\s]*)\)")
@@ -66,6 +67,16 @@ def test_links_lead_somewhere(page):
         assert there.exists(), f"{found['target']} leads nowhere"
         if anchor:
             assert anchor in anchors(there), f"{there.name} has no heading '{anchor}'; it has {sorted(anchors(there))}"
+
+
+def test_what_pages_of_methods_say_of_errors_comes_from_the_tables():
+    ml = measured("ml", noise="row 3")
+    assert ml is not None and told.filled("{ml at row 3} off") == f"{percent(ml.d_par)} off"
+    assert re.fullmatch(r"[\d.]+ to [\d.]+ %", told.filled("{ekf, ml, cloe at row 3}"))
+    with pytest.raises(ia.InputError, match="no shipped campaign has: nonsense at row 1"):
+        told.filled("{nonsense at row 1}")
+    by_hand = re.findall(r"[\d.]+ %", (DOCS / "make" / "told.yaml").read_text(encoding="utf-8"))
+    assert by_hand == ["30 %"]  # the DIDIM paper's limit of essential parameters, which is no measurement
 
 
 def test_links_out_of_docs_become_links_of_the_site():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
+
 import pytest
 
 from inertica.campaign.summary import FIGURES, Line, Place
@@ -32,3 +35,9 @@ def test_signs_of_latex_are_escaped() -> None:
 def test_a_misspelt_action_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["campaign", "stats", "study"]) == 2
     assert "'stats' is no action; did you mean 'status'?" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(find_spec("cupy") is not None, reason="this installation has CuPy")
+def test_a_machine_without_a_card_leaves_no_folder_behind(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["campaign", "state-quick", "-o", str(tmp_path / "study"), "--device", "cuda"]) == 1
+    assert "needs the package cupy" in capsys.readouterr().err and not (tmp_path / "study").exists()

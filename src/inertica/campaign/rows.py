@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from inertica.logs.readers.guard import package
+from inertica.logs.readers.parquet import read_columns
 
 NUMBERS, WORD, NUMBER, WHOLE, YES = "numbers", "word", "number", "whole", "yes"
 
@@ -62,10 +63,8 @@ def read_bytes(content: bytes) -> Any:
 
 
 def _read(source: Any, columns: Sequence[str] | None = None) -> Any:
-    """In this thread: those of `read_table` may end the process by SIGABRT when it is about to end by itself (apache/arrow 34314)."""
-    _, pq = arrow()
-    with pq.ParquetFile(source) as file:
-        return file.read(None if columns is None else list(columns), use_threads=False)
+    arrow()  # whose sentence says what rows of campaigns need
+    return read_columns(source, columns)
 
 
 def content_hash(files: Iterable[Path]) -> str:

@@ -119,13 +119,16 @@ def _begin(arguments: argparse.Namespace) -> Answer:
     spec = read_spec(arguments.what)
     if arguments.plan:
         return _plan(arguments, spec)
-    return _resume(arguments, Store.begin(arguments.output or spec.name, spec, new=arguments.new))
+    engine = _engine(arguments)  # before the folder: where it cannot work none is left behind
+    return _computed(arguments, Store.begin(arguments.output or spec.name, spec, new=arguments.new), engine)
 
 
 def _engine(arguments: argparse.Namespace) -> Engine:
     from inertica.campaign.engines import Dask, InProcess, Processes
     from inertica.dynamics.targets import target_for
 
+    if arguments.retries < 0:
+        raise InputError("--retries should not be negative")
     if arguments.scheduler is not None or arguments.dask_local is not None:
         if arguments.dask_local is not None and arguments.dask_local < 1:
             raise InputError("--dask-local takes at least one worker")
@@ -166,10 +169,12 @@ def _plan(arguments: argparse.Namespace, spec: Spec) -> Answer:
 
 
 def _resume(arguments: argparse.Namespace, store: Store) -> Answer:
+    return _computed(arguments, store, _engine(arguments))
+
+
+def _computed(arguments: argparse.Namespace, store: Store, engine: Engine) -> Answer:
     from inertica.campaign.run import run as run_campaign
 
-    if arguments.retries < 0:
-        raise InputError("--retries should not be negative")
     states: list[Progress] = []
     with progress_line(by_remaining(lambda: states[-1].remaining if states else None)) as say:
 
@@ -177,8 +182,7 @@ def _resume(arguments: argparse.Namespace, store: Store) -> Answer:
             states.append(p)
             say(f"{store.spec.name}: {_state(p)}")
 
-        engine, mixed = _engine(arguments), arguments.mix_devices
-        found = run_campaign(store, engine, retries=arguments.retries, mix_devices=mixed, progress=told)
+        found = run_campaign(store, engine, retries=arguments.retries, mix_devices=arguments.mix_devices, progress=told)
     return _status(arguments, store, found)
 
 

@@ -10,7 +10,7 @@ from inertica.errors import FileError, InputError
 from inertica.logs.names import tokens, word_meaning
 from inertica.logs.readers.guard import package, read_json, reading
 from inertica.logs.readers.options import ReadOptions
-from inertica.logs.readers.parquet import arrow_arrays
+from inertica.logs.readers.parquet import arrow_arrays, read_columns
 from inertica.logs.readers.table import Table, Values
 
 KEYS = {
@@ -67,15 +67,13 @@ def _features(path: Path, features: Mapping[str, Any], keys: Mapping[str, str]) 
 
 def _read_episode(path: Path, features: list[str], episode: int | None) -> dict[str, Values]:
     """The rows of one episode, in the order of their frames."""
-    pa, pc, ds = (
-        package(name, "reading LeRobot datasets", "parquet") for name in ("pyarrow", "pyarrow.compute", "pyarrow.dataset")
-    )
+    pa, pc = (package(name, "reading LeRobot datasets", "parquet") for name in ("pyarrow", "pyarrow.compute"))
     files = sorted((path / "data").rglob("*.parquet"))
     if not files:
         raise FileError(path, "has no Parquet file in its folder data")
     with reading(path, "LeRobot dataset", pa.ArrowException):
-        dataset = ds.dataset([str(file) for file in files], format="parquet")
-        indices = pc.unique(dataset.to_table(columns=["episode_index"])["episode_index"]).to_pylist()
+        held = {file: set(read_columns(file, ["episode_index"])["episode_index"].to_pylist()) for file in files}
+        indices = sorted(set().union(*held.values()))
         if episode is None and len(indices) > 1:
             raise InputError(
                 f"{path}: holds {len(indices)} episodes ({min(indices)} to {max(indices)}); choose one with episode=..."
@@ -83,9 +81,10 @@ def _read_episode(path: Path, features: list[str], episode: int | None) -> dict[
         index = indices[0] if episode is None and indices else episode
         if index not in indices:
             raise InputError(f"{path}: has no episode {index}; there are {len(indices)}")
-        columns = ["timestamp", "frame_index", *dict.fromkeys(features)]
-        table = dataset.to_table(columns=columns, filter=pc.field("episode_index") == index)
-        arrays, skipped = arrow_arrays(path, table.sort_by("frame_index"))
+        columns = ["timestamp", "frame_index", "episode_index", *dict.fromkeys(features)]
+        tables = [read_columns(file, columns) for file in files if index in held[file]]
+        rows = pa.concat_tables([t.replace_schema_metadata(None).filter(pc.equal(t["episode_index"], index)) for t in tables])
+        arrays, skipped = arrow_arrays(path, rows.drop_columns(["episode_index"]).sort_by("frame_index"))
     if skipped:
         raise FileError(path, f"the feature '{skipped[0]}' holds no numbers")
     return arrays

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,8 @@ from inertica.logs.readers.table import Table, Values, columns_of, numeric
 def read(path: Path, options: ReadOptions) -> Table:
     """Columns of a Parquet file; lists of equal length count as several columns."""
     pa = package("pyarrow", "reading Parquet files", "parquet")
-    pq = package("pyarrow.parquet", "reading Parquet files", "parquet")
     with reading(path, "Parquet file", pa.ArrowException):
-        table = pq.ParquetFile(path).read()
+        table = read_columns(path)
         arrays, skipped = arrow_arrays(path, table)
     if table.num_rows == 0:
         raise FileError(path, "holds no rows")
@@ -24,6 +24,13 @@ def read(path: Path, options: ReadOptions) -> Table:
     if skipped:
         notes.append(f"left out, being no numbers: {', '.join(skipped)}")
     return Table(path, "parquet", columns, notes=tuple(notes))
+
+
+def read_columns(source: Any, columns: Sequence[str] | None = None) -> Any:
+    """An Arrow table of a file or buffer, read in this thread: others may abort a process that is about to end (apache/arrow 34314)."""
+    pq = package("pyarrow.parquet", "reading Parquet files", "parquet")
+    with pq.ParquetFile(source) as file:
+        return file.read(None if columns is None else list(columns), use_threads=False)
 
 
 def arrow_arrays(path: Path, table: Any) -> tuple[dict[str, Values], list[str]]:
