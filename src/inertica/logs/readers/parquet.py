@@ -27,7 +27,7 @@ def read(path: Path, options: ReadOptions) -> Table:
 
 
 def read_columns(source: Any, columns: Sequence[str] | None = None) -> Any:
-    """An Arrow table of a file or buffer, read in this thread: others may abort a process that is about to end (apache/arrow 34314)."""
+    """An Arrow table of a file or buffer, read in this thread: others may abort a process as it ends (apache/arrow 34314)."""
     pq = package("pyarrow.parquet", "reading Parquet files", "parquet")
     with pq.ParquetFile(source) as file:
         return file.read(None if columns is None else list(columns), use_threads=False)
