@@ -7,9 +7,9 @@
 Every campaign in the folder goes into the table of the shipped spec that it is of.  With methods only theirs are taken.  Lines that
 the folder has take the place of the same ones in the tables, with STATE in their last column; the others stay unless all of a campaign
 was computed, and ranks are counted anew.  Times are those of the processor, so that other work on the machine is not in them.  The
-survey's claims are then found anew on all lines, each condition and method on the campaign with most fits; times on the short forms.
-Claims that need single estimates are found on the folder's rows when it has all of the short forms and all methods are taken; else
-what was found before stays.
+survey's claims are then found anew on all lines, each condition and method on the campaign with most fits; claims that compare
+conditions or times on the short forms alone.  Claims that need single estimates are found on the folder's rows when it has all of the
+short forms and all methods are taken; else what was found before stays.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ LARGE = ("survey-tx40", "mcs-tx40-1-1")
 """Campaigns of the survey's conditions in their short forms, and of some of them with more runs and starts."""
 
 
-def found_on_lines(rows: Sequence[Group] = ()) -> list[tuple[Claim, StoredClaim]]:
-    """The claims on the shipped tables, and on rows where single estimates are needed."""
-    whole, short = cases(lines_of((*QUICK, *LARGE)), rows), cases(lines_of(QUICK), rows)
-    verdicts = [(claim, claim.test(short if claim.timed else whole)) for claim in CLAIMS]
+def found_on_lines(large: Sequence[Group] = (), quick: Sequence[Group] = ()) -> list[tuple[Claim, StoredClaim]]:
+    """The claims on the shipped tables, and where single estimates are needed on rows, those of the short forms apart."""
+    whole, short = cases(lines_of((*QUICK, *LARGE)), large), cases(lines_of(QUICK), quick)
+    verdicts = [(claim, claim.test(short if claim.one_campaign else whole)) for claim in CLAIMS]
     return [(claim, StoredClaim(claim.name, claim.published, v.ours, v.verdict)) for claim, v in verdicts]
 
 
@@ -72,19 +72,22 @@ def campaign_of(store: Store) -> str:
 
 def write(folder: Path, state: str, results: Path, methods: Sequence[str] = ()) -> None:
     """Tables and claims from the stores in a folder."""
-    rows: dict[Place, Group] = {}
+    quick: dict[Place, Group] = {}
+    large: dict[Place, Group] = {}
     computed = set[str]()
     for path in sorted(p.parent for p in folder.glob(f"*/{MANIFEST}")):
         if (store := Store.open(path)).files():
             name = campaign_of(store)
             (results / f"{name}.csv").write_text(merged(name, store, state, methods), encoding="utf-8")
             if name in (*QUICK, *LARGE):
-                rows |= {g.place: g for g in groups(store) if g.place not in rows or g.runs > rows[g.place].runs}
+                own = {g.place: g for g in groups(store)}
+                large |= {place: g for place, g in own.items() if place not in large or g.runs > large[place].runs}
+                quick |= own if name in QUICK else {}
                 computed |= set() if store.pending() else {name}
     shipped.cache_clear()
     former, all_of_it = {c.name: c for c in claims()}, not methods and computed >= set(QUICK)
     table = [["name", "published", "ours", "verdict"]]
-    for claim, now in found_on_lines(list(rows.values()) if all_of_it else []):
+    for claim, now in found_on_lines(*((list(large.values()), list(quick.values())) if all_of_it else ())):
         stays = claim.single and now.verdict == UNTESTED
         told = former.get(claim.name, now) if stays else now
         table.append([told.name, told.published, told.ours, told.verdict])

@@ -72,14 +72,14 @@ class Claim:
         name, published: what it says.
         test: of the conditions.
         single: single estimates are needed, not their means.
-        timed: times are compared, which must come from one campaign on one kind of device.
+        one_campaign: conditions or times are compared, which must have the same runs and starts, on one kind of device.
     """
 
     name: str
     published: str
     test: Callable[[Sequence[Case]], Verdict]
     single: bool = False
-    timed: bool = False
+    one_campaign: bool = False
 
 
 def cases(found: Sequence[Line], groups: Sequence[Group]) -> list[Case]:
@@ -263,16 +263,20 @@ def _span(values: Sequence[float]) -> float:
 CLAIMS: tuple[Claim, ...] = (
     Claim("accuracy", "DIDIM and IDIM-IV give the most accurate parameters at standard noise", _most_accurate),
     Claim("input error", "CLIE is better than CLOE", _input_error),
-    Claim("filters on decimated data", "Kalman filters deteriorate sharply on decimated data", _filters_decimated),
-    Claim("torque noise", "torque noise does not bias, it only adds variance", _torque_noise, single=True),
+    Claim(
+        "filters on decimated data", "Kalman filters deteriorate sharply on decimated data", _filters_decimated, one_campaign=True
+    ),
+    Claim("torque noise", "torque noise does not bias, it only adds variance", _torque_noise, single=True, one_campaign=True),
     Claim("highest noise", "IDIM-IV fails at the highest position noise, where DIDIM, CLIE and CLOE hold", _highest_noise),
     Claim("variance of AdaNN", "at least one order of magnitude above that of IDIM-OLS", _variance, single=True),
     Claim("filtering", "filtered IDIM-OLS comes near IDIM-IV and DIDIM", _filtered),
     Claim("forward filters", "forward low-pass filters lead to strongly biased estimates", _forward),
     Claim("robustness", "unfiltered, ML, WLS and IRLS are more robust than OLS, TLS, AdaNN and HTRNN", _robust),
-    Claim("decimation", "decimation makes methods alike", _equalised),
-    Claim("time of PC-methods", "about 3 times that of the plain method at equal iterations", _consistent_time, timed=True),
-    Claim("time of CLIE and CLOE", "about 10 times that of IDIM-IV and DIDIM", _output_error_time, timed=True),
+    Claim("decimation", "decimation makes methods alike", _equalised, one_campaign=True),
+    Claim(
+        "time of PC-methods", "about 3 times that of the plain method at equal iterations", _consistent_time, one_campaign=True
+    ),
+    Claim("time of CLIE and CLOE", "about 10 times that of IDIM-IV and DIDIM", _output_error_time, one_campaign=True),
     Claim("iterations", "IDIM-IV about 3, DIDIM about 4", _iterations),
     Claim("knowledge of the loop", "wrong gains bias DIDIM; with a known structure they can be identified", _knowledge),
 )
