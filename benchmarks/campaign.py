@@ -2,11 +2,12 @@
 
   cost      one run and one start of every method timed (processor time), counted up to the full size, on two cores
   run       some runs of the campaign really computed, all starts, by families of methods, and counted up; --runs 52 for all
+  full      method by method: a tenth of the runs, and all of them where that lets expect less than 15 minutes of two cores
   scale     the same small campaign with one worker, with two, and as two independent processes with half of it each
   overhead  a cluster of many Dask workers in this process, with units that do nothing: seconds of the scheduler per unit
 
-usage: python benchmarks/campaign.py [cost] [run] [scale] [overhead] [--spec mcs-tx40-1-1] [--runs 5] [--family 0 1 2] [--units 2000]
-       [--dask-workers 50]
+usage: python benchmarks/campaign.py [cost] [run] [full] [scale] [overhead] [--spec mcs-tx40-1-1] [--runs 5] [--family 0 1 2]
+       [--methods ols didim ...] [--units 2000] [--dask-workers 50]
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from inertica.campaign import engines
 from inertica.campaign.engines import Processes
 from inertica.campaign.pilot import cost
-from inertica.campaign.plan import plan
+from inertica.campaign.plan import Unit, plan
 from inertica.campaign.rows import read_bytes
 from inertica.campaign.run import run
 from inertica.campaign.spec import Entry, NoiseRow, Spec
@@ -39,6 +40,9 @@ FAMILIES = {
     "iv, didim and their consistent forms": ("iv", "didim", "pc-iv", "pc-didim"),
     "clie, cloe": ("clie", "cloe"),
 }
+LONGEST, SHARE = 15.0, 10
+"""Minutes of two cores that a method may take at full size in the part `full`, judged by one of so many runs."""
+
 TARGETS = {"least squares, neural and consistent": 5.0, "iv, didim and their consistent forms": 5.0, "clie, cloe": 60.0}
 """Minutes on two cores."""
 
@@ -54,24 +58,82 @@ def costs(name: str) -> list[dict[str, Any]]:
     return out
 
 
+@dataclass(frozen=True)
+class Taken:
+    """What some units took, one after the other in this process.
+
+    Args:
+        runs, fits: how many.
+        processor, clock: seconds.
+        spent: label -> seconds of the processor in fits.
+    """
+
+    runs: int
+    fits: int
+    processor: float
+    clock: float
+    spent: dict[str, float]
+
+    def __add__(self, other: Taken) -> Taken:
+        spent = {label: self.spent.get(label, 0.0) + other.spent.get(label, 0.0) for label in {**self.spent, **other.spent}}
+        return Taken(
+            self.runs + other.runs, self.fits + other.fits, self.processor + other.processor, self.clock + other.clock, spent
+        )
+
+    def minutes(self, seconds: float, runs: int) -> float:
+        """Of two cores, counted up to so many runs."""
+        return seconds * runs / self.runs / 120.0
+
+
+def warm(spec: Spec) -> None:
+    """Compiles everything."""
+    (first, *_) = plan(replace(spec, runs=1, block=1, starts=1))
+    execute(replace(spec, starts=1).document(), first.document(), "")
+
+
+def taken(spec: Spec, units: Sequence[Unit]) -> Taken:
+    clock, processor, fits = time.perf_counter(), time.process_time(), 0
+    spent: dict[str, float] = {}
+    for unit in units:
+        for row in read_bytes(execute(spec.document(), unit.document(), "")).to_pylist():
+            spent[row["method"]] = spent.get(row["method"], 0.0) + row["cpu"]
+            fits += 1
+    runs = sum(len(unit.runs) for unit in units)
+    return Taken(runs, fits, time.process_time() - processor, time.perf_counter() - clock, spent)
+
+
+def full(name: str, only: Sequence[str]) -> list[dict[str, Any]]:
+    """Every method by itself: a tenth of the runs, then the others where all of them are expected to take less than `LONGEST`."""
+    spec, out = read_spec(name), []
+    for label in [e.label for e in spec.methods if not only or e.label in only]:
+        own = replace(spec, methods=tuple(e for e in spec.methods if e.label == label))
+        warm(own)
+        units = plan(own)
+        tenth = -(-len(units) // SHARE)
+        found = taken(own, units[:tenth])
+        if short := found.minutes(found.processor, spec.runs) < LONGEST:
+            found = found + taken(own, units[tenth:])
+        minutes = found.minutes(found.processor, spec.runs)
+        out.append({
+            "method": label, "runs": found.runs, "fits": found.fits, "processor seconds": found.processor,
+            "minutes on two cores at full size": minutes, "load": os.getloadavg()[0],
+        })  # fmt: skip
+        how = "computed" if short else f"counted up from {found.runs} runs"
+        print(f"{name}: {label}: {minutes:.2f} min on two cores, {how}", file=sys.stderr, flush=True)
+    return out
+
+
 def computed(name: str, runs: int, families: list[int]) -> list[dict[str, Any]]:
     """Units of some runs, one after the other in this process, when everything is compiled: processor and clock."""
     spec, out = read_spec(name), []
     for family, methods in [list(FAMILIES.items())[k] for k in families]:
         own = replace(spec, methods=tuple(e for e in spec.methods if e.method.partition("+")[0] in methods), runs=runs)
-        (first, *_) = plan(replace(own, runs=1, block=1, starts=1))
-        execute(replace(own, starts=1).document(), first.document(), "")
-        clock, processor, fits = time.perf_counter(), time.process_time(), 0
-        spent: dict[str, float] = {}
-        for unit in plan(own):
-            for row in read_bytes(execute(own.document(), unit.document(), "")).to_pylist():
-                spent[row["method"]] = spent.get(row["method"], 0.0) + row["cpu"]
-                fits += 1
-        clock, processor = time.perf_counter() - clock, time.process_time() - processor
-        minutes = processor * spec.runs / runs / 2.0 / 60.0
-        shares = {label: seconds * spec.runs / runs / 120.0 for label, seconds in spent.items()}
+        warm(own)
+        found = taken(own, plan(own))
+        minutes = found.minutes(found.processor, spec.runs)
+        shares = {label: found.minutes(seconds, spec.runs) for label, seconds in found.spent.items()}
         out.append({
-            "family": family, "runs": runs, "fits": fits, "processor seconds": processor, "clock": clock,
+            "family": family, "runs": runs, "fits": found.fits, "processor seconds": found.processor, "clock": found.clock,
             "minutes on two cores at full size": minutes, "target": TARGETS[family], "minutes by method": shares,
             "load": os.getloadavg()[0],
         })  # fmt: skip
@@ -132,6 +194,7 @@ def main() -> None:
     parser.add_argument("--units", type=int, default=2000)
     parser.add_argument("--dask-workers", type=int, default=50)
     parser.add_argument("--runs", type=int, default=5, help="noise realisations of the part `run`")
+    parser.add_argument("--methods", nargs="+", default=[], help="of the part `full`, by label; all by default")
     parser.add_argument("--family", type=int, nargs="+", default=list(range(len(FAMILIES))), help="of the part `run`, by number")
     given = parser.parse_args()
     found: dict[str, Any] = {}
@@ -139,6 +202,8 @@ def main() -> None:
         found["cost"] = costs(given.spec)
     if "run" in given.parts:
         found["run"] = computed(given.spec, given.runs, given.family)
+    if "full" in given.parts:
+        found["full"] = full(given.spec, given.methods)
     if "scale" in given.parts:
         found["scale"] = scale()
     if "overhead" in given.parts:
