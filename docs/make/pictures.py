@@ -62,15 +62,17 @@ class Line:
 
 @cache
 def lines() -> tuple[Line, ...]:
-    """Lines of shipped tables that have a place in a panel, with a known loop and an estimate."""
-    out = []
+    """Lines of shipped tables that have a place in a panel, with a known loop and an estimate; of several the one with most fits."""
+    out: dict[tuple[object, ...], Line] = {}
     for found in stored():
         at, fits = found.line.place, found.line.rows[0]
         if at.loop == "known" and at.distribution == "normal" and fits:
             place = (("robot", at.robot), ("filter", at.filter), ("decimate", str(at.decimate)))
             line = Line(found.campaign, place, at.noise, at.method, 100.0 * found.d_par, fits)
-            out += [line] if any(line.inside(panel) for _, panel in PANELS) else []
-    return tuple(out)
+            key = place, at.noise, at.method
+            if any(line.inside(panel) for _, panel in PANELS) and (key not in out or fits > out[key].fits):
+                out[key] = line
+    return tuple(out.values())
 
 
 def measured(names: Sequence[str]) -> tuple[bytes, str] | None:
@@ -81,17 +83,14 @@ def measured(names: Sequence[str]) -> tuple[bytes, str] | None:
     from matplotlib.figure import Figure
     from matplotlib.style import context
 
-    campaign = max(sorted({line.campaign for line in own}), key=lambda c: sum(line.fits for line in own if line.campaign == c))
-    own = [line for line in own if line.campaign == campaign]
     noises = sorted({line.noise for line in own})
     with context(str(resources.files("inertica.report").joinpath("paper.mplstyle"))):
         figure = Figure(figsize=(7.16, 2.4), layout="constrained")
         axes = figure.subplots(1, len(PANELS), sharey=True)
         for axis, (title, panel) in zip(axes, PANELS, strict=True):
-            there = [line for line in lines() if line.inside(panel) and (line.campaign == campaign or line.method not in names)]
-            for each, name in dict.fromkeys((line.campaign, line.method) for line in there):
-                members = [line for line in there if (line.campaign, line.method) == (each, name)]
-                _draw(axis, members, noises, name if name in names else None)
+            there = [line for line in lines() if line.inside(panel)]
+            for name in dict.fromkeys(line.method for line in there):
+                _draw(axis, [line for line in there if line.method == name], noises, name if name in names else None)
             axis.set(title=title, xlabel="noise of the survey's Table 1", yscale="log")
             axis.set_xticks(range(len(noises)), [noise.removeprefix("row ") for noise in noises])
         axes[0].set_ylabel("error of the parameters (%)")
@@ -100,7 +99,7 @@ def measured(names: Sequence[str]) -> tuple[bytes, str] | None:
                 axis.legend()
         out = io.BytesIO()
         figure.savefig(out, format="svg", metadata={"Date": None})
-    return out.getvalue(), caption(campaign, own)
+    return out.getvalue(), caption(own)
 
 
 def _draw(axis: object, members: Sequence[Line], noises: Sequence[str], name: str | None) -> None:
@@ -113,13 +112,15 @@ def _draw(axis: object, members: Sequence[Line], noises: Sequence[str], name: st
         axis.plot(x, y, marker="o", label=name, zorder=2)  # type: ignore[attr-defined]
 
 
-def caption(campaign: str, own: Sequence[Line]) -> str:
+def caption(own: Sequence[Line]) -> str:
+    named = [f"`{name}`" for name in sorted({line.campaign for line in own})]
+    tables = f"{'table' if len(named) == 1 else 'tables'} {', '.join(named)}"
     fits = sorted({line.fits for line in own})
     counts = f"{fits[0]}" if len(fits) == 1 else f"{fits[0]} to {fits[-1]}"
-    rough = " So few runs show orders of magnitude, not ranks." if fits[-1] < 20 else ""
+    rough = " Few runs show orders of magnitude, not ranks." if fits[0] < 20 else ""
     return (
-        f"Error of the base parameters, \\|beta - true\\| / \\|true\\|, over noise, beside other methods (grey): table "
-        f"`{campaign}`, shipped with the package, {counts} fits a point.{rough}"
+        f"Error of the base parameters, \\|beta - true\\| / \\|true\\|, over noise, beside other methods (grey): "
+        f"{tables}, shipped with the package, {counts} fits a point.{rough}"
     )
 
 

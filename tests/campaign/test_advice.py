@@ -61,6 +61,6 @@ def test_from_a_card(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["advise", "tx40", "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["situation"]["loop"] == "known" and said["methods"][0] == "pc-didim"
-    assert any("pc-didim: parameters off by" in x and "survey-quick" in x for x in said["evidence"])
+    assert any("pc-didim: parameters off by" in x and "survey-tx40, tx40, noise row 1, 1250 fits" in x for x in said["evidence"])
     assert main(["advise"]) == 2
     assert "needs a robot" in capsys.readouterr().err
