@@ -1,6 +1,7 @@
 """A transition in lanes, for compiled filters: a block of points or of directions at a time, sample after sample.
 
-`Stepper` holds addresses and work arrays; `advance_points` and `advance_rates` are called from other compiled loops.
+`Stepper` holds addresses and work arrays; `advance_points`, `advance_rates` and `advance_directions` are called from other compiled
+loops.
 """
 
 from __future__ import annotations
@@ -106,6 +107,24 @@ def advance_rates(s: Any, table: Any, first: int, last: int, z: Any, memory: Any
             for k in range(states):
                 out[k] = s.work[s.state[k] * 8]
     memory[:] = after
+
+
+@nb.njit(**_OPTIONS)
+def advance_directions(s: Any, table: Any, first: int, last: int, z: Any, D: Any, memory: Any, out: Any) -> None:
+    """Derivatives out (L, 2n) of the map at a point (size,) along directions D (L, size)."""
+    L, size, states = D.shape[0], z.shape[0], out.shape[1]
+    for start in range(0, L, 8):
+        for k in range(size):
+            at, moving = s.state[k] * 8, s.rates[k] * 8
+            for i in range(8):
+                s.work[at + i] = z[k]
+                s.work[moving + i] = D[min(start + i, L - 1), k]
+        _remember(s, memory)
+        advance(s.kernels, s.stages, s.work, table, first, last)
+        for k in range(states):
+            at = s.out[k] * 8
+            for i in range(min(8, L - start)):
+                out[start + i, k] = s.work[at + i]
 
 
 @nb.njit(**_OPTIONS)

@@ -144,7 +144,8 @@ def run(
     X = np.zeros((states, states), P.dtype)
     F, x = np.zeros((states, d)), np.zeros(states)
     Z, Y = np.zeros((2 * d + 1 if points.h > 0.0 else 1, d)), np.zeros((2 * d + 1 if points.h > 0.0 else 1, states))
-    bent, state, shift = np.zeros(d, np.bool_), noise.state.copy(), np.zeros(states)
+    bent, D, slope = np.zeros(d, np.bool_), np.zeros((d, d)), np.zeros((d, states))
+    state, shift = noise.state.copy(), np.zeros(states)
     for k in range(N):
         if used[k]:
             fine = (
@@ -172,8 +173,7 @@ def run(
             spread(points.h, z, work, Z)
             move_points(s, drive, steps[k], steps[k + 1], z, Z, memory, shift, Y)
             if find_bent(noise.reach, noise.slow, Y, points.h, bent):
-                move_rates(rates, drive, steps[k], steps[k + 1], z, before, shift, x, F)
-                straighten(bent, points.h, F, work, Y)
+                straighten(rates, drive, steps[k], steps[k + 1], bent, points.h, z, work, before, D, slope, Y)
         else:
             move_rates(rates, drive, steps[k], steps[k + 1], z, memory, shift, x, F)
         if points.h > 0.0:

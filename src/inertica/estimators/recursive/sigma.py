@@ -7,6 +7,7 @@ from typing import Any
 import numba as nb
 import numpy as np
 
+from inertica.dynamics.llvm.stepping import advance_directions
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, triangular
 
 BENT = 0.5
@@ -49,18 +50,29 @@ def find_bent(reach: Any, slow: Any, Y: Any, h: float, bent: Any) -> bool:
     return found
 
 
-@nb.njit(**SUMS)
-def straighten(bent: Any, h: float, F: Any, L: Any, Y: Any) -> None:
-    """Marked pairs go where the exact derivative F of the model at the centre takes them."""
-    states, d = F.shape
+@nb.njit(**OPTIONS)
+def straighten(
+    rates: Any, drive: Any, first: int, last: int, bent: Any, h: float, z: Any, L: Any, memory: Any, D: Any, slope: Any, Y: Any
+) -> None:
+    """Marked pairs go where the exact derivative of the model at the centre takes them, along their columns of L.
+
+    D (d, d) and slope (d, 2n) are room to work in.
+    """
+    count, d = 0, z.shape[0]
     for i in range(d):
         if bent[i]:
-            for a in range(states):
-                slope = 0.0
-                for k in range(i, d):
-                    slope += F[a, k] * L[k, i]
-                Y[1 + 2 * i, a] = Y[0, a] + h * slope
-                Y[2 + 2 * i, a] = Y[0, a] - h * slope
+            for k in range(d):
+                D[count, k] = L[k, i] if k >= i else 0.0
+            count += 1
+    table = drive.calm if drive.calm.shape[0] else drive.table
+    advance_directions(rates, table, first, last, z, D[:count], memory, slope[:count])
+    count = 0
+    for i in range(d):
+        if bent[i]:
+            for a in range(Y.shape[1]):
+                Y[1 + 2 * i, a] = Y[0, a] + h * slope[count, a]
+                Y[2 + 2 * i, a] = Y[0, a] - h * slope[count, a]
+            count += 1
 
 
 @nb.njit(**SUMS)
