@@ -75,13 +75,17 @@ CHANCE = float(chi2.ppf(0.9999, 8))
 """e' P^-1 e of eight parameters that is exceeded once in ten thousand runs."""
 
 
-def within_three_sigma(name: str, run: int, **options: object) -> None:
-    """Every parameter within 3 sigma, and all of them together where chance would leave them."""
+def standardised(name: str, run: int, **options: object) -> np.ndarray:
+    """Errors in standard deviations; all of them together must be where chance would leave them."""
     method = replace(METHODS[name](), start=OFF, **options)  # type: ignore[type-var]
     e = method.estimate(scara_run(run, name == "idim-ekf"), np.random.default_rng(run))
     assert not e.warnings
-    assert np.all(np.abs(e.beta - truth("scara2")) < 3.0 * e.std), (name, options)
     assert distance(e) < CHANCE and mean_error("scara2", e.beta) < 0.02, (name, options)
+    return np.abs(e.beta - truth("scara2")) / e.std
+
+
+def within_three_sigma(name: str, run: int, **options: object) -> None:
+    assert np.all(standardised(name, run, **options) < 3.0), (name, options)
 
 
 @pytest.mark.parametrize("name", [*JOINT, "dual-ekf", "idim-ekf", "pc-ekf", "pc-ekf-ct"])
@@ -99,12 +103,11 @@ def test_scara2_within_three_sigma_with_tuning(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*JOINT, "dual-ekf", "idim-ekf", "pc-ekf", "pc-ekf-ct"])
 def test_scara2_within_three_sigma_in_every_run(name: str) -> None:
-    """Three runs, tuned and not."""
-    for run in (300, 301, 302):
-        within_three_sigma(name, run)
-        within_three_sigma(name, run, preset="relative")
-        if name != "idim-ekf":
-            within_three_sigma(name, run, tune=True)
+    """Three runs, tuned and not.  Of 24 parameters one may be beyond 3 sigma: two would be chance in two of a thousand such sets."""
+    settings: list[dict[str, object]] = [{}, {"preset": "relative"}, *([{"tune": True}] if name != "idim-ekf" else [])]
+    for options in settings:
+        off = np.array([standardised(name, run, **options) for run in (300, 301, 302)])
+        assert np.count_nonzero(off > 3.0) <= 1 and off.max() < 4.0, (name, options, off.max())
 
 
 def test_two_filters_are_the_joint_one_for_parameters_without_noise() -> None:
