@@ -13,7 +13,7 @@ from estimators.closed import experiment_log, mean_error, problem, robot, truth
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Problem
 from inertica.estimators.checks import estimator_checks, example_problem
-from inertica.estimators.closed_loop.start import Random
+from inertica.estimators.closed_loop.start import ConsistentWls, FromPrior, PriorOrConsistent, Random
 from inertica.estimators.recursive.joint import KINDS, ComputedTorqueFilter, JointFilter, reported
 from inertica.estimators.recursive.others import DualEkf, IdimEkf
 from inertica.estimators.recursive.particles import ParticleFilter
@@ -320,6 +320,25 @@ def test_tuning_makes_innovations_likelier() -> None:
     p = scara()
     plain, tuned = (JointFilter(start=OFF, tune=tune).estimate(p, np.random.default_rng(0)) for tune in (False, True))
     assert abs(np.log(tuned.settings["nis"])) < abs(np.log(plain.settings["nis"]))  # type: ignore[call-overload]
+
+
+def test_filters_start_from_a_prior_that_knows_the_robot_and_from_least_squares_elsewhere() -> None:
+    """Model files that state no friction and bodies of no size have no regular inertia, and no filter can start there."""
+    log = experiment_log("scara2", "standard", 303)
+    p = problem("scara2", [log], chosen=Butterworth(cutoff=20.0))
+    assert p.prior is not None
+    np.testing.assert_array_equal(PriorOrConsistent()(p), p.prior_beta)
+    empty = replace(p, prior=replace(p.prior, values=np.zeros_like(p.prior.values)))
+    start = PriorOrConsistent()(empty)
+    np.testing.assert_array_equal(start, ConsistentWls()(empty))
+    e = JointFilter(preset="relative").estimate(empty)
+    assert not e.warnings and mean_error("scara2", e.beta) < 0.03
+    with pytest.raises(InputError, match="some joint has no inertia, and no motion can be computed"):
+        JointFilter(preset="relative", start=FromPrior()).estimate(empty)
+    bare = p.prior.values.copy()
+    bare[[i for i, name in enumerate(p.base.layout.names) if name[:2] in ("Fv", "Fc", "Ia")]] = 0.0
+    without = replace(p, prior=replace(p.prior, values=bare))
+    assert not np.array_equal(PriorOrConsistent()(without), without.prior_beta)
 
 
 def test_says_where_it_broke_down() -> None:

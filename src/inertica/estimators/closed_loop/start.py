@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.base import Need, Problem
+from inertica.estimators.consistent.strategy import Consistent
 from inertica.estimators.linear.least_squares import Wls
 from inertica.physical.distort import SHARE, distorted
 from inertica.preprocessing.filters import Butterworth
@@ -19,6 +20,12 @@ from inertica.robot.drives import Armature
 from inertica.robot.layout import Layout
 
 Array = NDArray[np.float64]
+
+REGULAR = 1e-4
+"""Least eigenvalue of an inertia matrix of unit diagonal that is regular."""
+
+LOOKED_AT = 500
+"""Samples of a motion at which the inertia is looked at."""
 
 
 class Start(Protocol):
@@ -142,6 +149,53 @@ class FilteredWls:
 
 
 @dataclass(frozen=True)
+class ConsistentWls:
+    """Weighted least squares of the motion as prepared, over links and drives that could exist: its inertia is always regular."""
+
+    name: ClassVar[str] = "pc-wls"
+
+    def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
+        if not problem.has(Need.MOTION):
+            raise InputError(f"a start from least squares needs {Need.MOTION.value}")
+        return Wls(hac=False, solve=Consistent()).estimate(problem).beta
+
+
+@dataclass(frozen=True)
+class PriorOrConsistent:
+    """The prior where its inertia is regular and it says something of friction and drives; else `pc-wls`.
+
+    Model files often state no friction, no armature and bodies of no size; nothing that starts there arrives.
+    """
+
+    name: ClassVar[str] = "auto"
+
+    def __call__(self, problem: Problem, rng: np.random.Generator | None = None) -> Array:
+        prior = FromPrior()(problem)
+        near = _knows_drives(problem) and least_inertia(problem, prior) > REGULAR
+        return prior if near else ConsistentWls()(problem)
+
+
+def _knows_drives(problem: Problem) -> bool:
+    """Whether the prior states any value of friction, armature and the like, or there are none."""
+    drives = [where for _, where in problem.base.layout.drives]
+    return problem.prior is not None and (not drives or any(np.any(problem.prior.values[where]) for where in drives))
+
+
+def least_inertia(problem: Problem, beta: Array) -> float:
+    """Least eigenvalue of the inertia matrix along the motions, each scaled to a unit diagonal; zero where a joint has none."""
+    chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
+    chi[problem.base.kept] = beta
+    found = []
+    for m in problem.motions:
+        inertia = problem.engine.mass_matrix(m.q[:: max(1, len(m) // LOOKED_AT)], chi, shapes)
+        scale = np.sqrt(np.abs(np.diagonal(inertia, axis1=1, axis2=2)))
+        if not (scale > 0.0).all():
+            return 0.0
+        found.append(float(np.linalg.eigvalsh(inertia / (scale[:, :, None] * scale[:, None])).min()))
+    return min(found)
+
+
+@dataclass(frozen=True)
 class Random:
     """beta_0 = beta_prior (1 + spread u), u uniform in [-1, 1]: off by up to `spread` (survey, section 9.1).
 
@@ -179,7 +233,8 @@ class Distorted:
 
 
 STARTS: dict[str, Callable[[], Start]] = {
-    kind.name: kind for kind in (FromPrior, FilteredWls, Regular, RegularLinks, Random, Distorted)
+    kind.name: kind
+    for kind in (PriorOrConsistent, FromPrior, FilteredWls, ConsistentWls, Regular, RegularLinks, Random, Distorted)
 }
 """By the names users type."""
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Diagnostics, Estimate, Need, Problem
-from inertica.estimators.closed_loop.start import FromPrior, Start
+from inertica.estimators.closed_loop.start import PriorOrConsistent, Start, least_inertia
 from inertica.estimators.recursive.feedback import fed_back
 from inertica.estimators.recursive.passes import Passed, kalman
 from inertica.estimators.recursive.records import (
@@ -44,6 +44,9 @@ Kind = Literal["ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf"]
 KINDS: tuple[Kind, ...] = ("ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf")
 
 
+SINGULAR = 1e-12
+"""Least eigenvalue of an inertia matrix of unit diagonal that can be inverted."""
+
 LONG_STEP = 1.001e-3
 """s, up to which rk2 is good enough."""
 
@@ -56,7 +59,8 @@ class Filter:
     """Options that filters share.
 
     Args:
-        start: first parameters.
+        start: first parameters; `auto` takes the prior where it has inertia and drives, else least squares over links that could
+            exist.
         preset: variances: `survey` as printed, `toolbox` as its code has them, `relative` to start and data (see `tuning`).  When not
             stated `relative` with `tune`, else `survey`.
         tune: search the noise of states and parameters under which the innovations of four stretches of half a second, or of 500
@@ -72,7 +76,7 @@ class Filter:
         decimated: positions and torque at the decimated rate, as the survey's filters saw them; by default every recorded sample.
     """
 
-    start: Start = field(default_factory=FromPrior)
+    start: Start = field(default_factory=PriorOrConsistent)
     preset: Literal["survey", "toolbox", "relative"] | None = None
     tune: bool = False
     passes: int | None = None
@@ -127,6 +131,16 @@ class Filter:
         if beta is not None and self.begins == "relative" and has_every_step(seen):
             records = [r.eased(seen, m, beta) for r, m in zip(records, seen.motions, strict=True)]
         return records, dt
+
+    def first(self, problem: Problem, rng: np.random.Generator | None) -> Array:
+        """Parameters of the start, with which every joint has some inertia."""
+        beta = self.start(problem, rng)
+        if abs(least_inertia(problem, beta)) < SINGULAR:
+            raise InputError(
+                f"with the values that {self.start.name!r} starts from some joint has no inertia, and no motion can be computed; "
+                "start from least squares over links that could exist (start=pc-wls), or state inertias and armature"
+            )
+        return beta
 
     @property
     def begins(self) -> str:
@@ -223,7 +237,7 @@ class JointFilter(Filter):
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
         begun = time.perf_counter()
-        beta = self.start(problem, rng)
+        beta = self.first(problem, rng)
         records, dt = self.records(problem, beta)
         plain = transition(problem, beta, dt, self.integrates(problem, dt))
         unknowns: Unknowns = ConsistentUnknowns.of(problem, beta, self.coordinates) if self.consistent else PlainUnknowns(beta)

@@ -11,13 +11,14 @@ positions must be filtered, and is biased by what noise does to the regressor, a
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Capability, Estimate, Problem
+from inertica.estimators.closed_loop.start import FromPrior, Start
 from inertica.estimators.recursive.joint import RECURSIVE, Filter, reported
 from inertica.estimators.recursive.passes import ROWS, Passed, arrays, driven, joined, noises, passed
 from inertica.estimators.recursive.records import Record, driven_by_torque, transition
@@ -44,7 +45,7 @@ class DualEkf(Filter):
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
         begun = time.perf_counter()
-        beta = self.start(problem, rng)
+        beta = self.first(problem, rng)
         records, dt = self.records(problem, beta)
         v = self.variances(problem, records, beta)
         moved = transition(problem, beta, dt, self.integrates(problem, dt))
@@ -84,8 +85,11 @@ class IdimEkf(Filter):
     """A filter of the parameters alone; with no noise of the parameters it is recursive weighted least squares with a prior.
 
     Args:
-        start, preset, passes: as for every filter.
+        start: first parameters, by default the prior's: least squares of the same data would count these twice.
+        preset, passes: as for every filter.
     """
+
+    start: Start = field(default_factory=FromPrior)
 
     name: ClassVar[str] = "idim-ekf"
     own: ClassVar[frozenset[Capability]] = RECURSIVE

@@ -79,7 +79,7 @@ class ParticleFilter(Filter):
         problem.require(self)
         begun = time.perf_counter()
         draw = np.random.default_rng(0) if rng is None else rng
-        beta = self.start(problem, draw)
+        beta = self.first(problem, draw)
         records, dt = self.records(problem, beta)
         v = self.variances(problem, records, beta)
         moved = transition(problem, beta, dt, self.integrates(problem, dt))
