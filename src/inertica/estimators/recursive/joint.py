@@ -64,8 +64,7 @@ class Filter:
         preset: variances: `survey` as printed, `toolbox` as its code has them, `relative` to start and data (see `tuning`).  When not
             stated `relative` with `tune`, else `survey`.
         tune: search the noise of states and parameters under which the innovations of four stretches of half a second, or of 500
-            samples, are most likely; the covariance is then widened by their correlation in time, and by their size where it is
-            more than predicted.
+            samples, are most likely; the covariance is then widened where these have more power at low frequencies than predicted.
         passes: over all records; each begins with the parameters of the one before, ten times less sure of them, so that it linearises
             near them all the way.  When not stated two where the preset is `relative`, where P is meant to be right, else one.
         longest_step: s, of integration; longer sample periods are divided.

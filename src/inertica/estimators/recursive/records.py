@@ -125,6 +125,7 @@ def driven_by_torque(
     if any(abs(m.dt / dt - 1.0) > 1e-3 for m in problem.motions):
         raise InputError("a filter needs logs of one sampling rate; resample them to the slowest one")
     each = max(1, int(np.ceil(dt / step - 1e-6)))
+    noisy = drive_noises(problem) > NOISY * torque_noises(problem) if calm else np.zeros(0, bool)
     out = []
     for motion in problem.motions:
         tau = motion.tau if motion.recipe.average else motion.tau_raw
@@ -133,7 +134,6 @@ def driven_by_torque(
         share = np.zeros(each) if held else (np.arange(each) + 0.5) / each - min(0.5 * periods, 0.5)
         record = _record(motion, _divided(tau, share), each * np.arange(len(motion)), recorded)
         if calm:
-            noisy = drive_noises(problem) > NOISY * torque_noises(problem)
             record = replace(record, calm=_divided(np.where(noisy, calm_torque(record.q, tau, motion.dt), tau), share))
         out.append(record)
     return out, dt / each
