@@ -341,6 +341,20 @@ def test_filters_start_from_a_prior_that_knows_the_robot_and_from_least_squares_
     assert not np.array_equal(PriorOrConsistent()(without), without.prior_beta)
 
 
+@pytest.mark.parametrize("name", ["ekf", "srukf", "cdkf"])
+def test_a_log_without_noise_is_no_reason_to_break_down(name: str) -> None:
+    """Torques between samples are not known exactly, even where nothing is noisy."""
+    description, _ = robot("tx40")
+    logs = Experiment.of(description, noise=None, sensors=Sensors(rate=1000.0)).run(
+        catalog_trajectory("tx40").trajectory, seed=1, duration=4.0
+    )
+    p = problem("tx40", logs)
+    e = replace(METHODS[name](), start=OFF, preset="relative").estimate(p, np.random.default_rng(0))
+    assert not e.warnings
+    _, after = well_excited(p, OFF(p, np.random.default_rng(0)), e.beta, e.covariance)
+    assert after < 0.01
+
+
 def test_says_where_it_broke_down() -> None:
     """With variances that none can be; what was known by then, here the start, is kept."""
     p = scara()

@@ -38,6 +38,9 @@ CLEAR = 3.0
 NOISY = 0.1
 """Of what looks like noise of a torque: where its own noise is less than this, the rest was commanded and has driven the robot."""
 
+EXACT = 1e-3
+"""Of a torque, to which it is known at best what drove a robot between two samples, in a log without noise, too."""
+
 SILENT = 1e-9
 """rad or m: least standard deviation of measured positions, so that data without noise can be filtered, too."""
 
@@ -263,7 +266,8 @@ def drive_noises(problem: Problem) -> Array:
     taken for noise of the torque, it is most of it and biases a filter.  It is what the fourth differences of the positions of
     this sample and the last one explain of those of the torque.
     """
-    raw = torque_noises(problem)
+    least = EXACT * np.sqrt(np.mean([np.mean(m.tau_raw**2, axis=0) for m in problem.motions], axis=0))
+    raw = np.maximum(torque_noises(problem), least)
     if problem.noise is not None or not has_every_step(problem):
         return raw
     found = []
@@ -274,7 +278,7 @@ def drive_noises(problem: Problem) -> Array:
             for y, X in ((tau[:, j], np.column_stack([q[1:, j], q[:-1, j]])) for j in range(m.n))
         ]
         found.append(MAD * np.median(np.abs(left), axis=1) / FOURTH)
-    return np.minimum(raw, np.sqrt(np.mean(np.square(found), axis=0)))
+    return np.maximum(np.minimum(raw, np.sqrt(np.mean(np.square(found), axis=0))), least)
 
 
 def memory_of(transition: Transition) -> Mapping[str, Array]:
