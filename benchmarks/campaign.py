@@ -7,7 +7,7 @@
   overhead  a cluster of many Dask workers in this process, with units that do nothing: seconds of the scheduler per unit
 
 usage: python benchmarks/campaign.py [cost] [run] [full] [scale] [overhead] [--spec mcs-tx40-1-1] [--runs 5] [--family 0 1 2]
-       [--methods ols didim ...] [--units 2000] [--dask-workers 50]
+       [--methods ols didim ...] [--keep DIR] [--units 2000] [--dask-workers 50]
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from inertica.campaign.rows import read_bytes
 from inertica.campaign.run import run
 from inertica.campaign.spec import Entry, NoiseRow, Spec
 from inertica.campaign.specfile import read_spec
-from inertica.campaign.store import Store
+from inertica.campaign.store import Store, code_hash
 from inertica.campaign.work import execute
 
 FAMILIES = {
@@ -91,28 +91,34 @@ def warm(spec: Spec) -> None:
     execute(replace(spec, starts=1).document(), first.document(), "")
 
 
-def taken(spec: Spec, units: Sequence[Unit]) -> Taken:
+def taken(spec: Spec, units: Sequence[Unit], store: Store | None = None) -> Taken:
     clock, processor, fits = time.perf_counter(), time.process_time(), 0
     spent: dict[str, float] = {}
     for unit in units:
-        for row in read_bytes(execute(spec.document(), unit.document(), "")).to_pylist():
+        content = execute(spec.document(), unit.document(), code_hash())
+        if store is not None:
+            store.finish(unit, content)
+        for row in read_bytes(content).to_pylist():
             spent[row["method"]] = spent.get(row["method"], 0.0) + row["cpu"]
             fits += 1
     runs = sum(len(unit.runs) for unit in units)
     return Taken(runs, fits, time.process_time() - processor, time.perf_counter() - clock, spent)
 
 
-def full(name: str, only: Sequence[str]) -> list[dict[str, Any]]:
-    """Every method by itself: a tenth of the runs, then the others where all of them are expected to take less than `LONGEST`."""
+def full(name: str, only: Sequence[str], keep: Path | None) -> list[dict[str, Any]]:
+    """Every method by itself: a tenth of the runs, then the others where all of them are expected to take less than `LONGEST`.
+
+    Rows are kept in a folder METHOD/NAME of `keep`, from which `python -m inertica.reproduce.shipped` makes tables.
+    """
     spec, out = read_spec(name), []
     for label in [e.label for e in spec.methods if not only or e.label in only]:
         own = replace(spec, methods=tuple(e for e in spec.methods if e.label == label))
         warm(own)
-        units = plan(own)
+        units, store = plan(own), None if keep is None else Store.begin(keep / label / name, own)
         tenth = -(-len(units) // SHARE)
-        found = taken(own, units[:tenth])
+        found = taken(own, units[:tenth], store)
         if short := found.minutes(found.processor, spec.runs) < LONGEST:
-            found = found + taken(own, units[tenth:])
+            found = found + taken(own, units[tenth:], store)
         minutes = found.minutes(found.processor, spec.runs)
         out.append({
             "method": label, "runs": found.runs, "fits": found.fits, "processor seconds": found.processor,
@@ -195,6 +201,7 @@ def main() -> None:
     parser.add_argument("--dask-workers", type=int, default=50)
     parser.add_argument("--runs", type=int, default=5, help="noise realisations of the part `run`")
     parser.add_argument("--methods", nargs="+", default=[], help="of the part `full`, by label; all by default")
+    parser.add_argument("--keep", type=Path, help="folder for the rows of the part `full`; thrown away without")
     parser.add_argument("--family", type=int, nargs="+", default=list(range(len(FAMILIES))), help="of the part `run`, by number")
     given = parser.parse_args()
     found: dict[str, Any] = {}
@@ -203,7 +210,7 @@ def main() -> None:
     if "run" in given.parts:
         found["run"] = computed(given.spec, given.runs, given.family)
     if "full" in given.parts:
-        found["full"] = full(given.spec, given.methods)
+        found["full"] = full(given.spec, given.methods, given.keep)
     if "scale" in given.parts:
         found["scale"] = scale()
     if "overhead" in given.parts:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from campaign import small
-from inertica.campaign.plan import Unit, depends_on_start, fits, plan
+from inertica.campaign.plan import Unit, cells, depends_on_start, fits, plan
 from inertica.campaign.spec import Spec
 from inertica.campaign.specfile import DEGREES, read_spec, shipped
 from inertica.errors import FileError, InputError
@@ -66,11 +66,27 @@ def test_a_spec_like_another_takes_its_keys(tmp_path: Path) -> None:
         read_spec(other)
 
 
+def test_a_spec_may_leave_out_methods_of_another(tmp_path: Path) -> None:
+    whole = small.spec(tmp_path)
+    other = tmp_path / "fewer.yaml"
+    gone = whole.methods[0].label
+    other.write_text(f"like: small\nwithout: [{gone}]\n", encoding="utf-8")
+    assert read_spec(other) == replace(whole, name="fewer", methods=whole.methods[1:])
+    other.write_text("like: small\nwithout:\n  - nothing-like-it\n", encoding="utf-8")
+    with pytest.raises(FileError, match="no method 'nothing-like-it' to leave out") as caught:
+        read_spec(other)
+    assert str(caught.value).startswith(f"{other}:3")
+    other.write_text(f"like: small\nwithout: [{', '.join(e.label for e in whole.methods)}]\n", encoding="utf-8")
+    with pytest.raises(FileError, match="no method is left"):
+        read_spec(other)
+
+
 def test_the_plan_is_deterministic_and_its_ids_follow_from_content(tmp_path: Path) -> None:
     spec = small.spec(tmp_path)
     units = plan(spec)
     assert units == plan(spec) and len(units) == 4 and len({u.id for u in units}) == 4
-    assert [u.runs for u in units] == [(0, 1), (2, 3), (0, 1), (2, 3)]
+    assert [u.runs for u in units] == [(0, 1), (0, 1), (2, 3), (2, 3)]  # an early end leaves all conditions with the same runs
+    assert [u.cell for u in units] == cells(spec) * 2
     assert [u.id for u in plan(replace(spec, name="other"))] == [u.id for u in units]
     more = {u.id for u in plan(replace(spec, runs=6))}
     assert {u.id for u in units} < more  # further runs leave the others as they are

@@ -63,15 +63,17 @@ def cells(spec: Spec) -> list[Cell]:
 
 
 def plan(spec: Spec) -> list[Unit]:
-    """All units; the same spec gives the same list."""
+    """All units; the same spec gives the same list.
+
+    First runs of all conditions come first, so that a campaign that was ended early has seen every condition alike.
+    """
     shared = spec.document()
     for axis in ("name", "about", "robots", "loops", "noise", "distributions", "quantise", "runs", "block"):
         del shared[axis]
-    out = []
-    for cell in cells(spec):
-        for first in range(0, spec.runs, spec.block):
-            runs = tuple(range(first, min(first + spec.block, spec.runs)))
-            out.append(Unit(digest({"cell": asdict(cell), "runs": runs, "spec": shared}), cell, runs))
+    listed, out = cells(spec), []
+    for first in range(0, spec.runs, spec.block):
+        runs = tuple(range(first, min(first + spec.block, spec.runs)))
+        out += [Unit(digest({"cell": asdict(cell), "runs": runs, "spec": shared}), cell, runs) for cell in listed]
     return out
 
 

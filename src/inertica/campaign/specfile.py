@@ -11,12 +11,13 @@
     runs: 52
     starts: 25
 
-`like: NAME` takes all keys of another spec that are not stated here.
+`like: NAME` takes all keys of another spec that are not stated here, `without: [ekf, ...]` leaves out some of its methods.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from inertica.robot.yamlfile import Item, read_yaml
 FOLDER = "specs"
 
 KEYS = (
-    "name", "about", "like", "robots", "trajectories", "loops", "noise", "distributions", "quantise", "friction", "decimate",
+    "name", "about", "like", "without", "robots", "trajectories", "loops", "noise", "distributions", "quantise", "friction", "decimate",
     "cutoff", "border", "integrator", "duration", "methods", "runs", "starts", "share", "seed", "block",
 )  # fmt: skip
 
@@ -61,7 +62,19 @@ def read_spec(name: str | Path) -> Spec:
             raise FileError(path, f"the campaign lacks the key '{required}'")
     spec = Spec(**_values(path, keys))
     check_spec(spec, keys)
-    return spec
+    return _reduced(spec, keys["without"]) if "without" in keys else spec
+
+
+def _reduced(spec: Spec, without: Item) -> Spec:
+    """Without some methods, by their labels."""
+    labels = [entry.label for entry in spec.methods]
+    for item in without.items():
+        if item.text() not in labels:
+            raise item.fail(f"the campaign has no method '{item.text()}' to leave out; {nearest(item.text(), labels)}")
+    left = tuple(entry for entry in spec.methods if entry.label not in without.texts())
+    if not left:
+        raise without.fail("no method is left")
+    return replace(spec, methods=left)
 
 
 def _merged(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Item]:
