@@ -7,14 +7,19 @@ import hashlib
 import shutil
 import subprocess
 import tempfile
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from inertica.dynamics.cuda.scan import Scan
 from inertica.dynamics.kernels import Kernel
+
+T = TypeVar("T")
 
 COMPILER = shutil.which("g++")
 
@@ -66,6 +71,8 @@ class Host:
     full: type[Exception] = MemoryError
     arrays: Any = np
     texts: list[str] = field(default_factory=list)
+    turns: list[int] = field(default_factory=list)
+    thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="inertica-host-cuda-")))
 
     def compile(self, text: str) -> HostModule:
@@ -80,6 +87,13 @@ class Host:
 
     def host(self, array: np.ndarray) -> np.ndarray:
         return np.array(array)
+
+    def in_turn(self, work: Callable[[], T]) -> T:
+        def counted() -> T:
+            self.turns.append(threading.get_ident())
+            return work()
+
+        return self.thread.submit(counted).result()
 
     def scan(self, kernel: Kernel) -> Scan:
         return Scan(kernel, self)

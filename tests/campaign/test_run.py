@@ -20,6 +20,7 @@ import pytest
 
 from campaign import small
 from inertica.campaign.bench import bench
+from inertica.campaign import engines
 from inertica.campaign.engines import Dask, InProcess, Outcome, Processes
 from inertica.campaign.plan import Unit, cells, plan
 from inertica.campaign.rows import content_hash, read_bytes, read_rows
@@ -133,6 +134,19 @@ def test_failed_units_are_tried_again_and_then_recorded(done: Store, tmp_path: P
     assert run(store, Failing(0, seen={})).done == 4 and not store.failures()
     store = Store.begin(tmp_path / "c", done.spec)
     assert run(store, Failing(4, lost=True, seen={}), retries=0).done == 4  # a lost worker says nothing about the unit
+
+
+class CUBLASError(RuntimeError):
+    """As CuPy names it."""
+
+
+def test_a_full_graphics_card_is_told_in_words(done: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*given: object) -> bytes:
+        raise CUBLASError("CUBLAS_STATUS_ALLOC_FAILED")
+
+    monkeypatch.setattr(engines, "execute", full)
+    (outcome, *_) = InProcess().outcomes(done.spec.document(), plan(done.spec), "")
+    assert "ALLOC_FAILED; the graphics card has no memory left, fewer --workers" in outcome.error
 
 
 def test_a_changed_spec_is_refused_unless_new(done: Store, tmp_path: Path) -> None:

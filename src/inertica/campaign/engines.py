@@ -22,6 +22,9 @@ from inertica.errors import InputError
 from inertica.logs.readers.guard import package
 
 _ENDED = "the process that computed it was ended from outside, mostly because memory ran out; fewer --workers need less"
+_CARD_FULL = "; the graphics card has no memory left, fewer --workers need less"
+_NO_MEMORY = ("ALLOC_FAILED", "cudaErrorMemoryAllocation", "OutOfMemoryError")
+"""What the card's libraries say then."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +192,8 @@ def _outcome(unit: Unit, future: Future[bytes]) -> Outcome:
 
 def _words(error: BaseException | None) -> str:
     said = " ".join(str(error).split())
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+    told = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return told + _CARD_FULL if any(word in told for word in _NO_MEMORY) else told
 
 
 def begin_worker(parent: int, workers: int) -> None:

@@ -31,8 +31,8 @@ from inertica.robot.yamlfile import Item, read_yaml
 FOLDER = "specs"
 
 KEYS = (
-    "name", "about", "like", "without", "robots", "trajectories", "loops", "noise", "distributions", "quantise", "friction", "decimate",
-    "cutoff", "border", "integrator", "duration", "methods", "runs", "starts", "share", "seed", "block",
+    "name", "about", "like", "without", "robots", "trajectories", "loops", "noise", "distributions", "quantise", "friction",
+    "decimate", "cutoff", "border", "integrator", "duration", "methods", "runs", "starts", "share", "seed", "block",
 )  # fmt: skip
 
 

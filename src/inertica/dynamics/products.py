@@ -52,6 +52,9 @@ class Instruments:
     def __call__(self, pair: Pair) -> list[Array]:
         """(k, 2 k + 1) of every joint: [Z'Z, Z'W, Z'y]; worked out where the simulated motion lies."""
         place = Place.of(*pair.simulated)
+        return place.in_turn(lambda: self._products(pair, place))
+
+    def _products(self, pair: Pair, place: Place) -> list[Array]:
         xp, measured = place.xp, tuple(place.keep(place.take(x)) for x in pair.measured)
         out = [xp.zeros((len(e), 2 * len(e) + 1)) for e in self.entries]
         entries = [place.take(e) for e in self.entries]

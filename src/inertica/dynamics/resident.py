@@ -6,9 +6,10 @@ everything else, sees an array.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from inertica.dynamics.kernels import Kernel, ScanFunction
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
 
 class Memory(Protocol):
@@ -29,6 +31,12 @@ class Memory(Protocol):
 
     def host(self, array: Any) -> Array:
         """A copy in the processor's memory."""
+
+    def in_turn(self, work: Callable[[], T]) -> T:
+        """What `work` returns, called in the one thread that uses the device's libraries of linear algebra.
+
+        They keep memory for every thread that does, some 40 MB on a card, and fits side by side have a thread each.
+        """
 
     def scan(self, kernel: Kernel) -> ScanFunction:
         """A recursion on arrays that lie there."""
@@ -126,6 +134,10 @@ class Place:
     def keep(self, array: Any) -> Any:
         """An array of `xp` as one that others can look at."""
         return array if self.memory is None else Resident(self.memory, array)
+
+    def in_turn(self, work: Callable[[], T]) -> T:
+        """What `work` returns, whose matrix products are of arrays that lie there (`Memory.in_turn`)."""
+        return work() if self.memory is None else self.memory.in_turn(work)
 
     def back(self, array: Any) -> NDArray[Any]:
         """An array of `xp` in the processor's memory."""

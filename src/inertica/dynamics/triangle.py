@@ -45,7 +45,12 @@ def root(G: Array, trusted: float = TRUSTED) -> Array | None:
 
 
 def triangles(place: Place, matrices: Sequence[Any]) -> list[Array]:
-    """R factors of matrices that lie there, given as columns (k, m), by products: a card multiplies faster than it reflects.
+    """R factors of matrices that lie there, given as columns (k, m)."""
+    return place.in_turn(lambda: _triangles(place, matrices))
+
+
+def _triangles(place: Place, matrices: Sequence[Any]) -> list[Array]:
+    """By products: a card multiplies faster than it reflects.
 
     R is the Cholesky factor of A'A, taken twice: the second time of A divided by the first one, whose columns are nearly orthogonal,
     so that the digits which products lose are there again.  The processor factorises products, which are small.  A matrix with

@@ -85,4 +85,5 @@ def products_there(Z: Array, W: Array, y: Array, use: NDArray[np.bool_]) -> Arra
     place = Place.of(Z)
     own: Any = place.take(Z)
     right = place.xp.concatenate([own, place.take(W), place.take(np.ascontiguousarray(y))[:, None]], axis=1)
-    return place.back((own * place.take(use.astype(float))[:, None]).T @ right)
+    left = (own * place.take(use.astype(float))[:, None]).T
+    return place.in_turn(lambda: place.back(left @ right))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -79,6 +80,23 @@ def test_several_fits_side_by_side_on_the_card() -> None:
     alone = [METHODS[0].estimate(p).beta for p in problems]
     together = {k: found.beta for k, found, _ in side_by_side([lambda p=p: METHODS[0].estimate(p) for p in problems], 3)}
     assert all(np.array_equal(together[k], beta) for k, beta in enumerate(alone))
+
+
+@pytest.mark.parametrize(("which", "recipe"), [(0, {"decimate": 20.0}), (1, {}), (1, {"decimate": 20.0}), (2, {}), (3, {})])
+def test_fits_side_by_side_multiply_in_one_thread(which: int, recipe: dict[str, float]) -> None:
+    """A card's libraries keep memory for every thread that calls them: hundreds of fits side by side filled one."""
+    host, method, threads = Host(), METHODS[which], set()
+    base = seconds().base.computed(target=Cuda(device=host))
+
+    def fitted(p: Problem) -> Problem:
+        threads.add(threading.get_ident())
+        method.estimate(p)
+        return p
+
+    problems = [replace(seconds(run, **recipe), base=base) for run in (0, 1, 2)]
+    assert len(list(side_by_side([lambda p=p: fitted(p) for p in problems], 3))) == 3
+    assert len(host.turns) >= 3 and len(set(host.turns)) == 1
+    assert len(threads) == 3 and not threads & set(host.turns)
 
 
 class Elsewhere:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from inertica.dynamics.cuda.scan import Scan
 from inertica.dynamics.kernels import Array, Kernel, ScanFunction
 from inertica.errors import InputError, MissingDependencyError
+
+T = TypeVar("T")
 
 
 class _Code:
@@ -73,6 +77,13 @@ class Card:
 
     def host(self, array: Any) -> Array:
         return np.asarray(self.arrays.asnumpy(array))
+
+    def in_turn(self, work: Callable[[], T]) -> T:
+        return self._thread.submit(work).result()
+
+    @cached_property
+    def _thread(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(1, thread_name_prefix="card")
 
     def scan(self, kernel: Kernel) -> ScanFunction:
         return Scan(kernel, self)

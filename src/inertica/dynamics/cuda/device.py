@@ -5,7 +5,8 @@ The same text can be run by a C++ compiler where there is no card.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from inertica.dynamics.kernels import Kernel, ScanFunction
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
 
 class Module(Protocol):
@@ -51,6 +53,9 @@ class Device(Protocol):
 
     def host(self, array: Any) -> Array:
         """A copy in the processor's memory."""
+
+    def in_turn(self, work: Callable[[], T]) -> T:
+        """What `work` returns, called in the one thread that uses the device's libraries (`resident.Memory`)."""
 
     def scan(self, kernel: Kernel) -> ScanFunction:
         """A recursion on arrays that lie there."""

@@ -308,9 +308,9 @@ class OutputFit:
         else:
             change, outputs = self._differences(x)
         place = Place.of(change)
-        J = place.take(change)
+        J, off = place.take(change), place.take(outputs) - place.take(self.measured)
         with one_thread():
-            G, g = (place.back(J @ y) for y in (J.T, place.take(outputs) - place.take(self.measured)))
+            G, g = place.in_turn(lambda: (place.back(J @ J.T), place.back(J @ off)))
         b, inner = self.base.rank, self.chart.beta(x[: self.chart.size])[1]
         along = np.zeros((len(G), self.size))
         along[:b, : self.chart.size], along[b:, self.chart.size :] = inner, np.eye(len(G) - b)
