@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 from campaign import small
-from inertica.campaign.bench import bench
 from inertica.campaign import engines
+from inertica.campaign.bench import bench
 from inertica.campaign.engines import Dask, InProcess, Outcome, Processes
 from inertica.campaign.plan import Unit, cells, plan
 from inertica.campaign.rows import content_hash, read_bytes, read_rows
