@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import inertica as ia
 import pair
-from inertica.estimators.base import Estimator
+from inertica.errors import InerticaError
+from inertica.estimators.base import Estimate, Estimator, Problem
 from inertica.estimators.linear.least_squares import Ols, Wls
 from inertica.excitation import catalog_trajectory
 from inertica.experiment import Experiment, Sensors
@@ -34,6 +35,24 @@ def test_a_row_is_what_identify_finds(name: str) -> None:
         assert {k: r.raw for k, r in row.residuals.items()} == {k: r.raw for k, r in alone.residuals.items()}
         assert {k: r.moving for k, r in row.residuals.items()} == {k: r.moving for k, r in alone.residuals.items()}
         assert row.condition == alone.estimate.condition and row.physically_consistent == alone.physically_consistent
+
+
+@dataclass(frozen=True)
+class BreaksDown(Wls):
+    """Ends before it has used the data."""
+
+    def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
+        found = super().estimate(problem, rng)
+        return replace(found, failed=True, warnings=("the filter broke down 1.6 s into a record",))
+
+
+def test_what_a_method_had_when_it_broke_down_is_no_result() -> None:
+    """It would have intervals and labels like any other."""
+    robot, fit, _ = pair.files()
+    with pytest.raises(InerticaError, match=r"wls: the filter broke down 1\.6 s"):
+        ia.identify(robot, [fit], method=BreaksDown(), quick=True, **FIXED)
+    good, bad = compared([Wls(), BreaksDown()]).rows
+    assert good.failure is None and "broke down" in (bad.failure or "") and not bad.residuals
 
 
 def test_logs_without_position_too() -> None:

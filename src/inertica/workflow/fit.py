@@ -72,7 +72,7 @@ def fit(chosen: Chosen, estimator: Estimator, say: Say) -> Fitted:
     part = problem if chosen.part is chosen.problem else chosen.part.with_loop(loop)
     problem.require(estimator)
     estimate = estimator.estimate(problem)
-    if not estimate.iterations:  # the start itself
+    if estimate.failed or not estimate.iterations:  # it ended before it had used the data, or is the start itself
         raise InerticaError(f"{estimator.name}: {estimate.warnings[-1]}")
     notes = chosen.notes
     strategy = None if estimate.evidence is None else estimate.evidence.strategy

@@ -281,7 +281,7 @@ def reported(
     if found.broke is not None:
         reason = f"the filter broke down {found.broke:.3g} s into a record: a prediction or its covariance became impossible"
         warnings.append(
-            f"{name}: {reason}; what it had found by then was kept. State other variances (preset, tune), start from better values, "
+            f"{reason}; what it had found by then is no answer. State other variances (preset, tune), start from better values, "
             "or take a square-root or a consistent form"
         )
     size = float(np.sqrt(values[-1] / values[0]))
