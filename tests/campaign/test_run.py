@@ -73,6 +73,8 @@ def test_figures_of_the_truth_hold_noise_and_tracking_only(done: Store) -> None:
 def test_tables_average_in_three_ways(done: Store) -> None:
     found = {average: lines(done, average) for average in ("all", "converged", "mean-first")}
     assert len(found["all"]) == 2 * 4 and sorted(line.rank for line in found["all"][:4]) == [1, 2, 3, 4]
+    first = sorted(found["all"][:4], key=lambda line: line.rank)
+    assert [line.mean["d_par"] for line in first] == sorted(line.mean["d_par"] for line in first)
     first = next(g for g in groups(done) if g.place.method == "didim")
     line = next(x for x in found["all"] if x.place == first.place)
     assert line.rows == (8, 8) and line.mean["d_beta"] == pytest.approx(first.columns["d_beta"].mean())

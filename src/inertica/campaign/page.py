@@ -59,7 +59,7 @@ def write_page(store: Store, path: Path, average: str = "all") -> Path:
         f"{len(files)} of {total} units, {sum(g.runs for g in found)} rows; averages over {escape(average)} rows",
         f"content {content_hash(files)}, spec {store.spec.digest}",
         "d_q, d_tau: relative errors of position and torque on the validation trajectory, survey eqs. 69 and 70; d_par: "
-        "|beta - true| / |true|; rank by d_tau; <i>real</i>: whether links could exist",
+        "|beta - true| / |true|; rank by d_par; <i>real</i>: whether links could exist",
     ]
     parts = [f"<p>{x}</p>" for x in about if x]
     parts += [

@@ -112,7 +112,7 @@ class Line:
         rows: that counted, of all.
         convergence, coverage, margin: shares of rows, of true values inside 95 % intervals, and the least margin of physical
             consistency, median over rows (negative: links that could not exist).
-        rank: by the mean of d_tau among the lines of its table, from 1.
+        rank: by the mean of d_par among the lines of its table, from 1.
         failure: the most common sentence of rows without an estimate.
     """
 
@@ -168,11 +168,11 @@ def lines(store: Store, average: str = "all", found: Sequence[Group] | None = No
 
 
 def ranked(made: Sequence[Line]) -> list[Line]:
-    """The lines with ranks by d_tau among those of their conditions."""
+    """The lines with ranks among those of their conditions: by d_par, since tracking errors of the loop are in d_tau."""
     out = []
     for line in made:
-        rivals = [x.mean["d_tau"] for x in made if x.place.condition == line.place.condition]
-        own = line.mean["d_tau"]
+        rivals = [x.mean["d_par"] for x in made if x.place.condition == line.place.condition]
+        own = line.mean["d_par"]
         rank = 1 + sum(other < own for other in rivals) if np.isfinite(own) else len(rivals)
         out.append(Line(**{**line.__dict__, "rank": rank}))
     return out

@@ -13,7 +13,7 @@ from inertica.campaign.summary import FIGURES, PLACE, Line, conditions
 HEADS = {"d_q": "d_q %", "d_tau": "d_tau %", "d_par": "d_par %", "seconds": "d_t s", "iterations": "N_it", "simulations": "N_sim"}
 SCALE = {"d_q": 100.0, "d_tau": 100.0, "d_par": 100.0}
 COLUMNS = ("method", *HEADS.values(), "runs", "conv. %", "cov. %", "real", "rank")
-"""Last ones: rows that counted, converged, true values inside 95 % intervals, whether links could exist, rank by d_tau."""
+"""Last ones: rows that counted, converged, true values inside 95 % intervals, whether links could exist, rank by d_par."""
 
 
 def cells(line: Line) -> list[str]:
