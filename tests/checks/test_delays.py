@@ -28,7 +28,7 @@ BASE = base_model(TX40.layout)
 
 def said_by_identify(description: Description, log: Log) -> str:
     assumed = assumed_friction(description)
-    return choose_delay(assumed, base_model(assumed.layout), [log], Recipe(), lambda _: None)[1].sentence
+    return choose_delay(assumed, base_model(assumed.layout), [log], Recipe(), lambda _: None).choice.sentence
 
 
 @pytest.mark.parametrize("late", [0, 3])

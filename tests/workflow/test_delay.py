@@ -48,7 +48,8 @@ def late(log: Log, samples: np.ndarray) -> Log:
 def searched(name: str, *logs: Log, loop: bool = True) -> tuple[np.ndarray, Choice]:
     description, base = robot(name)
     described = description if loop else replace(description, loop=None)
-    recipe, choice = choose_delay(described, base, logs, Recipe(), lambda _: None)
+    found = choose_delay(described, base, logs, Recipe(), lambda _: None)
+    recipe, choice = found.recipe, found.choice
     return np.asarray(recipe.delays(log_joints(name))), choice
 
 
@@ -66,7 +67,8 @@ def test_the_lead_of_a_held_torque_is_known_from_the_loop_or_found_without_it() 
 def test_a_method_that_simulates_the_hold_keeps_the_lead_in_the_log() -> None:
     description, base = robot("panda7")
     log = late(recorded("panda7"), np.full(7, 3))
-    recipe, choice = choose_delay(description, base, [log], Recipe(), lambda _: None, held=True)
+    found = choose_delay(description, base, [log], Recipe(), lambda _: None, held=True)
+    recipe, choice = found.recipe, found.choice
     assert recipe.delays(7) == pytest.approx(np.full(7, 3e-3), abs=0.1e-3) and "the method simulates it" in choice.sentence
 
 
@@ -155,6 +157,6 @@ def test_real_records(real_data: Path, tmp_path: Path, folder: str, file: str, c
     description = load(path)
     log = read_log(f"{real_data / folder / file}", description)
     assumed = assumed_friction(description)
-    recipe, _ = choose_delay(assumed, base_model(assumed.layout), [log], Recipe(), lambda _: None)
+    recipe = choose_delay(assumed, base_model(assumed.layout), [log], Recipe(), lambda _: None).recipe
     found = np.asarray(recipe.delays(log.n))
     assert least <= found.min() and found.max() <= most

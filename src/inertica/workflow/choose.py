@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from inertica.checks.gate import Report, admitted
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Estimator, Problem
@@ -25,7 +28,7 @@ from inertica.robot.description import Description
 from inertica.robot.friction import check_laws, friction_terms, law
 from inertica.robot.plain import assumed_friction, with_laws
 from inertica.workflow.choice import Choice, Notes, Say
-from inertica.workflow.delay_choice import choose_delay
+from inertica.workflow.delay_choice import Delay, choose_delay
 from inertica.workflow.filter_choice import choose_filter, recipe_for
 from inertica.workflow.friction_choice import FrictionSelection
 from inertica.workflow.inputs import IDENTIFICATION, Inputs
@@ -37,6 +40,8 @@ from inertica.workflow.replay import driven_log, measured_motion, own_reference,
 from inertica.workflow.representative import in_one_piece
 from inertica.workflow.settings import prepared_method
 from inertica.workflow.shape_choice import RefinedShapes, refine_shapes
+
+Array = NDArray[np.float64]
 
 FEWEST = 50
 """Usable samples below which nothing is fitted."""
@@ -72,6 +77,7 @@ class Chosen:
         estimator: the method.
         other_laws: base parameter -> change, for every friction law that the data tell hardly apart from the chosen one.
         shapes: standard deviations of the constants of friction laws that were found from the data; infinite where they were not told.
+        delays_left: (n,) each, standard deviations in s of what may be left of delays between torque and motion.
     """
 
     inputs: Inputs
@@ -85,6 +91,7 @@ class Chosen:
     other_laws: Sequence[Mapping[str, float]]
     notes: Notes
     shapes: Mapping[str, float] = field(default_factory=dict)
+    delays_left: Sequence[Array] = ()
 
     def motions(self, estimate: Estimate) -> dict[str, tuple[Motion, ...]]:
         """Data set -> its logs as predictions are made from them; simulated with the estimate where no position was recorded."""
@@ -133,7 +140,8 @@ def choose(checked: Checked, say: Say) -> Chosen:
     start, inputs, s = time.perf_counter(), checked.inputs, checked.inputs.settings
     assumed = assumed_friction(_with_stated_laws(inputs.description, s.friction))
     base = None if inputs.torque_only else _base(assumed, checked.base)
-    recipe, choices = _preprocessing(inputs, assumed, base, say)
+    choices, delay = _preprocessing(inputs, assumed, base, say)
+    recipe = delay.recipe
     seen = _prepared(inputs, recipe)
     _check_motion(inputs, seen)
     mount = _mount(inputs, seen, base, say)
@@ -142,7 +150,8 @@ def choose(checked: Checked, say: Say) -> Chosen:
     if mount.accepted and mount.angle > FAR:  # filter and delay were chosen for a robot that stands otherwise
         assumed = assumed_friction(_with_stated_laws(description, s.friction))
         base = _base(assumed, base)
-        recipe, again = _preprocessing(inputs, assumed, base, say)
+        again, delay = _preprocessing(inputs, assumed, base, say)
+        recipe = delay.recipe
         choices, seen = [mount.choice, *again], _prepared(inputs, recipe)
     description, choice, other_laws = _friction(inputs, _with_stated_laws(description, s.friction), seen, say)
     choices.append(choice)
@@ -178,7 +187,9 @@ def choose(checked: Checked, say: Say) -> Chosen:
         listed = ", ".join(able(Capability.TAKES_CONSTRAINTS))
         warnings.append(f"the card's constraints are used by physically consistent methods only ({listed})")
     notes = checked.notes.chose(*choices).warned(warnings).took("choose", start)
-    return Chosen(inputs, checked.report, description, recipe, mount, problem, of_part, estimator, other_laws, notes, shapes)
+    return Chosen(
+        inputs, checked.report, description, recipe, mount, problem, of_part, estimator, other_laws, notes, shapes, delay.left
+    )
 
 
 def _base(description: Description, known: BaseModel | None) -> BaseModel:
@@ -195,12 +206,13 @@ def _with_stated_laws(description: Description, names: Sequence[str] | None) -> 
     return replace(with_laws(description, laws).with_loads(), friction_stated=True)
 
 
-def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None, say: Say) -> tuple[Recipe, list[Choice]]:
-    """Filter and delay, with the friction that is assumed for now."""
+def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None, say: Say) -> tuple[list[Choice], Delay]:
+    """All choices on filter and delay, with the friction that is assumed for now; the recipe that they come to is the delay's."""
     s, logs = inputs.settings, inputs.part.logs
     if base is None:
         why = "none: no position was recorded, and the simulated motion needs no filter"
-        return Recipe(filter=Unfiltered(), decimate=s.decimate, delay=s.delay or 0.0), [Choice("filter", "none", why)]
+        choice = Choice("filter", "none", why)
+        return [choice], Delay(Recipe(filter=Unfiltered(), decimate=s.decimate, delay=s.delay or 0.0), choice)
     recorded = all(log.dq is not None for log in inputs.logs)
     recipe = Recipe(velocity=s.velocity or ("recorded" if recorded else "differences"))  # type: ignore[arg-type]
     more: list[Choice] = []
@@ -220,9 +232,10 @@ def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None,
     if s.decimate is not None:
         recipe = replace(recipe, decimate=s.decimate, ratio=None)
     if s.delay is not None:
-        return replace(recipe, delay=s.delay), [choice, *more, Choice.given("delay", str(s.delay))]
-    recipe, delay = choose_delay(assumed, base, logs, recipe, say, held=s.method_can(Capability.HOLDS_TORQUE))
-    return recipe, [choice, *more, delay]
+        delay = Delay(replace(recipe, delay=s.delay), Choice.given("delay", str(s.delay)))
+    else:
+        delay = choose_delay(assumed, base, logs, recipe, say, held=s.method_can(Capability.HOLDS_TORQUE))
+    return [choice, *more, delay.choice], delay
 
 
 def _prepared(inputs: Inputs, recipe: Recipe) -> tuple[Motion, ...]:

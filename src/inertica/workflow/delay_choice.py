@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertica.estimators.structure.delay_search import search_delays
 from inertica.identifiability.base import BaseModel
@@ -14,11 +15,28 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.workflow.choice import Choice, Say
 
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Delay:
+    """Delays of the torque.
+
+    Args:
+        recipe: that takes them out.
+        choice: why.
+        left: (n,) each, standard deviations in s of what may be left of them.
+    """
+
+    recipe: Recipe
+    choice: Choice
+    left: Sequence[Array] = ()
+
 
 def choose_delay(
     description: Description, base: BaseModel, logs: Sequence[Log], recipe: Recipe, say: Say, held: bool = False
-) -> tuple[Recipe, Choice]:
-    """The recipe with the delays to take out, and why (`inertica.estimators.structure.delay_search`).
+) -> Delay:
+    """Delays to take out, and why (`inertica.estimators.structure.delay_search`).
 
     Args:
         description: robot with friction as assumed for now.
@@ -37,4 +55,4 @@ def choose_delay(
             sentence += "; the lead of the held torque stays in the log, since the method simulates it"
     several = len(np.unique(np.round(1e3 * taken, 3))) > 1
     value = ", ".join(f"{1e3 * d:.3g}" for d in (taken if several else taken[:1])) + " ms" if taken.any() else "none"
-    return replace(recipe, delay=tuple(taken.tolist())), Choice("delay", value, f"{value}: {sentence}")
+    return Delay(replace(recipe, delay=tuple(taken.tolist())), Choice("delay", value, f"{value}: {sentence}"), found.left)

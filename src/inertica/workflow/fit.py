@@ -18,7 +18,7 @@ from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.workflow.choice import Notes, Say
 from inertica.workflow.choose import Chosen
-from inertica.workflow.interval_choice import DataFit, neighbour_fits, stated_uncertainty
+from inertica.workflow.interval_choice import DataFit, delayed_fits, neighbour_fits, stated_uncertainty
 from inertica.workflow.self_application import Replicas, replicas
 
 Array = NDArray[np.float64]
@@ -90,7 +90,7 @@ def assess(fitted: Fitted, say: Say) -> Fitted:
     found = Replicas(reason="a quick run was asked for") if quick else _replicas(fitted)
     stated = stated_uncertainty(
         estimate, fitted.problem, fitted.estimator, replicated=None if quick else found, in_part=not fitted.whole,
-        neighbours=[] if quick or found.runs or inputs.torque_only else _neighbours(fitted),
+        **({} if quick or found.runs or inputs.torque_only else _otherwise_prepared(fitted)),
         alternatives=[estimate.beta + np.array([c.get(name, 0.0) for name in estimate.base.names]) for c in chosen.other_laws],
     )  # fmt: skip
     notes = fitted.notes.chose(stated.choice).warned(stated.estimate.warnings).took("intervals", start)
@@ -105,10 +105,12 @@ def _replicas(fitted: Fitted) -> Replicas:
     return replicas(chosen.description, fitted.parameters, logs, chosen.recipe, fitted.part, kept, references)
 
 
-def _neighbours(fitted: Fitted) -> list[Array]:
-    """(b,) each, what the data say with neighbouring cut-offs; of a part, they differ from its own fit by the cut-off alone."""
-    found = neighbour_fits(fitted.chosen.inputs.part.logs, fitted.chosen.recipe, fitted.part, fitted.estimator)
-    if fitted.whole or not found:
+def _otherwise_prepared(fitted: Fitted) -> dict[str, list[Array]]:
+    """(b,) each, what the data say with neighbouring cut-offs and with other delays; of a part, its own fit changed by that alone."""
+    chosen = fitted.chosen
+    given = chosen.inputs.part.logs, chosen.recipe, fitted.part, fitted.estimator
+    found = {"neighbours": neighbour_fits(*given), "delayed": delayed_fits(*given, chosen.delays_left)}
+    if fitted.whole or not any(found.values()):
         return found
     own = DataFit.by(fitted.estimator.estimate(fitted.part)).beta
-    return [DataFit.by(fitted.estimate).beta + (other - own) for other in found]
+    return {name: [DataFit.by(fitted.estimate).beta + (other - own) for other in fits] for name, fits in found.items()}

@@ -11,7 +11,8 @@ The shrinkage lambda leaves alone what could be noise of the repetitions.  Half 
 thumb, not derived.
 
 Where the loop is unknown nothing is corrected (loops put in its place did harm); std^2 then holds the largest change that neighbouring
-cut-offs make.  In either case it holds what other models do that the data tell hardly apart, when they are given.
+cut-offs make, and what delays of the torque do that may be left: the error of one that was taken out, all of one that is not clear
+enough to be.  In either case it holds what other models do that the data tell hardly apart, when they are given.
 
 All of this acts on what the data alone say.  A method that keeps constraints or a prior is solved again with the corrected data, so
 that its links remain possible ones.
@@ -99,6 +100,7 @@ def stated_uncertainty(
     *,
     replicated: Replicas | None = None,
     neighbours: Sequence[Array] = (),
+    delayed: Sequence[Array] = (),
     alternatives: Sequence[Array] = (),
     in_part: bool = False,
 ) -> Uncertainty:
@@ -110,6 +112,7 @@ def stated_uncertainty(
         estimator: the method, for the weights of its rows.
         replicated: the estimate applied to itself; None when that was not asked for.
         neighbours: (b,) each, what the data alone say when prepared with neighbouring cut-offs; see `neighbour_fits`.
+        delayed: (b,) each, the same with torque shifted by a standard deviation of what may be left of its delays; see `delayed_fits`.
         alternatives: (b,) each, base parameters by the same data and other models that they tell hardly apart, on the names of this
             one; NaN where the other model has no such parameter.
         in_part: replicas and neighbours are those of a part of the data; what its noise hides of a bias then counts as uncertain.
@@ -123,6 +126,8 @@ def stated_uncertainty(
         variance = variance + extra
     change = _largest_change(said.beta, neighbours)
     variance = variance + change**2 + _largest_change(estimate.beta, alternatives) ** 2
+    for other in delayed:  # independent of each other
+        variance = variance + (other - said.beta) ** 2
     widened = np.maximum(np.sqrt(variance) / noise, 1.0)
     solved, failed = _corrected(_widened(estimate, said, widened), problem, correction)
     if failed:  # the correction is then part of the uncertainty
@@ -131,7 +136,7 @@ def stated_uncertainty(
     known = np.isfinite(estimate.std)
     return Uncertainty(
         solved, correction, widened,
-        _sentence(replicated, neighbours, alternatives, correction / noise, widened, known, in_part),
+        _sentence(replicated, neighbours, delayed, alternatives, correction / noise, widened, known, in_part),
     )  # fmt: skip
 
 
@@ -147,16 +152,35 @@ def neighbour_fits(logs: Sequence[Log], recipe: Recipe, problem: Problem, estima
     chosen = recipe.filter
     if not isinstance(chosen, Butterworth) or not linear(estimator):
         return []
-    free, out = replace(estimator, solve=Unconstrained()), []  # type: ignore[type-var]
-    rate = min(log.rate for log in logs)
+    rate, others = min(log.rate for log in logs), []
     for factor in NEIGHBOURS:
         cutoff = min(factor * chosen.cutoff, HIGHEST * rate) if chosen.cutoff is not None else None
         decimate = None if recipe.decimate is None else factor * recipe.decimate
         ratio = None if recipe.ratio is None else max(1, round(recipe.ratio / factor))
         reversal = None if recipe.reversal is None else recipe.reversal / factor
-        other = replace(recipe, filter=replace(chosen, cutoff=cutoff), decimate=decimate, ratio=ratio, reversal=reversal)
-        out.append(free.estimate(replace(problem, motions=tuple(prepare(log, other) for log in logs))).beta)
-    return out
+        others.append(replace(recipe, filter=replace(chosen, cutoff=cutoff), decimate=decimate, ratio=ratio, reversal=reversal))
+    return _data_fits(logs, others, problem, estimator)
+
+
+def delayed_fits(
+    logs: Sequence[Log], recipe: Recipe, problem: Problem, estimator: Estimator, left: Sequence[Array]
+) -> list[Array]:
+    """(b,) each, what the data alone say with torque shifted by what may be left of its delays.
+
+    Args:
+        logs, recipe, problem, estimator: as for `neighbour_fits`.
+        left: (n,) each, shifts in s.
+    """
+    if not linear(estimator):
+        return []
+    taken = np.broadcast_to(np.asarray(recipe.delay, float), (problem.base.layout.robot.n,))
+    return _data_fits(logs, [replace(recipe, delay=tuple((taken + x).tolist())) for x in left], problem, estimator)
+
+
+def _data_fits(logs: Sequence[Log], recipes: Sequence[Recipe], problem: Problem, estimator: Estimator) -> list[Array]:
+    """(b,) each, what the data alone say, prepared by other recipes."""
+    free = replace(estimator, solve=Unconstrained())  # type: ignore[type-var]
+    return [free.estimate(replace(problem, motions=tuple(prepare(log, other) for log in logs))).beta for other in recipes]
 
 
 def _by_blocks(estimate: Estimate, problem: Problem, estimator: Estimator, said: DataFit) -> Array:
@@ -222,6 +246,7 @@ def _corrected(estimate: Estimate, problem: Problem, correction: Array) -> tuple
 def _sentence(
     replicated: Replicas | None,
     neighbours: Sequence[Array],
+    delayed: Sequence[Array],
     alternatives: Sequence[Array],
     correction: Array,
     widened: Array,
@@ -240,8 +265,8 @@ def _sentence(
         sentence = f"{value}: the experiment was simulated {times} times with the estimate and identified alike{where}; {done}"
     else:
         why = "" if replicated is None else f"; no bias was corrected, since {replicated.reason}"
-        value = "noise, blocks, neighbouring cut-offs" if len(neighbours) else "noise, blocks"
-        sentence = f"{value}{where if len(neighbours) else ''}{why}"
+        value = "noise, blocks" + (", neighbouring cut-offs" if len(neighbours) else "") + (", delays" if len(delayed) else "")
+        sentence = f"{value}{where if len(neighbours) or len(delayed) else ''}{why}"
         if not len(neighbours):
             sentence += "; intervals hold no bias of filter and method"
     return Choice("intervals", value, f"{sentence}; {wider}{other}")

@@ -81,6 +81,7 @@ class SearchedDelays:
         level_known: whether the delay that all joints share is known well enough to be compared.
         stated: (n,) joints whose delay was found in the data.
         mixed: (n,) joints that seem delayed, but by another time in another band.
+        left: (n,) each, standard deviations in s of what may be left of delays: one that joints share, those of single joints.
     """
 
     taken: Array
@@ -90,6 +91,7 @@ class SearchedDelays:
     level_known: bool
     stated: Mask
     mixed: Mask
+    left: tuple[Array, ...] = ()
 
 
 def held_lead(description: Description) -> float:
@@ -125,7 +127,8 @@ class _JointDelays:
                 else "not searched for, since no motion stands out of the noise"
             )
             sentence, none = f"{why}; {self._assumption()}", np.zeros(self.n, bool)
-            return SearchedDelays(np.full(self.n, self.expected), self.expected, sentence, None, False, none, none)
+            left = self._of_joints(np.ones(self.n, bool), self._unseen)
+            return SearchedDelays(np.full(self.n, self.expected), self.expected, sentence, None, False, none, none, left)
         cutoff = min(edge / BELOW_EDGE, ABOVE_BAND * band, HIGHEST)
         found = find_delays(self._fit(cutoff), self.expected)
         verdict = self._judged(found)
@@ -133,8 +136,36 @@ class _JointDelays:
             verdict = self._checked(verdict, found, self._fit(0.5 * cutoff))
         sentence = self._sentence(found, verdict, cutoff)
         return SearchedDelays(
-            verdict.taken, self.expected, sentence, found.each, found.level_known, verdict.stated, verdict.mixed
-        )
+            verdict.taken, self.expected, sentence, found.each, found.level_known, verdict.stated, verdict.mixed,
+            self._left(found, verdict),
+        )  # fmt: skip
+
+    @property
+    def _unseen(self) -> float:
+        """s that a delay may have which cannot be seen: where the loop is unknown, the lead of a torque held from sample to sample."""
+        return 0.0 if self.period is not None else 0.5 * max(1.0 / log.rate for log in self.logs)
+
+    def _of_joints(self, which: Mask, seconds: float) -> tuple[Array, ...]:
+        """One shift of some joints together, if there is any."""
+        return (np.where(which, seconds, 0.0),) if seconds > 0.0 and which.any() else ()
+
+    def _left(self, found: FoundDelays, verdict: _Verdict) -> tuple[Array, ...]:
+        """What delays may be left, by one standard deviation.
+
+        Of one that was taken out its error; of one that is not clear enough to be taken out all that the data say of it, unless the
+        loop tells what to expect.
+        """
+        out: list[Array] = []
+        shared, sd = ~found.apart, found.each.sd
+        if (shared & verdict.stated).any():
+            out += self._of_joints(shared & verdict.stated, found.error)
+        elif self.period is None:
+            unclear = float(np.hypot(found.error, found.level)) if found.level_known else self._unseen
+            out += self._of_joints(shared, unclear)
+        for j in np.flatnonzero(found.apart & np.isfinite(sd)):
+            off = 0.0 if verdict.stated[j] else float(found.each.values[j]) - self.expected
+            out += self._of_joints(np.arange(self.n) == j, float(np.hypot(sd[j], off)))
+        return tuple(out)
 
     def _bands(self) -> tuple[float, float]:
         """Hz up to which the logs move, and at which the first joint drowns in noise."""
