@@ -64,6 +64,28 @@ def test_the_lead_of_a_held_torque_is_known_from_the_loop_or_found_without_it() 
     assert found == pytest.approx(np.full(7, LEAD), abs=0.1e-3) and "torque leads motion by" in choice.sentence
 
 
+def test_what_may_be_left_of_delays() -> None:
+    """The error of one that was taken out; nothing where the loop tells; all that is not clear; a joint's own by itself."""
+    log = recorded("panda7")
+    assert not left("panda7", log)
+    (error,) = left("panda7", log, loop=False)  # the lead was found
+    assert np.all(error == error[0]) and 0.0 < error[0] < abs(LEAD) / 4.5
+    samples = np.zeros(7, int)
+    samples[3] = 10
+    (own,) = left("panda7", late(log, samples))
+    assert np.flatnonzero(own).tolist() == [3] and own[3] < 0.2e-3
+    noisy = recorded("tx40", "standard")
+    assert "do not contradict" in searched("tx40", noisy, loop=False)[1].sentence
+    (unclear,) = left("tx40", noisy, loop=False)
+    assert np.all(unclear == unclear[0]) and unclear[0] > 0.1e-3  # half of its control period of 0.2 ms is in it
+
+
+def left(name: str, *logs: Log, loop: bool = True) -> list[np.ndarray]:
+    description, base = robot(name)
+    described = description if loop else replace(description, loop=None)
+    return list(choose_delay(described, base, logs, Recipe(), lambda _: None).left)
+
+
 def test_a_method_that_simulates_the_hold_keeps_the_lead_in_the_log() -> None:
     description, base = robot("panda7")
     log = late(recorded("panda7"), np.full(7, 3))

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.intervals import standard_intervals
+from inertica.preprocessing.prepare import prepare
 from inertica.robot.layout import Parameters
 from inertica.workflow.choose import check, choose
 from inertica.workflow.fit import assess, fit
 from inertica.workflow.inputs import read
-from inertica.workflow.interval_choice import neighbour_fits, stated_uncertainty
+from inertica.workflow.interval_choice import delayed_fits, neighbour_fits, stated_uncertainty
 from inertica.workflow.self_application import Replica, Replicas, replicas
 from inertica.workflow.settings import Settings
 from workflow.fitted import CUTOFF, Fitted
@@ -117,6 +118,24 @@ def test_an_unknown_loop_widens_by_neighbouring_cutoffs(fitted: Fitted) -> None:
     np.testing.assert_allclose(found.estimate.std**2, quick.estimate.std**2 + change**2, rtol=1e-6)
     sentences = [each.notes.choices[-1].sentence for each in (found, quick)]
     assert "loop is not known" in sentences[0] and "hold no bias" in sentences[1]
+
+
+def test_what_may_be_left_of_a_delay_widens() -> None:
+    """A lead of two samples that nobody takes out: truths lie outside of intervals that know of no delay."""
+    exact = Fitted(noise=None)
+    truth = exact.problem.base.beta(exact.truth.values)
+    ahead = np.clip(np.arange(len(exact.log)) + 2, 0, len(exact.log) - 1)
+    led = replace(exact.log, signals={**exact.log.signals, "tau": exact.log.need("tau")[ahead]})
+    problem = replace(exact.problem, motions=(prepare(led, exact.recipe),))
+    estimate = exact.method.estimate(problem)
+    left = 2.5 / exact.log.rate  # two samples, and half of one that the experiment's own torque is held
+    (other,) = delayed_fits([led], exact.recipe, problem, exact.method, [np.full(4, left)])
+    plain = stated_uncertainty(estimate, problem, exact.method)
+    found = stated_uncertainty(estimate, problem, exact.method, delayed=[other])
+    np.testing.assert_allclose(found.estimate.std**2, plain.estimate.std**2 + (other - estimate.beta) ** 2, rtol=1e-6)
+    outside = [np.abs(e.beta - truth) > 1.96 * e.std for e in (plain.estimate, found.estimate)]
+    assert outside[0].sum() >= 2 and not outside[1].any()
+    assert "delays" in found.choice.value
 
 
 def test_other_models_widen_what_they_share(fitted: Fitted) -> None:
