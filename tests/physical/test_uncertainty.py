@@ -71,6 +71,22 @@ def test_a_true_zero_has_an_interval_that_starts_there() -> None:
     assert np.mean(covered) >= 0.75
 
 
+@pytest.mark.parametrize("prior", [Euclidean(1.0), Entropic(1.0)])
+def test_data_beyond_a_bound_do_not_make_an_interval_of_no_length(prior: Euclidean | Entropic) -> None:
+    """As where two friction laws share one torque: the data ask for negative friction, many standard deviations below zero."""
+    problem = case("scara4", 0.5, 0)
+    k, values = problem.description.layout.index("Fv2"), np.array(problem.reference.values)
+    values[k] = 0.0  # nothing is known of it
+    reference = Reference.of(problem.description.layout, values)
+    program, penalty = Program(reference), prior.penalty(reference, problem.fit)
+    std = profile_intervals(program, problem.fit, penalty, newton_solve(program, problem.fit, penalty).chi).free_std[k]
+    wrong = replace(problem.fit, z=problem.fit.z - (problem.truth[k] + 30.0 * std) * problem.fit.A[:, k])
+    chi = newton_solve(program, wrong, penalty).chi
+    found = profile_intervals(program, wrong, penalty, chi)
+    assert chi[k] < std and found.lower[k] == 0.0
+    assert 10.0 * std < found.upper[k] < 50.0 * std
+
+
 def test_parameters_that_are_fixed_or_not_asked_for() -> None:
     problem = case("scara4", 0.3, 2)
     layout = replace(problem.description.layout, fixed=frozenset({"M3"}))

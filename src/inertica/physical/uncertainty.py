@@ -22,6 +22,8 @@ intervals at the level itself, with the prior as it is (`profile`), cut only by 
 A truth on the very boundary of the feasible set (a flat body, an armature of zero) is a case of its own.  The first statement does
 not know the boundary and keeps its level there; the cut makes the interval one-sided, with an end at the boundary.  Constraints
 keep a margin from it (1e-5 of a body's size), so an end within the margin means the boundary.  Measured: coverage is as elsewhere.
+Where data and prior alone put a parameter beyond a bound of its own (a negative friction), the interval reaches from the bound as far
+inside as they lie outside.
 
 `benchmarks/interval_coverage.py` measures the coverage; docs/uncertainty.md has the table.
 """
@@ -100,11 +102,12 @@ def profile_intervals(
     wanted = np.isin(program.free, np.arange(len(chi)) if which is None else np.array(which))
     with one_thread():
         if isinstance(penalty, ConePenalty):
-            ends, deviation = _level_ends(program, fit, penalty, chi, spread, level)
+            ends, centre, deviation = _level_ends(program, fit, penalty, chi, spread, level)
         else:
             quadratic = penalty if isinstance(penalty, Quadratic) else second_order(penalty, chi)
-            ends, deviation = _cut_ends(program, Metric.of(program, fit, quadratic), chi, spread, level, wanted)
+            ends, centre, deviation = _cut_ends(program, Metric.of(program, fit, quadratic), chi, spread, level, wanted)
     least, most = _own_bounds(program)
+    ends = _beyond_bounds(ends, centre, least, most)
     lower, upper = np.clip(np.where(wanted, ends, np.nan), least, most) * program.scale
     deviation = np.where(most - least <= 1e-12, 0.0, deviation)
     here, std = chi[program.free], program.scale * deviation * np.sqrt(spread)
@@ -113,8 +116,8 @@ def profile_intervals(
 
 def _cut_ends(
     program: Program, metric: Metric, chi: Array, spread: float, level: float, wanted: NDArray[np.bool_]
-) -> tuple[Array, Array]:
-    """(2, k) normal intervals cut by profile ones, and (k,) standard deviations in units of the noise; scaled parameters."""
+) -> tuple[Array, Array, Array]:
+    """(2, k) normal intervals cut by profile ones, (k,) centres and standard deviations in units of the noise; scaled parameters."""
     r = metric.M @ (chi[program.free] / program.scale - metric.x)
     cuts = Cuts(program, metric, chi, float(np.sqrt(r @ r + spread * chdtri(1, _RARER * (1.0 - level)))))
     reach = np.sqrt(spread * chdtri(1, 1.0 - level))
@@ -122,7 +125,7 @@ def _cut_ends(
     deviation = np.sqrt(np.maximum(np.diag(C), 0.0))
     along = C / np.where(deviation > 0.0, deviation, 1.0)[:, None]  # where each is largest
     own = centre + reach * np.outer([-1.0, 1.0], deviation)
-    return cuts.applied(own, centre + reach * np.vstack([-along, along]), wanted), deviation
+    return cuts.applied(own, centre + reach * np.vstack([-along, along]), wanted), centre, deviation
 
 
 def _on_equations(program: Program, x: Array, C: Array) -> tuple[Array, Array]:
@@ -138,12 +141,27 @@ def _on_equations(program: Program, x: Array, C: Array) -> tuple[Array, Array]:
     return x - gain @ (E @ x + e), left
 
 
-def _level_ends(program: Program, fit: Fit, penalty: ConePenalty, chi: Array, spread: float, level: float) -> tuple[Array, Array]:
+def _beyond_bounds(ends: Array, centre: Array, least: Array, most: Array) -> Array:
+    """(2, k) ends where data and prior alone lie beyond a bound.
+
+    Then something is wrong with the model, as with friction laws that share one torque between them: what is left inside the bound
+    may be as short as nothing, though the data err by at least as much as they lie outside.  They may err by that to the other side.
+    """
+    lower, upper = ends
+    below, above = np.maximum(least - centre, 0.0), np.maximum(centre - most, 0.0)
+    upper = np.where(below > 0.0, np.maximum(upper, least + below), upper)
+    return np.array([np.where(above > 0.0, np.minimum(lower, most - above), lower), upper])
+
+
+def _level_ends(
+    program: Program, fit: Fit, penalty: ConePenalty, chi: Array, spread: float, level: float
+) -> tuple[Array, Array, Array]:
     """The same under a prior on the cone: profile intervals without constraints."""
     best = newton_solve(Program(program.reference, ()), fit, penalty).chi
     ends = level_ends(program, fit, penalty, best, spread * chdtri(1, 1.0 - level))
     M = Metric.of(program, fit, second_order(penalty, chi)).M
-    return np.array([ends.lower, ends.upper]), np.linalg.norm(solve_triangular(M, np.eye(len(M))), axis=1)
+    deviation = np.linalg.norm(solve_triangular(M, np.eye(len(M))), axis=1)
+    return np.array([ends.lower, ends.upper]), best[program.free] / program.scale, deviation
 
 
 def _own_bounds(program: Program) -> tuple[Array, Array]:
