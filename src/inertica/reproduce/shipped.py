@@ -32,7 +32,7 @@ from inertica.errors import InputError, nearest
 from inertica.reproduce.survey_claims import CLAIMS, UNTESTED, Claim, cases
 
 QUICK = ("survey-quick", "survey-loops-quick")
-LARGE = ("survey-tx40", "survey-tx40-decimated", "survey-rv2sq", "mcs-tx40-1-1")
+LARGE = ("survey-tx40", "survey-tx40-decimated", "survey-no-kalman", "mcs-tx40-1-1")
 """Campaigns of the survey's conditions in their short forms, and of some of them with more runs and starts."""
 
 
