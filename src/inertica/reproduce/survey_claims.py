@@ -272,7 +272,7 @@ CLAIMS: tuple[Claim, ...] = (
     Claim("filtering", "filtered IDIM-OLS comes near IDIM-IV and DIDIM", _filtered),
     Claim("forward filters", "forward low-pass filters lead to strongly biased estimates", _forward),
     Claim("robustness", "unfiltered, ML, WLS and IRLS are more robust than OLS, TLS, AdaNN and HTRNN", _robust),
-    Claim("decimation", "decimation makes methods alike", _equalised, one_campaign=True),
+    Claim("decimation", "decimation makes methods alike", _equalised),
     Claim(
         "time of PC-methods", "about 3 times that of the plain method at equal iterations", _consistent_time, one_campaign=True
     ),
