@@ -35,7 +35,7 @@ class Memory(Protocol):
     def in_turn(self, work: Callable[[], T]) -> T:
         """What `work` returns, called in the one thread that uses the device's libraries of linear algebra.
 
-        They keep memory for every thread that does, some 40 MB on a card, and fits side by side have a thread each.
+        CuPy's keep a handle with its memory for every thread that does, and fits side by side have a thread each.
         """
 
     def scan(self, kernel: Kernel) -> ScanFunction:
