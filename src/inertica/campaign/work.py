@@ -105,7 +105,7 @@ class _Frozen:
         return isinstance(other, _Frozen) and self.key == other.key
 
 
-@lru_cache(maxsize=16)  # units come condition by condition
+@lru_cache(maxsize=16)  # conditions come in turn
 def _bench(spec: _Frozen, cell: _Frozen, device: str) -> Bench:
     return bench(spec.value, cell.value, device)
 
