@@ -65,7 +65,7 @@ def test_only_links_without_values_are_replaced() -> None:
 
 
 def test_a_capsule_is_a_solid_rod() -> None:
-    body = inertia.to_com(capsule(np.array([[0.0, 0.0, 0.0], [0.8, 0.0, 0.0]])))
+    body = inertia.to_com(capsule(np.array([[0.0, 0.0, 0.0], [0.8, 0.0, 0.0]]), 0.06))
     radius, length = 0.1, 0.8
     assert body.mass == pytest.approx(DENSITY * np.pi * radius**2 * (length + 4 * radius / 3))
     assert body.com == pytest.approx([0.4, 0.0, 0.0])

@@ -6,18 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from inertica.identifiability.base import BaseModel
+from inertica.physical.scales import SMALLEST
 from inertica.robot.layout import Parameters
+from inertica.robot.natural import NaturalUnits
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
 _ROUNDING = 1e-12
 """Changes below this part of a parameter's size are none: what no data touch stays at the prior to the last digit."""
-
-_CHANGES = {"inertia": 0.02, "first_moment": 0.1, "mass": 1.0, "armature": 0.05}
-"""By how much a parameter of which the prior says nothing may be expected to differ from it, SI; others by `_OTHER_CHANGE`."""
-
-_OTHER_CHANGE = 0.1
 
 
 def nearest_prior(base: BaseModel, beta: ArrayLike, prior: Parameters) -> Array:
@@ -38,12 +35,11 @@ def standard_covariance(base: BaseModel, covariance: ArrayLike, prior: Parameter
 
 
 def parameter_scales(prior: Parameters) -> Array:
-    """(P,) by how much each parameter may be expected to differ from its prior: its size, or what is typical of its kind."""
+    """(P,) by how much each parameter may be expected to differ from its prior: its size, or a share of the robot's natural unit."""
     out = np.abs(prior.values)
+    natural = NaturalUnits.of(prior.layout, prior.values)
     for k, parameter in enumerate(prior.layout.parameters):
-        out[k] = max(out[k], 0.1 * _CHANGES.get(parameter.kind, _OTHER_CHANGE))
-        if parameter.fixed:
-            out[k] = 0.0
+        out[k] = 0.0 if parameter.fixed else max(out[k], SMALLEST * natural.size(parameter.unit))
     return out
 
 

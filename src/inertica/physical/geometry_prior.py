@@ -2,9 +2,9 @@
 
 A robot described by its geometry (a DH table without `links:`), or a model file whose inertials are missing, zero, or the same
 placeholder on every link, has no prior that a fit could lean on.  In its place stand capsules: each link reaches from its own joint
-to the next one (a tenth of a metre beyond the last), with radius
+to the next one (a quarter of the longest link's length l beyond the last), with radius
 
-    r = max(6 cm, length / 8)
+    r = max(0.15 l, length / 8)
 
 and one density for all.  Five arms of which models are known have fitted densities of such capsules between 543 and 711 kg/m^3 (a
 sixth of 6301); the round middle of the five is taken.  Totals become sane this way, single links do not: short ones are too light
@@ -20,6 +20,7 @@ from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.model import Robot
+from inertica.robot.natural import longest_link
 
 Array = NDArray[np.float64]
 
@@ -29,8 +30,8 @@ GEOMETRY_ORIGIN = "from geometry"
 DENSITY = 600.0
 """kg/m^3."""
 
-THINNEST, SLENDER, TIP = 0.06, 8.0, 0.1
-"""Least radius in m, length over radius, and length of the last link in m."""
+THINNEST, SLENDER, TIP = 0.15, 8.0, 0.25
+"""Least radius in lengths of the longest link, length over radius, and length of the last link in lengths of the longest."""
 
 
 def usable_prior(description: Description) -> tuple[Parameters, str | None]:
@@ -44,9 +45,9 @@ def usable_prior(description: Description) -> tuple[Parameters, str | None]:
     if not unusable:
         return prior, None
     values = np.array(prior.values)
-    ends = link_ends(description.robot)
+    ends, thinnest = link_ends(description.robot), THINNEST * _size(description.robot)
     for j in unusable:
-        values[layout.link(j)] = capsule(ends[j])
+        values[layout.link(j)] = capsule(ends[j], thinnest)
     names = ", ".join(str(j + 1) for j in unusable)
     every = len(unusable) == description.robot.n
     why = "the model says nothing usable about masses"
@@ -73,22 +74,32 @@ def without_placeholders(prior: Parameters) -> Parameters:
 
 def link_ends(robot: Robot) -> list[Array]:
     """(2, 3) per link: where its own joint and the next one sit, in the link's frame; a point beyond for the last."""
-    out = []
+    out, tip = [], TIP * _size(robot)
     for j, joint in enumerate(robot.joints):
         start = -np.array(joint.arm, float)  # the arm leads from the axis to the frame's origin
-        beyond = np.zeros(3) if np.any(start) else TIP * np.array(joint.axis, float)
+        beyond = np.zeros(3) if np.any(start) else tip * np.array(joint.axis, float)
         following = [np.array(k.position, float) for k in robot.joints if k.parent == j]
         end = max(following, key=lambda p: float(np.linalg.norm(p - start)), default=beyond)
         out.append(np.stack([start, end]))
     return out
 
 
-def capsule(ends: Array) -> Array:
-    """Ten parameters of a solid rod of round section between two points (2, 3), its ends rounded into the volume."""
+def _size(robot: Robot) -> float:
+    """m, the length of the longest link; a metre for a robot whose joints all sit in one point."""
+    return longest_link(robot) or 1.0
+
+
+def capsule(ends: Array, thinnest: float) -> Array:
+    """Ten parameters of a solid rod of round section between two points (2, 3), its ends rounded into the volume.
+
+    Args:
+        ends: of its axis.
+        thinnest: least radius, m.
+    """
     start, end = ends
     along = end - start
     length = float(np.linalg.norm(along))
-    radius = max(THINNEST, length / SLENDER)
+    radius = max(thinnest, length / SLENDER)
     mass = DENSITY * np.pi * radius**2 * (length + 4.0 * radius / 3.0)
     second = np.outer(along, along) / 12.0 + 0.25 * radius**2 * np.eye(3)  # about the middle, per mass
     middle = 0.5 * (start + end)

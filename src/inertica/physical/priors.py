@@ -46,8 +46,9 @@ silent."""
 _FLAT = 1e-2
 """Eigenvalues of a pseudo-inertia (in the body's units) are lifted to this where the prior is no real body."""
 
-FAR = 1e3
-"""Sizes beyond which no parameter is looked for: data that hardly see one would ask for millions, and solvers lose their digits."""
+FAR = 1e6
+"""Times its least scale beyond which no parameter is looked for: of a column that data hardly see, all of the torque would ask for
+more than solvers have digits for."""
 
 _EDGE = 1e-12
 """Eigenvalues of a body relative to its prior below this count as outside: there derivatives have no digits left."""
@@ -322,7 +323,9 @@ def chosen_strength(strengths: Sequence[float], score: Callable[[float], float])
 
 
 def believed_sizes(reference: Reference, fit: Fit) -> Array:
-    """(P,) by how much a parameter may well differ from its prior: its scale, or more where nothing is known of it."""
+    """(P,) by how much a parameter may well differ from its prior: its scale, or, where nothing is known of it, the value at which it
+    alone would explain all of the torque.
+    """
     effect = np.linalg.norm(fit.A, axis=0)
     everything = np.minimum(np.linalg.norm(fit.z) / np.where(effect > 0.0, effect, np.inf), FAR * reference.scale)
     return np.where(reference.unknown, np.maximum(reference.scale, everything), reference.scale)

@@ -2,7 +2,7 @@
 
 A body has a reference mass m and length l, taken from its prior when that is sensible: M is measured in m, first moments in m l,
 inertias in m l^2.  In these units the pseudo-inertia of the prior body is of order one.  Other parameters are measured in their
-own prior size, or in what is typical of their kind when the prior says (nearly) nothing.
+own prior size, or in the robot's natural unit of their kind (`robot.natural`) when the prior says (nearly) nothing.
 """
 
 from __future__ import annotations
@@ -15,20 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.robot import inertia
 from inertica.robot.layout import Layout
+from inertica.robot.natural import NaturalUnits
 from inertica.robot.terms import RigidBody
 
 Array = NDArray[np.float64]
 
-TYPICAL_MASS, TYPICAL_LENGTH = 1.0, 0.1
-LENGTHS = (0.02, 1.0)
-"""m; reference lengths are kept within these."""
+LENGTHS = (0.05, 2.5)
+"""Natural lengths of the robot within which reference lengths are kept."""
 
-_SIZES = {"armature": 0.01, "viscous": 0.1, "coulomb": 0.5, "offset": 0.5}
-"""What drives and friction are typically, SI; a change that may be expected of them is another matter (`estimators.standard`)."""
-
-_OTHER_SIZE = 0.1
-_SMALLEST = 0.1
-"""Of what is typical, as the least scale: priors of zero must not forbid everything else."""
+SMALLEST = 0.01
+"""Natural units that are the least scale of a drive or friction parameter: priors of zero must not forbid everything else."""
 
 
 @dataclass(frozen=True)
@@ -88,14 +84,19 @@ class Reference:
         """Of every body, in the order of `layout.bodies`."""
         masses = [float(self.values[where][9]) for _, where in self.layout.bodies]
         heaviest = max(masses, default=0.0)
-        return tuple(_size(self.values[where], heaviest) for _, where in self.layout.bodies)
+        return tuple(_size(self.values[where], heaviest, self.natural) for _, where in self.layout.bodies)
+
+    @cached_property
+    def natural(self) -> NaturalUnits:
+        """Units of this robot, for what the prior says nothing about."""
+        return NaturalUnits.of(self.layout, self.values)
 
     @cached_property
     def scale(self) -> Array:
         """(P,) size of every parameter."""
         out = np.empty(self.layout.size)
         for k, p in enumerate(self.layout.parameters):
-            out[k] = max(abs(self.values[k]), _SMALLEST * _SIZES.get(p.kind, _OTHER_SIZE))
+            out[k] = max(abs(self.values[k]), SMALLEST * self.natural.size(p.unit))
         for (_, where), size in zip(self.layout.bodies, self.sizes, strict=True):
             out[where] = size.scale
         return out
@@ -128,11 +129,11 @@ class Reference:
         return f"payload {body.suffix}"
 
 
-def _size(ten: Array, heaviest: float) -> Size:
-    """Of a body's prior; typical values where the prior is empty or impossible."""
+def _size(ten: Array, heaviest: float, natural: NaturalUnits) -> Size:
+    """Of a body's prior; the robot's natural units where the prior is empty or impossible."""
     mass = float(ten[9])
     if mass <= 1e-3 * heaviest or mass <= 0.0:
-        return Size(max(heaviest, 0.0) or TYPICAL_MASS, TYPICAL_LENGTH)
+        return Size(natural.mass, natural.length)
     spread = 0.5 * np.trace(inertia.matrix(ten)) / mass / 3.0
-    length = float(np.sqrt(spread)) if spread > 0.0 else TYPICAL_LENGTH
-    return Size(mass, float(np.clip(length, *LENGTHS)))
+    length = float(np.sqrt(spread)) if spread > 0.0 else natural.length
+    return Size(mass, float(np.clip(length, LENGTHS[0] * natural.length, LENGTHS[1] * natural.length)))

@@ -12,7 +12,7 @@ from inertica.preprocessing.filters import default_cutoff
 Array = NDArray[np.float64]
 
 ENERGY = 0.99
-"""Part of the velocity's energy that lies below the bandwidth of a joint."""
+"""Part of a signal's energy that lies below its band."""
 
 MARGIN = 6.0
 """A cut-off is this many times the bandwidth: torques hold products of sines of the joint angles, so several harmonics."""
@@ -43,6 +43,25 @@ def bandwidth(q: Array, dt: float) -> Bandwidth:
     joints[np.ptp(q, axis=0) == 0.0] = 0.0
     highest = default_cutoff(rate)
     return Bandwidth(joints, float(np.clip(MARGIN * joints.max(initial=0.0), min(4.0 * f[0], highest), highest)))
+
+
+def position_band(q: Array, dt: float) -> Array:
+    """(n,) Hz below which 99 % of the energy of each position lies, its linear trend taken off; 0 for joints that do not move.
+
+    The position of a moving joint stands orders of magnitude above noise of any colour, repeated rows and jitter of the clock
+    included; its derivatives do not, so bands taken from those measure the recorder instead of the motion.
+
+    Args:
+        q: (N, n) positions on a uniform clock.
+        dt: of that clock, s.
+    """
+    x = np.linspace(-1.0, 1.0, len(q))
+    y = q - q.mean(axis=0)
+    y = y - np.outer(x, (x @ y) / (x @ x))
+    energy = np.cumsum(np.abs(np.fft.rfft(np.hanning(len(q))[:, None] * y, axis=0)) ** 2, axis=0)
+    f = np.fft.rfftfreq(len(q), dt)
+    moving = np.ptp(q, axis=0) > 0.0
+    return np.array([f[np.searchsorted(e, ENERGY * e[-1])] if m else 0.0 for e, m in zip(energy.T, moving, strict=True)])
 
 
 def spectra(y: Array, rate: float, length: int) -> tuple[Array, Array]:

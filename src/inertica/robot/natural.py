@@ -1,0 +1,82 @@
+"""`NaturalUnits`: mass, length and time of the robot at hand, so that no threshold or prior size is a number in SI units.
+
+A robot of a tenth of the size and a thousandth of the mass has other kilograms and metres but the same shape; in its own units both
+are the same robot.  The unit of length is the longest distance from joint to joint, that of mass the heaviest link of the prior, that
+of time sqrt(length / gravity): a pendulum of that length swings in 2 pi of it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from inertica.robot import inertia
+from inertica.robot.layout import Layout
+from inertica.robot.model import Robot
+
+_DIMENSIONS = {
+    "kg": (1, 0, 0),
+    "m": (0, 1, 0),
+    "s": (0, 0, 1),
+    "N": (1, 1, -2),
+    "J": (1, 2, -2),
+    "W": (1, 2, -3),
+    "Hz": (0, 0, -1),
+}
+"""Exponents of mass, length and time; what is not listed (rad, 1, A) has none."""
+
+_FACTOR = re.compile(r"(?P<unit>[A-Za-z]+)(?:\^(?P<power>-?\d+))?")
+
+
+@dataclass(frozen=True)
+class NaturalUnits:
+    """Units of one robot: kg, m and s."""
+
+    mass: float
+    length: float
+    time: float
+
+    @classmethod
+    def of(cls, layout: Layout, values: ArrayLike) -> NaturalUnits:
+        """Of a robot and prior values of its parameters; what neither says counts as one SI unit."""
+        chi = np.asarray(values, float)
+        bodies = [chi[where] for _, where in layout.bodies]
+        heaviest = max(bodies, key=lambda ten: float(ten[9]), default=np.zeros(10))
+        length = longest_link(layout.robot) or _gyration(heaviest) or 1.0
+        gravity = float(np.linalg.norm(layout.robot.gravity))
+        time = float(np.sqrt(length / gravity)) if gravity > 0.0 else _without_gravity(layout.robot)
+        return cls(float(heaviest[9]) if heaviest[9] > 0.0 else 1.0, length, time)
+
+    def size(self, unit: str) -> float:
+        """SI value of one natural unit of what is measured in `unit`, such as "N m s/rad"."""
+        above, _, below = unit.partition("/")
+        powers = np.zeros(3)
+        for part, sign in ((above, 1), (below, -1)):
+            for match in _FACTOR.finditer(part):
+                power = int(match["power"] or 1)
+                powers += sign * power * np.array(_DIMENSIONS.get(match["unit"], (0, 0, 0)))
+        return float(np.prod(np.array([self.mass, self.length, self.time]) ** powers))
+
+
+def longest_link(robot: Robot) -> float:
+    """m, the longest distance from a joint to the one before it; of the first joint to the base where there is no other, else 0."""
+    between = [float(np.linalg.norm(joint.position)) for joint in robot.joints if joint.parent >= 0]
+    arms = [float(np.linalg.norm(joint.arm)) for joint in robot.joints]
+    first = [float(np.linalg.norm(joint.position)) for joint in robot.joints]
+    return max([*between, *arms], default=0.0) or max(first, default=0.0)
+
+
+def _gyration(ten: np.ndarray) -> float:
+    """m, the radius of gyration of a body about its frame; 0 without mass."""
+    spread = 0.5 * float(np.trace(inertia.matrix(ten)))
+    return float(np.sqrt(spread / ten[9])) if ten[9] > 0.0 and spread > 0.0 else 0.0
+
+
+def _without_gravity(robot: Robot) -> float:
+    """s in which a joint turns one radian (slides one metre) at its velocity limit; one second where none is stated."""
+    limits = np.abs(np.asarray(robot.limits.velocity, float))
+    known = limits[np.isfinite(limits) & (limits > 0.0)]
+    return float(1.0 / np.median(known)) if len(known) else 1.0
