@@ -24,8 +24,8 @@ ABOVE = 4.0
 CLEAR = 10.0
 """What exceeds the noise floor by this factor is motion beyond doubt."""
 
-SEGMENT = 4.0
-"""s of a segment whose spectrum is averaged."""
+SEGMENTS = 4
+"""Segments of a record, one after the other, whose spectra are averaged."""
 
 _BELOW, _BEYOND = 0.9, 1.12  # a spectrum is smoothed over this range of the frequency
 _FEWEST = 256  # samples of a segment
@@ -47,7 +47,7 @@ def noise_edge(q: Array, dt: float, sigma: Array | None = None) -> Array:
     if len(q) < 8:
         return np.zeros(q.shape[1])
     rate = 1.0 / dt
-    length = min(len(q) - 2, max(_FEWEST, round(SEGMENT * rate)))
+    length = min(len(q) - 2, max(_FEWEST, len(q) // SEGMENTS))
     f, P = (x[1:] for x in spectra(np.diff(q, 2, axis=0), rate, length))
     P = P / ((2.0 - 2.0 * np.cos(2.0 * np.pi * f * dt)) ** 2)[:, None]
     first = np.searchsorted(f, _BELOW * f)
@@ -64,11 +64,11 @@ def edges_of(log: Log, *, velocity: bool = False) -> Array:
     """(n,) Hz, `noise_edge` of a log's positions, or of its recorded velocities, on a uniform clock."""
     if velocity and log.dq is None:
         raise InputError(f"{log.origin} has no recorded velocity whose noise could be looked at")
-    motion = _unfiltered(log, velocity)
+    motion = unfiltered(log, velocity)
     return noise_edge(motion.dq if velocity else motion.q, motion.dt)
 
 
-def _unfiltered(log: Log, velocity: bool = False) -> Motion:
+def unfiltered(log: Log, velocity: bool = False) -> Motion:
     """A log on a uniform clock, as it is."""
     source: Literal["recorded", "differences"] = "recorded" if velocity else "differences"
     return prepare(log, Recipe(filter=Unfiltered(), velocity=source, standstill=None, border=0))
@@ -89,7 +89,7 @@ def motion_band(q: Array, dt: float, sigma: Array | None = None) -> float:
     if len(q) < 8:
         return 0.0
     rate = 1.0 / dt
-    f, P = (x[1:] for x in spectra(np.diff(q, axis=0), rate, min(len(q) - 1, max(_FEWEST, round(2.0 * SEGMENT * rate)))))
+    f, P = (x[1:] for x in spectra(np.diff(q, axis=0), rate, min(len(q) - 1, max(_FEWEST, 2 * len(q) // SEGMENTS))))
     floor = (2.0 - 2.0 * np.cos(2.0 * np.pi * f * dt))[:, None] * 2.0 * noise**2 / rate
     total = np.cumsum(np.where(CLEAR * floor < P, P, 0.0), axis=0)
     moving = (total[-1] > 0.0) & (np.ptp(q, axis=0) > 0.0)
@@ -98,5 +98,5 @@ def motion_band(q: Array, dt: float, sigma: Array | None = None) -> float:
 
 def widest_band(logs: list[Log] | tuple[Log, ...]) -> float:
     """Hz, the widest `motion_band` of the logs."""
-    motions = [_unfiltered(log) for log in logs]
+    motions = [unfiltered(log) for log in logs]
     return max(motion_band(m.q, m.dt) for m in motions)

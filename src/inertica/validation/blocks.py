@@ -77,13 +77,21 @@ class Blocks:
             shares[int(np.argmax(lengths))] = 2
         self._shares = shares
         self.fit = self._fit_factors()
-        self.score = self._score_factors(problem.motions)
+
+    @cached_property
+    def score(self) -> list[Factors]:
+        """Factors of every sample of each block and its raw torque."""
+        return self._score_factors(self.problem.motions)
+
+    def scored_by(self, factors: Sequence[Factors]) -> Blocks:
+        """The same fits, judged by factors of the same blocks: of the rows of another bandwidth, say."""
+        other = copy(self)
+        other.__dict__["score"] = list(factors)
+        return other
 
     def scored_on(self, motions: Sequence[Motion]) -> Blocks:
         """The same fits, judged on other motions of the same records: filtered otherwise, say."""
-        other = copy(self)
-        other.score = self._score_factors(motions)
-        return other
+        return self.scored_by(self._score_factors(motions))
 
     def __len__(self) -> int:
         return len(self.fit)

@@ -1,4 +1,4 @@
-"""Two filters: one for the fit, by what the motion holds above its noise, and one for predictions, by cross-validation on raw torque.
+"""Two filters: one for the fit, as wide as noise and data left out allow, and one for predictions, by cross-validation on raw torque.
 
 They differ because they answer different questions.  Noise of the position inside the control loop becomes torque, so that a wide
 filter predicts raw torque well whatever it does to the parameters; the fit must not follow it.
@@ -7,24 +7,30 @@ filter predicts raw torque well whatever it does to the parameters; the fit must
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal
 
+import numpy as np
+
 from inertica.estimators.base import Problem
+from inertica.estimators.structure.bandwidth import STEP, BandwidthSearch, first_bandwidth, search_bandwidth
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
-from inertica.preprocessing.edge import ABOVE, lowest_edge, widest_band
+from inertica.preprocessing.bandwidth import position_band
+from inertica.preprocessing.edge import lowest_edge, unfiltered, widest_band
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.validation.blocks import Blocks
+from inertica.validation.guard import Comparison, compare
 from inertica.workflow.choice import Choice, Say
 
 Velocity = Literal["differences", "recorded"]
 
-CUTOFFS = (2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 40.0, 60.0, 90.0, 130.0)
-"""Hz; those that a log's rate allows are candidates."""
+HIGHEST = 0.25
+"""Of the sampling rate: highest cut-off, which leaves the filter room below half the rate."""
 
 WIDER = 3.0
 """Positions keep this many times the bandwidth of the fit; decimation then low-passes torque and columns, and so both alike."""
@@ -33,29 +39,82 @@ WIDEST = 0.35
 """Most of the sampling rate that the cut-off of the positions may be."""
 
 BANDS = 3.0
-"""Bands of the motion that the fit holds at least: torque has harmonics of a motion that is itself narrow."""
+"""Bands of the motion that a fit may hold although the noise floor of the position says less."""
 
 REVERSAL = 0.25
 """Periods of the fit's bandwidth around a reversal in which a joint's rows are left out."""
 
-
-def candidate_cutoffs(rate: float) -> list[float]:
-    """Cut-offs that leave the filter room below half the sampling rate."""
-    fitting = [f for f in CUTOFFS if f <= 0.25 * rate]
-    return fitting or [0.2 * rate]
+PARTS = 10
+"""Parts of the data that are left out in turn when bandwidths are compared."""
 
 
-def fit_bandwidth(edge: float, band: float, rate: float) -> float:
-    """Hz up to which a fit holds a motion: the highest candidate below its edge, but so many bands of it at least.
+@dataclass(frozen=True)
+class Bandwidth:
+    """How far a fit uses the data.
 
     Args:
-        edge: Hz, where the motion drowns in its noise.
-        band: Hz, below which nearly all of its energy lies.
-        rate: Hz, of the log.
+        chosen: Hz.
+        band: Hz, of the position.
+        search: what the gain of measured on predicted torque says.
+        scores: Hz -> relative residual of left-out torque below the start of the search.
+        comparison: the widest bandwidth of the search against the one that predicts best; None where there was one candidate.
     """
-    cutoffs = candidate_cutoffs(rate)
-    wide = min((f for f in cutoffs if f >= BANDS * band), default=cutoffs[-1])
-    return max([f for f in cutoffs if f <= edge] + [wide])
+
+    chosen: float
+    band: float
+    search: BandwidthSearch
+    scores: dict[float, float]
+    comparison: Comparison | None
+
+    @property
+    def disagreement(self) -> bool:
+        """Whether data left out speak against what the gain allows."""
+        return self.chosen < self.search.widest
+
+
+def choose_bandwidth(description: Description, base: BaseModel, logs: Sequence[Log], recipe: Recipe) -> Bandwidth:
+    """Bandwidth of the fit by the gain of measured on predicted torque, guarded by data left out.
+
+    Args:
+        description: robot with the friction that is assumed for now.
+        base: its base parameters.
+        logs: to fit.
+        recipe: everything that is not chosen here.
+    """
+    rate = min(log.rate for log in logs)
+    uniform = [unfiltered(log) for log in logs]
+    band = max(float(position_band(m.q, m.dt).max(initial=0.0)) for m in uniform)
+    start = first_bandwidth(band, sum(m.dt * len(m) for m in uniform), base.rank)
+    widest = max(lowest_edge(tuple(logs)), BANDS * widest_band(tuple(logs)))
+
+    @cache
+    def prepared(bandwidth: float) -> Problem:
+        own = recipe_for(bandwidth, rate, replace(recipe, velocity="differences"))
+        return Problem(base, tuple(prepare(log, own) for log in logs), description.prior)
+
+    search = search_bandwidth(prepared, start, HIGHEST * rate, widest)
+    if len(search.candidates) == 1:
+        return Bandwidth(search.start, band, search, {}, None)
+    return _guarded(search, band, [Blocks(prepared(f), PARTS) for f in search.candidates])
+
+
+def _guarded(search: BandwidthSearch, band: float, blocks: Sequence[Blocks]) -> Bandwidth:
+    """The widest candidate that does not predict left-out torque clearly worse than the best one, all in the band of the first."""
+    weights = blocks[0].weights ** 2
+    scored = [own.scored_by(blocks[0].fit).evaluate() for own in blocks]
+    errors, sizes = [score.squares @ weights for score in scored], scored[0].sizes @ weights
+    best = int(np.argmin([e.sum() for e in errors]))
+    compared = [compare(e, errors[best], sizes) for e in errors]
+    chosen = max(k for k, c in enumerate(compared) if k == best or not c.clearly_worse)
+    scores = {f: c.score for f, c in zip(search.candidates, compared, strict=True)}
+    return Bandwidth(search.candidates[chosen], band, search, scores, compared[-1])
+
+
+def prediction_cutoffs(fit: float, band: float, rate: float) -> list[float]:
+    """Cut-offs of the filter of predictions, Hz: steps up and down from the bandwidth of the fit, from the band of the motion on."""
+    below = int(np.floor(np.log(max(fit / max(band, 1e-9 * fit), 1.0)) / np.log(STEP)))
+    above = int(np.floor(np.log(max(HIGHEST * rate / fit, 1.0)) / np.log(STEP)))
+    return [fit * STEP**k for k in range(-below, above + 1)]
 
 
 def recipe_for(bandwidth: float, rate: float, recipe: Recipe) -> Recipe:
@@ -88,12 +147,11 @@ def choose_filter(
     """
     recorded = all(log.dq is not None for log in logs)
     sources: Sequence[Velocity] = velocities or (["recorded", "differences"] if recorded else ["differences"])
-    say("filter: where the motion drowns in noise")
+    say("filter: up to which frequency torque follows from the motion")
     rate = min(log.rate for log in logs)
-    cutoffs = candidate_cutoffs(rate)
-    edge = lowest_edge(tuple(logs))
-    band = widest_band(tuple(logs))
-    fit = fit_bandwidth(edge, band, rate)
+    bandwidth = choose_bandwidth(description, base, logs, recipe)
+    fit = bandwidth.chosen
+    cutoffs = prediction_cutoffs(fit, bandwidth.band, rate)
     tried: dict[tuple[float, Velocity], float] = {}
     for source in sources:
         own = recipe_for(fit, rate, replace(recipe, velocity=source))
@@ -101,17 +159,36 @@ def choose_filter(
         scores = _descent(problem, own, logs, cutoffs, fit, say)
         tried |= {(cutoff, source): score for cutoff, score in scores.items()}
     cutoff, velocity = min(tried, key=lambda key: tried[key])
-    said = "its own record" if velocity == "recorded" else "differences"
-    value = f"fit up to {fit:g} Hz, predictions from positions below {cutoff:g} Hz, velocity from {said}"
-    why = f"{edge:.3g} Hz is where the spectrum of the position falls to {ABOVE:g} times its noise"
-    if fit > edge:
-        why += f", but the motion reaches up to {band:.3g} Hz and its torque to harmonics of that"
+    origin = "its own record" if velocity == "recorded" else "differences"
+    value = f"fit up to {fit:.3g} Hz, predictions from positions below {cutoff:.3g} Hz, velocity from {origin}"
     sentence = (
-        f"{value}: {why}; rows within {1e3 * REVERSAL / fit:.2g} ms of a joint's reversals are left out; the filter of predictions "
-        f"leaves {100 * tried[cutoff, velocity]:.2f} % of the raw torque of data left out, the least of {len(tried)} settings"
+        f"{value}: {_why(bandwidth)}; rows within {1e3 * REVERSAL / fit:.2g} ms of a joint's reversals are left out; the filter of "
+        f"predictions leaves {100 * tried[cutoff, velocity]:.2f} % of the raw torque of data left out, the least of {len(tried)} "
+        "settings"
     )
     chosen = replace(recipe_for(fit, rate, replace(recipe, velocity=velocity)), prediction=Butterworth(cutoff=cutoff))
-    return chosen, Choice("filter", value, sentence, True, {f"{c:g} Hz, {v}": s for (c, v), s in sorted(tried.items())})
+    return chosen, Choice("filter", value, sentence, True, {f"{c:.3g} Hz, {v}": s for (c, v), s in sorted(tried.items())})
+
+
+def _why(bandwidth: Bandwidth) -> str:
+    """Why the fit goes up to where it does, in words."""
+    search = bandwidth.search
+    why = f"the positions move below {bandwidth.band:.3g} Hz, so the search began at {search.start:.3g} Hz"
+    if search.gains:
+        last = search.gains[-1]
+        gain = f"{last.weighted:.2f} (median joint {last.median:.2f})"
+        if last.near_one:
+            why += f" and went on to {search.widest:.3g} Hz, where the rate or the noise floor of the position ends it"
+        else:
+            why += (
+                f"; between {last.low:.3g} and {last.high:.3g} Hz measured torque is {gain} times the predicted one, not near one"
+            )
+    if bandwidth.disagreement and bandwidth.comparison is not None:
+        why += (
+            f"; up to {search.widest:.3g} Hz by that rule, but such a fit predicts data left out clearly worse: "
+            f"{100 * bandwidth.comparison.score:.3g} % against {100 * bandwidth.comparison.score_without:.3g} %"
+        )
+    return why
 
 
 def _descent(
@@ -123,7 +200,7 @@ def _descent(
     def score(k: int) -> float:
         cutoff = cutoffs[k]
         if cutoff not in scores:
-            say(f"filter: predicting with {cutoff:g} Hz, velocity from {recipe.velocity}")
+            say(f"filter: predicting with {cutoff:.3g} Hz, velocity from {recipe.velocity}")
             narrow = replace(recipe, filter=Butterworth(cutoff=cutoff))
             scores[cutoff] = fits.scored_on([prepare(log, narrow) for log in logs]).evaluate().all
         return scores[cutoff]
