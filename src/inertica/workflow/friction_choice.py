@@ -18,6 +18,7 @@ from inertica.robot.description import Description
 from inertica.robot.friction import LAWS, Candidate
 from inertica.robot.layout import Parameters
 from inertica.robot.plain import plain_friction, with_laws
+from inertica.validation.guard import Comparison, compare
 from inertica.workflow.choice import Choice, Say
 from inertica.workflow.friction_pieces import PLAIN, Piece, laws_of, others
 
@@ -27,7 +28,7 @@ WORTHWHILE = 0.02
 """Share of a joint's squared error that a piece must explain."""
 
 NEEDED = 1.0
-"""Standard deviations below which viscous or Coulomb friction is left out: far more joints have it than have not."""
+"""Standard deviations below which viscous or Coulomb friction or an offset is left out: far more joints have it than have not."""
 
 CONFIRMED = 2.0
 """Standard deviations by which friction of slow motion must differ from zero on rows well away from reversals, too."""
@@ -80,10 +81,12 @@ class FrictionSelection:
         self.rate = np.abs(np.concatenate([m.dq[m.decimator.kept(len(m))] for m in self.motions]))
         self.pieces: list[Piece] = []
         self._far: Selection | None = None
+        self._ways: list[Selection] = []
+        self.compared: dict[Piece, Comparison] = {}
         self.loads = [np.zeros(m.dq.shape) for m in self.motions]
         self.tested: dict[Piece, Gain] = {}
         plain = [self._offer(Piece(j, kind)) for j in range(self.n) for kind in PLAIN]
-        self.plain = [k for k in plain if self.pieces[k].brakes]
+        self.plain = plain
         self._offer_others(plain)
         self.selection.settle_colour([k for k, p in enumerate(self.pieces) if p.how.speeds is None])
 
@@ -160,7 +163,7 @@ class FrictionSelection:
         return chosen
 
     def _grown(self, start: Sequence[int]) -> list[int]:
-        """Forward from some pieces, at first viscous and Coulomb friction, over all joints, the best first."""
+        """Forward from some pieces, at first viscous and Coulomb friction and offsets, over all joints, the best first."""
         chosen, refused = list(start), set[int]()
         while True:
             added = [self.pieces[k].joint for k in chosen if k not in self.plain]
@@ -178,7 +181,8 @@ class FrictionSelection:
             self.tested[self.pieces[best]] = gain
             trial = [*chosen, best]
             confirmed = self.pieces[best].how.speeds is None or self._confirmed(chosen, best)
-            if abs(gain.z) <= self.pieces[best].how.significant or not confirmed or self._drives(trial, self.pieces[best].joint):
+            significant = abs(gain.z) > self.pieces[best].how.significant
+            if not (significant and confirmed and self._predicts(chosen, best)) or self._drives(trial, self.pieces[best].joint):
                 refused |= set(self._like(best))
                 continue
             chosen, joint = trial, self.pieces[best].joint
@@ -186,13 +190,30 @@ class FrictionSelection:
                 chosen = [c if c != k else self._refined(chosen, k) for c in chosen]
 
     def _confirmed(self, chosen: Sequence[int], k: int) -> bool:
-        """Whether rows well away from reversals show the piece as well: what filters leave of a reversal looks like slow friction."""
+        """Whether the piece shows on rows well away from reversals, on rows that speed up and on rows that slow down alike.
+
+        What filters leave of a reversal looks like slow friction, and so does break-away at the start of a motion, which is history
+        and not a law: it shows while a joint speeds up and not while it slows down.
+        """
         if self._far is None or len(self._far.joint) < len(self.pieces):
             wide = [replace(m, recipe=replace(m.recipe, reversal=AWAY * (m.recipe.reversal or 0.0))) for m in self.motions]
             near = [near_reversal(m)[m.decimator.kept(len(m))] for m in wide]
             self._far = self.selection.away([part == 0.0 for part in self._like_rows([n.astype(float) for n in near])])
-        gain = self._far.gain(chosen, k)
-        return gain.amplitude > 0.0 and gain.z > CONFIRMED
+            rows = [np.sign(m.dq * m.ddq)[m.decimator.kept(len(m))] for m in self.motions]
+            self._ways = [self.selection.away([part * way > 0.0 for part in self._like_rows(rows)]) for way in (1.0, -1.0)]
+        limits = (CONFIRMED, NEEDED, NEEDED)  # speeding up and slowing down have half of the rows each
+        gains = [where.gain(chosen, k) for where in (self._far, *self._ways)]
+        return all(gain.amplitude > 0.0 and gain.z > limit for gain, limit in zip(gains, limits, strict=True))
+
+    def _needed(self, chosen: Sequence[int], k: int) -> bool:
+        """Whether data left out need a piece of the first fit; an offset may take a part of gravity that it does not keep elsewhere."""
+        return self.pieces[k].brakes or self._predicts([c for c in chosen if c != k], k)
+
+    def _predicts(self, chosen: Sequence[int], k: int) -> bool:
+        """Whether data left out are predicted better with the piece; what was found is kept for the report."""
+        found = compare(*self.selection.left_out(chosen, k))
+        self.compared[self.pieces[k]] = found
+        return found.better
 
     def _drives(self, chosen: Sequence[int], joint: int) -> bool:
         """Whether a piece of the joint that was added would push instead of brake; viscous and Coulomb are dropped later."""
@@ -224,9 +245,9 @@ class FrictionSelection:
             amplitude = dict(zip(chosen, self.selection.amplitudes(chosen), strict=True))
             z = {k: self.selection.gain([c for c in chosen if c != k], k).z for k in signed if amplitude[k] < 0.0}
             if not z:
-                plain = [k for k in chosen if self.pieces[k].kind in PLAIN and self.pieces[k].brakes]
+                plain = [k for k in chosen if self.pieces[k].kind in PLAIN]
                 z = {k: abs(self.selection.gain([c for c in chosen if c != k], k).z) for k in plain}
-                z = {k: value for k, value in z.items() if value < NEEDED}
+                z = {k: value for k, value in z.items() if value < NEEDED or not self._needed(chosen, k)}
             if not z:
                 return chosen
             least = min(z, key=lambda k: z[k])
@@ -285,8 +306,7 @@ class FrictionSelection:
     def carried_by(self, joints: Sequence[int]) -> Parameters:
         """Links that load the joints whose friction is stated to depend on it, found together with that friction."""
         loaded = [k for k, p in enumerate(self.pieces) if p.loaded and p.joint in joints]
-        offsets = [k for k, p in enumerate(self.pieces) if not p.brakes]
-        self._reloaded([*self.plain, *offsets, *loaded])
+        self._reloaded([*self.plain, *loaded])
         return self.carried
 
     def _supported(self, piece: Piece, speed: float) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,12 @@ COLLINEAR = 1e-4
 
 MOST_ROWS = 20_000
 """Instants that a selection looks at; of longer records blocks spread over them."""
+
+PARTS, WHOLE_MOTIONS = 10, 3
+"""Stretches that are left out in turn; motions from which on each is left out whole instead."""
+
+RIDGE = 1e-6
+"""Of the squares of unit columns in fits that leave a part out, which may lack what the others determine."""
 
 _BLOCK = 500  # instants that stay together, so that serial correlation remains visible
 
@@ -56,6 +63,7 @@ class Selection:
         rows = list(system.rows())
         self.keep = representative(rows)
         self.use = [r.use & k[:, None] for r, k in zip(rows, self.keep, strict=True)]
+        self.motions = [r.motion for r in rows]
         self.weights = 1.0 / sigma
         with one_thread():
             self._rigid, self._y, self._at = [], [], []
@@ -175,6 +183,37 @@ class Selection:
         S *= freedom / max(freedom - self.b - len(chosen) - 1, 1)
         return Gain(a, a * xx / np.sqrt(max(S, 1e-300)), explained / max(float(before[j] @ before[j]), 1e-300))
 
+    def left_out(self, chosen: Sequence[int], extra: int) -> tuple[Array, Array, Array]:
+        """(K,) squared errors with one more column and without it on parts that were left out in turn, and the parts' squares.
+
+        Parts are whole motions where there are at least three, so that what all motions have in common (their starts) is not taken
+        for confirmed by its own repetition within one of them; else stretches of consecutive instants.
+        """
+        columns = [*chosen, extra]
+        parts, size = self._parts, self.b + len(columns)
+        G, g, yy = np.zeros((parts.max() + 1, size, size)), np.zeros((parts.max() + 1, size)), np.zeros(parts.max() + 1)
+        with one_thread():
+            for j in range(self.n):
+                own = [i for i, k in enumerate(columns) if self.joint[k] == j]
+                X = np.column_stack([self._rigid[j], *(self._columns[columns[i]] for i in own)])
+                at = np.concatenate([np.arange(self.b), self.b + np.asarray(own, np.intp)]).astype(np.intp)
+                for part in range(len(yy)):
+                    rows = parts[self._at[j]] == part
+                    A, y = X[rows], self._y[j][rows]
+                    G[part][np.ix_(at, at)] += A.T @ A
+                    g[part][at] += A.T @ y
+                    yy[part] += float(y @ y)
+            errors = [_left_out_errors(G[:, :c, :c], g[:, :c], yy) for c in (size, size - 1)]
+        return errors[0], errors[1], yy
+
+    @cached_property
+    def _parts(self) -> NDArray[np.intp]:
+        """(instants,) to which part each belongs when parts are left out in turn."""
+        motions = np.concatenate([np.full(len(u), m) for m, u in zip(self.motions, self.use, strict=True)])
+        if len(np.unique(motions)) >= WHOLE_MOTIONS:
+            return motions
+        return np.arange(len(motions)) * PARTS // max(len(motions), 1)
+
     @property
     def _series_index(self) -> range:
         return range(sum(len(u) for u in self.use))
@@ -198,6 +237,18 @@ class Selection:
             scale = np.sqrt(np.maximum(np.diag(self.G)[at], 1e-300))
             A = self.G[np.ix_(at, at)] / np.outer(scale, scale)
             return np.asarray(np.linalg.pinv(A, rcond=1e-11, hermitian=True) @ (self.g[at] / scale) / scale)
+
+
+def _left_out_errors(G: Array, g: Array, yy: Array) -> Array:
+    """(K,) squared errors on each part of the fit to all others, from products (K, p, p), (K, p) and squares (K,) of the parts."""
+    whole, products, out = G.sum(axis=0), g.sum(axis=0), np.empty(len(yy))
+    for part in range(len(yy)):
+        rest = whole - G[part]
+        scale = np.sqrt(np.maximum(np.diag(rest), 1e-300))
+        unit = rest / np.outer(scale, scale) + RIDGE * np.eye(len(scale))
+        x = np.linalg.solve(unit, (products - g[part]) / scale) / scale
+        out[part] = max(float(yy[part] - 2.0 * x @ g[part] + x @ G[part] @ x), 0.0)
+    return out
 
 
 def representative(rows: Sequence[Rows]) -> list[NDArray[np.bool_]]:
