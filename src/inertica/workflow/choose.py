@@ -290,10 +290,10 @@ def _refined(inputs: Inputs, description: Description, motions: Sequence[Motion]
 
 
 def _position(inputs: Inputs, description: Description, problem: Problem, say: Say) -> tuple[Description, Choice] | None:
-    """Torque that depends on position, where the user states no friction and links must be ones that could exist."""
+    """Torque that depends on position, where links must be ones that could exist."""
     s = inputs.settings
     possible = s.method == "auto" or s.method_can(Capability.CONSISTENT)
-    if description.friction_stated or inputs.torque_only or s.regressor != "torque" or not possible:
+    if inputs.torque_only or s.regressor != "torque" or not possible:
         return None
     return choose_position_torque(problem, description, say)
 

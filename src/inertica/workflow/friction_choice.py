@@ -206,7 +206,7 @@ class FrictionSelection:
         return all(gain.amplitude > 0.0 and gain.z > limit for gain, limit in zip(gains, limits, strict=True))
 
     def _needed(self, chosen: Sequence[int], k: int) -> bool:
-        """Whether data left out need a piece of the first fit; an offset may take a part of gravity that it does not keep elsewhere."""
+        """Whether data left out need a piece of the first fit; an offset may take a part of gravity that is not there elsewhere."""
         return self.pieces[k].brakes or self._predicts([c for c in chosen if c != k], k)
 
     def _predicts(self, chosen: Sequence[int], k: int) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimator, Problem
 from inertica.preprocessing.motion import LEFT_OUT, Motion
+from inertica.validation.guard import Comparison, compare
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -52,9 +53,32 @@ class HoldOut:
         return tuple(replace(motion, masks={**motion.masks, LEFT_OUT: mask}) for motion, mask in pairs)
 
 
-def left_out_errors(problem: Problem, estimator: Estimator) -> tuple[Array, Array]:
-    """(n,) squared errors of raw torque on parts that were left out in turn, and the squares of that torque."""
-    error, size = np.zeros((2, problem.base.layout.robot.n))
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Squares on parts of the data that were left out in turn.
+
+    Args:
+        errors: (parts, n) squared errors of raw torque.
+        sizes: (parts, n) squares of that torque.
+    """
+
+    errors: Array
+    sizes: Array
+
+    @property
+    def residual(self) -> float:
+        """Relative residual of all joints and parts."""
+        return float(np.sqrt(self.errors.sum() / self.sizes.sum()))
+
+    def against(self, other: LeftOut) -> Comparison:
+        """These errors with those of another choice, joints weighed by the other's errors."""
+        weights = 1.0 / np.maximum(other.errors.sum(axis=0), 1e-300)
+        return compare(self.errors @ weights, other.errors @ weights, self.sizes @ weights)
+
+
+def left_out(problem: Problem, estimator: Estimator) -> LeftOut:
+    """How well fits predict raw torque of parts that they left out."""
+    errors, sizes = np.zeros((2, FOLDS, problem.base.layout.robot.n))
     for f in range(FOLDS):
         left = HoldOut(tuple(_part(motion, f) for motion in problem.motions))
         estimate = estimator.estimate(problem.masked(left.rest(problem.motions)))
@@ -64,8 +88,9 @@ def left_out_errors(problem: Problem, estimator: Estimator) -> tuple[Array, Arra
         for motion, part in zip(problem.motions, left.masks, strict=True):
             state = (motion.q[part], motion.dq[part], motion.ddq[part])
             miss = motion.tau_raw[part] - problem.engine.inverse_dynamics(*state, values, shapes)
-            error, size = error + np.sum(miss**2, axis=0), size + np.sum(motion.tau_raw[part] ** 2, axis=0)
-    return error, size
+            errors[f] += np.sum(miss**2, axis=0)
+            sizes[f] += np.sum(motion.tau_raw[part] ** 2, axis=0)
+    return LeftOut(errors, sizes)
 
 
 def _part(motion: Motion, fold: int) -> Mask:

@@ -10,8 +10,8 @@ from inertica.estimators.base import Estimator, Problem
 from inertica.estimators.consistent.strategy import MILD, Consistent
 from inertica.estimators.linear.irls import Irls
 from inertica.estimators.linear.least_squares import Wls
-from inertica.workflow.choice import WORTH, Choice
-from inertica.workflow.hold_out import left_out_errors
+from inertica.workflow.choice import Choice
+from inertica.workflow.hold_out import left_out
 
 PLAIN, ROBUST = Wls.kind, Irls.kind
 
@@ -36,14 +36,14 @@ def choose_method(problem: Problem, quick: bool = False) -> tuple[Estimator, Cho
     if share <= MANY:
         plain = Wls(solve=solve)
         return plain, Choice("method", plain.name, f"{plain.name}: {count}, too few to ask for a robust method; {WHY}")
-    scores = {kind.kind: _score(problem, kind()) for kind in (Wls, Irls)}
-    better = Irls if scores[ROBUST] < scores[PLAIN] * (1.0 - WORTH / 2) else Wls
-    chosen = better(solve=solve)
+    scores = {kind.kind: left_out(problem, kind()) for kind in (Wls, Irls)}
+    compared = scores[ROBUST].against(scores[PLAIN])
+    chosen = (Irls if compared.better else Wls)(solve=solve)
     sentence = (
-        f"{chosen.name}: {count}; on data left out {PLAIN} predicts raw torque with {100 * scores[PLAIN]:.2f} % residual, "
-        f"{ROBUST} with {100 * scores[ROBUST]:.2f} %; {WHY}"
+        f"{chosen.name}: {count}; on data left out {PLAIN} leaves {100 * scores[PLAIN].residual:.2f} % of the raw torque, "
+        f"{ROBUST} {100 * scores[ROBUST].residual:.2f} %; {WHY}"
     )
-    return chosen, Choice("method", chosen.name, sentence, True, scores)
+    return chosen, Choice("method", chosen.name, sentence, True, {name: score.residual for name, score in scores.items()})
 
 
 def outliers(problem: Problem) -> float:
@@ -57,9 +57,3 @@ def outliers(problem: Problem) -> float:
         scale = 1.4826 * np.median(np.abs(r - np.median(r))) if len(r) else 0.0
         worst = max(worst, float(np.mean(np.abs(r) > OUTLIER * scale))) if scale > 0.0 else worst
     return worst
-
-
-def _score(problem: Problem, estimator: Estimator) -> float:
-    """Relative residual of raw torque over parts that were left out in turn."""
-    error, size = left_out_errors(problem, estimator)
-    return float(np.sqrt(error.sum() / size.sum()))

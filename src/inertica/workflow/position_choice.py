@@ -1,13 +1,14 @@
 """Torque that depends on the position of a joint and that no link could make: cables, hoses, springs, sensors that feel the turn.
 
-A fit without constraints may explain such torque by bodies that cannot exist; held to bodies that can, it misses it.  So it is looked
-for in what links that could exist leave of the torque, one joint and one term at a time, and taken when data that were left out are
-predicted better with it.
+A fit without constraints may explain such torque by bodies that cannot exist; held to bodies that can, it misses it, or moves links
+far from the model's to make up for it (the gas spring of a heavy arm passes for a heavier link).  So it is looked for in what links
+that could exist leave of the torque and in what it would spare the links, one joint and one term at a time.  A term is taken when data
+left out are predicted better with it, or when links return towards the model's with it and data left out are predicted no worse.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,19 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimator, Problem
+from inertica.estimators.consistent.mild import correlation
 from inertica.estimators.consistent.strategy import MILD, Consistent
 from inertica.estimators.linear.least_squares import Wls
 from inertica.identifiability.base import base_model
+from inertica.physical.cone import Outcome
 from inertica.robot.description import Description
 from inertica.robot.terms import Counterbalance, OnJoint, Spring, State
 from inertica.threads import one_thread
 from inertica.workflow.choice import Choice, Say
-from inertica.workflow.hold_out import left_out_errors
+from inertica.workflow.hold_out import LeftOut, left_out
 
 Array = NDArray[np.float64]
 
 WORTHWHILE = 0.1
 """Share of a joint's squared error that a term must take away: of the fit, to be tried, and on data left out, to be taken."""
+
+RELIEF = 3.3**2
+"""Independent noise variances by which the pull towards the model must fall with a term that is taken on the model's account: 3.3
+standard deviations, as for a piece of friction."""
 
 NAMES = {Spring: "a spring", Counterbalance: "sine and cosine of its angle"}
 
@@ -37,19 +44,52 @@ class _Model:
     """The robot with some terms, and how well it does under links that could exist."""
 
     problem: Problem
-    estimator: Estimator
+    solve: Consistent
     terms: tuple[OnJoint, ...] = ()
+
+    @property
+    def estimator(self) -> Estimator:
+        return Wls(solve=self.solve)
 
     def with_term(self, term: OnJoint) -> _Model:
         layout = self.problem.base.layout
         wider = replace(layout, terms=(*layout.terms, term))
         prior = None if self.problem.prior is None else self.problem.prior.on(wider)
-        return _Model(replace(self.problem, base=base_model(wider), prior=prior), self.estimator, (*self.terms, term))
+        return _Model(replace(self.problem, base=base_model(wider), prior=prior), self.solve, (*self.terms, term))
 
     @cached_property
-    def left_out(self) -> Array:
+    def left_out(self) -> LeftOut:
+        return left_out(self.problem, self.estimator)
+
+    @property
+    def joint_errors(self) -> Array:
         """(n,) squared errors of torque on data left out."""
-        return left_out_errors(self.problem, self.estimator)[0]
+        return np.asarray(self.left_out.errors.sum(axis=0))
+
+    @cached_property
+    def correlation(self) -> float:
+        """Rows that say as much as one independent one."""
+        system = self.problem.observations
+        return correlation(system, system.stacked(1.0 / system.sigmas))
+
+    def relief(self, trial: _Model) -> float:
+        """By how much less links are pulled in a trial, in independent noise variances; negative where data or pull get worse.
+
+        Both fits have the pull that counts a change of a parameter by its own size as one independent residual (a weaker one may
+        have been chosen just because links cannot explain the torque), and the same weights of the joints.
+        """
+        weights = 1.0 / self.problem.observations.sigmas
+        (before, noise), (after, _) = (m.outcome(self.correlation, weights) for m in (self, trial))
+        unit = self.correlation * noise
+        pull = (before.objective - before.squares) - (after.objective - after.squares)
+        return float(min(pull, before.objective - after.objective) / unit)
+
+    def outcome(self, strength: float, weights: Array) -> tuple[Outcome, float]:
+        """The fit with a given strength of the pull, and the noise variance of its rows."""
+        ready = self.solve.with_strength(strength).prepared(self.problem)
+        fit = ready.fit(self.problem.observations.stacked(weights))
+        found, _ = ready.kept(fit, ready.used.prior, lambda: strength)
+        return found, fit.noise
 
     @cached_property
     def residuals(self) -> list[Array]:
@@ -67,16 +107,18 @@ def choose_position_torque(problem: Problem, description: Description, say: Say)
         say: progress.
     """
     with one_thread():
-        model = _Model(problem, Wls(solve=replace(Consistent.towards(MILD), strength="mildest")))
+        model = _Model(problem, replace(Consistent.towards(MILD), strength="mildest"))
         found = _grown(model, say)
     if not found.terms:
         return None
-    shares = {f"joint {t.at + 1}: {NAMES[type(t)]}": float(found.left_out[t.at] / model.left_out[t.at]) for t in found.terms}
+    with_terms, without = found.joint_errors, model.joint_errors
+    shares = {f"joint {t.at + 1}: {NAMES[type(t)]}": float(with_terms[t.at] / without[t.at]) for t in found.terms}
     value = "; ".join(shares)
-    falls = ", ".join(f"{100 * share:.2g} % on joint {t.at + 1}" for t, share in zip(found.terms, shares.values(), strict=True))
+    listed = ", ".join(f"{100 * share:.2g} % on joint {t.at + 1}" for t, share in zip(found.terms, shares.values(), strict=True))
     sentence = (
-        f"{value}: torque that depends on position and that no link that could exist explains (cables, hoses, springs, a sensor that "
-        f"feels the turn); the squared error on data left out falls to {falls} of what it was"
+        f"{value}: torque that depends on position and that no link near the model's explains (cables, hoses, springs, a sensor that "
+        f"feels the turn); the squared error on data left out becomes {listed} of what it was; "
+        f"{found.left_out.against(model.left_out).sentence}"
     )
     return description.with_terms((*description.layout.terms, *found.terms)), Choice("position", value, sentence, True, shares)
 
@@ -88,15 +130,22 @@ def _grown(model: _Model, say: Say) -> _Model:
         for joint, terms in _candidates(model, refused):
             say(f"position: joint {joint + 1}")
             trials = [model.with_term(term) for term in terms]
-            best, less = min(t.left_out[joint] for t in trials), 1.0 - WORTHWHILE
-            enough = min(less * model.left_out[joint], best / less)
-            better = [t for t in trials if t.left_out[joint] <= enough and t.left_out.sum() <= model.left_out.sum()]
-            if better:
+            if better := _taken(model, trials, joint):
                 model = better[0]
                 break
             refused.add(joint)
         else:
             return model
+
+
+def _taken(model: _Model, trials: Sequence[_Model], joint: int) -> list[_Model]:
+    """Those of some terms of one joint that are worth taking, the simplest first."""
+    best, less = min(t.joint_errors[joint] for t in trials), 1.0 - WORTHWHILE
+    enough = min(less * model.joint_errors[joint], best / less)
+    better = [t for t in trials if t.joint_errors[joint] <= enough and t.left_out.errors.sum() <= model.left_out.errors.sum()]
+    if better:
+        return better
+    return [t for t in trials if model.relief(t) > RELIEF and not t.left_out.against(model.left_out).clearly_worse]
 
 
 def _candidates(model: _Model, refused: set[int]) -> Iterator[tuple[int, list[OnJoint]]]:
@@ -109,8 +158,11 @@ def _candidates(model: _Model, refused: set[int]) -> Iterator[tuple[int, list[On
         for kind in (Spring,) if robot.joints[j].prismatic else tuple(NAMES):
             columns = np.concatenate([m.decimator.decimate(_columns(kind(j), m.q)) for m in motions])
             shares[kind(j)] = _explained(columns, residual)
-        if max(shares.values()) > WORTHWHILE:
-            ranked.append((max(shares.values()), j, [term for term, share in shares.items() if share > WORTHWHILE]))
+        likely = [term for term, share in shares.items() if share > WORTHWHILE]
+        if not likely and np.any(residual) and model.relief(model.with_term(Spring(j))) > RELIEF:
+            likely = [Spring(j)]
+        if likely:
+            ranked.append((max(shares.values()), j, likely))
     yield from ((j, terms) for _, j, terms in sorted(ranked, key=lambda one: -one[0]))
 
 

@@ -1,6 +1,6 @@
 """How strong a mild prior is: as strong as data of this correlation bear, and no stronger than they bear without notice.
 
-    strength = s_1SE, kept within [kappa, 10 kappa]
+    strength = s_1SE, kept within [kappa / 100, 10 kappa]
 
 kappa is the median correlation time of the joints' residuals in rows: so many rows say as much as one independent one, so a prior
 of this strength weighs a change of a parameter by its own size like one independent residual of one standard deviation.
@@ -39,8 +39,8 @@ Array = NDArray[np.float64]
 STRONGEST = 10.0
 """In units of kappa."""
 
-FACTORS = (0.1, 1.0, np.sqrt(10.0), STRONGEST)
-"""Strengths that cross-validation compares, in units of kappa; the first only tells how low the error can get."""
+FACTORS = (0.01, 0.1, 1.0, np.sqrt(10.0), STRONGEST)
+"""Strengths that cross-validation compares, in units of kappa; a model file with invented masses deserves less than kappa."""
 
 WEAKEST = 1e-3
 """In units of kappa; a prior that costs too much at this strength is given up."""
@@ -138,7 +138,7 @@ def correlation(system: Observations, stacked: Stacked) -> float:
 
 
 def _one_standard_error(pull: Pull, blocks: Sequence[Stacked], kappa: float) -> tuple[float, dict[float, float]]:
-    """s_1SE within [kappa, 10 kappa], and the error of every strength."""
+    """s_1SE within the range of the factors, and the error of every strength."""
     rests = [Stacked.joined([s for k, s in enumerate(blocks) if k != i]) for i in range(len(blocks))]
     program, errors = pull.program, np.empty((len(FACTORS), len(blocks)))
     for i, (left_out, rest) in enumerate(zip(blocks, rests, strict=True)):
@@ -152,4 +152,4 @@ def _one_standard_error(pull: Pull, blocks: Sequence[Stacked], kappa: float) -> 
     doubt = np.std(errors - errors[best], axis=1, ddof=1) * np.sqrt(len(blocks))
     allowed = [f for f, total, d in zip(FACTORS, totals, doubt, strict=True) if total - totals[best] <= d]
     strengths = (float(f * kappa) for f in FACTORS)
-    return float(max(1.0, *allowed)) * kappa, dict(zip(strengths, map(float, totals), strict=True))
+    return float(max(allowed)) * kappa, dict(zip(strengths, map(float, totals), strict=True))
