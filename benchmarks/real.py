@@ -38,7 +38,7 @@ from bench import say
 from numpy.typing import NDArray
 from real_exports import FAILURES, FileScore, export_scores
 from real_exports import table as export_table
-from real_records import DATA, ENDS, RECORDS, Record, Recorded, Score, Split, Window, low_pass, read_window, score
+from real_records import DATA, ENDS, RECORDS, STATED, Record, Recorded, Score, Split, Window, low_pass, read_window, score
 from real_slices import check_slices, summary
 
 import inertica as ia
@@ -58,8 +58,9 @@ BEGIN, END = "<!-- table of benchmarks/real.py: begin -->", "<!-- table of bench
 SLOW = 0.01
 """Width of the smooth sign of Coulomb friction, tanh(v / width), as a share of the joint's largest speed."""
 
-DEPENDENT = 1e-8
-"""Diagonal of R, relative to its largest, below which a column depends on others."""
+DEPENDENT = 1e-6
+"""Size of a column, and diagonal of R, relative to the largest, below which a column is nothing, or depends on others: files print
+right angles with five digits or more."""
 
 SAMPLES_PER_PERIOD = 10
 """Rows kept of each period of the cut-off frequency."""
@@ -74,8 +75,8 @@ class PlainPipeline:
         self.data = self.model.createData()
         self.n = self.model.nv
         self.speeds = np.ones(self.n)
-        self.base = np.arange(0)
-        self.beta = np.zeros(0)
+        self.base: NDArray[np.intp] = np.arange(0)
+        self.beta: Array = np.zeros(0)
 
     def fit(self, motions: Sequence[Recorded]) -> None:
         """Estimates beta from what both sides are after the low-pass."""
@@ -83,10 +84,10 @@ class PlainPipeline:
         self.speeds = np.max([np.abs(dq).max(axis=0) for _, dq, _ in states], axis=0)
         self.base = self._independent_columns()
         W, tau = (np.concatenate(x) for x in zip(*(self._rows(m, s) for m, s in zip(motions, states, strict=True)), strict=True))
-        sigma = np.ones(self.n)
+        sigma: Array = np.ones(self.n)
         for _ in range(2):  # the second time with the first one's noise of each joint
             self.beta = np.linalg.lstsq((W / sigma[:, None]).reshape(-1, W.shape[2]), (tau / sigma).ravel(), rcond=None)[0]
-            sigma = np.std(tau - W @ self.beta, axis=0)
+            sigma = np.asarray(np.std(tau - W @ self.beta, axis=0), np.float64)
 
     def predict(self, motion: Recorded) -> Array:
         """(N, n) torques at the log's own stamps."""
@@ -131,9 +132,10 @@ class PlainPipeline:
         W = self.columns(q, dq * self.speeds, ddq * self.speeds)
         W = W.reshape(-1, W.shape[2])
         size = np.linalg.norm(W, axis=0)
-        R, order = scipy.linalg.qr(W / np.where(size > 0.0, size, 1.0), mode="r", pivoting=True)
+        there = np.flatnonzero(size > DEPENDENT * size.max())
+        R, order = scipy.linalg.qr(W[:, there] / size[there], mode="r", pivoting=True)
         diagonal = np.abs(np.diag(R))
-        return np.sort(order[: len(diagonal)][diagonal > DEPENDENT * diagonal[0]])
+        return np.sort(there[order[: len(diagonal)][diagonal > DEPENDENT * diagonal[0]]])
 
     def _rows(self, motion: Recorded, states: tuple[Array, Array, Array]) -> tuple[Array, Array]:
         """Columns and torque through one low-pass, thinned, without the ends."""
@@ -314,6 +316,9 @@ def document(rows: Sequence[Line]) -> list[dict[str, object]]:
                     "split": row.split.name,
                     "score": what,
                     "limit": row.record.limit,
+                    "stated": dict(zip(("raw", "low"), STATED.get((row.record.name, row.split.name), ()), strict=False)).get(
+                        what
+                    ),
                     "refusal": row.refusal,
                     "verdict": row.verdict,
                     "masses": None if row.masses is None else asdict(row.masses),

@@ -26,8 +26,8 @@ LOSS = 1.1
 class Outcome(Enum):
     """What became of a file in a program."""
 
-    SAME = "same"
-    """Its residual is the result's."""
+    NO_WORSE = "no worse"
+    """Its residual is at most a tenth larger than the result's."""
     STATED = "worse, stated"
     """Its residual is larger, and the export named what the format cannot hold."""
     WORSE = "worse, not stated"
@@ -132,7 +132,7 @@ def export_scores(record: Record, window: Window, result: ia.Result, folder: Pat
                 outcome = Outcome.SOURCE_NOT_LOADED if source else Outcome.NOT_LOADED
             else:
                 theirs = score(recorded, motion.at_samples(tau), record.columns)
-                outcome = Outcome.SAME if loss(ours, theirs) <= LOSS else Outcome.STATED if notes else Outcome.WORSE
+                outcome = Outcome.NO_WORSE if loss(ours, theirs) <= LOSS else Outcome.STATED if notes else Outcome.WORSE
         rows.append(FileScore(record.name, format, program, outcome, ours, theirs, notes, failure))
     return rows
 

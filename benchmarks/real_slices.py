@@ -66,7 +66,8 @@ def check_slices(record: Record, folder: Path) -> Iterator[SliceCheck]:
 
 
 def check_slice(record: Record, piece: Window, friction: str, card: Path) -> SliceCheck:
-    start, problems, refusal = time.perf_counter(), (), ""
+    start, refusal = time.perf_counter(), ""
+    problems: tuple[Problem, ...] = ()
     try:
         quality = ia.check(card, [piece.path(record.folder)])
         problems = tuple(Problem(f.name, f.text) for f in quality.problems if f.name not in record.defects)
