@@ -86,8 +86,9 @@ class PlainPipeline:
         W, tau = (np.concatenate(x) for x in zip(*(self._rows(m, s) for m, s in zip(motions, states, strict=True)), strict=True))
         sigma: Array = np.ones(self.n)
         for _ in range(2):  # the second time with the first one's noise of each joint
-            self.beta = np.linalg.lstsq((W / sigma[:, None]).reshape(-1, W.shape[2]), (tau / sigma).ravel(), rcond=None)[0]
-            sigma = np.asarray(np.std(tau - W @ self.beta, axis=0), np.float64)
+            found = np.linalg.lstsq((W / sigma[:, None]).reshape(-1, W.shape[2]), (tau / sigma).ravel(), rcond=None)
+            self.beta = np.asarray(found[0], np.float64)
+            sigma = np.std(tau - W @ self.beta, axis=0)
 
     def predict(self, motion: Recorded) -> Array:
         """(N, n) torques at the log's own stamps."""
