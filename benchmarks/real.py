@@ -268,13 +268,13 @@ def predicted(result: ia.Result, record: Record, window: Window) -> Array:
 # Tables.
 
 HEADER = (
-    "record", "split", "ours raw", "ours low", "plain raw", "plain low", "raw", "low", "refused", "verdict", "total mass",
+    "record", "split", "ours raw", "ours low", "plain raw", "plain low", "raw ratio", "low ratio", "refused", "verdict", "total mass",
     "worst link", "s",
 )  # fmt: skip
 
 
 def cells(row: Line) -> list[str]:
-    """Of one row of the table; residuals in percent, `raw` and `low` over the plain pipeline's."""
+    """Of one row of the table; residuals in percent, ratios over the plain pipeline's."""
     plain = [f"{100 * row.plain.raw:.2f}", f"{100 * row.plain.low:.2f}"]
     ours, ratios = ["-", "-"], ["-", "-"]
     if row.ours is not None:

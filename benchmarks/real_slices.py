@@ -11,6 +11,7 @@ from bench import say
 from real_records import Record, Window
 
 import inertica as ia
+from inertica.robot.plain import assumed_friction
 
 LENGTHS = (5.0, 10.0)
 """s of the slices that a motion is cut into, besides its halves."""
@@ -59,17 +60,22 @@ def slices(window: Window) -> Iterator[Window]:
 def check_slices(record: Record, folder: Path) -> Iterator[SliceCheck]:
     """All slices of a record, with friction stated and left to the program."""
     for friction, line in FRICTION.items():
-        card = record.card(folder, line)
+        robot = described(record, line, folder)
         for window in record.windows:
             for piece in slices(window):
-                yield check_slice(record, piece, friction, card)
+                yield check_slice(record, piece, friction, robot)
 
 
-def check_slice(record: Record, piece: Window, friction: str, card: Path) -> SliceCheck:
+def described(record: Record, line: str, folder: Path) -> ia.Description:
+    """The robot as `identify` holds a log against it: without a stated law it assumes plain friction with offsets, `check` does not."""
+    return assumed_friction(ia.load(record.card(folder, line)))
+
+
+def check_slice(record: Record, piece: Window, friction: str, robot: ia.Description) -> SliceCheck:
     start, refusal = time.perf_counter(), ""
     problems: tuple[Problem, ...] = ()
     try:
-        quality = ia.check(card, [piece.path(record.folder)])
+        quality = ia.check(robot, [piece.path(record.folder)])
         problems = tuple(Problem(f.name, f.text) for f in quality.problems if f.name not in record.defects)
     except ia.InerticaError as error:
         refusal = str(error)

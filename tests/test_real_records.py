@@ -13,7 +13,7 @@ pytest.importorskip("mujoco")
 
 import real
 from real_records import RECORDS, STATED, Record, Recorded, Split, Window, read_window, score
-from real_slices import slices
+from real_slices import FRICTION, described, slices
 
 BY_NAME = {record.name: record for record in RECORDS}
 EVERY_SPLIT = [pytest.param(r, s, id=f"{r.name} {s.name}") for r in RECORDS for s in r.splits()]
@@ -59,6 +59,12 @@ def test_slices_lie_inside_and_cover() -> None:
     pieces = list(slices(Window("a.csv.gz", 1.0, 13.0)))
     spans = [(p.start, p.end) for p in pieces]
     assert spans == [(1.0, 6.0), (6.0, 11.0), (1.0, 11.0), (1.0, 7.0), (7.0, 13.0)]
+
+
+def test_stated_and_automatic_friction_are_two_checks(real_data: Path, tmp_path: Path) -> None:
+    """Cards alone give one layout for both; then every slice would be checked twice in the same way."""
+    stated, automatic = (described(BY_NAME["kr300"], line, tmp_path) for line in FRICTION.values())
+    assert set(automatic.layout.names) - set(stated.layout.names) == {f"off{j + 1}" for j in range(6)}
 
 
 def test_base_columns_of_known_arms(real_data: Path) -> None:
