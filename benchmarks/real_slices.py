@@ -67,7 +67,7 @@ def check_slices(record: Record, folder: Path) -> Iterator[SliceCheck]:
 
 
 def described(record: Record, line: str, folder: Path) -> ia.Description:
-    """The robot as `identify` holds a log against it: without a stated law it assumes plain friction with offsets, `check` does not."""
+    """The robot that `identify` holds a log against: without a stated law it assumes plain friction with offsets."""
     return assumed_friction(ia.load(record.card(folder, line)))
 
 
