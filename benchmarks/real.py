@@ -1,0 +1,406 @@
+"""Records of real robots with all defaults, beside a plain textbook pipeline written here with Pinocchio.
+
+    python benchmarks/real.py [--only RECORD] [--short] [--json] [--table docs/real.md]
+    python benchmarks/real.py --slices | --exports [--only RECORD] [--json]
+
+Every record is split in two, first 70 % and last 30 %, and where there are several motions each is left out in turn.  Both programs
+see the first part only and predict the torque of the second, which one function scores for both: as recorded, at the log's own
+stamps (raw), and both sides through one zero-phase low-pass (low).  Nothing is stated to `inertica.identify` but what its user knows:
+the model file, and where they apply gains of currents, a coupling or a transmission.  A log that it refuses counts as refused, and is
+then forced to have numbers.
+
+`--slices` counts problems that `inertica check` finds in slices of these logs and that they do not have; `--exports` loads the files
+that are written of each result by Pinocchio and by MuJoCo (real_slices.py, real_exports.py).
+
+The records are not part of the repository: INERTICA_REAL_DATA, or shared/data beside it.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import scipy.linalg
+from bench import say
+from numpy.typing import NDArray
+from real_exports import FAILURES, FileScore, export_scores
+from real_exports import table as export_table
+from real_records import DATA, ENDS, RECORDS, STATED, Record, Recorded, Score, Split, Window, low_pass, read_window, score
+from real_slices import check_slices, summary
+
+import inertica as ia
+from inertica.checks.gate import CheckError
+from inertica.workflow.verdict import verdict
+
+Array = NDArray[np.float64]
+
+TOTAL_MASS, LINK_MASS = 2.0, 3.0
+"""Factors by which the mass of the robot and of a link may differ from the model's."""
+
+BEGIN, END = "<!-- table of benchmarks/real.py: begin -->", "<!-- table of benchmarks/real.py: end -->"
+
+
+# The plain pipeline; nothing of inertica in it.
+
+SLOW = 0.01
+"""Width of the smooth sign of Coulomb friction, tanh(v / width), as a share of the joint's largest speed."""
+
+DEPENDENT = 1e-6
+"""Size of a column, and diagonal of R, relative to the largest, below which a column is nothing, or depends on others: files print
+right angles with five digits or more."""
+
+SAMPLES_PER_PERIOD = 10
+"""Rows kept of each period of the cut-off frequency."""
+
+
+class PlainPipeline:
+    """tau = W(q, dq, ddq) beta by weighted least squares: no prior, no constraint, nothing tuned to the log."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.model = pin.buildModelFromUrdf(str(DATA / record.folder / record.model))
+        self.data = self.model.createData()
+        self.n = self.model.nv
+        self.speeds = np.ones(self.n)
+        self.base: NDArray[np.intp] = np.arange(0)
+        self.beta: Array = np.zeros(0)
+
+    def fit(self, motions: Sequence[Recorded]) -> None:
+        """Estimates beta from what both sides are after the low-pass."""
+        states = [self.states(m) for m in motions]
+        self.speeds = np.max([np.abs(dq).max(axis=0) for _, dq, _ in states], axis=0)
+        self.base = self._independent_columns()
+        W, tau = (np.concatenate(x) for x in zip(*(self._rows(m, s) for m, s in zip(motions, states, strict=True)), strict=True))
+        sigma: Array = np.ones(self.n)
+        for _ in range(2):  # the second time with the first one's noise of each joint
+            found = np.linalg.lstsq((W / sigma[:, None]).reshape(-1, W.shape[2]), (tau / sigma).ravel(), rcond=None)
+            self.beta = np.asarray(found[0], np.float64)
+            sigma = np.std(tau - W @ self.beta, axis=0)
+
+    def predict(self, motion: Recorded) -> Array:
+        """(N, n) torques at the log's own stamps."""
+        tau = self.columns(*self.states(motion))[:, :, self.base] @ self.beta
+        return np.column_stack([np.interp(motion.t, motion.clock, x) for x in tau.T])
+
+    def states(self, motion: Recorded) -> tuple[Array, Array, Array]:
+        """q, dq, ddq (M, n) on the uniform clock: low-passed positions and their central differences."""
+        q = low_pass(motion.on_clock(motion.q), self.record.positions, motion.rate)
+        dq = np.gradient(q, 1.0 / motion.rate, axis=0)
+        return q, dq, np.gradient(dq, 1.0 / motion.rate, axis=0)
+
+    def columns(self, q: Array, dq: Array, ddq: Array) -> Array:
+        """(M, n, P) of the links, viscous and Coulomb friction, offset, and what else the record has."""
+        rows, n = q.shape
+        links = np.empty((rows, n, 10 * n))
+        for k in range(rows):
+            links[k] = pin.computeJointTorqueRegressor(self.model, self.data, q[k], dq[k], ddq[k])
+        sign = np.tanh(dq / (SLOW * self.speeds))
+        joints = [dq, sign, np.ones_like(q)]
+        if self.record.motor_side:
+            joints.append(ddq)
+        diagonal = [x[:, :, None] * np.eye(n) for x in joints]
+        single = [(q[:, [j - 1], None] * np.eye(n)[None, :, [j - 1]]) for j in self.record.springs]
+        return np.concatenate([links, *diagonal, *single, *self._coupled(dq, ddq)], axis=2)
+
+    def _coupled(self, dq: Array, ddq: Array) -> list[Array]:
+        """Inertia, viscous and Coulomb friction of a motor that turns with the sum of two joints."""
+        if self.record.coupling is None:
+            return []
+        a, b = (j - 1 for j in self.record.coupling[1:])
+        out = np.zeros((*dq.shape, 3))
+        sign = np.tanh((dq[:, a] + dq[:, b]) / (SLOW * self.speeds[[a, b]].max()))
+        out[:, a] = np.column_stack([ddq[:, b], dq[:, b], sign])
+        out[:, b] = np.column_stack([ddq[:, a], dq[:, a], sign])
+        return [out]
+
+    def _independent_columns(self) -> NDArray[np.intp]:
+        """Columns that no motion makes dependent, by QR with pivoting at random states."""
+        rng = np.random.default_rng(0)
+        q, dq, ddq = rng.uniform(-1.0, 1.0, (3, 20 * self.n, self.n)) * np.array([np.pi, 1.0, 1.0])[:, None, None]
+        W = self.columns(q, dq * self.speeds, ddq * self.speeds)
+        W = W.reshape(-1, W.shape[2])
+        size = np.linalg.norm(W, axis=0)
+        there = np.flatnonzero(size > DEPENDENT * size.max())
+        R, order = scipy.linalg.qr(W[:, there] / size[there], mode="r", pivoting=True)
+        diagonal = np.abs(np.diag(R))
+        return np.sort(there[order[: len(diagonal)][diagonal > DEPENDENT * diagonal[0]]])
+
+    def _rows(self, motion: Recorded, states: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+        """Columns and torque through one low-pass, thinned, without the ends."""
+        rate, cutoff = motion.rate, self.record.columns
+        step, edge = max(1, int(rate / (SAMPLES_PER_PERIOD * cutoff))), round(ENDS * rate)
+        W = low_pass(self.columns(*states)[:, :, self.base], cutoff, rate)
+        tau = low_pass(motion.on_clock(motion.tau), cutoff, rate)
+        return W[edge:-edge:step], tau[edge:-edge:step]
+
+
+# Ours, with all defaults, and both beside each other.
+
+
+@dataclass(frozen=True)
+class Ours:
+    """What `inertica.identify` did with a split.
+
+    Args:
+        result: the fit, forced where it was refused; None where even that failed.
+        refusal: why it was refused; empty when it was not.
+        seconds: of the identification that gave the result.
+    """
+
+    result: ia.Result | None
+    refusal: str
+    seconds: float
+
+    @property
+    def masses(self) -> Masses | None:
+        return None if self.result is None else Masses.of(self.result)
+
+
+@dataclass(frozen=True)
+class Masses:
+    """Total mass over the model's, and the largest factor, up or down, by which a link's differs from the model's."""
+
+    total: float
+    worst_link: float
+
+    @classmethod
+    def of(cls, result: ia.Result) -> Masses:
+        masses = [p.name for p in result.parameters.layout.parameters if p.kind == "mass"]
+        found, model = (np.array([x[name] for name in masses]) for x in (result.parameters, result.description.prior))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.abs(found[model > 0.0] / model[model > 0.0])
+            return cls(float(found.sum() / model.sum()), float(np.max(np.maximum(ratio, 1.0 / ratio), initial=1.0)))
+
+    @property
+    def plausible(self) -> bool:
+        return 1.0 / TOTAL_MASS <= self.total <= TOTAL_MASS and self.worst_link <= LINK_MASS
+
+
+@dataclass(frozen=True)
+class Line:
+    """One split of one record: both programs' scores, and what else is said of ours."""
+
+    record: Record
+    split: Split
+    ours: Score | None
+    plain: Score
+    refusal: str
+    verdict: str
+    masses: Masses | None
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.record.name} {self.split.name}"
+
+    def misses(self) -> Iterator[str]:
+        """What does not hold, one phrase each."""
+        if self.refusal:
+            yield "refused"
+        if self.ours is None:
+            yield "no result"
+            return
+        for what, ours, plain in (("raw", self.ours.raw, self.plain.raw), ("low", self.ours.low, self.plain.low)):
+            if not ours <= self.record.limit * plain:
+                yield f"{what} {ours / plain:.3f} > {self.record.limit:g}"
+        if self.masses is not None and self.record.real_masses and not self.masses.plausible:
+            yield f"masses: total {self.masses.total:.2f}, link {self.masses.worst_link:.1f}"
+
+
+def identified(card: Path, record: Record, windows: Sequence[Window]) -> Ours:
+    """All defaults; forced only after a refusal, which is kept."""
+    logs, refusal, result = [w.path(record.folder) for w in windows], "", None
+    start = time.perf_counter()
+    try:
+        result = ia.identify(card, logs)
+    except ia.InerticaError as error:
+        refusal = str(error)
+        say(f"  refused: {refusal}")
+        start = time.perf_counter()
+        if isinstance(error, CheckError):  # nothing else can be forced
+            result = forced(card, logs)
+    return Ours(result, refusal, time.perf_counter() - start)
+
+
+def forced(card: Path, logs: Sequence[str]) -> ia.Result | None:
+    try:
+        return ia.identify(card, logs, force=True)
+    except ia.InerticaError as error:
+        say(f"  not even by force: {error}")
+        return None
+
+
+def line(record: Record, split: Split, folder: Path) -> Line:
+    """Both programs on one split."""
+    say(f"{record.name}: {split.name}")
+    test = read_window(record, split.test)
+    pipeline = PlainPipeline(record)
+    pipeline.fit([read_window(record, w) for w in split.fit])
+    plain = score(test, pipeline.predict(test), record.columns)
+    ours = identified(record.card(folder), record, split.fit)
+    own, level = None, ""
+    if ours.result is not None:
+        own = score(test, predicted(ours.result, record, split.test), record.columns)
+        level = verdict(ours.result).level
+    out = Line(record, split, own, plain, ours.refusal, level, ours.masses, ours.seconds)
+    say("  " + ", ".join(f"{name} {cell}" for name, cell in zip(HEADER[2:], cells(out)[2:], strict=True)))
+    return out
+
+
+def predicted(result: ia.Result, record: Record, window: Window) -> Array:
+    """(N, n) torques of a result at the stamps of a window."""
+    return np.asarray(result.predict(ia.read_log(window.path(record.folder), result.description)))
+
+
+# Tables.
+
+HEADER = (
+    "record", "split", "ours raw", "ours low", "plain raw", "plain low", "raw ratio", "low ratio", "refused", "verdict", "total mass",
+    "worst link", "s",
+)  # fmt: skip
+
+
+def cells(row: Line) -> list[str]:
+    """Of one row of the table; residuals in percent, ratios over the plain pipeline's."""
+    plain = [f"{100 * row.plain.raw:.2f}", f"{100 * row.plain.low:.2f}"]
+    ours, ratios = ["-", "-"], ["-", "-"]
+    if row.ours is not None:
+        ours = [f"{100 * row.ours.raw:.2f}", f"{100 * row.ours.low:.2f}"]
+        ratios = [f"{row.ours.raw / row.plain.raw:.3f}", f"{row.ours.low / row.plain.low:.3f}"]
+    shown = row.masses if row.record.real_masses else None
+    masses = ["-", "-"] if shown is None else [f"{shown.total:.2f}", f"{shown.worst_link:.2f}"]
+    refused = "yes" if row.refusal else "no"
+    return [row.record.name, row.split.name, *ours, *plain, *ratios, refused, row.verdict or "-", *masses, f"{row.seconds:.1f}"]
+
+
+def table(rows: Sequence[Line]) -> str:
+    """As Markdown."""
+    lines = [HEADER, ["---"] * 2 + ["---:"] * 6 + ["---"] * 2 + ["---:"] * 3, *(cells(row) for row in rows)]
+    return "\n".join(f"| {' | '.join(x)} |" for x in lines)
+
+
+def misses(rows: Sequence[Line]) -> list[str]:
+    """What does not hold, one sentence per split."""
+    found = ((row, list(row.misses())) for row in rows)
+    return [f"{row.name}: {', '.join(what)}" for row, what in found if what]
+
+
+def document(rows: Sequence[Line]) -> list[dict[str, object]]:
+    """Two entries per split, raw and low-passed; `ratio` > 1 means ours is better."""
+    out: list[dict[str, object]] = []
+    for row in rows:
+        for what in ("raw", "low"):
+            ours = float("nan") if row.ours is None else float(getattr(row.ours, what))
+            peer = float(getattr(row.plain, what))
+            out.append(
+                {
+                    "name": f"{row.name} {what}",
+                    "ours": ours if row.ours is not None else None,
+                    "peer": peer,
+                    "unit": "|tau - prediction| / |tau|",
+                    "ratio": peer / ours if row.ours is not None else None,
+                    "of": "plain pipeline",
+                    "record": row.record.name,
+                    "split": row.split.name,
+                    "score": what,
+                    "limit": row.record.limit,
+                    "stated": dict(zip(("raw", "low"), STATED.get((row.record.name, row.split.name), ()), strict=False)).get(
+                        what
+                    ),
+                    "refusal": row.refusal,
+                    "verdict": row.verdict,
+                    "masses": None if row.masses is None else asdict(row.masses),
+                    "masses_count": row.record.real_masses,
+                    "seconds": row.seconds,
+                    "misses": list(row.misses()),
+                }
+            )
+    return out
+
+
+def write_table(rows: Sequence[Line], page: Path) -> None:
+    """Replaces what stands between the two markers of a page."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, marker, after = rest.partition(END)
+    if not marker:
+        raise SystemExit(f"{page} should hold the lines {BEGIN} and {END}; the table goes between them")
+    listed = [f"* {text}" for text in misses(rows)]
+    text = "\n".join([BEGIN, "", table(rows), "", "What does not hold:" if listed else "All of it holds.", "", *listed, "", END])
+    page.write_text(f"{before}{text}{after}", encoding="utf-8")
+
+
+def selected(only: Sequence[str] | None, short: bool) -> list[Record]:
+    """Records by name; of the short form where none is named."""
+    names = [r.name for r in RECORDS]
+    if only:
+        if unknown := [name for name in only if name not in names]:
+            raise SystemExit(f"no record is called {', '.join(unknown)}; there are {', '.join(names)}")
+        return [r for r in RECORDS if r.name in only]
+    return [r for r in RECORDS if r.quick or not short]
+
+
+def measured(records: Sequence[Record], short: bool, folder: Path) -> list[Line]:
+    """All splits of the records; the short form has the first of each."""
+    return [line(r, s, folder) for r in records for s in (list(r.splits())[:1] if short else r.splits())]
+
+
+def exported(record: Record, folder: Path) -> list[FileScore]:
+    """Files of the fit of the last split: of all motions but one where there are several, of 70 % of the only one else."""
+    *_, split = record.splits()
+    say(f"{record.name}: {split.name}")
+    ours = identified(record.card(folder), record, split.fit)
+    return [] if ours.result is None else export_scores(record, split.test, ours.result, folder)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", metavar="RECORD", help="this record only; may be repeated")
+    parser.add_argument("--short", action="store_true", help="one cheap split of each of a few records")
+    parser.add_argument("--json", action="store_true", help="a list of {name, ours, peer, unit, ratio, of, ...} on stdout")
+    parser.add_argument("--table", type=Path, metavar="PAGE", help="write the table between the markers of this page")
+    other = parser.add_mutually_exclusive_group()
+    other.add_argument("--slices", action="store_true", help="count problems that the check finds in slices of the records")
+    other.add_argument("--exports", action="store_true", help="residuals of exported files in Pinocchio and MuJoCo")
+    chosen = parser.parse_args()
+    if not DATA.is_dir():
+        say(f"no records at {DATA}; set INERTICA_REAL_DATA to their folder")
+        return 0
+    records = selected(chosen.only, chosen.short)
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as name:
+        warnings.simplefilter("ignore", ia.ModelWarning)
+        return run(chosen, records, Path(name))
+
+
+def run(chosen: argparse.Namespace, records: Sequence[Record], folder: Path) -> int:
+    """What was asked for; 1 where something does not hold."""
+    if chosen.slices:
+        checks = [c for r in records for c in check_slices(r, folder)]
+        print(json.dumps([c.document() for c in checks], indent=1) if chosen.json else summary(checks))
+        return int(any(any(c.sentences()) for c in checks))
+    if chosen.exports:
+        files = [f for r in records for f in exported(r, folder)]
+        print(json.dumps([f.document() for f in files], indent=1) if chosen.json else export_table(files))
+        return int(any(f.outcome in FAILURES for f in files))
+    rows = measured(records, chosen.short, folder)
+    if chosen.table is not None:
+        write_table(rows, chosen.table)
+    failed = misses(rows)
+    print(json.dumps(document(rows), indent=1) if chosen.json else "\n".join([table(rows), "", *failed]))
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
