@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from inertica.dynamics.engine import Engine
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import long_runs
+from inertica.robot.friction import friction_terms
 from inertica.robot.layout import Parameters
-from inertica.validation.residuals import Moving, Residual, residual
+from inertica.validation.residuals import Moving, Residual, TorqueShares, residual
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -61,19 +62,36 @@ def judged(
         engine: of the parameters' layout, when there is one.
         keep: (N,) per motion, samples to look at; all by default.
     """
-    rows = []
+    rows, engine = [], engine or Engine(parameters.layout)
+    frictional = friction_only(parameters)
     for k, motion in enumerate(motions):
-        predicted = predicted_torque(parameters, motion, engine)
+        predicted, friction = (predicted_torque(p, motion, engine) for p in (parameters, frictional))
         tau, low = motion.tau_low, motion.decimator.filtered(predicted)
-        raw, seen, sound = motion.log.need("tau"), motion.at_samples(predicted), ~(motion.resting | motion.spoiled[:, None])
+        raw, sound = motion.log.need("tau"), ~(motion.resting | motion.spoiled[:, None])
+        seen, braking = motion.at_samples(predicted), motion.at_samples(friction)
         if keep is not None:
             use = keep[k]
             at = use[np.clip(np.rint((np.nan_to_num(motion.log.t) - motion.t[0]) / motion.dt).astype(int), 0, len(motion) - 1)]
-            raw, seen, tau, low, sound = raw[at], seen[at], tau[use], low[use], sound[use]
-        rows.append((raw, seen, tau, low, sound))
-    raw, seen, tau, low, sound = rows[0] if len(rows) == 1 else (np.vstack(part) for part in zip(*rows, strict=True))
-    noise = np.sqrt(np.mean([torque_noise(motion) ** 2 for motion in motions], axis=0))
-    return replace(residual(raw, seen, tau, low), moving=Moving.of(tau, low, sound, noise))
+            raw, seen, braking, tau, low, sound = raw[at], seen[at], braking[at], tau[use], low[use], sound[use]
+        rows.append((raw, seen, braking, tau, low, sound))
+    raw, seen, braking, tau, low, sound = rows[0] if len(rows) == 1 else (np.vstack(part) for part in zip(*rows, strict=True))
+    noise, raw_noise = (_rms([of(motion) for motion in motions]) for of in (torque_noise, lambda m: m.torque_noise))
+    return replace(
+        residual(raw, seen, tau, low),
+        moving=Moving.of(tau, low, sound, noise),
+        shares=TorqueShares.of(raw, braking, raw_noise),
+    )
+
+
+def friction_only(parameters: Parameters) -> Parameters:
+    """The same parameters with everything but the joints' own friction and offsets set to zero."""
+    names = {p.name for term in friction_terms(parameters.layout.terms) for p in term.parameters}
+    mask = np.array([name in names for name in parameters.layout.names])
+    return parameters.with_values(np.where(mask, parameters.values, 0.0))
+
+
+def _rms(values: Sequence[Array]) -> Array:
+    return np.asarray(np.sqrt(np.mean(np.square(values), axis=0)))
 
 
 def torque_noise(motion: Motion) -> Array:
