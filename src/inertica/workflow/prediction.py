@@ -62,25 +62,44 @@ def judged(
         engine: of the parameters' layout, when there is one.
         keep: (N,) per motion, samples to look at; all by default.
     """
-    rows, engine = [], engine or Engine(parameters.layout)
-    frictional = friction_only(parameters)
-    for k, motion in enumerate(motions):
-        predicted, friction = (predicted_torque(p, motion, engine) for p in (parameters, frictional))
+    engine = engine or Engine(parameters.layout)
+    found = judged_torques([predicted_torque(parameters, motion, engine) for motion in motions], motions, keep)
+    return replace(found, shares=_torque_shares(parameters, motions, engine, keep))
+
+
+def judged_torques(torques: Sequence[Array], motions: Sequence[Motion], keep: Sequence[Mask] | None = None) -> Residual:
+    """The same of torques that were predicted elsewhere, (N, n) per motion on its own clock."""
+    rows = []
+    for k, (motion, predicted) in enumerate(zip(motions, torques, strict=True)):
         tau, low = motion.tau_low, motion.decimator.filtered(predicted)
-        raw, sound = motion.log.need("tau"), ~(motion.resting | motion.spoiled[:, None])
-        seen, braking = motion.at_samples(predicted), motion.at_samples(friction)
+        raw, seen, sound = motion.log.need("tau"), motion.at_samples(predicted), ~(motion.resting | motion.spoiled[:, None])
         if keep is not None:
-            use = keep[k]
-            at = use[np.clip(np.rint((np.nan_to_num(motion.log.t) - motion.t[0]) / motion.dt).astype(int), 0, len(motion) - 1)]
-            raw, seen, braking, tau, low, sound = raw[at], seen[at], braking[at], tau[use], low[use], sound[use]
-        rows.append((raw, seen, braking, tau, low, sound))
-    raw, seen, braking, tau, low, sound = rows[0] if len(rows) == 1 else (np.vstack(part) for part in zip(*rows, strict=True))
-    noise, raw_noise = (_rms([of(motion) for motion in motions]) for of in (torque_noise, lambda m: m.torque_noise))
-    return replace(
-        residual(raw, seen, tau, low),
-        moving=Moving.of(tau, low, sound, noise),
-        shares=TorqueShares.of(raw, braking, raw_noise),
-    )
+            use, at = keep[k], _recorded(motion, keep[k])
+            raw, seen, tau, low, sound = raw[at], seen[at], tau[use], low[use], sound[use]
+        rows.append((raw, seen, tau, low, sound))
+    raw, seen, tau, low, sound = rows[0] if len(rows) == 1 else (np.vstack(part) for part in zip(*rows, strict=True))
+    noise = np.sqrt(np.mean([torque_noise(motion) ** 2 for motion in motions], axis=0))
+    return replace(residual(raw, seen, tau, low), moving=Moving.of(tau, low, sound, noise))
+
+
+def _torque_shares(
+    parameters: Parameters, motions: Sequence[Motion], engine: Engine, keep: Sequence[Mask] | None
+) -> TorqueShares:
+    """What recorded torque consists of by the friction and offsets of a model; arguments as in `judged`."""
+    tau, friction, only = [], [], friction_only(parameters)
+    for k, motion in enumerate(motions):
+        raw, braking = motion.log.need("tau"), motion.at_samples(predicted_torque(only, motion, engine))
+        at = slice(None) if keep is None else _recorded(motion, keep[k])
+        tau.append(raw[at])
+        friction.append(braking[at])
+    noise = np.sqrt(np.mean([motion.torque_noise**2 for motion in motions], axis=0))
+    return TorqueShares.of(np.vstack(tau), np.vstack(friction), noise)
+
+
+def _recorded(motion: Motion, use: Mask) -> Mask:
+    """(M,) samples of the log nearest to those of a motion that are in use (N,)."""
+    nearest = np.rint((np.nan_to_num(motion.log.t) - motion.t[0]) / motion.dt).astype(int)
+    return np.asarray(use[np.clip(nearest, 0, len(motion) - 1)])
 
 
 def friction_only(parameters: Parameters) -> Parameters:
@@ -88,10 +107,6 @@ def friction_only(parameters: Parameters) -> Parameters:
     names = {p.name for term in friction_terms(parameters.layout.terms) for p in term.parameters}
     mask = np.array([name in names for name in parameters.layout.names])
     return parameters.with_values(np.where(mask, parameters.values, 0.0))
-
-
-def _rms(values: Sequence[Array]) -> Array:
-    return np.asarray(np.sqrt(np.mean(np.square(values), axis=0)))
 
 
 def torque_noise(motion: Motion) -> Array:
