@@ -86,7 +86,8 @@ def test_a_joint_without_load_is_named_and_does_not_forbid_good():
     result = result_with((0.5, 0.7), (10.0, 1.0), load=(10.0, 0.1))
     found = verdict(result)
     assert found.level == GOOD and conditions(found) == [What.LIGHT_JOINT] and found.reasons[0].joints == (2,)
-    assert "joint 2 by 70.00 %" in verdict_words(result).sentence
+    words = verdict_words(result)
+    assert "joint 2 by 70.00 %" in words.sentence and words.headline == "Predicts torque well, but for joint 2"
     assert judged((0.5, 0.7), (10.0, 1.0), load=(10.0, 1.0)).level == DOUBTFUL
 
 
@@ -353,3 +354,38 @@ def test_a_joint_that_moves_seldom_keeps_its_motion_in_the_fit():
     seldom = replace(motion, resting=resting)
     (mask,) = HoldOut.of([seldom]).masks
     assert not np.any(mask & ~resting[:, 1])
+
+
+@pytest.fixture(scope="module")
+def currents(real_data, tmp_path_factory):
+    """A recorded arm of motor currents whose last joint hardly moves in the validation log, and is friction there."""
+    folder = real_data / "ur10e"
+    card = tmp_path_factory.mktemp("card") / "card.yaml"
+    gains = yaml.safe_load((folder / "dataset.yaml").read_text())["drive_gains_N_m_per_A"]["controller"]
+    card.write_text(f"model: {folder / 'ur10e.urdf'}\ntorque: {{from: current, gain: {gains}}}\n")
+    logs = [folder / "ident_unloaded_a.csv.gz", folder / "ident_unloaded_b.csv.gz"]
+    return identify(card, logs, validate=[folder / "valid_ptp.csv.gz"], quick=True)
+
+
+@pytest.mark.slow
+def test_a_recorded_arm_is_good_but_for_the_joint_that_only_rubs(currents):
+    found, words = verdict(currents), verdict_words(currents)
+    raw = currents.residuals[found.data_set].raw
+    assert found.data_set.endswith("valid_ptp.csv.gz") and found.residual == raw.all < 0.1
+    missed = {j + 1 for j, x in enumerate(raw.per_joint) if x > 0.3}
+    assert missed == {j for reason in found.reasons for j in reason.joints} == {6}
+    assert found.level == GOOD and words.headline.endswith("but for joint 6")
+    assert currents.before.residual.raw.all > 3.0 * raw.all and "without friction" in words.first_line
+
+
+@pytest.mark.slow
+def test_one_motion_of_a_heavy_arm_is_never_good_with_masses_that_are_not_its_own(real_data):
+    """Whatever the fit makes of so little motion, the verdict says what its masses are worth."""
+    folder = real_data / "kr300"
+    result = identify(folder / "kr300_r2500.urdf", [folder / "traj_a.csv.gz"], quick=True)
+    found, masses = verdict(result), result.masses
+    ratios = [link.ratio for link in masses.links] + [masses.total / masses.prior_total]
+    limits = [3.0] * len(masses.links) + [2.0]
+    implausible = any(not 1.0 / limit <= ratio <= limit for ratio, limit in zip(ratios, limits, strict=True))
+    assert (found.level == BAD) == implausible, (found, ratios)
+    assert bool(verdict_words(result).card) == implausible and "method with a prior" not in verdict_words(result).next

@@ -79,9 +79,15 @@ def verdict_words(result: Result, judged: Verdict | None = None) -> VerdictWords
     details = [*_fitted(result, judged), *_missed(judged.reasons), *_reasons(result, serious), _possible(result)]
     said = tuple(dict.fromkeys(sentence for sentence in details if sentence))
     if not serious:
-        return VerdictWords(first_line(result), "Predicts torque well", quality, said, _next_of_good(result, judged.data_set))
+        return VerdictWords(first_line(result), _praise(judged), quality, said, _next_of_good(result, judged.data_set))
     headline, then = HEADLINES[serious[0].what], _next(result, serious[0], judged)
     return VerdictWords(first_line(result), headline, quality, said, then, card_lines(result, serious))
+
+
+def _praise(judged: Verdict) -> str:
+    """The headline of a good result, with the joints that it does not hold for."""
+    joints = [j - 1 for reason in judged.reasons for j in reason.joints]
+    return "Predicts torque well" + (f", but for {joint_list(joints)}" if joints else "")
 
 
 def verdict_document(result: Result, exported_residual: float | None = None) -> dict[str, object]:
@@ -131,7 +137,7 @@ def card_lines(result: Result, reasons: Iterable[Reason]) -> tuple[str, ...]:
 
 
 def _range(mass: float, factor: float) -> str:
-    return f"[{mass / factor:.3g}, {mass * factor:.3g}]"
+    return f"[{float(f'{mass / factor:.3g}'):g}, {float(f'{mass * factor:.3g}'):g}]"
 
 
 def _place(result: Result, data_set: str) -> str:

@@ -19,10 +19,11 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 NEXT_TO_NOTHING = 1e-9
-"""rad/s; has a sign, and no effect otherwise."""
+"""Share of a joint's usual speed; has a sign, and no effect otherwise."""
 
-STOP = 0.25
-"""s; a joint that rests longer has stopped."""
+STOP = 0.5
+"""A joint that rests for longer than this many times rms speed / rms acceleration of its motion has stopped.  For a sine that is a
+twelfth of its period, many times what a reversal takes."""
 
 
 def predicted_torque(parameters: Parameters, motion: Motion, engine: Engine | None = None) -> Array:
@@ -43,12 +44,18 @@ def held_direction(motion: Motion) -> Array:
     """
     out = motion.dq
     for j, rests in enumerate(motion.resting.T):
-        stops = long_runs(rests, int(STOP * motion.rate))
+        speed, acceleration = (_rms(signal[~rests, j]) for signal in (motion.dq, motion.ddq))
+        longest = STOP * speed / acceleration if acceleration > 0.0 else 0.0
+        stops = long_runs(rests, int(longest * motion.rate))
         if stops.any():
             out = np.array(out) if out is motion.dq else out
             last = np.maximum.accumulate(np.where(rests, -1, np.arange(len(motion))))[stops]
-            out[stops, j] = NEXT_TO_NOTHING * np.where(last >= 0, np.sign(motion.dq[last, j]), 0.0)
+            out[stops, j] = NEXT_TO_NOTHING * speed * np.where(last >= 0, np.sign(motion.dq[last, j]), 0.0)
     return out
+
+
+def _rms(values: Array) -> float:
+    return float(np.sqrt(np.mean(values**2))) if len(values) else 0.0
 
 
 def judged(
