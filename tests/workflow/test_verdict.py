@@ -17,6 +17,7 @@ from inertica.dynamics.engine import Engine
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
 from inertica.report.verdict_words import card_lines, first_line, verdict_document, verdict_words
+from inertica.robot import inertia
 from inertica.robot.load import load
 from inertica.robot.model import Joint, Robot
 from inertica.validation.residuals import Relative, Residual, TorqueShares
@@ -202,6 +203,21 @@ def test_card_lines_can_be_read_and_are_not_proposed_twice(tmp_path):
     assert stated.constraints["total_mass"] == (2.5, 3.6) and stated.trust == {"masses": 0.1}
     again = heavy(1.0, 12.0, description=replace(result.description, constraints=stated.constraints, trust=stated.trust))
     assert card_lines(again, verdict(again).reasons) == () and "inertica excite" in verdict_words(again).next
+
+
+def test_a_centre_of_mass_far_from_the_link_gets_a_box_with_numbers(tmp_path):
+    """A link of 0.3 m whose centre of mass came out 2 m from its joint."""
+    prior = pair.identified().description.prior
+    far = inertia.from_com(2.0, [2.0, 0.0, 0.0], np.diag([0.02, 0.03, 0.03]))
+    values = np.array(prior.values)
+    values[prior.layout.link(0)] = far
+    result = result_with((0.5, 0.05), (10.0, 1.0), parameters=prior.with_values(values))
+    assert conditions(verdict(result)) == [What.BODY] and verdict(result).reasons[0].joints == (1,)
+    (tmp_path / "pair.urdf").write_text(pair.URDF)
+    card = tmp_path / "card.yaml"
+    card.write_text("\n".join(verdict_words(result).card) + "\n")
+    lower, upper = load(card).constraints["links"][1]["com"]["box"]
+    assert lower == pytest.approx((-0.075, -0.075, -0.075)) and upper == pytest.approx((0.375, 0.095, 0.105))
 
 
 def test_a_prior_is_not_proposed_to_a_method_that_has_one():

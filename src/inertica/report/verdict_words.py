@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from inertica.checks.findings import joint_list
 from inertica.errors import InputError
@@ -12,8 +14,11 @@ from inertica.estimators.registry import able, method
 from inertica.identifiability.labels import DETERMINED, WEAK
 from inertica.physical.check import smallest_margin
 from inertica.physical.constraints import MARGIN
+from inertica.physical.geometry_prior import link_ends
+from inertica.physical.plausible import Odd
 from inertica.report.names import short_names
 from inertica.report.numbers import percent
+from inertica.robot.natural import longest_link
 from inertica.workflow.inputs import HOLD_OUT, IDENTIFICATION
 from inertica.workflow.result import Result
 from inertica.workflow.verdict import GOOD, JOINT, Reason, Verdict, What, verdict
@@ -26,6 +31,9 @@ BARELY = 10.0
 
 LINK_SPAN, TOTAL_SPAN = 1.5, 1.2
 """Factors around the model's mass of a link, and of all, that card lines propose as bounds."""
+
+BOX_MARGIN = 0.25
+"""Lengths of the longest link by which proposed boxes for centres of mass are wider than the link."""
 
 HEADLINES = {
     What.NOTHING: "Not usable",
@@ -115,29 +123,54 @@ def first_line(result: Result) -> str:
 
 
 def card_lines(result: Result, reasons: Iterable[Reason]) -> tuple[str, ...]:
-    """Lines of a robot card that would keep implausible masses near the model's, with the numbers of this robot.
+    """Lines of a robot card that would keep masses and centres of mass near the model's, with the numbers of this robot.
 
     What the card states already is not proposed again.
     """
     stated, masses = result.description.constraints, result.masses
     wrong = [reason for reason in reasons if reason.what in (What.TOTAL_MASS, What.LINK_MASS)]
-    links = sorted({j for reason in wrong for j in reason.joints if "mass" not in stated.get("links", {}).get(j, {})})
-    total = bool(wrong) and "total_mass" not in stated
-    if not links and not total:
-        return ()
+    links: dict[int, list[str]] = {}
+    for link in (j for reason in wrong for j in reason.joints if "mass" not in _stated(result, j)):
+        links.setdefault(link, []).append(f"mass: {_range(masses.links[link - 1].prior, LINK_SPAN)}")
+    for link in (
+        j for doubt in masses.doubts if doubt.what is Odd.CENTRE for j in doubt.links if "com" not in _stated(result, j)
+    ):
+        links.setdefault(link, []).append(f"com: {{box: {_box(result, link - 1)}}}")
     out = ["constraints:"]
-    if total:
+    if wrong and "total_mass" not in stated:
         out.append(f"  total_mass: {_range(masses.prior_total, TOTAL_SPAN)}")
     if links:
-        out += ["  links:", *(f"    {j}: {{mass: {_range(masses.links[j - 1].prior, LINK_SPAN)}}}" for j in links)]
-    if not result.description.trust:
+        out += ["  links:", *(f"    {j}: {{{', '.join(links[j])}}}" for j in sorted(links))]
+    if len(out) == 1:
+        return ()
+    if wrong and not result.description.trust:
         out.append(f"prior: {{masses: 10 %}}  # used by --method {', '.join(able(Capability.TAKES_TRUST))}")
     source = result.description.source
     return tuple(out) if source.card is not None or source.format == "dh" else (f"model: {source.path.name}", *out)
 
 
+def _stated(result: Result, link: int) -> Mapping[str, object]:
+    """What the card says of a 1-based link."""
+    links: Mapping[int, Mapping[str, object]] = result.description.constraints.get("links", {})
+    return links.get(link, {})
+
+
 def _range(mass: float, factor: float) -> str:
-    return f"[{float(f'{mass / factor:.3g}'):g}, {float(f'{mass * factor:.3g}'):g}]"
+    return _list([mass / factor, mass * factor])
+
+
+def _box(result: Result, link: int) -> str:
+    """Lower and upper corner of a box around a link's joints and the model's centre of mass, in the link's frame."""
+    robot, centre = result.description.robot, result.masses.links[link].prior_com
+    points = np.vstack([link_ends(robot)[link], centre[None] if np.isfinite(centre).all() else np.empty((0, 3))])
+    margin = BOX_MARGIN * (longest_link(robot) or 1.0)
+    return f"[{_list(points.min(axis=0) - margin)}, {_list(points.max(axis=0) + margin)}]"
+
+
+def _list(values: Iterable[float]) -> str:
+    """Numbers of three digits, as YAML reads them."""
+    rounded = [float(f"{x:.3g}") + 0.0 for x in values]
+    return f"[{', '.join(f'{x:g}' for x in rounded)}]"
 
 
 def _place(result: Result, data_set: str) -> str:
@@ -224,8 +257,10 @@ def _next(result: Result, first: Reason, judged: Verdict) -> str:
             return next((e["advice"] for e in _problems(result) if e.get("advice")), "mend what `inertica check` says of the log")
         case What.LACK_OF_FIT:
             return _misfits(result)[0][1]
-        case What.BODY:
+        case What.BODY if not card_lines(result, judged.reasons):
             return result.masses.warnings[0]
+        case What.BODY:
+            return "state in the card what is known of masses and centres of mass, with bounds that you trust, and fit again"
         case What.IMPOSSIBLE:
             return "use a physically consistent method (--method pc-wls) before giving the model to a simulator"
         case _:
