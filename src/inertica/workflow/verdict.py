@@ -86,8 +86,9 @@ class Reason:
     Args:
         what: which one.
         joints: 1-based joints (or the links behind them) that it is not met for; empty for the robot as a whole.
-        value: what was found: a residual as a share of torque, a ratio to the model's mass, a margin; None without a number.
-        limit: of that value; for ratios of masses the inverse is the lower one.
+        value: what was found: a residual as a share of torque, a factor between a mass and the model's (at least one, either way), a
+            margin of physical consistency; None without a number.
+        limit: that the value should not exceed; a margin should not be below it.
     """
 
     what: What
@@ -192,14 +193,14 @@ def _of_findings(result: Result) -> Iterator[Reason]:
 
 
 def _of_values(result: Result) -> Iterator[Reason]:
-    masses = result.masses
-    for doubt in masses.doubts:
-        if doubt.what is Odd.TOTAL_MASS and not 1.0 / TOTAL_FACTOR <= doubt.value <= TOTAL_FACTOR:
-            yield Reason(What.TOTAL_MASS, (), doubt.value, TOTAL_FACTOR)
+    for doubt in result.masses.doubts:
+        factor = max(doubt.value, 1.0 / doubt.value) if doubt.value > 0.0 else math.inf
+        if doubt.what is Odd.TOTAL_MASS and factor > TOTAL_FACTOR:
+            yield Reason(What.TOTAL_MASS, (), factor, TOTAL_FACTOR)
         elif doubt.what is Odd.LINK_MASS and _matters(result, doubt.links[0] - 1):
-            yield Reason(What.LINK_MASS, doubt.links, doubt.value, doubt.limit)
+            yield Reason(What.LINK_MASS, doubt.links, factor, doubt.limit)
         else:
-            yield Reason(What.BODY, doubt.links, doubt.value, doubt.limit)
+            yield Reason(What.BODY, doubt.links, factor, doubt.limit)
     if not result.physically_consistent:
         links = check_links(result.parameters)[: result.description.robot.n]
         bad = [(j + 1, link.margin) for j, link in enumerate(links) if not link.consistent]
