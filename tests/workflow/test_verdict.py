@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -293,6 +294,19 @@ def test_the_model_that_came_in_is_held_against_the_data(tmp_path):
     heavy, smooth = (identify(tmp_path / f"{name}.urdf", [log], validate=[other], **OPTIONS).before for name in texts)
     assert heavy.residual.raw.all > 5.0 * noise and heavy.friction
     assert smooth.residual.raw.all > 5.0 * noise and not smooth.friction
+
+
+@pytest.mark.filterwarnings("ignore:.*mass 0")
+def test_a_model_without_masses_says_so_and_one_of_placeholders_is_not_held_against_masses(tmp_path):
+    _, log, other = pair.files()
+    same = '<inertial><mass value="1"/><inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>'
+    for name, body in {"bare": "", "same": same}.items():
+        (tmp_path / f"{name}.urdf").write_text(re.sub(r"<inertial>.*?</inertial>", body, pair.URDF, flags=re.DOTALL))
+    bare, same = (identify(tmp_path / f"{name}.urdf", [log], validate=[other], **OPTIONS) for name in ("bare", "same"))
+    assert "states no masses" in first_line(bare) and not bare.before.masses and bare.before.placeholders == (0, 1)
+    assert "leaves" in first_line(same) and same.before.masses and same.before.placeholders == (0, 1)
+    for result in (bare, same):
+        assert not {What.LINK_MASS, What.TOTAL_MASS} & set(conditions(verdict(result)))
 
 
 def test_the_model_is_judged_on_the_stretches_that_were_left_out():
