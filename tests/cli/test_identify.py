@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,26 @@ def test_json_has_what_the_design_promises(capsys):
     values = {p["name"]: p for p in document["parameters"]}
     assert values["Fv1"]["value"] == pytest.approx(0.5, rel=0.1) and values["Fv1"]["label"] == "determined"
     assert values["M1"]["std"] is None and values["M1"]["label"] == "unidentifiable"
+
+
+def test_before_verdict_and_decisions_are_in_the_document(capsys):
+    robot, fit, other = files()
+    document = identified(capsys, robot, fit, "--validate", other, *QUICK)
+    before, judged = document["before"], document["verdict"]
+    assert before["data_set"] == judged["data_set"] == other and before["friction"] and before["masses"]
+    assert set(before) >= set(document["residual"][other]) and judged["residual"] == document["residual"][other]["raw"]["all"]
+    assert set(judged) >= {"headline", "sentence", "next"} and judged["level"] == "good" and judged["reasons"] == []
+    keys = {"subject", "chosen", "candidates", "score", "score_without", "disagreement"}
+    assert [d["subject"] for d in document["decisions"]] == [c["subject"] for c in document["choices"]]
+    assert all(set(d) == keys for d in document["decisions"])
+
+
+def test_the_first_line_is_what_was_gained(capsys):
+    robot, fit, other = files()
+    assert main(["identify", robot, fit, "--validate", other, *QUICK]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    first = re.match(r"The model you came with leaves ([\d.]+) %, the identified one ([\d.]+) %", out)
+    assert first and re.search(rf"run2\.csv raw {first[2]} ", out) and re.search(rf"model that came in raw {first[1]} ", out)
 
 
 def test_everything_is_chosen_when_nothing_is_fixed(capsys):
@@ -181,6 +202,8 @@ def test_logs_of_other_robots(tmp_path, capsys):
     strange = pair.write_log(Path(robot), tmp_path / "strange.csv", edit=noise)
     document = identified(capsys, robot, fit, "--validate", strange, *QUICK)
     assert document["verdict"]["level"] == "bad" and "the robot itself may be" in document["verdict"]["next"]
+    first = document["verdict"]["reasons"][0]
+    assert set(first) == {"what", "joints", "value", "limit"} and first["value"] > first["limit"] and first["joints"] == []
 
 
 def test_missing_and_empty_files(tmp_path, capsys):

@@ -45,6 +45,24 @@ def test_every_section_figure_and_table_is_named(text):
     assert len(tree.xpath("//figure[@class='plot']/svg")) == plots and len(drawings) == plots + 2  # the robot, the heat map
 
 
+def test_one_residual_is_stated_everywhere(text):
+    """First line, answer, number and table row of the data that were not fitted, joint by joint by the same definition."""
+    result, tree = pair.identified(), html.fromstring(text)
+    found = list(result.residuals.values())[-1].raw
+    shown = [f"{100 * x:.2f} %" for x in (found.all, *found.per_joint)]
+    (box,) = tree.xpath("//div[contains(@class, 'verdict')]")
+    first, *_ = box.xpath("p")
+    assert f"the identified one {shown[0]} of the torque as recorded" in first.text_content()
+    assert first.text_content().startswith(f"The model you came with leaves {100 * result.before.residual.raw.all:.2f} %")
+    assert shown[0] in box.xpath("ol/li")[0].text_content()
+    rows = {
+        (tr.findtext("th"), tr.xpath("td")[0].text): [td.text for td in tr.xpath("td")[1:]] for tr in tree.xpath("//tbody/tr[td]")
+    }
+    assert rows["run2.csv", "raw, as recorded"] == shown and ("run2.csv, model that came in", "raw, as recorded") in rows
+    facts = {dt.text: dt.getnext().text for dt in tree.iter("dt")}
+    assert facts["raw residual, run2.csv"] == shown[0]
+
+
 def test_parameters_with_labels_and_prior_are_there(text):
     result, tree = pair.identified(), html.fromstring(text)
     rows = {tr.findtext("th"): [td.text_content() for td in tr.iter("td")] for tr in tree.xpath("//details//tbody/tr")}

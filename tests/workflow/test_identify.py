@@ -122,6 +122,9 @@ def test_friction_at_rest_stays_on_the_side_of_the_last_motion(simulated: Result
     assert np.all(np.sign(held[1000:1200, 0]) == np.sign(motion.dq[999, 0])) and np.abs(held[1000:1200, 0]).max() < 1e-6
     assert np.array_equal(held[1500:1520], motion.dq[1500:1520])
     assert np.array_equal(held[:, 1:], motion.dq[:, 1:])
+    for factor in (0.1, 10.0):  # another unit of time: the same stops
+        slower = replace(motion, t=motion.t * factor, dq=motion.dq / factor, ddq=motion.ddq / factor**2)
+        assert np.allclose(held_direction(slower), held / factor, rtol=1e-9, atol=0.0)
 
 
 def test_bad_input_is_one_sentence() -> None:

@@ -16,6 +16,7 @@ from inertica.preprocessing.recipe import Regressor
 from inertica.report.names import short_names
 from inertica.robot import friction
 from inertica.validation.residuals import Residual
+from inertica.workflow.before import Before
 from inertica.workflow.settings import Settings
 
 if TYPE_CHECKING:
@@ -135,15 +136,22 @@ def settings(arguments: argparse.Namespace, method: str = "auto") -> Settings:
     )  # fmt: skip
 
 
-def residual_table(residuals: Mapping[str, Residual]) -> RenderableType:
-    """Relative residuals per data set and joint, in percent."""
+def residual_table(residuals: Mapping[str, Residual], before: Before | None = None) -> RenderableType:
+    """Relative residuals per data set and joint, in percent, and those of the model that came in."""
     joints = [str(j + 1) for j in range(len(next(iter(residuals.values())).raw.per_joint))]
+    shown = dict(zip(residuals, short_names(list(residuals)), strict=True))
+    listed = [(shown[name], r) for name, r in residuals.items()]
+    if before is not None:
+        listed.append((f"{shown.get(before.data_set, before.data_set)}, model that came in", before.residual))
     rows = [
         [name if kind == "raw" else "", kind, *(percent(x) for x in (relative.all, *relative.per_joint))]
-        for name, r in zip(short_names(list(residuals)), residuals.values(), strict=True)
+        for name, r in listed
         for kind, relative in (("raw", r.raw), ("filtered", r.filtered))
     ]
-    title = "residuals |measured - predicted| / |measured| in percent, over all joints and for each"
+    title = (
+        "residuals |measured - predicted| / |measured| in percent, over all joints and for each; raw: torque as recorded, "
+        "filtered: both low-passed"
+    )
     return table(title, ("data set", "", "all", *joints), rows, right=("all", *joints))
 
 

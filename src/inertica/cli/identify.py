@@ -25,6 +25,7 @@ from inertica.identifiability.labels import LABELS
 from inertica.report.numbers import number
 from inertica.report.style import LABEL_COLOURS
 from inertica.report.tables import BASE, STANDARD, base_rows, standard_cells
+from inertica.report.verdict_words import verdict_document, verdict_words
 from inertica.workflow.identify import identification
 from inertica.workflow.inputs import read
 from inertica.workflow.result import Result
@@ -108,7 +109,7 @@ class View:
     files: Sequence[str] = ()
 
     def document(self) -> dict[str, object]:
-        return self.result.document() | {"verdict": verdict(self.result).document(), "files": list(self.files)}
+        return self.result.document() | {"verdict": verdict_document(self.result), "files": list(self.files)}
 
     def warn(self) -> None:
         """The result's warnings on stderr, and so in the JSON document."""
@@ -118,17 +119,20 @@ class View:
     def text(self) -> Iterator[RenderableType]:
         from rich.text import Text
 
-        result = self.result
-        yield Text(f"{result.description.name}: {result.estimate.base.rank} base parameters by {result.method}", "bold")
+        result, judged = self.result, verdict(self.result)
+        words = verdict_words(result, judged)
+        yield Text(words.first_line, "bold")
+        yield f"{result.description.name}: {result.estimate.base.rank} base parameters by {result.method}"
         if result.estimate.iterations > 1:
             yield f"{result.estimate.iterations} iterations; {result.estimate.stop_reason}"
-        judged = verdict(result)
-        yield Text.assemble((f"{judged.headline}. ", _VERDICT_STYLES[judged.level]), judged.sentence)
-        yield Text.assemble(("Next: ", "bold"), judged.next, "\n")
+        yield Text.assemble((f"{words.headline}. ", _VERDICT_STYLES[judged.level]), words.sentence)
+        yield Text.assemble(("Next: ", "bold"), words.next, "" if words.card else "\n")
+        if words.card:
+            yield Text("\n".join(("Lines of a robot card that would help:", *words.card, "")))
         if result.check:
             yield f"check of the log: {result.check['summary']}\n"
         yield table("choices", ("subject", "decision"), [[c.subject, c.sentence] for c in result.choices])
-        yield residual_table(result.residuals)
+        yield residual_table(result.residuals, result.before)
         title = f"base parameters; condition number {number(result.estimate.condition, 3)}"
         yield table(title, BASE, base_rows(result), right=BASE[1:4])
         yield self._standard()

@@ -14,8 +14,9 @@ joint to joint (`geometry_prior`), a centre of mass further from the line betwee
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,34 @@ OUTSIDE = 0.1
 
 NEAR = 0.1
 """m; a link is taken to be at least this long."""
+
+
+class Odd(StrEnum):
+    """What of a link, or of all, does not look like the robot's."""
+
+    LINK_MASS = "link mass"
+    TOTAL_MASS = "total mass"
+    HEAVY_LINK = "link heavier than its length suggests"
+    CENTRE = "centre of mass"
+
+
+@dataclass(frozen=True)
+class MassDoubt:
+    """One value that does not look like the robot's.
+
+    Args:
+        what: kind of value.
+        links: 1-based; empty for the total.
+        value: ratio to what it is held against: the model's mass, a capsule's, or the largest distance that is believed.
+        limit: ratio up to which nothing is said; for masses its inverse is the lower one.
+        sentence: with what would settle it.
+    """
+
+    what: Odd
+    links: tuple[int, ...]
+    value: float
+    limit: float
+    sentence: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,16 +104,22 @@ class MassSummary:
 
     Args:
         links: each.
-        total, prior_total: kg.
+        total: kg.
+        prior_total: kg, of the links whose mass the model states; NaN when it states none.
         origin: of the prior, `from geometry` when the model says nothing about masses.
-        warnings: one sentence each, with what would settle it.
+        doubts: values that do not look like the robot's.
     """
 
     links: tuple[LinkMass, ...]
     total: float
     prior_total: float
     origin: str
-    warnings: tuple[str, ...]
+    doubts: tuple[MassDoubt, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One sentence for every doubt, with what would settle it."""
+        return tuple(doubt.sentence for doubt in self.doubts)
 
     @property
     def sentence(self) -> str:
@@ -122,7 +157,11 @@ class MassSummary:
 
 
 def mass_summary(
-    parameters: Parameters, prior: Parameters, intervals: ArrayLike | None = None, source: Source | None = None
+    parameters: Parameters,
+    prior: Parameters,
+    intervals: ArrayLike | None = None,
+    source: Source | None = None,
+    unstated: Collection[int] = (),
 ) -> MassSummary:
     """Masses and centres of mass of identified parameters beside those of the model.
 
@@ -131,6 +170,7 @@ def mass_summary(
         prior: of the model, on the same layout.
         intervals: (P, 2) of the parameters.
         source: the model file, whose shapes of links are used where it has any.
+        unstated: 0-based links whose mass in the prior is not the model's: it says nothing usable of them.
     """
     layout = parameters.layout
     ends = np.full((layout.size, 2), np.nan) if intervals is None else np.asarray(intervals, float)
@@ -140,20 +180,20 @@ def mass_summary(
     for j in range(layout.robot.n):
         body, before = inertia.to_com(parameters.link(j)), inertia.to_com(prior.link(j))
         com, prior_com = (b.com if b.mass > 0.0 else np.full(3, np.nan) for b in (body, before))
-        model = before.mass if known and before.mass > 0.0 else float("nan")
+        model = before.mass if known and before.mass > 0.0 and j not in unstated else float("nan")
         where = layout.link(j).start + 9
         away = float("nan") if hulls.get(j) is None else _outside(hulls[j], com)
         links.append(LinkMass(f"link {j + 1}", body.mass, model, ends[where], com, prior_com, away))
-    total, prior_total = sum(k.mass for k in links), sum(k.prior for k in links)
+    total, prior_total = sum(k.mass for k in links), sum(k.prior for k in links if k.prior > 0.0) or float("nan")
     guesses = None if known else [float(prior.link(j)[9]) for j in range(layout.robot.n)]
-    warnings = [
-        *(_mass_warnings(links, total, prior_total) if guesses is None else _heavy_warnings(links, guesses)),
-        *_centre_warnings(links, parameters, hulls, known),
+    doubts = [
+        *(_mass_doubts(links, prior_total) if guesses is None else _heavy_links(links, guesses)),
+        *_odd_centres(links, parameters, hulls, known),
     ]
-    return MassSummary(tuple(links), total, prior_total, prior.origin, tuple(warnings))
+    return MassSummary(tuple(links), total, prior_total, prior.origin, tuple(doubts))
 
 
-def _mass_warnings(links: list[LinkMass], total: float, prior_total: float) -> list[str]:
+def _mass_doubts(links: list[LinkMass], prior_total: float) -> list[MassDoubt]:
     out = []
     for k, link in enumerate(links):
         if not link.ratio > 0.0 or 1.0 / MASS_FACTOR <= link.ratio <= MASS_FACTOR:
@@ -163,39 +203,51 @@ def _mass_warnings(links: list[LinkMass], total: float, prior_total: float) -> l
             why = f"and the data exclude the model's ({low:.3g} to {high:.3g} kg): is the model of this robot?"
         else:
             settle = f"constraints: links: {{{k + 1}: {{mass: [least, most]}}}}"
-            why = f"and the data do not decide: state {settle}, or use a method with a prior"
-        out.append(f"{link.name} comes out at {link.mass:.3g} kg, the model has {link.prior:.3g} kg, {why}")
+            why = f"and the data do not decide: state {settle}"
+        sentence = f"{link.name} comes out at {link.mass:.3g} kg, the model has {link.prior:.3g} kg, {why}"
+        out.append(MassDoubt(Odd.LINK_MASS, (k + 1,), link.ratio, MASS_FACTOR, sentence))
+    total = sum(link.mass for link in links if link.prior > 0.0)
     if prior_total > 0.0 and not 1.0 / TOTAL_FACTOR <= total / prior_total <= TOTAL_FACTOR:
-        out.append(
+        sentence = (
             f"the links weigh {total:.3g} kg in all, in the model {prior_total:.3g} kg; weigh the arm and state constraints: "
             "total_mass: [least, most]"
         )
+        out.append(MassDoubt(Odd.TOTAL_MASS, (), total / prior_total, TOTAL_FACTOR, sentence))
     return out
 
 
-def _heavy_warnings(links: list[LinkMass], guesses: list[float]) -> list[str]:
+def _heavy_links(links: list[LinkMass], guesses: list[float]) -> list[MassDoubt]:
     """Of a model without masses: links far too heavy for their length, unless the data say so."""
-    return [
-        f"{link.name} comes out at {link.mass:.3g} kg, by its length some {guess:.2g} kg would be usual, and the data do not decide: "
-        f"state constraints: links: {{{k + 1}: {{mass: [least, most]}}}}"
-        for k, (link, guess) in enumerate(zip(links, guesses, strict=True))
-        if link.mass > HEAVY * guess > 0.0 and not link.interval[0] > HEAVY * guess
-    ]
+    out = []
+    for k, (link, guess) in enumerate(zip(links, guesses, strict=True)):
+        if link.mass > HEAVY * guess > 0.0 and not link.interval[0] > HEAVY * guess:
+            sentence = (
+                f"{link.name} comes out at {link.mass:.3g} kg, by its length some {guess:.2g} kg would be usual, and the data do not "
+                f"decide: state constraints: links: {{{k + 1}: {{mass: [least, most]}}}}"
+            )
+            out.append(MassDoubt(Odd.HEAVY_LINK, (k + 1,), link.mass / guess, HEAVY, sentence))
+    return out
 
 
-def _centre_warnings(links: list[LinkMass], parameters: Parameters, hulls: Mapping[int, Array], known: bool) -> list[str]:
+def _odd_centres(links: list[LinkMass], parameters: Parameters, hulls: Mapping[int, Array], known: bool) -> list[MassDoubt]:
     ends = link_ends(parameters.layout.robot)
     out, spans = [], [float(np.linalg.norm(b - a)) for a, b in ends]
+
+    def doubt(k: int, distance: float, most: float, sentence: str) -> MassDoubt:
+        return MassDoubt(Odd.CENTRE, (k + 1,), distance / most, 1.0, sentence)
+
     for k, link in enumerate(links):
         settle = f"state constraints: links: {{{k + 1}: {{com: {{box: ...}}}}}} or inside: geometry"
         if np.isfinite(link.outside):
-            if link.outside > OUTSIDE * float(np.ptp(hulls[k], axis=0).max()):
-                out.append(f"the centre of mass of {link.name} lies {link.outside:.2g} m outside the link's shape; {settle}")
+            if link.outside > (most := OUTSIDE * float(np.ptp(hulls[k], axis=0).max())):
+                sentence = f"the centre of mass of {link.name} lies {link.outside:.2g} m outside the link's shape; {settle}"
+                out.append(doubt(k, link.outside, most, sentence))
             continue
         moved = float(np.linalg.norm(link.com - link.prior_com)) if known else _aside(ends[k], link.com)
-        if moved > max(spans[k], NEAR):
+        if moved > (most := max(spans[k], NEAR)):
             which = "the model's" if known else "the line between its joints"
-            out.append(f"the centre of mass of {link.name} is {moved:.2g} m from {which}, more than the link is long; {settle}")
+            sentence = f"the centre of mass of {link.name} is {moved:.2g} m from {which}, more than the link is long; {settle}"
+            out.append(doubt(k, moved, most, sentence))
     return out
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from inertica.identifiability.labels import COMBINED, DETERMINED, UNIDENTIFIABLE, WEAK
-from inertica.report.names import renamed, short_names
 from inertica.report.numbers import number
+from inertica.report.verdict_words import verdict_words
 from inertica.workflow.inputs import IDENTIFICATION
 from inertica.workflow.result import Result
 from inertica.workflow.verdict import verdict
@@ -25,8 +24,6 @@ LISTED = 6
 
 NEXT_MOTION = "next.yaml"
 
-_NEW_SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z])")
-
 
 @dataclass(frozen=True)
 class Advice:
@@ -34,21 +31,25 @@ class Advice:
 
     Args:
         level: good, doubtful or bad.
+        first_line: what the model that came in leaves of the torque, and what the identified one does.
         headline: a few words.
         quality: how good, in one sentence.
         trust: what to trust, in one sentence.
         next: what to do, in one sentence.
         command: the command line that designs the motion which the sentence asks for.
         more: what else the verdict says.
+        card: lines of a robot card that would help.
     """
 
     level: str
+    first_line: str
     headline: str
     quality: str
     trust: str
     next: str
     command: str
     more: str = ""
+    card: tuple[str, ...] = ()
 
 
 def advice(result: Result, positions: bool = True) -> Advice:
@@ -59,12 +60,13 @@ def advice(result: Result, positions: bool = True) -> Advice:
         positions: whether the logs of the identification hold positions, so that a new motion can be designed to complete them.
     """
     judged = verdict(result)
-    names = list(result.residuals)
-    shown = dict(zip(names, short_names(names), strict=True))
-    first, *rest = _NEW_SENTENCE.split(renamed(judged.sentence, shown))
-    then = renamed(judged.next, shown).rstrip(".")
+    words = verdict_words(result, judged)
+    then = words.next.rstrip(".")
     said = f"{then[:1].upper()}{then[1:]}; {_motion(result)}."
-    return Advice(judged.level, judged.headline, first, _trust(result), said, excite_command(result, positions), " ".join(rest))
+    command, more = excite_command(result, positions), " ".join(words.details)
+    return Advice(
+        judged.level, words.first_line, words.headline, words.quality, _trust(result), said, command, more, words.card
+    )  # fmt: skip
 
 
 def excite_command(result: Result, positions: bool = True) -> str:

@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.preprocessing.motion import Motion
-from inertica.robot.friction import friction_terms
-from inertica.robot.layout import Parameters
 from inertica.workflow.judge import Motions
-from inertica.workflow.prediction import predicted_torque
+from inertica.workflow.prediction import friction_only, predicted_torque
 from inertica.workflow.replay import is_simulated
 from inertica.workflow.result import Result
 
@@ -72,13 +70,6 @@ def record(result: Result, name: str, motion: Motion) -> Record:
         name, str(motion.log.origin), motion, predicted, smooth[:, :n], smooth[:, n:],
         motion.q[rows][use], motion.dq[rows][use], error, slow_friction,
     )  # fmt: skip
-
-
-def friction_only(parameters: Parameters) -> Parameters:
-    """The same parameters with everything but the joints' own friction set to zero."""
-    kept = {p.name for term in friction_terms(parameters.layout.terms) for p in term.parameters}
-    mask = np.array([name in kept for name in parameters.layout.names])
-    return parameters.with_values(np.where(mask, parameters.values, 0.0))
 
 
 def friction_laws(result: Result, reach: Array) -> tuple[Array, Array]:

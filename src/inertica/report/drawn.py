@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from inertica.report import html
 from inertica.report.data import Record, friction_laws
 from inertica.report.figures import Panel, Series, bars, dense, envelope, figure, key, thinned, zoom_bar
-from inertica.report.numbers import number
+from inertica.report.numbers import number, percent
 from inertica.robot.model import Joint
 from inertica.validation.residuals import Whiteness
 from inertica.workflow.choice import Choice
@@ -75,7 +75,7 @@ def _residuals(result: Result, fitted: Sequence[Record], q: Array, error: Array)
     white = Whiteness.of(error, lags)
     spread = error.std(axis=0)
     rows = [
-        [f"{j + 1} {joint.name}", number(float(spread[j]), 3), html.percent(white.outside[j]), f"{white.normal_p[j]:.2g}"]
+        [f"{j + 1} {joint.name}", number(float(spread[j]), 3), percent(white.outside[j]), f"{white.normal_p[j]:.2g}"]
         for j, joint in enumerate(joints)
     ]
     columns = ("joint", "standard deviation", "lags outside the band", "p of normality")

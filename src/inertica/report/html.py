@@ -179,8 +179,3 @@ def unit(words: str) -> Raw:
     """A unit with raised exponents."""
     raised = re.sub(r"\^(\d+)", r"<sup>\1</sup>", escape(words))
     return Raw(f'<span class="unit">{raised}</span>')
-
-
-def percent(value: float) -> str:
-    """A ratio in percent."""
-    return f"{100.0 * value:.2f} %" if math.isfinite(value) else "–"

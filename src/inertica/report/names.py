@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 LONGEST = 44
 """Characters of a name that are shown."""
@@ -22,10 +22,3 @@ def shortened(name: str, longest: int = LONGEST) -> str:
         return name
     tail = longest // 2 + 4
     return f"{name[: longest - tail - 1]}\N{HORIZONTAL ELLIPSIS}{name[-tail:]}"
-
-
-def renamed(words: str, names: Mapping[str, str]) -> str:
-    """A sentence with shorter names of data sets."""
-    for name in sorted(names, key=len, reverse=True):
-        words = words.replace(name, names[name])
-    return words

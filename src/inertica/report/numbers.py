@@ -26,3 +26,8 @@ def span(lower: float, upper: float, digits: int = 3) -> str:
         return NONE
     ends = (0.0 if abs(x) < 1e-3 * (upper - lower) else x for x in (lower, upper))
     return " to ".join(number(x, digits) for x in ends)
+
+
+def percent(value: float | None) -> str:
+    """A ratio in percent, with the same digits wherever it is shown."""
+    return f"{100.0 * value:.2f} %" if value is not None and math.isfinite(value) else NONE

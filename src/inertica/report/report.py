@@ -14,7 +14,7 @@ from inertica.report.correlation import correlation_section
 from inertica.report.data import Record, records
 from inertica.report.drawn import choice_figures, fit_sections, torque_figures
 from inertica.report.names import short_names
-from inertica.report.numbers import NONE, number
+from inertica.report.numbers import NONE, number, percent
 from inertica.report.tables import (
     base_table,
     check_table,
@@ -103,8 +103,9 @@ def verdict_box(result: Result, positions: bool = True) -> str:
         for head, words in (("How good?", said.quality), ("What to trust?", said.trust), ("What next?", said.next))
     )
     more = html.paragraph(html.prose(said.more), "soft") if said.more else ""
-    headline = f"<p><strong>{html.text(said.headline)}</strong></p>"
-    return f'<div class="verdict {said.level}">{headline}<ol>{sentences}</ol>{html.command(said.command)}{more}</div>'
+    headline = f"<p>{html.text(said.first_line)}</p><p><strong>{html.text(said.headline)}</strong></p>"
+    card = html.paragraph("Lines of a robot card that would help:") + html.command("\n".join(said.card)) if said.card else ""
+    return f'<div class="verdict {said.level}">{headline}<ol>{sentences}</ol>{card}{html.command(said.command)}{more}</div>'
 
 
 def _summary(result: Result, drawn: Sequence[Record]) -> str:
@@ -112,7 +113,7 @@ def _summary(result: Result, drawn: Sequence[Record]) -> str:
     labels, names = list(result.labels.values()), short_names(list(result.residuals))
     numbers = [
         ("method", result.method),
-        *((f"raw residual, {name}", html.percent(r.raw.all)) for name, r in zip(names, result.residuals.values(), strict=True)),
+        *((f"raw residual, {name}", percent(r.raw.all)) for name, r in zip(names, result.residuals.values(), strict=True)),
         ("base parameters", result.estimate.base.rank),
         ("determined alone", f"{labels.count('determined')} of {len(labels)}"),
         ("condition number", number(result.estimate.condition, 3)),

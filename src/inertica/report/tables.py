@@ -13,13 +13,17 @@ from inertica.identifiability.labels import INTERVAL, LABELS
 from inertica.report import html
 from inertica.report.data import Record
 from inertica.report.names import short_names
-from inertica.report.numbers import number, span, tidy
+from inertica.report.numbers import number, percent, span, tidy
 from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS, LABEL_WORDS
 from inertica.robot.inertia import NAMES
 from inertica.validation.misfit_words import MISFITS
+from inertica.validation.residuals import Relative
 from inertica.workflow.result import Result
 
 PACKAGES = ("numpy", "scipy", "numba")
+
+RAW, FILTERED = "raw, as recorded", "filtered, both low-passed"
+"""Kinds of residuals; the first is the one that headline and verdict state."""
 
 STANDARD = ("name", "value", "95 % interval", "prior", "unit", "trust")
 BASE = ("name", "value", "± 95 %", "std (%)", "relation")
@@ -27,17 +31,25 @@ BASE = ("name", "value", "± 95 %", "std (%)", "relation")
 
 
 def residual_table(result: Result) -> str:
-    """|tau - tau_hat| / |tau| per data set and joint."""
+    """|tau - tau_hat| / |tau| per data set and joint, and that of the model that came in."""
     joints = [str(j + 1) for j in range(result.description.robot.n)]
-    rows = []
-    for name, r in zip(short_names(list(result.residuals)), result.residuals.values(), strict=True):
-        for kind, relative in (("raw", r.raw), ("filtered", r.filtered)):
-            rows.append([name, kind, html.percent(relative.all), *(html.percent(x) for x in relative.per_joint)])
-        rows.append([name, "mean per sample", html.percent(r.per_sample), *("" for _ in joints)])
+    shown = dict(zip(result.residuals, short_names(list(result.residuals)), strict=True))
+    rows: list[list[str]] = []
+
+    def add(name: str, kind: str, relative: Relative) -> None:
+        rows.append([name, kind, percent(relative.all), *(percent(x) for x in relative.per_joint)])
+
+    for name, r in result.residuals.items():
+        add(shown[name], RAW, r.raw)
+        add(shown[name], FILTERED, r.filtered)
+        rows.append([shown[name], "mean per sample", percent(r.per_sample), *("" for _ in joints)])
+    if (before := result.before) is not None:
+        for kind, relative in ((RAW, before.residual.raw), (FILTERED, before.residual.filtered)):
+            add(f"{shown.get(before.data_set, before.data_set)}, model that came in", kind, relative)
     columns = ("data set", "of", "all joints", *(f"joint {j}" for j in joints))
     caption = (
-        "Residuals |measured - predicted| / |measured|; raw: every finite sample as recorded; filtered: both low-passed; "
-        "mean per sample: of the same ratio, sample by sample"
+        "Residuals |measured - predicted| / |measured|; raw: every finite sample of the torque as recorded, what the verdict states; "
+        "filtered: both low-passed; mean per sample: of the raw ratio, sample by sample"
     )
     return html.table(caption, columns, rows, right=columns[2:])
 

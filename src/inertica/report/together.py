@@ -13,9 +13,11 @@ from inertica.report.data import Record, records
 from inertica.report.drawn import effort
 from inertica.report.figures import Panel, Series, dense, envelope, figure, key, zoom_bar
 from inertica.report.names import short_names
-from inertica.report.numbers import NONE, number, span
+from inertica.report.numbers import NONE, number, percent, span
 from inertica.report.report import NO_LOGS, page_head, verdict_box
+from inertica.workflow.before import headline_set
 from inertica.workflow.folder import whole_file
+from inertica.workflow.inputs import IDENTIFICATION
 from inertica.workflow.judge import Motions
 from inertica.workflow.result import Result
 
@@ -68,7 +70,7 @@ def _overview(names: Sequence[str], results: Sequence[Result]) -> str:
         [
             name, r.method, r.estimate.base.rank, list(r.labels.values()).count("determined"),
             "yes" if r.physically_consistent else "no", f"{r.masses.total:.3g}",
-            *(html.percent(x) for x in (next(iter(r.residuals.values())).filtered.all, list(r.residuals.values())[-1].filtered.all)),
+            *(percent(r.residuals[data].raw.all) for data in (IDENTIFICATION, headline_set(r.residuals))),
         ]
         for name, r in zip(names, results, strict=True)
     ]  # fmt: skip
@@ -80,9 +82,9 @@ def _overview(names: Sequence[str], results: Sequence[Result]) -> str:
         "links possible",
         "mass (kg)",
         "fitted data",
-        "last other data",
+        "judged on",
     )
-    caption = "Results; the last two columns are residuals of low-passed torque, each result on its own data"
+    caption = "Results; the last two columns are residuals of torque as recorded, each result on its own data"
     return html.table(caption, columns, rows, right=columns[2:4] + columns[5:])
 
 
@@ -110,7 +112,7 @@ def _predictions(names: Sequence[str], drawn: Sequence[Sequence[Record]]) -> lis
                 rows.append([short, names[0], name, NONE, NONE, NONE, NONE, "prepared at other rates, not compared"])
                 continue
             c = compare_predictions(log[0], other)
-            used = [html.percent(c.first), html.percent(c.second), number(c.ratio, 3), _p(c.p)]
+            used = [percent(c.first), percent(c.second), number(c.ratio, 3), _p(c.p)]
             rows.append([short, names[0], name, *used, c.sentence])
     columns = ("log", "first", "second", "error of first", "of second", "ratio", "p", "verdict")
     about = (

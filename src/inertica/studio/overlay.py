@@ -14,11 +14,11 @@ from inertica.errors import InputError
 from inertica.report.data import friction_laws, records
 from inertica.report.figures import thinned
 from inertica.report.names import short_names
+from inertica.report.verdict_words import verdict_document
 from inertica.studio.scene import bodies
 from inertica.workflow.judge import Motions
 from inertica.workflow.plain import plain
 from inertica.workflow.result import Result
-from inertica.workflow.verdict import verdict
 
 Array = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ def write_overlay(result: Result, motions: Motions, folder: Path) -> None:
         stack = [record.motion.tau_raw, record.predicted, record.smooth, record.smooth_predicted, record.motion.q]
         arrays |= {f"t{k}": record.motion.t, f"signals{k}": np.stack(stack).astype(np.float32)}
     document: dict[str, Any] = {
-        "verdict": verdict(result).document(),
+        "verdict": verdict_document(result),
         "before": bodies(result.description.prior),
         "after": bodies(result.parameters),
         "possible": result.physically_consistent,

@@ -79,7 +79,7 @@ class Relative:
 
 @dataclass(frozen=True)
 class Moving:
-    """Prediction of one data set while joints move, torque and prediction low-passed alike; what a verdict rests on.
+    """Prediction of one data set while joints move, torque and prediction low-passed alike.
 
     Args:
         error: (n,) rms of the difference at samples where that joint moves; NaN for a joint that does not.
@@ -115,6 +115,39 @@ class Moving:
 
 
 @dataclass(frozen=True)
+class TorqueShares:
+    """What the torque of every joint consists of, as recorded; tells joints that carry load from those of which friction is all.
+
+    Args:
+        torque: (n,) rms of the torque, N m or N.
+        load: (n,) rms of what friction and offsets of the model do not explain, white noise taken out.
+        noise: (n,) standard deviation of white noise on the torque, from fourth differences.
+    """
+
+    torque: tuple[float, ...]
+    load: tuple[float, ...]
+    noise: tuple[float, ...]
+
+    @classmethod
+    def of(cls, tau: Array, friction: Array, noise: Array) -> TorqueShares:
+        """From (N, n) torques as recorded, (N, n) friction and offsets at the same samples, and (n,) noise."""
+        squares = Squares.of(tau, friction)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rest, torque = squares.joints / squares.values
+        load = np.sqrt(np.maximum(rest - noise**2, 0.0))
+        return cls(*(tuple(map(float, x)) for x in (np.sqrt(torque), load, noise)))
+
+    @property
+    def noise_share(self) -> float:
+        """|noise| / |torque| over all joints: what no model could predict."""
+        size = float(np.nansum(np.square(self.torque)))
+        return float(np.sqrt(np.nansum(np.square(self.noise)) / size)) if size > 0.0 else 0.0
+
+    def document(self) -> dict[str, object]:
+        return {"torque": list(self.torque), "load": list(self.load), "noise": list(self.noise)}
+
+
+@dataclass(frozen=True)
 class Residual:
     """Prediction of one data set.
 
@@ -127,6 +160,7 @@ class Residual:
         d_q: mean of |q_k - q_sim,k| / |q_k| with the loop simulated (survey, eq. 69); None when the loop is not known.
         moving: the low-passed prediction while joints move, in absolute numbers; None when it was not looked at.
         d_tau: as `per_sample`, the prediction on the desired motion (survey, eq. 70); None when the log has no reference.
+        shares: what the torque of every joint consists of; None when it was not looked at.
     """
 
     raw: Relative
@@ -137,6 +171,7 @@ class Residual:
     d_q: float | None = None
     moving: Moving | None = None
     d_tau: float | None = None
+    shares: TorqueShares | None = None
 
     @property
     def s_r(self) -> float:
@@ -148,6 +183,7 @@ class Residual:
         figures: dict[str, object] = {"s": self.s, "s_r": self.s_r, "per_sample": self.per_sample, "samples": self.samples}
         figures |= {"d_tau": self.d_tau, "d_q": self.d_q}
         figures["moving"] = None if self.moving is None else self.moving.document()
+        figures["shares"] = None if self.shares is None else self.shares.document()
         return {"raw": raw, "filtered": filtered, **figures}
 
 

@@ -23,6 +23,9 @@ class Choice:
         sentence: why.
         automatic: False when the user fixed it.
         scores: candidate -> relative prediction error in cross-validation.
+        score, score_without: relative prediction error on data left out, of what was chosen and of the plainer model without it;
+            None when it was not measured.
+        disagreement: whether data left out spoke against what theory or a test had asked for.
     """
 
     subject: str
@@ -30,11 +33,21 @@ class Choice:
     sentence: str
     automatic: bool = True
     scores: Mapping[str, float] = field(default_factory=dict)
+    score: float | None = None
+    score_without: float | None = None
+    disagreement: bool = False
 
     @classmethod
     def given(cls, subject: str, value: str) -> Choice:
         """What the user fixed."""
         return cls(subject, value, f"{value}: given, not chosen", automatic=False)
+
+    def decision(self) -> dict[str, object]:
+        """As an entry of `decisions` in JSON: the numbers behind it, without prose."""
+        return {
+            "subject": self.subject, "chosen": self.value, "candidates": dict(self.scores), "score": self.score,
+            "score_without": self.score_without, "disagreement": self.disagreement,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from inertica.validation.closed_loop import position_error
 from inertica.validation.lack_of_fit import LackOfFit, lack_of_fit
 from inertica.validation.residuals import Residual
 from inertica.validation.survey import log_torque_difference
+from inertica.workflow.before import Before, before, headline_set
 from inertica.workflow.choice import Say
 from inertica.workflow.fit import Fitted, identified
 from inertica.workflow.hold_out import HoldOut
@@ -29,6 +30,7 @@ from inertica.workflow.prediction import judged
 from inertica.workflow.replay import driven_log, loop_gains
 from inertica.workflow.representative import LONG, in_one_piece
 from inertica.workflow.result import Result, negative
+from inertica.workflow.start_values import PRIOR, TRUTH
 
 Array = NDArray[np.float64]
 Motions = Mapping[str, Sequence[Motion]]
@@ -49,6 +51,7 @@ def judge(fitted: Fitted, say: Say) -> Judged:
     inputs, description = chosen.inputs, chosen.description
     motions = chosen.motions(estimate)
     residuals = with_survey_figures(fitted, residuals_of(fitted, motions, say))
+    came_in = _before(fitted, motions, headline_set(residuals))
     notes, start = fitted.notes.took("validate", start), time.perf_counter()
     intervals, failed = _intervals(fitted)
     notes, start = notes.warned(failed).took("intervals", start), time.perf_counter()
@@ -65,7 +68,7 @@ def judge(fitted: Fitted, say: Say) -> Judged:
         description, estimate, fitted.parameters, intervals, labels, chosen.recipe, notes.choices, residuals, notes.time, logs=logs,
         references=inputs.settings.references if needed else (), check=chosen.report.document(), lack_of_fit=misfit.document(),
         speeds=_fastest(used), gravity=chosen.mount.document(),
-        shape_std=chosen.shapes,
+        shape_std=chosen.shapes, before=came_in,
     )  # fmt: skip
     warnings = (*notes.warnings, *_about_speeds(slow), *_about_values(result), *_about_motion(inputs.logs))
     return Judged(replace(result, warnings=warnings), motions)
@@ -86,6 +89,21 @@ def _hold_out(fitted: Fitted, say: Say) -> Residual:
     without = fitted.estimator.estimate(problem.masked(left.rest(problem.motions)))
     seen = chosen.motions(without)[IDENTIFICATION]
     return judged(identified(without, chosen.description), seen, problem.engine, left.masks)
+
+
+def _before(fitted: Fitted, motions: Motions, data_set: str) -> Before:
+    """What the model that came in leaves of a data set, mounted as the robot was found to be."""
+    chosen, problem = fitted.chosen, fitted.problem
+    model, held_out = chosen.inputs.description, data_set == HOLD_OUT
+    return before(
+        model.with_gravity(chosen.description.robot.gravity),
+        chosen.description.layout,
+        problem.engine,
+        data_set,
+        motions[IDENTIFICATION if held_out else data_set],
+        HoldOut.of(problem.motions).masks if held_out else None,
+        distorted=any(c.subject == PRIOR and c.value != TRUTH for c in fitted.notes.choices),
+    )
 
 
 def with_survey_figures(fitted: Fitted, residuals: Mapping[str, Residual]) -> dict[str, Residual]:

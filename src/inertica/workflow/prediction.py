@@ -11,17 +11,19 @@ from numpy.typing import NDArray
 from inertica.dynamics.engine import Engine
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import long_runs
+from inertica.robot.friction import friction_terms
 from inertica.robot.layout import Parameters
-from inertica.validation.residuals import Moving, Residual, residual
+from inertica.validation.residuals import Moving, Residual, TorqueShares, residual
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 NEXT_TO_NOTHING = 1e-9
-"""rad/s; has a sign, and no effect otherwise."""
+"""Share of a joint's usual speed; has a sign, and no effect otherwise."""
 
-STOP = 0.25
-"""s; a joint that rests longer has stopped."""
+STOP = 0.5
+"""A joint that rests for longer than this many times rms speed / rms acceleration of its motion has stopped.  For a sine that is a
+twelfth of its period, many times what a reversal takes."""
 
 
 def predicted_torque(parameters: Parameters, motion: Motion, engine: Engine | None = None) -> Array:
@@ -42,12 +44,18 @@ def held_direction(motion: Motion) -> Array:
     """
     out = motion.dq
     for j, rests in enumerate(motion.resting.T):
-        stops = long_runs(rests, int(STOP * motion.rate))
+        speed, acceleration = (_rms(signal[~rests, j]) for signal in (motion.dq, motion.ddq))
+        longest = STOP * speed / acceleration if acceleration > 0.0 else 0.0
+        stops = long_runs(rests, int(longest * motion.rate))
         if stops.any():
             out = np.array(out) if out is motion.dq else out
             last = np.maximum.accumulate(np.where(rests, -1, np.arange(len(motion))))[stops]
-            out[stops, j] = NEXT_TO_NOTHING * np.where(last >= 0, np.sign(motion.dq[last, j]), 0.0)
+            out[stops, j] = NEXT_TO_NOTHING * speed * np.where(last >= 0, np.sign(motion.dq[last, j]), 0.0)
     return out
+
+
+def _rms(values: Array) -> float:
+    return float(np.sqrt(np.mean(values**2))) if len(values) else 0.0
 
 
 def judged(
@@ -61,19 +69,51 @@ def judged(
         engine: of the parameters' layout, when there is one.
         keep: (N,) per motion, samples to look at; all by default.
     """
+    engine = engine or Engine(parameters.layout)
+    found = judged_torques([predicted_torque(parameters, motion, engine) for motion in motions], motions, keep)
+    return replace(found, shares=_torque_shares(parameters, motions, engine, keep))
+
+
+def judged_torques(torques: Sequence[Array], motions: Sequence[Motion], keep: Sequence[Mask] | None = None) -> Residual:
+    """The same of torques that were predicted elsewhere, (N, n) per motion on its own clock."""
     rows = []
-    for k, motion in enumerate(motions):
-        predicted = predicted_torque(parameters, motion, engine)
+    for k, (motion, predicted) in enumerate(zip(motions, torques, strict=True)):
         tau, low = motion.tau_low, motion.decimator.filtered(predicted)
         raw, seen, sound = motion.log.need("tau"), motion.at_samples(predicted), ~(motion.resting | motion.spoiled[:, None])
         if keep is not None:
-            use = keep[k]
-            at = use[np.clip(np.rint((np.nan_to_num(motion.log.t) - motion.t[0]) / motion.dt).astype(int), 0, len(motion) - 1)]
+            use, at = keep[k], _recorded(motion, keep[k])
             raw, seen, tau, low, sound = raw[at], seen[at], tau[use], low[use], sound[use]
         rows.append((raw, seen, tau, low, sound))
     raw, seen, tau, low, sound = rows[0] if len(rows) == 1 else (np.vstack(part) for part in zip(*rows, strict=True))
     noise = np.sqrt(np.mean([torque_noise(motion) ** 2 for motion in motions], axis=0))
     return replace(residual(raw, seen, tau, low), moving=Moving.of(tau, low, sound, noise))
+
+
+def _torque_shares(
+    parameters: Parameters, motions: Sequence[Motion], engine: Engine, keep: Sequence[Mask] | None
+) -> TorqueShares:
+    """What recorded torque consists of by the friction and offsets of a model; arguments as in `judged`."""
+    tau, friction, only = [], [], friction_only(parameters)
+    for k, motion in enumerate(motions):
+        raw, braking = motion.log.need("tau"), motion.at_samples(predicted_torque(only, motion, engine))
+        at = slice(None) if keep is None else _recorded(motion, keep[k])
+        tau.append(raw[at])
+        friction.append(braking[at])
+    noise = np.sqrt(np.mean([motion.torque_noise**2 for motion in motions], axis=0))
+    return TorqueShares.of(np.vstack(tau), np.vstack(friction), noise)
+
+
+def _recorded(motion: Motion, use: Mask) -> Mask:
+    """(M,) samples of the log nearest to those of a motion that are in use (N,)."""
+    nearest = np.rint((np.nan_to_num(motion.log.t) - motion.t[0]) / motion.dt).astype(int)
+    return np.asarray(use[np.clip(nearest, 0, len(motion) - 1)])
+
+
+def friction_only(parameters: Parameters) -> Parameters:
+    """The same parameters with everything but the joints' own friction and offsets set to zero."""
+    names = {p.name for term in friction_terms(parameters.layout.terms) for p in term.parameters}
+    mask = np.array([name in names for name in parameters.layout.names])
+    return parameters.with_values(np.where(mask, parameters.values, 0.0))
 
 
 def torque_noise(motion: Motion) -> Array:

@@ -29,14 +29,15 @@ from inertica.robot.description import Description
 from inertica.robot.files import CARD
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load as load_robot
-from inertica.validation.residuals import Moving, Relative, Residual
+from inertica.validation.residuals import Residual
+from inertica.workflow.before import Before
 from inertica.workflow.bristles import KEY as BRISTLES
 from inertica.workflow.bristles import Bristles
 from inertica.workflow.choice import Choice
 from inertica.workflow.plain import plain
 from inertica.workflow.prediction import judged, predicted_torque
 from inertica.workflow.replay import own_reference, prediction_motion
-from inertica.workflow.saved import check_arrays, recipe_document, recipe_of, write_card
+from inertica.workflow.saved import check_arrays, recipe_document, recipe_of, residual_of, write_card
 
 Array = NDArray[np.float64]
 
@@ -71,6 +72,7 @@ class Result(Tabular):
         shape_std: constant of a friction law -> its standard deviation, where it was found from the data; infinite where those did
             not tell it and the stated value holds.
         bristles: friction with memory that `inertica friction` found and added; predictions are made without it.
+        before: what the model that came in leaves of the same torque; None in results of earlier versions.
     """
 
     description: Description
@@ -92,6 +94,7 @@ class Result(Tabular):
     command: str = ""
     shape_std: Mapping[str, float] = field(default_factory=dict)
     bristles: Bristles | None = None
+    before: Before | None = None
 
     def __repr__(self) -> str:
         errors = ", ".join(f"{name} {100.0 * r.raw.all:.3g} %" for name, r in self.residuals.items())
@@ -136,7 +139,8 @@ class Result(Tabular):
     @cached_property
     def masses(self) -> MassSummary:
         """Masses and centres of mass beside those of the model and the shapes of its links."""
-        return mass_summary(self.parameters, self.description.prior, self.intervals, self.description.source)
+        unstated = () if self.before is None else self.before.placeholders
+        return mass_summary(self.parameters, self.description.prior, self.intervals, self.description.source, unstated)
 
     def motion(self, log: Log, reference: Trajectory | None = None) -> Motion:
         """A log prepared as predictions ask for; without position, the loop simulated along the reference.
@@ -179,6 +183,7 @@ class Result(Tabular):
             "filter": {"chosen": chosen.value, "why": chosen.sentence} if chosen else None,
             "physically_consistent": self.physically_consistent,
             "residual": {name: r.document() for name, r in self.residuals.items()},
+            "before": None if self.before is None else self.before.document(),
             "parameters": [
                 {"name": p.name, "value": found[k], "std": std[k], "interval": list(self.intervals[k]), "prior": prior[k]}
                 | {"label": self.labels[p.name], "unit": p.unit}
@@ -196,6 +201,7 @@ class Result(Tabular):
             "masses": self.masses.document(),
             "gravity": dict(self.gravity),
             "choices": [asdict(c) for c in self.choices],
+            "decisions": [c.decision() for c in self.choices],
             "stop_reason": estimate.stop_reason,
             "estimate": {"settings": estimate.record(), "simulations": estimate.simulations},
             "time": dict(self.time),
@@ -275,7 +281,7 @@ class Result(Tabular):
         choices = tuple(Choice(**c) for c in document["choices"])
         found = Parameters(description.layout, arrays["chi"], arrays["shapes"], "identified")
         labels = {p["name"]: p["label"] for p in document["parameters"]}
-        residuals = {name: _residual(r) for name, r in document["residual"].items()}
+        residuals = {name: residual_of(r) for name, r in document["residual"].items()}
         references = tuple(load_trajectory(source / f"{REFERENCE}{k + 1}.yaml") for k in range(document.get("references", 0)))
         return cls(
             replace(description, prior=prior), estimate, found, arrays["intervals"], labels, recipe_of(document["recipe"]), choices,
@@ -283,7 +289,7 @@ class Result(Tabular):
             tuple(document.get("speeds", ())), document.get("check"), document.get("lack_of_fit"), document.get("gravity", {}),
             document.get("command", ""),
             {s["name"]: math.inf if s["std"] is None else s["std"] for s in document.get("shapes", ()) if "std" in s},
-            Bristles.of(document.get(BRISTLES)),
+            Bristles.of(document.get(BRISTLES)), Before.of(document.get("before")),
         )  # fmt: skip
 
 
@@ -298,26 +304,3 @@ def negative(parameters: Parameters) -> list[str]:
     out = [p.name for p, value in listed if p.kind not in ("inertia", "mass") and value < p.lower - 1e-12]
     sums = [row for term in parameters.layout.terms for row in term.inequalities]
     return out + [" + ".join(row) for row in sums if sum(c * parameters[name] for name, c in row.items()) < -1e-12]
-
-
-def _residual(document: Mapping[str, Any]) -> Residual:
-    def relative(part: Mapping[str, Any]) -> Relative:
-        return Relative(_numbers(part["per_joint"]), math.nan if part["all"] is None else float(part["all"]))
-
-    raw, filtered = relative(document["raw"]), relative(document["filtered"])
-    stated = document.get("moving")
-    moving = None if stated is None else Moving(**{name: _numbers(values) for name, values in stated.items()})
-    return Residual(
-        raw,
-        filtered,
-        document["s"],
-        document.get("per_sample", math.nan),
-        document["samples"],
-        document.get("d_q"),
-        moving,
-        document.get("d_tau"),
-    )
-
-
-def _numbers(values: Sequence[float | None]) -> tuple[float, ...]:
-    return tuple(math.nan if x is None else float(x) for x in values)

@@ -1,11 +1,11 @@
-"""Parts of a saved result: the robot card, the recipe, and what tells that arrays belong to the robot beside them."""
+"""Parts of a saved result: the robot card, the recipe, residuals, and what tells that arrays belong to the robot beside them."""
 
 from __future__ import annotations
 
 import math
 import shutil
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from inertica.robot.friction import friction_terms, friction_text
 from inertica.robot.load import load as load_robot
 from inertica.robot.model import Robot
 from inertica.robot.settings import loop_per_joint
+from inertica.validation.residuals import Moving, Relative, Residual, TorqueShares
 from inertica.workflow.plain import plain
 
 Array = NDArray[np.float64]
@@ -214,3 +215,31 @@ def check_arrays(folder: Path, document: Mapping[str, Any], arrays: Mapping[str,
         printed = np.array([math.nan if entry["value"] is None else entry["value"] for entry in entries])
         if not np.allclose(arrays[name], printed, rtol=1e-9, atol=1e-300, equal_nan=True):
             raise FileError(folder, f"the result cannot be read: the values of '{name}' are not those that result.json states")
+
+
+def residual_of(document: Mapping[str, Any]) -> Residual:
+    """The figures of merit that `Residual.document` wrote, also as earlier versions did."""
+
+    def relative(part: Mapping[str, Any]) -> Relative:
+        return Relative(_numbers(part["per_joint"]), math.nan if part["all"] is None else float(part["all"]))
+
+    def columns(key: str) -> dict[str, tuple[float, ...]] | None:
+        stated = document.get(key)
+        return None if stated is None else {name: _numbers(values) for name, values in stated.items()}
+
+    moving, shares = columns("moving"), columns("shares")
+    return Residual(
+        relative(document["raw"]),
+        relative(document["filtered"]),
+        document["s"],
+        document.get("per_sample", math.nan),
+        document["samples"],
+        document.get("d_q"),
+        None if moving is None else Moving(**moving),
+        document.get("d_tau"),
+        None if shares is None else TorqueShares(**shares),
+    )
+
+
+def _numbers(values: Sequence[float | None]) -> tuple[float, ...]:
+    return tuple(math.nan if x is None else float(x) for x in values)

@@ -17,6 +17,9 @@ from inertica.workflow.choice import Choice
 PRIOR = "prior"
 """Subject of the choice that says where starts and priors come from."""
 
+TRUTH = "truth"
+"""Value of that choice where they are the ones that a log was simulated with."""
+
 SEED = 15
 """Of the draw, so that every fit of a simulated log starts from the same values."""
 
@@ -33,13 +36,13 @@ def start_values(
     """
     if not any(made_with(log, description) for log in logs):
         return description, ()
-    if prior == "truth":
-        return description, (Choice(PRIOR, "truth", "starts and priors are the values that the log was simulated with", False),)
+    if prior == TRUTH:
+        return description, (Choice(PRIOR, TRUTH, "starts and priors are the values that the log was simulated with", False),)
     if description.loop is not None and description.loop.get("feedforward"):
         why = (
             "the log was simulated with this model; starts and priors stay its true values, for the controller feeds them forward"
         )
-        return description, (Choice(PRIOR, "truth", why),)
+        return description, (Choice(PRIOR, TRUTH, why),)
     off = distorted(description.prior, np.random.default_rng(SEED))
     why = (
         f"the log was simulated with this model: starts and priors are drawn {100 * SHARE:g} % off its values (seed {SEED}); "

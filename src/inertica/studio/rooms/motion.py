@@ -13,6 +13,7 @@ import numpy as np
 import inertica as ia
 from inertica.errors import InerticaError
 from inertica.excitation.files import has_trajectory, read_trajectory
+from inertica.report.verdict_words import verdict_document
 from inertica.studio import rehearsal
 from inertica.studio.asked import Asked
 from inertica.studio.cell import Cell
@@ -21,7 +22,6 @@ from inertica.studio.project import Project
 from inertica.studio.room import OPEN, READY, Document, Room, same
 from inertica.workflow.excite import CRITERIA, FAMILIES
 from inertica.workflow.plain import plain
-from inertica.workflow.verdict import verdict
 
 FRAMES = 1200
 """Poses of a motion that the page plays."""
@@ -223,7 +223,7 @@ def rehearse(project: Project, asked: Asked, say: Callable[[str], None], work: P
     document: Document = {
         "name": project.free_name("rehearsals", "rehearsal", ".json").removesuffix(".json"),
         "trajectory": name, "method": result.method, "spread": spread, "position_noise": position, "torque_noise": torque,
-        "notes": list(robot.notes), "verdict": verdict(result).document(), "covered": [right, of],
+        "notes": list(robot.notes), "verdict": verdict_document(result), "covered": [right, of],
         "sure": len(held.sure), "worst": max((abs(h.error) for h in held.sure), default=math.nan),
         "base": [
             {"name": h.name, "found": h.found, "low": h.low, "high": h.high, "planted": h.known, "covered": h.covered}

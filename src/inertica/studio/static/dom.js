@@ -25,6 +25,9 @@ export function number(value, digits = 4) {
 
 export const percent = (value, digits = 3) => (value === null || value === undefined ? "–" : `${number(100 * value, digits)} %`);
 
+// a residual, with the digits that terminal and report show it with
+export const residual = (value) => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(2)} %`);
+
 export function unit(words) {
   return (words ?? "").replace(/\^(\d)/g, (_, d) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[d]).replaceAll("*", "·");
 }
@@ -91,6 +94,11 @@ export function same(view) {
   return h("details.card", {}, h("summary", {}, "Do the same from the command line or from Python"),
     h("h3", {}, "Command line, in the project folder"), code(view.same.shell.join("\n"), "command line"),
     h("h3", {}, "Python"), code(view.same.python.join("\n"), "Python lines"));
+}
+
+// what a banner says of a verdict; results of earlier versions lack its first line and card
+export function banner(verdict) {
+  return [verdict.first_line ? h("p", {}, verdict.first_line) : null, h("h2", {}, verdict.headline), h("p", {}, verdict.sentence), h("p", {}, h("b", {}, "Next: "), verdict.next), verdict.card?.length ? code(verdict.card.join("\n"), "lines of a robot card that would help") : null].filter(Boolean);
 }
 
 export function heading(title, about, ...right) {

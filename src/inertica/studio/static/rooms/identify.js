@@ -1,7 +1,7 @@
 // Identify: what is fixed, what is chosen and why; results side by side.
 
 import { PALETTE, plot } from "../charts.js";
-import { h, heading, number, percent, post, same, seconds, trying } from "../dom.js";
+import { banner, h, heading, number, percent, post, residual, same, seconds, trying } from "../dom.js";
 import { numberField, progress, select, textField, tick } from "../forms.js";
 
 const NAMES = { identification: "fitted", "hold-out": "left out" };
@@ -46,9 +46,9 @@ export function create(app) {
 
   function result(r) {
     const verdict = r.verdict;
-    const facts = [["method", r.method], ["base parameters", r.base_count], ["condition number", number(r.condition, 3)], ...Object.entries(r.residual).map(([k, v]) => [`torque missed, ${NAMES[k] ?? k}`, percent(v, 3)]), ...Object.entries(r.labels).map(([k, v]) => [k, v]), ["time", seconds(Object.values(r.time).reduce((a, b) => a + b, 0))]];
+    const facts = [["method", r.method], ["base parameters", r.base_count], ["condition number", number(r.condition, 3)], ...Object.entries(r.residual).map(([k, v]) => [`torque missed, ${NAMES[k] ?? k}`, residual(v)]), ...Object.entries(r.labels).map(([k, v]) => [k, v]), ["time", seconds(Object.values(r.time).reduce((a, b) => a + b, 0))]];
     return h("section.card", {}, h("h2", {}, r.name, h("span.row", {}, h("button.small", { type: "button", onclick: (e) => trying(async () => { await post("trust/select", { result: r.name }); location.hash = "trust"; }, e.target) }, "Look at it"), h("button.quiet.small", { type: "button", onclick: (e) => confirm(`Delete ${r.name}?`) && trying(() => post("identify/remove", { result: r.name }), e.target) }, "Delete"))),
-      verdict ? h("div.banner", { class: verdict.level }, h("h2", {}, verdict.headline), h("p", {}, verdict.sentence), h("p", {}, h("b", {}, "Next: "), verdict.next)) : null,
+      verdict ? h("div.banner", { class: verdict.level }, ...banner(verdict)) : null,
       h("div.facts", { style: "margin-bottom: 10px" }, facts.map(([k, v]) => h("span", {}, h("span.soft", {}, `${k} `), h("b", {}, String(v))))),
       h("details.choices", { ontoggle: (e) => e.target.open && drawCurves(e.target) }, h("summary", {}, `${r.choices.length} choices and their reasons`), h("ul.list", {}, r.choices.map((c) => h("li", {}, h("b", {}, `${c.subject}: `), h("span.tag", { class: c.automatic ? "note" : "fine" }, c.automatic ? "chosen" : "stated"), ` ${c.sentence}`, scores(c))))),
       r.warnings.length ? h("details", {}, h("summary", {}, r.warnings.length === 1 ? "1 warning" : `${r.warnings.length} warnings`), h("ul", {}, r.warnings.map((w) => h("li.small", {}, w)))) : null);

@@ -1,7 +1,7 @@
 // Trust: the verdict, what is known, torque measured and predicted, friction, bodies, and two results beside each other.
 
 import { Charts, plot } from "../charts.js";
-import { h, heading, number, post, same, series, sortable, trying, unit } from "../dom.js";
+import { banner, h, heading, number, post, same, series, sortable, trying, unit } from "../dom.js";
 import { progress, select, tick } from "../forms.js";
 
 export function create(app) {
@@ -18,7 +18,7 @@ export function create(app) {
     const next = h("button.primary", { type: "button", onclick: () => { location.hash = "export"; } }, "Next: export");
     const s = view.summary;
     element.replaceChildren(...[heading("Trust", "Which values are known and how well, and how the model predicts.", choose, report, next),
-      s ? h("section.banner", { class: s.verdict.level }, h("h2", {}, s.verdict.headline), h("p", {}, s.verdict.sentence), h("p", {}, h("b", {}, "Next: "), s.verdict.next)) : prepare(),
+      s ? h("section.banner", { class: s.verdict.level }, ...banner(s.verdict)) : prepare(),
       map(), s?.logs.length ? torque() : null, s?.friction.length ? frictionCard() : null, table(), base(), view.results.length > 1 ? compare() : null, same(view)].filter(Boolean));
     if (s) {
       app.viewer.bodies(s.before, s.after);
