@@ -61,9 +61,13 @@ def judged(
         engine: of the parameters' layout, when there is one.
         keep: (N,) per motion, samples to look at; all by default.
     """
+    return judged_torques([predicted_torque(parameters, motion, engine) for motion in motions], motions, keep)
+
+
+def judged_torques(torques: Sequence[Array], motions: Sequence[Motion], keep: Sequence[Mask] | None = None) -> Residual:
+    """The same of torques that were predicted elsewhere, (N, n) per motion on its own clock."""
     rows = []
-    for k, motion in enumerate(motions):
-        predicted = predicted_torque(parameters, motion, engine)
+    for k, (motion, predicted) in enumerate(zip(motions, torques, strict=True)):
         tau, low = motion.tau_low, motion.decimator.filtered(predicted)
         raw, seen, sound = motion.log.need("tau"), motion.at_samples(predicted), ~(motion.resting | motion.spoiled[:, None])
         if keep is not None:

@@ -29,14 +29,15 @@ from inertica.robot.description import Description
 from inertica.robot.files import CARD
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load as load_robot
-from inertica.validation.residuals import Moving, Relative, Residual
+from inertica.validation.residuals import Residual
 from inertica.workflow.bristles import KEY as BRISTLES
 from inertica.workflow.bristles import Bristles
 from inertica.workflow.choice import Choice
+from inertica.workflow.exported import ExportedModel
 from inertica.workflow.plain import plain
 from inertica.workflow.prediction import judged, predicted_torque
 from inertica.workflow.replay import own_reference, prediction_motion
-from inertica.workflow.saved import check_arrays, recipe_document, recipe_of, write_card
+from inertica.workflow.saved import check_arrays, recipe_document, recipe_of, residual_of, write_card
 
 Array = NDArray[np.float64]
 
@@ -71,6 +72,7 @@ class Result(Tabular):
         shape_std: constant of a friction law -> its standard deviation, where it was found from the data; infinite where those did
             not tell it and the stated value holds.
         bristles: friction with memory that `inertica friction` found and added; predictions are made without it.
+        exported: model files that were written with it, each with its own residual.
     """
 
     description: Description
@@ -92,6 +94,7 @@ class Result(Tabular):
     command: str = ""
     shape_std: Mapping[str, float] = field(default_factory=dict)
     bristles: Bristles | None = None
+    exported: tuple[ExportedModel, ...] = ()
 
     def __repr__(self) -> str:
         errors = ", ".join(f"{name} {100.0 * r.raw.all:.3g} %" for name, r in self.residuals.items())
@@ -204,6 +207,7 @@ class Result(Tabular):
             "check": self.check,
             "lack_of_fit": self.lack_of_fit,
             "command": self.command,
+            "exported": {model.path.name: model.document() for model in self.exported},
         } | ({} if self.bristles is None else {BRISTLES: self.bristles.document()})
 
     def _shape(self, name: str, unit: str, value: float) -> dict[str, Any]:
@@ -275,7 +279,7 @@ class Result(Tabular):
         choices = tuple(Choice(**c) for c in document["choices"])
         found = Parameters(description.layout, arrays["chi"], arrays["shapes"], "identified")
         labels = {p["name"]: p["label"] for p in document["parameters"]}
-        residuals = {name: _residual(r) for name, r in document["residual"].items()}
+        residuals = {name: residual_of(r) for name, r in document["residual"].items()}
         references = tuple(load_trajectory(source / f"{REFERENCE}{k + 1}.yaml") for k in range(document.get("references", 0)))
         return cls(
             replace(description, prior=prior), estimate, found, arrays["intervals"], labels, recipe_of(document["recipe"]), choices,
@@ -284,6 +288,7 @@ class Result(Tabular):
             document.get("command", ""),
             {s["name"]: math.inf if s["std"] is None else s["std"] for s in document.get("shapes", ()) if "std" in s},
             Bristles.of(document.get(BRISTLES)),
+            tuple(ExportedModel.of(source / name, stated) for name, stated in document.get("exported", {}).items()),
         )  # fmt: skip
 
 
@@ -298,26 +303,3 @@ def negative(parameters: Parameters) -> list[str]:
     out = [p.name for p, value in listed if p.kind not in ("inertia", "mass") and value < p.lower - 1e-12]
     sums = [row for term in parameters.layout.terms for row in term.inequalities]
     return out + [" + ".join(row) for row in sums if sum(c * parameters[name] for name, c in row.items()) < -1e-12]
-
-
-def _residual(document: Mapping[str, Any]) -> Residual:
-    def relative(part: Mapping[str, Any]) -> Relative:
-        return Relative(_numbers(part["per_joint"]), math.nan if part["all"] is None else float(part["all"]))
-
-    raw, filtered = relative(document["raw"]), relative(document["filtered"])
-    stated = document.get("moving")
-    moving = None if stated is None else Moving(**{name: _numbers(values) for name, values in stated.items()})
-    return Residual(
-        raw,
-        filtered,
-        document["s"],
-        document.get("per_sample", math.nan),
-        document["samples"],
-        document.get("d_q"),
-        moving,
-        document.get("d_tau"),
-    )
-
-
-def _numbers(values: Sequence[float | None]) -> tuple[float, ...]:
-    return tuple(math.nan if x is None else float(x) for x in values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from inertica.robot.friction import friction_terms, friction_text
 from inertica.robot.load import load as load_robot
 from inertica.robot.model import Robot
 from inertica.robot.settings import loop_per_joint
+from inertica.validation.residuals import Moving, Relative, Residual
 from inertica.workflow.plain import plain
 
 Array = NDArray[np.float64]
@@ -214,3 +215,28 @@ def check_arrays(folder: Path, document: Mapping[str, Any], arrays: Mapping[str,
         printed = np.array([math.nan if entry["value"] is None else entry["value"] for entry in entries])
         if not np.allclose(arrays[name], printed, rtol=1e-9, atol=1e-300, equal_nan=True):
             raise FileError(folder, f"the result cannot be read: the values of '{name}' are not those that result.json states")
+
+
+def residual_of(document: Mapping[str, Any]) -> Residual:
+    """The figures of merit that `Residual.document` gave."""
+
+    def relative(part: Mapping[str, Any]) -> Relative:
+        return Relative(_numbers(part["per_joint"]), math.nan if part["all"] is None else float(part["all"]))
+
+    raw, filtered = relative(document["raw"]), relative(document["filtered"])
+    stated = document.get("moving")
+    moving = None if stated is None else Moving(**{name: _numbers(values) for name, values in stated.items()})
+    return Residual(
+        raw,
+        filtered,
+        document["s"],
+        document.get("per_sample", math.nan),
+        document["samples"],
+        document.get("d_q"),
+        moving,
+        document.get("d_tau"),
+    )
+
+
+def _numbers(values: Sequence[float | None]) -> tuple[float, ...]:
+    return tuple(math.nan if x is None else float(x) for x in values)

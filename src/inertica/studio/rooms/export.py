@@ -101,9 +101,11 @@ def write(project: Project, asked: Asked, say: Callable[[str], None], work: Path
     if kind in SUFFIX:
         own = kind == result.description.source.format
         target = exports / f"identified{'' if own else f'-{kind}'}{SUFFIX[kind]}"  # each has its own card for what it lacks
-        found = ia.export_model(result, target, kind, approximate=asked.flag("approximate"))
+        approximate, force = asked.flag("approximate", True), asked.flag("force")
+        found = ia.export_model(result, target, kind, approximate=approximate, force=force)
         files = [target.name, *([found.extra.name] if found.extra else [])]
-        return {"files": [f"exports/{f}" for f in files], "sentence": found.sentence, "notes": list(found.notes)}
+        return {"files": [f"exports/{f}" for f in files], "sentence": f"{found.sentence}; {found.comparison}",
+                "notes": [*found.notes, *found.warnings]}  # fmt: skip
     if kind == "parameters":
         ia.write_parameters(result, exports / "parameters.csv")
         return {"files": ["exports/parameters.csv"], "sentence": "the table was written", "notes": []}
