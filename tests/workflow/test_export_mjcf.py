@@ -15,6 +15,7 @@ from inertica.robot.load import load
 from inertica.robot.mjcf import read_mjcf
 from inertica.robot.tree import reduce
 from inertica.workflow.export import export_model
+from inertica.workflow.export_torques import ModelTorques
 from inertica.workflow.plain_friction import FrictionStates, plain_friction
 
 
@@ -116,7 +117,7 @@ def test_friction_that_mujoco_lacks_is_approximated_and_the_card_has_the_law(tmp
 
 def test_the_error_of_the_approximation_is_that_of_the_best_fit():
     result = with_stribeck()
-    found = plain_friction(result.parameters, FrictionStates.up_to(result.parameters.layout, np.array([2.0, 1.0])))
+    found = plain_friction(ModelTorques.of(result), FrictionStates.up_to(result.parameters.layout, np.array([2.0, 1.0])))
     v = np.linspace(2.0, 0.0, 4000, endpoint=False)
     p = result.parameters
     true = p["Fv1"] * v + p["Fc1"] + p["dFs1"] * np.exp(-((v / 0.05) ** 2))

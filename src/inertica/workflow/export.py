@@ -28,6 +28,7 @@ from inertica.robot.writeback import MARK, label_texts
 from inertica.workflow.bristles import with_bristles
 from inertica.workflow.export_lost import Missing
 from inertica.workflow.export_residual import Measured, measured_file
+from inertica.workflow.export_torques import ModelTorques
 from inertica.workflow.exported import ExportedModel, Lost
 from inertica.workflow.folder import whole_file
 from inertica.workflow.held import FORMATS, Held, held, is_sidecar, sidecar_path, sidecar_text
@@ -94,7 +95,8 @@ def export_model(
         raise InputError(reason)
     _check_bodies(result, format)
     logs = LogsAgain(motions) if motions else logs_again(result)
-    plain = _approximated(result, format, speed, logs.motions) if approximate else None
+    model = ModelTorques.of(result)
+    plain = _approximated(result, model, format, speed, logs.motions) if approximate else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # the result itself says which links cannot exist
         parts = held(plain.parameters if plain else result.parameters, format, load(source.path) if format == "dh" else None)
@@ -103,9 +105,9 @@ def export_model(
             again = _read_again(result.description, temporary, format)
             difference = _difference(parts.parameters, again, path)
             possible = _check_written(result, again, temporary, path, format)
-            measured = measured_file(result, logs, temporary, format, again)
+            measured = measured_file(model, logs, temporary, format, again)
         notes, extra = _sidecar(result, parts, again, path, format, plain)
-    lost = _lost(result, parts, plain, again, format, measured)
+    lost = _lost(result, model, parts, plain, again, format, measured)
     return ExportedModel(path, format, difference, possible, notes, extra, lost, *measured.figures)
 
 
@@ -161,7 +163,9 @@ def _check_bodies(result: Result, format: str) -> None:
         )
 
 
-def _approximated(result: Result, format: str, speed: float | None, motions: Motions) -> PlainFriction | None:
+def _approximated(
+    result: Result, model: ModelTorques, format: str, speed: float | None, motions: Motions
+) -> PlainFriction | None:
     """The closest viscous and Coulomb friction; a DH file holds every law and needs none."""
     if speed is not None and not 0.0 < speed < np.inf:
         raise InputError(f"the speed up to which friction is approximated should be greater than zero, not {speed:g}")
@@ -172,7 +176,7 @@ def _approximated(result: Result, format: str, speed: float | None, motions: Mot
         states = FrictionStates.of_motions(motions[IDENTIFICATION])
     else:
         states = FrictionStates.up_to(layout, _speeds(result, speed))
-    found = plain_friction(result.parameters, states)
+    found = plain_friction(model, states)
     return found if found.joints else None
 
 
@@ -303,16 +307,17 @@ def _sidecar(
 
 
 def _lost(
-    result: Result, parts: Held, plain: PlainFriction | None, again: Description, format: str, measured: Measured
-) -> tuple[Lost, ...]:
+    result: Result, model: ModelTorques, parts: Held, plain: PlainFriction | None, again: Description, format: str,
+    measured: Measured,
+) -> tuple[Lost, ...]:  # fmt: skip
     """What the file cannot hold, along the logs of the identification where they are known."""
-    parameters, along = result.parameters, measured.along
+    along, laws = measured.along, result.parameters.layout.terms
     states = along.states if along else _states(result.description.robot)
-    missing = Missing(parameters, format, states, along.result if along else None)
+    missing = Missing(model, format, states, along.result if along else None)
     if plain is not None:
         missing.approximated(plain)
     missing.left_out(parts.left)
-    missing.memory([t.joint for t in parameters.layout.terms if t.memory and format != "dh"])
+    missing.memory([t.joint for t in laws if t.memory and format != "dh"])
     missing.memory(list(result.bristles.found) if result.bristles is not None else [])
     if _leans(result.description, again):
         missing.gravity(along.result - along.file - missing.total if along else None)

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from inertica.robot.drives import Armature, Coupling, ToolboxCoupling
 from inertica.robot.friction import FrictionLaw, Offset, word
-from inertica.robot.layout import Parameters
 from inertica.robot.terms import Counterbalance, RigidBody, Spring, Term
-from inertica.workflow.export_torques import States, part_torque
+from inertica.workflow.export_torques import ModelTorques, States
 from inertica.workflow.exported import Lost, held_as, no_place
 from inertica.workflow.plain_friction import PlainFriction, replaced_laws
 
@@ -37,14 +36,14 @@ class Missing:
     """Torques that a file lacks along states, part by part.
 
     Args:
-        parameters: of the result.
+        model: of the result.
         format: of the file.
         states: along the logs, or random ones.
         torque: (N, n) of the result there; None for random states, whose torques say nothing about the logs.
     """
 
-    def __init__(self, parameters: Parameters, format: str, states: States, torque: Array | None) -> None:
-        self.parameters, self.format, self.states = parameters, format, states
+    def __init__(self, model: ModelTorques, format: str, states: States, torque: Array | None) -> None:
+        self.model, self.parameters, self.format, self.states = model, model.parameters, format, states
         self.size = None if torque is None else np.linalg.norm(torque, axis=0)
         self.total = np.zeros(states[0].shape)
         self.lost: list[Lost] = []
@@ -56,7 +55,7 @@ class Missing:
             laws = replaced_laws(layout, j)
             names = [p.name for t in laws for p in t.parameters if self.parameters[p.name]]
             fv, fc = (plain.parameters[f"{symbol}{j + 1}"] for symbol in ("Fv", "Fc"))
-            missing = part_torque(self.parameters, names, self.states)
+            missing = self.model.part(names, self.states)
             missing[:, j] -= fv * dq[:, j] + fc * np.sign(dq[:, j])
             odd = [law_name(t) for t in laws if len(t.plain) < len(t.parameters)]
             listed = f"{', '.join(odd[:-1])} and {odd[-1]}" if len(odd) > 1 else odd[0]
@@ -70,7 +69,7 @@ class Missing:
                 if p.name in names:
                     groups.setdefault(block_name(block, p.name), []).append(p.name)
         for what, several in groups.items():
-            self.add(what, several, part_torque(self.parameters, several, self.states), no_place(self.format))
+            self.add(what, several, self.model.part(several, self.states), no_place(self.format))
 
     def memory(self, joints: Sequence[int | None]) -> None:
         """Laws with memory: their torque depends on the past and is not looked at."""

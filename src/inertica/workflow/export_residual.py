@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.dynamics.engine import Engine
 from inertica.robot.description import Description
 from inertica.validation.residuals import Residual
-from inertica.workflow.export_torques import FileReader, States, independent_reader, our_reader
+from inertica.workflow.export_torques import ModelTorques, States, independent_reader, our_reader
 from inertica.workflow.logs_again import UNKNOWN, LogsAgain
 from inertica.workflow.prediction import held_direction, judged_torques
 from inertica.workflow.representative import LONG
-from inertica.workflow.result import Result
 
 Array = NDArray[np.float64]
 
@@ -61,14 +59,14 @@ class Measured:
         return self.residual, self.result_residual, self.read_by, self.disagreement, self.unmeasured
 
 
-def measured_file(result: Result, logs: LogsAgain, path: Path, format: str, again: Description) -> Measured:
+def measured_file(model: ModelTorques, logs: LogsAgain, path: Path, format: str, again: Description) -> Measured:
     """Residuals of a file on every data set that can be read, by Pinocchio or MuJoCo where they are installed and read it.
 
     Logs longer than what a program without compiled loops predicts in seconds are left to our own reader.
 
     Args:
-        result: what the file was written from.
-        logs: of the result.
+        model: of the result that the file was written from.
+        logs: of that result.
         path: the file.
         format: of it.
         again: the file, read.
@@ -79,12 +77,10 @@ def measured_file(result: Result, logs: LogsAgain, path: Path, format: str, agai
     samples = sum(len(m) for motions in logs.motions.values() for m in motions)
     ours = our_reader(again)
     reader = (independent_reader(path, format, again) if samples <= LONG else None) or ours
-    parameters = result.parameters
-    engine = result.estimate.base.engine
-    engine = engine if engine.layout == parameters.layout else Engine(parameters.layout)
-    of_result = FileReader("", lambda x: np.asarray(engine.inverse_dynamics(*x, parameters.values, parameters.shapes)))
-    by_ours, by_reader, wanted = ({name: [each.torques(x) for x in xs] for name, xs in states.items()}
-                                  for each in (ours, reader, of_result))  # fmt: skip
+    by_ours, by_reader, wanted = (
+        {name: [torques(x) for x in several] for name, several in states.items()}
+        for torques in (ours.torques, reader.torques, model.whole)
+    )
     first = next(iter(states))
     q, dq, ddq = (np.vstack(part) for part in zip(*states[first], strict=True))
     return Measured(

@@ -16,6 +16,7 @@ from inertica.dynamics.engine import Engine
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.workflow.exchange import dry_friction_field
+from inertica.workflow.result import Result
 
 Array = NDArray[np.float64]
 States = tuple[Array, Array, Array]
@@ -56,14 +57,35 @@ def independent_reader(path: Path, format: str, again: Description) -> FileReade
     return next((found for make in READERS.get(format, ()) if (found := make(path, again)) is not None), None)
 
 
-def part_torque(parameters: Parameters, names: Iterable[str], states: States) -> Array:
-    """(N, n) torque of some parameters of a model alone; laws with memory are left out."""
-    layout = parameters.layout
-    if layout.memory:
-        layout = replace(layout, terms=tuple(t for t in layout.terms if not t.memory))
-    wanted, values = set(names), parameters.on(layout)
-    chosen = [value if name in wanted else 0.0 for name, value in zip(layout.names, values.values, strict=True)]
-    return np.asarray(Engine(layout).inverse_dynamics(*states, np.array(chosen), values.shapes))
+@dataclass(frozen=True, eq=False)
+class ModelTorques:
+    """Torques of a result's model, whole or in parts; laws with memory, whose torque depends on the past, are left out.
+
+    Args:
+        parameters: of the result, without such laws.
+        engine: of their layout.
+    """
+
+    parameters: Parameters
+    engine: Engine
+
+    @classmethod
+    def of(cls, result: Result) -> ModelTorques:
+        """With the engine of the result where it is that of its parameters; making one takes a tenth of a second."""
+        layout, engine = result.parameters.layout, result.estimate.base.engine
+        if layout.memory:
+            layout = replace(layout, terms=tuple(t for t in layout.terms if not t.memory))
+        return cls(result.parameters.on(layout), engine if engine.layout == layout else Engine(layout))
+
+    def whole(self, states: States) -> Array:
+        """(N, n) of all parameters."""
+        return np.asarray(self.engine.inverse_dynamics(*states, self.parameters.values, self.parameters.shapes))
+
+    def part(self, names: Iterable[str], states: States) -> Array:
+        """(N, n) of some parameters alone; the dynamics are linear in them."""
+        wanted, listed = set(names), zip(self.parameters.layout.names, self.parameters.values, strict=True)
+        values = np.array([value if name in wanted else 0.0 for name, value in listed])
+        return np.asarray(self.engine.inverse_dynamics(*states, values, self.parameters.shapes))
 
 
 def _pinocchio(path: Path, again: Description) -> FileReader | None:

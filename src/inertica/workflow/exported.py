@@ -130,7 +130,7 @@ class ExportedModel:
         if not self.residual:
             return f"{self.path.name}: its residual on the logs could not be computed: {self.unmeasured}"
         each = [
-            f"{100 * r.raw.all:.1f} % (result {100 * self.result_residual[name].raw.all:.1f} %) on {name}"
+            f"{100 * r.raw.all:.1f} % (result {100 * self.result_residual[name].raw.all:.1f} %) on {Path(name).name}"
             for name, r in self.residual.items()
         ]
         return f"{self.path.name}, read by {self.read_by}: residual {', '.join(each)}"

@@ -13,7 +13,7 @@ from inertica.identifiability.states import random_states
 from inertica.preprocessing.motion import Motion
 from inertica.robot.friction import Coulomb, FrictionLaw, Viscous, friction_terms
 from inertica.robot.layout import Layout, Parameters
-from inertica.workflow.export_torques import part_torque
+from inertica.workflow.export_torques import ModelTorques
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -98,16 +98,16 @@ def replaced_laws(layout: Layout, joint: int) -> tuple[FrictionLaw, ...]:
     return () if is_plain or any(t.memory for t in laws) else laws
 
 
-def plain_friction(parameters: Parameters, states: FrictionStates) -> PlainFriction:
+def plain_friction(model: ModelTorques, states: FrictionStates) -> PlainFriction:
     """Viscous and Coulomb coefficients closest to the friction of each joint over the states: least squares, neither negative.
 
     Joints whose friction is viscous and Coulomb already keep it, as do those that move in no state.
 
     Args:
-        parameters: of the result.
+        model: of the result.
         states: at which they are compared.
     """
-    layout = parameters.layout
+    parameters, layout = model.parameters, model.parameters.layout
     n = layout.robot.n
     laws = {j: replaced_laws(layout, j) for j in range(n) if states.use[:, j].any()}
     laws = {j: found for j, found in laws.items() if found}
@@ -117,7 +117,7 @@ def plain_friction(parameters: Parameters, states: FrictionStates) -> PlainFrict
         return PlainFriction(parameters, (), speed, error, states.logged)
     replaced = [t for found in laws.values() for t in found]
     names = [p.name for t in replaced for p in t.parameters]
-    friction = part_torque(parameters, names, (states.q, states.dq, 0.0 * states.dq))
+    friction = model.part(names, (states.q, states.dq, 0.0 * states.dq))
     values: dict[str, float] = {}
     for j in laws:
         use = states.use[:, j]
