@@ -313,7 +313,7 @@ def _lost(
     """What the file cannot hold, along the logs of the identification where they are known."""
     along, laws = measured.along, result.parameters.layout.terms
     states = along.states if along else _states(result.description.robot)
-    missing = Missing(model, format, states, along.result if along else None)
+    missing = Missing(model, format, states, along.result if along else model.whole(states), along is not None)
     if plain is not None:
         missing.approximated(plain)
     missing.left_out(parts.left)

@@ -39,12 +39,13 @@ class Missing:
         model: of the result.
         format: of the file.
         states: along the logs, or random ones.
-        torque: (N, n) of the result there; None for random states, whose torques say nothing about the logs.
+        torque: (N, n) of the result there.
+        logged: whether the states are those of logs; shares of the torque at random ones say nothing.
     """
 
-    def __init__(self, model: ModelTorques, format: str, states: States, torque: Array | None) -> None:
+    def __init__(self, model: ModelTorques, format: str, states: States, torque: Array, logged: bool) -> None:
         self.model, self.parameters, self.format, self.states = model, model.parameters, format, states
-        self.size = None if torque is None else np.linalg.norm(torque, axis=0)
+        self.size, self.logged = np.maximum(np.linalg.norm(torque, axis=0), np.finfo(float).tiny), logged
         self.total = np.zeros(states[0].shape)
         self.lost: list[Lost] = []
 
@@ -87,12 +88,10 @@ class Missing:
         """One part, listed for every joint that it acts on."""
         self.total += torque
         owner: Mapping[str, int | None] = {p.name: p.joint for p in self.parameters.layout.parameters}
-        for j, missing in enumerate(np.linalg.norm(torque, axis=0)):
-            share = None if self.size is None else float(missing / max(self.size[j], np.finfo(float).tiny))
-            if missing == 0.0 or (share is not None and share < NEGLIGIBLE):
-                continue
-            several = tuple(name for name in names if owner[name] in (j, None))
-            self.lost.append(Lost(what, j, why, several or tuple(names), share))
+        for j, share in enumerate(np.linalg.norm(torque, axis=0) / self.size):
+            if share > NEGLIGIBLE:
+                several = tuple(name for name in names if owner[name] in (j, None)) or tuple(names)
+                self.lost.append(Lost(what, j, why, several, float(share) if self.logged else None))
 
 
 def law_name(law: FrictionLaw) -> str:
