@@ -22,6 +22,7 @@ from inertica.robot.terms import Spring
 from inertica.validation.residuals import Moving, Relative, Residual
 from inertica.workflow.export import export_model
 from inertica.workflow.export_torques import OURS, ModelTorques
+from inertica.workflow.identify import identify
 from inertica.workflow.logs_again import logs_again
 from inertica.workflow.plain_friction import FrictionStates, plain_friction
 from inertica.workflow.prediction import held_direction, judged
@@ -254,3 +255,29 @@ def test_identify_states_the_residual_of_its_file(tmp_path, capsys, flag):
     assert whys == {"held as viscous and Coulomb friction in URDF" if flag == "--approximate-friction" else "no place in URDF"}
     friction = [float(x.split('"')[0]) for x in (tmp_path / "out" / "identified.urdf").read_text().split('friction="')[1:]]
     assert all(f > 0.0 for f in friction) if flag == "--approximate-friction" else not any(friction)
+
+
+GAINS = [11.976, 11.976, 9.839, 10.763, 10.763, 10.763]
+REAL = {
+    "ur10e": ("ident_unloaded_a.csv.gz@6.756:37.388", f"torque: {{from: current, gain: {GAINS}}}\n"),
+    "kuka_lwr4": ("ident_slow_1.csv.gz", ""),
+    "xmate3pro": ("excitation.csv.gz", ""),
+    "lbr_med7": ("slow_fourier.csv.gz", ""),
+    "tx40": ("tx40_joint_public.csv.gz", ""),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REAL)
+def test_files_of_real_robots_are_within_a_tenth_or_say_why(real_data, tmp_path, name):
+    """Of URDF and MJCF; every joint that loses has a cause."""
+    log, card = REAL[name]
+    (tmp_path / "card.yaml").write_text(f"model: {real_data / name / f'{name}.urdf'}\n{card}")
+    result = identify(tmp_path / "card.yaml", [f"{real_data / name / log}"], cutoff=5.0, quick=True, force=True)
+    for format, file in (("urdf", "out.urdf"), ("mjcf", "out.xml")):
+        near, far = (export_model(result, tmp_path / file, format, approximate=x, force=True) for x in (True, False))
+        assert near.disagreement < 1e-9 and near.read_by != OURS
+        own, closer, further = (r["identification"].raw.all for r in (near.result_residual, near.residual, far.residual))
+        assert closer <= 1.1 * own or near.warnings
+        assert closer <= further * 1.01  # standing in for a law is no worse than leaving it out
+        assert all(loss.causes for loss in near.losses if loss.joint is not None)
