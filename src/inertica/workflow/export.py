@@ -116,7 +116,7 @@ def unusable(result: Result) -> str:
     judged = verdict(result)
     if judged.level != BAD:
         return ""
-    return f"no model file is written, since the result is not usable ({judged.headline}); --force writes it all the same"
+    return f"no model file is written, since the verdict on the result is bad ({judged.headline}); --force writes it all the same"
 
 
 def parameters_csv(result: Result) -> str:

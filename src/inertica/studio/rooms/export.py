@@ -16,9 +16,9 @@ from inertica.workflow.export import SUFFIX
 
 FORMATS = {
     "urdf": ("URDF", "Copy of the URDF with masses, centres, inertias, damping and friction in place.",
-             "URDF has no place for drive inertia, offsets and other friction laws; they go to a card beside it."),
+             "URDF holds damping and dry friction; drive inertia, offsets and other laws themselves go to a card beside it."),
     "mjcf": ("MJCF", "For MuJoCo: a copy of the MJCF, or a new file from any model.",
-             "MJCF holds drive inertia, damping and dry friction; offsets and other laws go to a card beside it."),
+             "MJCF holds drive inertia, damping and dry friction; offsets and other laws themselves go to a card beside it."),
     "dh": ("DH YAML", "Copy of the DH file with the values in place.", "Holds everything."),
     "parameters": ("Parameters, CSV", "Every standard parameter with interval, prior and trust label.", "A table, no geometry."),
     "report": ("Report, HTML", "One page with everything, for colleagues and for the record.", "To read, not to load."),
