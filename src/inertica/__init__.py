@@ -117,6 +117,7 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.workflow.excite import excite as excite
     from inertica.workflow.export import export_model as export_model, write_parameters as write_parameters
     from inertica.workflow.export_code import export_code as export_code
+    from inertica.workflow.exported import ExportedModel as ExportedModel, Lost as Lost
     from inertica.workflow.drive_gains import DriveGains as DriveGains, drive_gains as drive_gains
     from inertica.workflow.fit_friction import FrictionFit as FrictionFit, fit_friction as fit_friction
     from inertica.workflow.fit_loop import fit_loop as fit_loop
@@ -195,6 +196,7 @@ _HOME = {
     "inertica.workflow.excite": ("excite",),
     "inertica.workflow.export": ("export_model", "write_parameters"),
     "inertica.workflow.export_code": ("export_code",),
+    "inertica.workflow.exported": ("ExportedModel", "Lost"),
     "inertica.workflow.drive_gains": ("DriveGains", "drive_gains"),
     "inertica.workflow.fit_friction": ("FrictionFit", "fit_friction"),
     "inertica.workflow.fit_loop": ("fit_loop",),

@@ -6,7 +6,8 @@ from dataclasses import replace
 import pair
 from inertica.cli.main import main
 from inertica.excitation.files import load_trajectory
-from inertica.report.advice import advice, excite_command, log_names, needy_joint
+from inertica.report.advice import advice, excite_command, needy_joint
+from inertica.workflow.logs_again import log_names
 
 
 def test_each_question_is_answered_in_one_sentence_with_the_numbers_of_the_result():

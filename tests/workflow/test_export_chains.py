@@ -81,7 +81,7 @@ def test_the_card_beside_the_file_is_the_whole_result(tmp_path):
     extra = {n: float(rng.uniform(0.1, 1.0)) for n in turned.names if n not in plain.layout.names or n[:2] in ("Ia", "Fc")}
     values = Parameters(turned, values.replaced(extra).values, [0.07, 1.7, 0.04])
     result = pair.result_on(replace(described, robot=turned.robot, layout=turned, prior=values), values)
-    written = export_model(result, tmp_path / "out.urdf")
+    written = export_model(result, tmp_path / "out.urdf", approximate=False)
     (note,) = written.notes
     for name in ("Ia1", "dFs1", "Fc2", "off2", "Iam2", "Ks2", "K1", "direction of gravity"):
         assert name in note
@@ -131,8 +131,9 @@ def test_approximation_needs_a_speed(tmp_path):
     plain = load(pair.folder() / "pair.urdf")
     laws = tuple(law(name, j) for j in range(2) for name in ("viscous", "stribeck"))
     described = plain.with_terms(laws)
-    result = replace(pair.result_on(described, described.prior.replaced({"dFs1": 0.3})), speeds=())
+    result = replace(pair.result_on(described, described.prior.replaced({"dFs1": 0.3})), speeds=(), logs={})
     with pytest.raises(InputError, match="does not know how fast"):
-        export_model(result, tmp_path / "out.urdf", approximate=True)
+        export_model(result, tmp_path / "out.urdf")
+    assert export_model(result, tmp_path / "out.urdf", approximate=False).extra is not None
     with pytest.raises(InputError, match="greater than zero"):
-        export_model(result, tmp_path / "out.urdf", approximate=True, speed=-1.0)
+        export_model(result, tmp_path / "out.urdf", speed=-1.0)

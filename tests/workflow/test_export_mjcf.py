@@ -15,7 +15,8 @@ from inertica.robot.load import load
 from inertica.robot.mjcf import read_mjcf
 from inertica.robot.tree import reduce
 from inertica.workflow.export import export_model
-from inertica.workflow.plain_friction import plain_friction
+from inertica.workflow.export_torques import ModelTorques
+from inertica.workflow.plain_friction import FrictionStates, plain_friction
 
 
 def mujoco_torques(path, q, dq, ddq):
@@ -100,13 +101,13 @@ def with_stribeck():
     return replace(pair.result_on(described, values), speeds=(2.0, 1.0))
 
 
-def test_friction_that_mujoco_lacks_goes_to_the_card_unless_it_is_approximated(tmp_path):
+def test_friction_that_mujoco_lacks_is_approximated_and_the_card_has_the_law(tmp_path):
     result = with_stribeck()
-    written = export_model(result, tmp_path / "out.xml", "mjcf")
+    written = export_model(result, tmp_path / "out.xml", "mjcf", approximate=False)
     assert written.notes == ("MJCF has no place for dFs1; they are in out.extra.yaml, a card that adds them",)
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "out.xml"))
     assert model.dof_frictionloss == pytest.approx([0.8, 0.3]) and model.dof_armature == pytest.approx([0.1, 0.2])
-    close = export_model(result, tmp_path / "out.xml", "mjcf", approximate=True)
+    close = export_model(result, tmp_path / "out.xml", "mjcf", speed=2.0)
     assert "shoulder misses" in close.notes[0] and "up to 2 rad/s" in close.notes[0]
     again = mujoco.MjModel.from_xml_path(str(tmp_path / "out.xml"))
     assert again.dof_frictionloss[0] > 0.8 and again.dof_frictionloss[1] == pytest.approx(0.3)
@@ -116,7 +117,7 @@ def test_friction_that_mujoco_lacks_goes_to_the_card_unless_it_is_approximated(t
 
 def test_the_error_of_the_approximation_is_that_of_the_best_fit():
     result = with_stribeck()
-    found = plain_friction(result.parameters, np.array([2.0, 1.0]))
+    found = plain_friction(ModelTorques.of(result), FrictionStates.up_to(result.parameters.layout, np.array([2.0, 1.0])))
     v = np.linspace(2.0, 0.0, 4000, endpoint=False)
     p = result.parameters
     true = p["Fv1"] * v + p["Fc1"] + p["dFs1"] * np.exp(-((v / 0.05) ** 2))

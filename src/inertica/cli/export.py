@@ -1,8 +1,10 @@
 """Writes the values of a saved result into a copy of the model its robot was read from, with the
 trust labels as comments, or into a new MJCF file whatever the model was.  The file is read again,
 checked link by link as check-model does, and its torques are compared with the result's before
-it is called written.  What the format has no place for goes to NAME.extra.yaml beside it, a robot
-card that adds it to the file.
+it is called written.  Friction laws that the format lacks become the closest viscous and Coulomb
+friction over the speeds of the logs; what it has no place for goes to NAME.extra.yaml beside it, a
+robot card that adds it to the file.  The residual of the file itself on the result's logs is printed
+beside the result's.
 
 With --as the dynamics become a program that needs nothing else: inverse and forward dynamics,
 gravity, Coriolis, friction, inertia matrix and regressor, of a result or of any robot.
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress, written_to
+from inertica.cli.fitting import add_friction_export
 from inertica.errors import InputError, ModelWarning
 from inertica.workflow.export import export_model
 from inertica.workflow.export_code import CHOICES, LANGUAGES, export_code
@@ -30,7 +33,7 @@ ARTICLE = {"urdf": "a", "mjcf": "an", "dh": "a"}
 
 EXAMPLES = """\
 inertica export result/ --urdf identified.urdf
-inertica export result/ --mjcf identified.xml --approximate-friction
+inertica export result/ --mjcf identified.xml --exact-friction
 inertica export result/ --yaml identified.yaml --json
 inertica export result/ --as c -o code/
 inertica export arm.urdf --as python -o code/ --parameters standard
@@ -48,13 +51,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--as", dest="language", metavar="LANG", choices=LANGUAGES,
         help=f"write a program into the folder of -o: {', '.join(LANGUAGES)}",
     )  # fmt: skip
+    add_friction_export(parser)
     parser.add_argument(
-        "--approximate-friction", action="store_true",
-        help="replace friction laws that URDF and MJCF lack by the closest viscous and Coulomb friction, and say how far off it is",
-    )  # fmt: skip
-    parser.add_argument(
-        "--speed", type=float, metavar="V", help="up to which (rad/s, m/s) it is to be close; that of the logs by default"
+        "--speed",
+        type=float,
+        metavar="V",
+        help="up to which (rad/s, m/s) it is to be close, instead of over the speeds of the logs",
     )
+    parser.add_argument("--force", action="store_true", help="write the model of a result that is not usable, too")
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="folder of the program")
     parser.add_argument(
         "--parameters", choices=CHOICES, default="base", help="of the program: base parameters (default) or all standard ones"
@@ -74,17 +78,17 @@ def run(arguments: argparse.Namespace) -> Answer:
     with progress("writing the model"):
         result = Result.load(arguments.result)
         target = getattr(arguments, format)
-        written = export_model(result, target, format, approximate=arguments.approximate_friction, speed=arguments.speed)
-    for sentence in (*_doubts(result), *written.notes):
+        written = export_model(
+            result, target, format, approximate=arguments.approximate_friction, speed=arguments.speed, force=arguments.force
+        )
+    for sentence in (*_doubts(result), *written.notes, *written.warnings):
         warnings.warn(ModelWarning(sentence), stacklevel=1)
 
     def text() -> Iterator[RenderableType]:
         yield f"written: {written.path}{f' and {written.extra.name}' if written.extra else ''}; {written.sentence}"
+        yield written.comparison
 
-    document = {
-        "file": str(written.path), "format": format, "difference": written.difference, "possible": written.possible,
-        "extra": str(written.extra) if written.extra else None, "notes": list(written.notes),
-    }  # fmt: skip
+    document = written.document() | {"file": str(written.path), "extra": str(written.extra) if written.extra else None}
     return Answer(document, text)
 
 

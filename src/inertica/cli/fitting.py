@@ -53,7 +53,10 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         "--refine-shapes", action="store_true",
         help="find the constants of friction laws that enter nonlinearly, too: Stribeck velocity and exponent, widths",
     )  # fmt: skip
-    fixed.add_argument("--force", action="store_true", help="fit the logs although their check found a problem")
+    fixed.add_argument(
+        "--force", action="store_true",
+        help="fit the logs although their check found a problem, and write the model of a result that is not usable",
+    )  # fmt: skip
     fixed.add_argument(
         "--gravity", metavar="auto|=X,Y,Z",
         help="free fall in the base frame in m/s^2 (--gravity=0,0,-9.81), or auto to find how the robot is mounted; the default "
@@ -64,6 +67,18 @@ def add_choices(parser: argparse.ArgumentParser) -> None:
         help="what rows of linear fits say: torques, or without accelerations rates of momentum, or power; torque by default",
     )  # fmt: skip
     fixed.add_argument("--velocity", choices=("recorded", "differences"), help="where velocity comes from")
+
+
+def add_friction_export(parser: argparse.ArgumentParser) -> None:
+    """What becomes of friction laws that the format of a model file lacks."""
+    parser.add_argument(
+        "--approximate-friction", action=argparse.BooleanOptionalAction, default=True,
+        help="write the viscous and Coulomb friction closest to laws that URDF and MJCF lack, over the speeds of the logs (default)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--exact-friction", dest="approximate_friction", action="store_false",
+        help="leave friction laws out of the model file that its format lacks",
+    )  # fmt: skip
 
 
 SHORTCUTS: Mapping[str, tuple[str, str]] = {

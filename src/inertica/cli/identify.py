@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress_line, table, written_to
-from inertica.cli.fitting import add_choices, add_inputs, add_loop, residual_table, settings
+from inertica.cli.fitting import add_choices, add_friction_export, add_inputs, add_loop, residual_table, settings
 from inertica.cli.progress import by_stages
 from inertica.errors import InputError, ModelWarning
 from inertica.estimators.registry import METHODS, PRIORS
@@ -70,6 +70,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--quick", action="store_true",
         help="do not apply the estimate to itself, nor try neighbouring cut-offs; intervals then hold no bias",
     )  # fmt: skip
+    add_friction_export(parser)
     add_choices(parser)
     add_loop(parser)
 
@@ -87,7 +88,9 @@ def run(arguments: argparse.Namespace) -> Answer:
             from inertica.report.bundle import write_bundle
 
             say("writing the report")
-            bundle = write_bundle(result, judged.motions, arguments.output)
+            bundle = write_bundle(
+                result, judged.motions, arguments.output, approximate=arguments.approximate_friction, force=arguments.force
+            )
             result, files = bundle.result, tuple(str(bundle.folder / name) for name in bundle.files)
     view = View(result, files)
     if arguments.json:
@@ -140,6 +143,7 @@ class View:
         yield f"time: {', '.join(f'{stage} {seconds:.2f} s' for stage, seconds in result.time.items())}"
         if self.files:
             yield written_to(self.files)
+        yield from (model.comparison for model in result.exported)
         self.warn()
 
     def _standard(self) -> RenderableType:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +13,7 @@ from inertica.identifiability.labels import COMBINED, DETERMINED, UNIDENTIFIABLE
 from inertica.report.numbers import number
 from inertica.report.verdict_words import verdict_words
 from inertica.workflow.inputs import IDENTIFICATION
+from inertica.workflow.logs_again import log_names
 from inertica.workflow.result import Result
 from inertica.workflow.verdict import verdict
 
@@ -79,11 +80,6 @@ def excite_command(result: Result, positions: bool = True) -> str:
         if Path(log).exists() or Path(log.rpartition("@")[0]).is_file():  # a log in memory has no name that a command could read
             words += ["--given", log]
     return shlex.join(words)
-
-
-def log_names(logs: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Data set -> its logs; those of the identification are listed in one text."""
-    return {name: tuple(said.split(", ")) if name == IDENTIFICATION else (said,) for name, said in logs.items()}
 
 
 def needy_joint(result: Result) -> int | None:

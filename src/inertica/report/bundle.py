@@ -33,29 +33,35 @@ class Bundle:
     files: tuple[str, ...]
 
 
-def write_bundle(result: Result, motions: Motions, folder: str | Path) -> Bundle:
+def write_bundle(
+    result: Result, motions: Motions, folder: str | Path, *, approximate: bool = True, force: bool = False
+) -> Bundle:
     """Write `result.json` with its arrays and robot card, the identified model, `parameters.csv` and `report.html`.
 
-    A model that cannot be written, or that would not read back as it should, is left out, and a warning of the result says why.
+    A model that cannot be written, that would not read back as it should or that is not usable is left out, and a warning of the
+    result says why.
 
     Args:
         result: what `identify` found.
         motions: see `write_report`.
         folder: made when it is not there; files of an earlier result are replaced.
+        approximate: see `export_model`.
+        force: write the model although the verdict on the result is bad.
     """
     start = time.perf_counter()
     with whole_folder(folder, RESULT, stale=(f"{MODEL}.*", "model.*", f"{REFERENCE}*", REPORT, TABLE)) as temporary:
-        format = result.description.source.format
+        target = temporary / f"{MODEL}{SUFFIX[result.description.source.format]}"
         try:
-            notes = export_model(result, temporary / f"{MODEL}{SUFFIX[format]}").notes
+            written = export_model(result, target, approximate=approximate, motions=motions, force=force)
+            result = replace(result, warnings=(*result.warnings, *written.notes, *written.warnings), exported=(written,))
         except InerticaError as error:
-            notes = (str(error),)
-        result = replace(result, warnings=(*result.warnings, *notes))
+            result = replace(result, warnings=(*result.warnings, str(error)), exported=())
         result.save(temporary)
         write_parameters(result, temporary / TABLE)
         write_report(result, motions, temporary / REPORT)
         names = sorted((path.name for path in temporary.iterdir()), key=lambda name: (name != RESULT, name))
-    result = replace(result, time={**result.time, "write": time.perf_counter() - start})
+    exported = tuple(model.moved(Path(folder)) for model in result.exported)
+    result = replace(result, exported=exported, time={**result.time, "write": time.perf_counter() - start})
     return Bundle(result, Path(folder), tuple(names))
 
 
@@ -74,7 +80,7 @@ def add_bristles(folder: str | Path, bristles: Bristles) -> list[Path]:
     files = [source / RESULT]
     model = source / f"{MODEL}{SUFFIX[result.description.source.format]}"
     if model.is_file():  # one that could not be written was left out
-        written = export_model(result, model)
+        written = export_model(result, model, force=True)  # it was written before
         files += [written.path, *([written.extra] if written.extra else [])]
     if (source / REPORT).is_file():
         files.append(write_report(result, motions_again(result)[0], source / REPORT))

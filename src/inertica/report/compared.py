@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from inertica.report.advice import log_names
 from inertica.report.data import Record
 from inertica.workflow.inputs import IDENTIFICATION
+from inertica.workflow.logs_again import log_names
 from inertica.workflow.result import Result
 
 Array = NDArray[np.float64]

@@ -14,7 +14,9 @@ from inertica.workflow.replay import own_reference
 from inertica.workflow.result import Result
 
 
-def write_folder(result: Result, folder: str | Path, logs: Sequence[LogLike], validate: Sequence[LogLike] = ()) -> Bundle:
+def write_folder(
+    result: Result, folder: str | Path, logs: Sequence[LogLike], validate: Sequence[LogLike] = (), *, force: bool = False
+) -> Bundle:
     """Write `result.json`, the identified model, `parameters.csv` and `report.html` into a folder.
 
     Args:
@@ -22,6 +24,7 @@ def write_folder(result: Result, folder: str | Path, logs: Sequence[LogLike], va
         folder: made when it is not there; files of an earlier result are replaced.
         logs: those it was identified from; the report draws them.
         validate: those it was judged on, in the same order.
+        force: write the model although the verdict on the result is bad.
     """
 
     def motion(source: LogLike, k: int) -> Motion:
@@ -31,4 +34,4 @@ def write_folder(result: Result, folder: str | Path, logs: Sequence[LogLike], va
     names = [name for name in result.residuals if name != IDENTIFICATION]
     motions = {IDENTIFICATION: [motion(log, k) for k, log in enumerate(logs)]}
     motions |= {name: [motion(log, len(logs) + k)] for k, (name, log) in enumerate(zip(names, validate, strict=False))}
-    return write_bundle(result, motions, folder)
+    return write_bundle(result, motions, folder, force=force)

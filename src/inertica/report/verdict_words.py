@@ -98,9 +98,9 @@ def _praise(judged: Verdict) -> str:
     return "Predicts torque well" + (f", but for {joint_list(joints)}" if joints else "")
 
 
-def verdict_document(result: Result, exported_residual: float | None = None) -> dict[str, object]:
+def verdict_document(result: Result) -> dict[str, object]:
     """A verdict as plain data, numbers and words."""
-    judged = verdict(result, exported_residual)
+    judged = verdict(result)
     words = verdict_words(result, judged)
     said: dict[str, object] = {"first_line": words.first_line, "headline": words.headline, "sentence": words.sentence}
     return {**judged.document(), **said, "next": words.next, "card": list(words.card)}

@@ -58,7 +58,7 @@ def to_pinocchio(model: Model) -> Any:
         body = inertia.to_com(inertia.change_frame(parameters.link(j), np.eye(3), joint.arm))
         out.appendBodyToJoint(index, pin.Inertia(body.mass, body.com, body.inertia), pin.SE3.Identity())
         out.addBodyFrame(joint.link, index, pin.SE3(np.eye(3), np.array(joint.arm)), 0)
-    for attribute, symbol in (("armature", "Ia"), ("damping", "Fv"), (_friction(out), "Fc")):
+    for attribute, symbol in (("armature", "Ia"), ("damping", "Fv"), (dry_friction_field(out), "Fc")):
         setattr(out, attribute, np.array([parameters[f"{symbol}{j + 1}"] for j in range(robot.n)]))
     if hasattr(out, "lowerDryFrictionLimit"):
         out.lowerDryFrictionLimit = -np.array(out.upperDryFrictionLimit)
@@ -74,7 +74,7 @@ def from_pinocchio(model: Any, file: str | Path | None = None) -> Description:
     """
     pin = optional("pinocchio", "a Pinocchio model", "pin")
     robot, tens = _robot_of(pin, model)
-    drives = {"Ia": model.armature, "Fv": model.damping, "Fc": getattr(model, _friction(model))}
+    drives = {"Ia": model.armature, "Fv": model.damping, "Fc": getattr(model, dry_friction_field(model))}
     layout = held(Layout(robot).zeros(), "mjcf").parameters.layout
     values = {name: float(v) for j, ten in enumerate(tens) for name, v in zip(layout.names[layout.link(j)], ten, strict=True)}
     values |= {f"{symbol}{j + 1}": float(x) for symbol, xs in drives.items() for j, x in enumerate(xs)}
@@ -115,7 +115,7 @@ def _finite(limits: Limits, j: int) -> list[float]:
     return [x if math.isfinite(x) else math.copysign(float(np.finfo(float).max), x) for x in values]
 
 
-def _friction(model: Any) -> str:
+def dry_friction_field(model: Any) -> str:
     """Pinocchio 4 has friction limits for either direction."""
     return "upperDryFrictionLimit" if hasattr(model, "upperDryFrictionLimit") else "friction"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +26,19 @@ from inertica.robot.tree import Tree
 from inertica.robot.urdf import read_urdf
 from inertica.robot.writeback import MARK, label_texts
 from inertica.workflow.bristles import with_bristles
+from inertica.workflow.export_lost import Missing
+from inertica.workflow.export_residual import Measured, measured_file
+from inertica.workflow.export_torques import ModelTorques
+from inertica.workflow.exported import ExportedModel, Lost
 from inertica.workflow.folder import whole_file
-from inertica.workflow.held import FORMATS, Held, held, is_sidecar, sidecar_path, sidecar_text, words
-from inertica.workflow.plain_friction import PlainFriction, plain_friction
+from inertica.workflow.held import FORMATS, Held, held, is_sidecar, sidecar_path, sidecar_text
+from inertica.workflow.inputs import IDENTIFICATION
+from inertica.workflow.judge import Motions
+from inertica.workflow.logs_again import LogsAgain, logs_again
+from inertica.workflow.plain_friction import FrictionStates, PlainFriction, plain_friction, replaced_laws
 from inertica.workflow.result import Result
 from inertica.workflow.saved import geometry
+from inertica.workflow.verdict import BAD, verdict
 
 Array = NDArray[np.float64]
 
@@ -52,50 +60,27 @@ COLUMNS = ("name", "value", "std", "lower", "upper", "prior", "label", "unit", "
 """Of the table of parameters; lower and upper are the ends of the 95 % interval."""
 
 
-@dataclass(frozen=True)
-class Exported:
-    """A model file that was written, read again, checked link by link and found to give the torques of what it holds.
-
-    Args:
-        path: the file.
-        format: urdf, mjcf or dh.
-        difference: largest difference of torques over random states, relative to the largest torque, on what the file holds.
-        possible: whether the file passes `check-model`; False only where the result itself has links that cannot exist.
-        notes: what the file does not hold and where it is instead, one sentence each.
-        extra: the sidecar, a card that adds what the file lacks; None when it lacks nothing.
-    """
-
-    path: Path
-    format: str
-    difference: float
-    possible: bool = True
-    notes: tuple[str, ...] = ()
-    extra: Path | None = None
-
-    @property
-    def sentence(self) -> str:
-        """What was found on reading the file again."""
-        checked = "every link in it could exist and " if self.possible else ""
-        agree = f"its torques ({words(self.format)}) agree with the result's to {self.difference:.1e} of their size"
-        return f"read again, {checked}{agree}"
-
-
 def export_model(
-    result: Result, target: str | Path, format: str | None = None, *, approximate: bool = False, speed: float | None = None
-) -> Exported:
+    result: Result, target: str | Path, format: str | None = None, *, approximate: bool = True, speed: float | None = None,
+    motions: Motions | None = None, force: bool = False,
+) -> ExportedModel:  # fmt: skip
     """Write the identified values into a copy of the model that the result's robot was read from, or into a new MJCF file.
 
     The file is read again: it must give the torques of what it holds and, when every link of the result could exist, so must every
     link of the file, one by one.  Links whose inertia no real body has are written (their torques are right) and remain marked in
-    the result's warnings; what programs that read the format would refuse or misread is not written at all.  What the format has no
-    place for goes to a card beside the file, `NAME.extra.yaml`.
+    the result's warnings; what programs that read the format would refuse or misread is not written at all.  Friction laws that
+    URDF and MJCF lack are replaced by the closest viscous and Coulomb friction; what the format has no place for goes to a card
+    beside the file, `NAME.extra.yaml`, with the laws themselves.  The residual of the file itself on the result's logs is measured.
 
     Args:
         result: what `identify` found.
         target: the file to write.
         format: urdf, mjcf or dh; that of the source by default, and mjcf from any source.
-        approximate: replace friction laws that URDF and MJCF lack by the closest viscous and Coulomb friction.
-        speed: up to which (rad/s, m/s) that is to be close; that of the identification's logs when not given.
+        approximate: False leaves friction laws out that URDF and MJCF lack.
+        speed: up to which (rad/s, m/s) the approximation is to be close; over the speeds of the logs, each weighed by how long it is
+            held, when not given.
+        motions: data set -> motions of the result's logs; read again where they were when not given.
+        force: write the model of a result that is not usable, too.
     """
     path, source = Path(target), result.description.source
     format = format or source.format
@@ -106,8 +91,12 @@ def export_model(
         )
     if format == source.format and not source.path.is_file():
         raise InputError(f"{source.path} is gone; the values cannot be written without the model they belong to")
+    if not force and (reason := unusable(result)):
+        raise InputError(reason)
     _check_bodies(result, format)
-    plain = _approximated(result, format, speed) if approximate else None
+    logs = LogsAgain(motions) if motions else logs_again(result)
+    model = ModelTorques.of(result)
+    plain = _approximated(result, model, format, speed, logs.motions) if approximate else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # the result itself says which links cannot exist
         parts = held(plain.parameters if plain else result.parameters, format, load(source.path) if format == "dh" else None)
@@ -116,8 +105,19 @@ def export_model(
             again = _read_again(result.description, temporary, format)
             difference = _difference(parts.parameters, again, path)
             possible = _check_written(result, again, temporary, path, format)
+            measured = measured_file(model, logs, temporary, format, again)
         notes, extra = _sidecar(result, parts, again, path, format, plain)
-    return Exported(path, format, difference, possible, notes, extra)
+    lost = _lost(result, model, parts, plain, again, format, measured)
+    return ExportedModel(path, format, difference, possible, notes, extra, lost, *measured.figures)
+
+
+def unusable(result: Result) -> str:
+    """Why no model file should be written of a result; empty when one may be."""
+    judged = verdict(result)
+    if judged.level != BAD:
+        return ""
+    why = ", ".join(dict.fromkeys(reason.what.value for reason in judged.reasons if reason.level == BAD))
+    return f"no model file is written, since the verdict on the result is bad ({why}); --force writes it all the same"
 
 
 def parameters_csv(result: Result) -> str:
@@ -164,19 +164,34 @@ def _check_bodies(result: Result, format: str) -> None:
         )
 
 
-def _approximated(result: Result, format: str, speed: float | None) -> PlainFriction | None:
+def _approximated(
+    result: Result, model: ModelTorques, format: str, speed: float | None, motions: Motions
+) -> PlainFriction | None:
     """The closest viscous and Coulomb friction; a DH file holds every law and needs none."""
-    if format == "dh":
-        return None
     if speed is not None and not 0.0 < speed < np.inf:
         raise InputError(f"the speed up to which friction is approximated should be greater than zero, not {speed:g}")
-    n, limits = result.description.robot.n, np.array(result.description.robot.limits.velocity)
-    known = np.array(result.speeds) if len(result.speeds) == n else limits
-    speeds = np.full(n, speed) if speed is not None else known
-    if not np.isfinite(speeds).all():
-        raise InputError("friction is approximated up to a speed, and this result does not know how fast its logs were; state it")
-    found = plain_friction(result.parameters, speeds)
+    layout = result.parameters.layout
+    if format == "dh" or not any(replaced_laws(layout, j) for j in range(layout.robot.n)):
+        return None
+    if speed is None and motions:
+        states = FrictionStates.of_motions(motions[IDENTIFICATION])
+    else:
+        states = FrictionStates.up_to(layout, _speeds(result, speed))
+    found = plain_friction(model, states)
     return found if found.joints else None
+
+
+def _speeds(result: Result, speed: float | None) -> Array:
+    """(n,) largest speeds: stated, of the logs, or those that the joints are allowed."""
+    n = result.description.robot.n
+    known = result.speeds if len(result.speeds) == n else result.description.robot.limits.velocity
+    speeds = np.full(n, speed) if speed is not None else np.array(known)
+    if not np.isfinite(speeds).all():
+        raise InputError(
+            "friction is approximated over speeds, and this result does not know how fast its logs were; state the largest with "
+            "--speed, or leave out the laws that the format lacks with --exact-friction"
+        )
+    return speeds
 
 
 def _write(result: Result, parts: Held, target: Path, format: str) -> None:
@@ -265,10 +280,9 @@ def _sidecar(
     """Writes what the file lacks beside it, reads both and compares the torques of everything; an old sidecar goes."""
     description, parameters = result.description, result.parameters
     extra = sidecar_path(path)
-    leans = not np.allclose(again.robot.gravity, description.robot.gravity, rtol=0.0, atol=1e-9 * np.linalg.norm(EARTH))
     own = format == description.source.format
     left = list(held(parameters, format, load(description.source.path) if format == "dh" else None).left)
-    left += [LEANING] if leans else []
+    left += [LEANING] if _leans(description, again) else []
     notes: tuple[str, ...] = (plain.note,) if plain else ()
     bristles = result.bristles if result.bristles is not None and result.bristles.found else None
     if not left and bristles is None:
@@ -291,6 +305,29 @@ def _sidecar(
     if lost:
         notes += (f"no file can hold {', '.join(lost)}, which a function in Python multiplies",)
     return notes, extra
+
+
+def _lost(
+    result: Result, model: ModelTorques, parts: Held, plain: PlainFriction | None, again: Description, format: str,
+    measured: Measured,
+) -> tuple[Lost, ...]:  # fmt: skip
+    """What the file cannot hold, along the logs of the identification where they are known."""
+    along, laws = measured.along, result.parameters.layout.terms
+    states = along.states if along else _states(result.description.robot)
+    missing = Missing(model, format, states, along.result if along else model.whole(states), along is not None)
+    if plain is not None:
+        missing.approximated(plain)
+    missing.left_out(parts.left)
+    missing.memory([t.joint for t in laws if t.memory and format != "dh"])
+    missing.memory(list(result.bristles.found) if result.bristles is not None else [])
+    if _leans(result.description, again):
+        missing.gravity(along.result - along.file - missing.total if along else None)
+    return tuple(missing.lost)
+
+
+def _leans(description: Description, again: Description) -> bool:
+    """Whether the file has another gravity than the result."""
+    return not np.allclose(again.robot.gravity, description.robot.gravity, rtol=0.0, atol=1e-9 * np.linalg.norm(EARTH))
 
 
 def _has_no_place(description: Description, format: str) -> str:

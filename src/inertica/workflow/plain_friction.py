@@ -2,28 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from inertica.dynamics.engine import Engine
-from inertica.errors import InputError
 from inertica.identifiability.states import random_states
-from inertica.robot.friction import Coulomb, Viscous, friction_terms
+from inertica.preprocessing.motion import Motion
+from inertica.robot.friction import Coulomb, FrictionLaw, Viscous, friction_terms
 from inertica.robot.layout import Layout, Parameters
+from inertica.workflow.export_torques import ModelTorques
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 SPEEDS = 400
-"""Per direction, evenly spread up to the largest."""
+"""Per direction, evenly spread up to the largest, where there are no logs to take them from."""
 
 CONFIGURATIONS = 20
-"""Random ones that each speed is looked at in, since friction under load depends on them."""
+"""Random ones that each of these speeds is looked at in, since friction under load depends on them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class FrictionStates:
+    """Where laws are compared; every state counts once, so that a speed weighs as much as the time it is held.
+
+    Args:
+        q, dq: (N, n).
+        use: (N, n) states that count for a joint.
+        logged: whether they are those of logs.
+    """
+
+    q: Array
+    dq: Array
+    use: Mask
+    logged: bool
+
+    @classmethod
+    def of_motions(cls, motions: Sequence[Motion]) -> FrictionStates:
+        """The states of logs at which a joint moves: at rest, friction is anywhere inside its band."""
+        q, dq = (np.vstack([getattr(m, name) for m in motions]) for name in ("q", "dq"))
+        use = np.vstack([~(m.resting | m.spoiled[:, None]) for m in motions])
+        return cls(q, dq, use & (dq != 0.0), True)
+
+    @classmethod
+    def up_to(cls, layout: Layout, speeds: Array) -> FrictionStates:
+        """Speeds evenly spread up to (n,) largest ones, both directions alike, in random configurations."""
+        v = (np.arange(SPEEDS) + 0.5) / SPEEDS
+        v = np.concatenate([v, -v])
+        q = np.repeat(random_states(layout, CONFIGURATIONS, seed=0).q, len(v), axis=0)
+        dq = np.tile(v, CONFIGURATIONS)[:, None] * speeds
+        return cls(q, dq, np.ones(dq.shape, bool), False)
+
+
+@dataclass(frozen=True, eq=False)
 class PlainFriction:
     """What came out.
 
@@ -32,12 +66,14 @@ class PlainFriction:
         joints: 0-based, those whose law was replaced.
         speed: (n,) largest speed of each joint that was looked at.
         error: (n,) root mean square of the difference over the friction's own.
+        logged: whether the speeds are those of the logs, each weighed by how long it is held.
     """
 
     parameters: Parameters
     joints: tuple[int, ...]
     speed: Array
     error: Array
+    logged: bool
 
     @property
     def note(self) -> str:
@@ -48,43 +84,47 @@ class PlainFriction:
             f"{robot.joints[j].unit}/s"
             for j in self.joints
         )
-        return f"friction is approximated by viscous and Coulomb friction: {', '.join(each)}"
+        over = " over the speeds of the logs" if self.logged else ""
+        return f"friction is approximated by viscous and Coulomb friction{over}: {', '.join(each)}"
 
 
-def plain_friction(parameters: Parameters, speeds: Array) -> PlainFriction:
-    """Viscous and Coulomb coefficients that fit the friction of each joint best over its speeds, both directions alike.
+def replaced_laws(layout: Layout, joint: int) -> tuple[FrictionLaw, ...]:
+    """The laws of a joint that viscous and Coulomb friction take the place of; none where it has nothing else.
 
-    Joints whose friction is viscous and Coulomb already keep it; offsets stay offsets.
+    Offsets do not depend on speed and stay; laws with memory have no single torque for a speed.
+    """
+    laws = tuple(t for t in friction_terms(layout.terms) if t.joint == joint and t.brakes)
+    is_plain = all(len(t.plain) == len(t.parameters) for t in laws)
+    return () if is_plain or any(t.memory for t in laws) else laws
+
+
+def plain_friction(model: ModelTorques, states: FrictionStates) -> PlainFriction:
+    """Viscous and Coulomb coefficients closest to the friction of each joint over the states: least squares, neither negative.
+
+    Joints whose friction is viscous and Coulomb already keep it, as do those that move in no state.
 
     Args:
-        parameters: of the result.
-        speeds: (n,) up to which the friction matters.
+        model: of the result.
+        states: at which they are compared.
     """
-    layout = parameters.layout
+    parameters, layout = model.parameters, model.parameters.layout
     n = layout.robot.n
-    laws = tuple(t for t in friction_terms(layout.terms) if t.brakes)  # an offset does not depend on speed
-    if any(t.memory for t in laws):
-        raise InputError("friction with memory (lugre) has no single torque for a speed; it cannot be approximated")
-    odd = tuple(j for j in range(n) if any(t.joint == j and len(t.plain) < len(t.parameters) for t in laws))
-    if not odd:
-        return PlainFriction(parameters, (), speeds, np.zeros(n))
-    bare = Layout(layout.robot, tuple(t for t in layout.terms if t not in laws), layout.payloads)
-    kept = tuple(t for t in layout.terms if not (t in laws and t.joint in odd))
-    simple = Layout(layout.robot, (*kept, *(kind(j) for j in odd for kind in (Viscous, Coulomb))), layout.payloads)
-    q = random_states(layout, CONFIGURATIONS, seed=0).q
-    with_laws, without, rest_of = Engine(layout), Engine(bare), parameters.on(bare)
-    values: dict[str, float] = {}
+    laws = {j: replaced_laws(layout, j) for j in range(n) if states.use[:, j].any()}
+    laws = {j: found for j, found in laws.items() if found}
+    speed = np.array([np.abs(v[use]).max() if use.any() else 0.0 for v, use in zip(states.dq.T, states.use.T, strict=True)])
     error = np.zeros(n)
-    for j in odd:
-        v = (np.arange(SPEEDS) + 0.5) / SPEEDS
-        v = np.tile(speeds[j] * np.concatenate([v, -v]), len(q))
-        dq = np.zeros((len(v), n))
-        dq[:, j] = v
-        at = np.repeat(q, 2 * SPEEDS, axis=0)
-        tau = with_laws.inverse_dynamics(at, dq, 0.0 * dq, parameters.values, parameters.shapes)
-        friction = np.asarray(tau - without.inverse_dynamics(at, dq, 0.0 * dq, rest_of.values, rest_of.shapes))[:, j]
-        columns = np.column_stack([v, np.sign(v)])
-        (fv, fc), rest = nnls(columns, friction)
-        values |= {f"Fv{j + 1}": float(fv), f"Fc{j + 1}": float(fc)}
-        error[j] = rest / max(float(np.linalg.norm(friction)), 1e-300)
-    return PlainFriction(parameters.on(simple).replaced(values), odd, speeds, error)
+    if not laws:
+        return PlainFriction(parameters, (), speed, error, states.logged)
+    replaced = [t for found in laws.values() for t in found]
+    names = [p.name for t in replaced for p in t.parameters]
+    friction = model.part(names, (states.q, states.dq, 0.0 * states.dq))
+    values: dict[str, float] = {}
+    for j in laws:
+        use = states.use[:, j]
+        v, tau = states.dq[use, j] / speed[j], friction[use, j]
+        (fv, fc), rest = nnls(np.column_stack([v, np.sign(v)]), tau)
+        values |= {f"Fv{j + 1}": float(fv) / speed[j], f"Fc{j + 1}": float(fc)}
+        error[j] = rest / max(float(np.linalg.norm(tau)), np.finfo(float).tiny)
+    others = tuple(t for t in layout.terms if t not in replaced)
+    simple = Layout(layout.robot, (*others, *(kind(j) for j in laws for kind in (Viscous, Coulomb))), layout.payloads)
+    return PlainFriction(parameters.on(simple).replaced(values), tuple(laws), speed, error, states.logged)

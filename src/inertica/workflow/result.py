@@ -34,6 +34,7 @@ from inertica.workflow.before import Before
 from inertica.workflow.bristles import KEY as BRISTLES
 from inertica.workflow.bristles import Bristles
 from inertica.workflow.choice import Choice
+from inertica.workflow.exported import ExportedModel
 from inertica.workflow.plain import plain
 from inertica.workflow.prediction import judged, predicted_torque
 from inertica.workflow.replay import own_reference, prediction_motion
@@ -73,6 +74,7 @@ class Result(Tabular):
             not tell it and the stated value holds.
         bristles: friction with memory that `inertica friction` found and added; predictions are made without it.
         before: what the model that came in leaves of the same torque; None in results of earlier versions.
+        exported: model files that were written with it, each with its own residual.
     """
 
     description: Description
@@ -95,6 +97,7 @@ class Result(Tabular):
     shape_std: Mapping[str, float] = field(default_factory=dict)
     bristles: Bristles | None = None
     before: Before | None = None
+    exported: tuple[ExportedModel, ...] = ()
 
     def __repr__(self) -> str:
         errors = ", ".join(f"{name} {100.0 * r.raw.all:.3g} %" for name, r in self.residuals.items())
@@ -210,6 +213,7 @@ class Result(Tabular):
             "check": self.check,
             "lack_of_fit": self.lack_of_fit,
             "command": self.command,
+            "exported": {model.path.name: model.document() for model in self.exported},
         } | ({} if self.bristles is None else {BRISTLES: self.bristles.document()})
 
     def _shape(self, name: str, unit: str, value: float) -> dict[str, Any]:
@@ -290,6 +294,7 @@ class Result(Tabular):
             document.get("command", ""),
             {s["name"]: math.inf if s["std"] is None else s["std"] for s in document.get("shapes", ()) if "std" in s},
             Bristles.of(document.get(BRISTLES)), Before.of(document.get("before")),
+            tuple(ExportedModel.of(source / name, stated) for name, stated in document.get("exported", {}).items()),
         )  # fmt: skip
 
 

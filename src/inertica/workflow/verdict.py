@@ -19,6 +19,7 @@ from inertica.robot.model import Robot
 from inertica.robot.natural import longest_link
 from inertica.validation.residuals import Residual
 from inertica.workflow.before import headline_set
+from inertica.workflow.exported import ExportedModel
 from inertica.workflow.inputs import HOLD_OUT, IDENTIFICATION
 from inertica.workflow.result import Result
 
@@ -125,19 +126,17 @@ class Verdict:
         return {"level": self.level, "reasons": reasons, "data_set": self.data_set, "residual": self.residual}
 
 
-def verdict(result: Result, exported_residual: float | None = None) -> Verdict:
+def verdict(result: Result) -> Verdict:
     """Judges by the worst data set that was not used in the fit.
 
     Args:
-        result: with its residuals, and what the check and the tests of the residuals found.
-        exported_residual: of raw torque, that the written model file leaves on the data set of `headline_set` (where that was left
-            out by a second fit: the residual there and what the file adds to that of the fitted data); None without a file.
+        result: with its residuals, what the check and the tests of the residuals found, and the model files written of it.
     """
     name = headline_set(result.residuals)
     judged = result.residuals[name]
     found = [
         *_of_prediction(result, name, judged), *_of_findings(result), *_of_values(result),
-        *_of_export(result, judged.raw.all, exported_residual),
+        *_of_export(result, name, judged.raw.all),
     ]  # fmt: skip
     levels = (GOOD, DOUBTFUL, BAD)
     reasons = tuple(sorted(found, key=lambda reason: -levels.index(reason.level)))  # stable: otherwise in the order of importance
@@ -215,10 +214,20 @@ def _matters(result: Result, link: int) -> bool:
     return not decided or abs(own.mass - own.prior) > SMALL * result.masses.prior_total
 
 
-def _of_export(result: Result, own: float, exported: float | None) -> Iterator[Reason]:
+def _of_export(result: Result, name: str, own: float) -> Iterator[Reason]:
     """A model file that keeps less than half of what was gained over the one that came in (or over no model at all)."""
-    if exported is None:
-        return
     start = 1.0 if result.before is None else min(result.before.residual.raw.all, 1.0)
-    if exported > (most := own + LOST * max(start - own, 0.0)):
-        yield Reason(What.EXPORT, (), exported, most)
+    most = own + LOST * max(start - own, 0.0)
+    measured = [_exported_residual(model, name, own) for model in result.exported if model.residual]
+    if measured and max(measured) > most:
+        yield Reason(What.EXPORT, (), max(measured), most)
+
+
+def _exported_residual(model: ExportedModel, name: str, own: float) -> float:
+    """What a written file leaves of the raw torque of a data set.
+
+    On data that a second fit left out, for which no file was written: the residual there and what the file adds on the fitted data.
+    """
+    if name in model.residual:
+        return model.residual[name].raw.all
+    return own + model.residual[IDENTIFICATION].raw.all - model.result_residual[IDENTIFICATION].raw.all

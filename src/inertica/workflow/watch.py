@@ -24,7 +24,7 @@ from inertica.preprocessing.edge import motion_band, noise_edge
 from inertica.preprocessing.prepare import SLOW
 from inertica.preprocessing.resample import on_clock, uniform_clock
 from inertica.robot.description import Description
-from inertica.workflow.filter_choice import WIDER, fit_bandwidth
+from inertica.workflow.filter_choice import BANDS, HIGHEST, WIDER
 
 Array = NDArray[np.float64]
 
@@ -287,7 +287,7 @@ def spectral_cutoff(q: Array, rate: float) -> float:
     edges = noise_edge(q[:, moving], 1.0 / rate)
     if not np.any(edges > 0.0):
         return FIT
-    return fit_bandwidth(float(edges[edges > 0.0].min()), motion_band(q[:, moving], 1.0 / rate), rate)
+    return min(max(float(edges[edges > 0.0].min()), BANDS * motion_band(q[:, moving], 1.0 / rate)), HIGHEST * rate)
 
 
 def _lag(delay: float | tuple[float, ...], n: int, rate: float) -> Lag | None:

@@ -16,9 +16,9 @@ from inertica.workflow.export import SUFFIX
 
 FORMATS = {
     "urdf": ("URDF", "Copy of the URDF with masses, centres, inertias, damping and friction in place.",
-             "URDF has no place for drive inertia, offsets and other friction laws; they go to a card beside it."),
+             "URDF holds damping and dry friction; drive inertia, offsets and other laws themselves go to a card beside it."),
     "mjcf": ("MJCF", "For MuJoCo: a copy of the MJCF, or a new file from any model.",
-             "MJCF holds drive inertia, damping and dry friction; offsets and other laws go to a card beside it."),
+             "MJCF holds drive inertia, damping and dry friction; offsets and other laws themselves go to a card beside it."),
     "dh": ("DH YAML", "Copy of the DH file with the values in place.", "Holds everything."),
     "parameters": ("Parameters, CSV", "Every standard parameter with interval, prior and trust label.", "A table, no geometry."),
     "report": ("Report, HTML", "One page with everything, for colleagues and for the record.", "To read, not to load."),
@@ -101,9 +101,11 @@ def write(project: Project, asked: Asked, say: Callable[[str], None], work: Path
     if kind in SUFFIX:
         own = kind == result.description.source.format
         target = exports / f"identified{'' if own else f'-{kind}'}{SUFFIX[kind]}"  # each has its own card for what it lacks
-        found = ia.export_model(result, target, kind, approximate=asked.flag("approximate"))
+        approximate, force = asked.flag("approximate", True), asked.flag("force")
+        found = ia.export_model(result, target, kind, approximate=approximate, force=force)
         files = [target.name, *([found.extra.name] if found.extra else [])]
-        return {"files": [f"exports/{f}" for f in files], "sentence": found.sentence, "notes": list(found.notes)}
+        return {"files": [f"exports/{f}" for f in files], "sentence": f"{found.sentence}; {found.comparison}",
+                "notes": [*found.notes, *found.warnings]}  # fmt: skip
     if kind == "parameters":
         ia.write_parameters(result, exports / "parameters.csv")
         return {"files": ["exports/parameters.csv"], "sentence": "the table was written", "notes": []}

@@ -91,7 +91,7 @@ def run(project: Project, asked: Asked, say: Callable[[str], None], work: Path) 
     judged = identification(read(project.card, logs, validate, settings, say), say)
     say("writing the result and its report")
     result = replace(judged.result, command=same([_words(project, stated, f"results/{name}")], [])["shell"][0])
-    bundle = write_bundle(result, judged.motions, work / name)
+    bundle = write_bundle(result, judged.motions, work / name, force=settings.force)
     write_overlay(bundle.result, judged.motions, work / name)
     os.replace(work / name, target)
     return {"result": name, "remember": {"settings": stated, "selected": name}}

@@ -15,12 +15,13 @@ export function create(app) {
     view = found;
     if (!view.selected) { element.replaceChildren(...[heading("Export", "The identified model for other programs."), h("p.empty", {}, "There is no result yet; make one in the room Identify."), same(view)].filter(Boolean)); return; }
     const choose = select("Result", view.results, view.selected, (result) => trying(() => post("trust/select", { result })));
-    const approximate = tick("replace friction laws that a format lacks by the nearest it has", false);
+    const approximate = tick("replace friction laws that a format lacks by the nearest it has", true);
+    const force = tick("write a model also of a result that is not usable", false);
     const cards = view.formats.map((f) => {
-      const button = h("button", { type: "button", id: `export-${f.format}`, onclick: () => app.begin("export", "write", { result: view.selected, format: f.format, approximate: approximate.input.checked }, button) }, "Write");
+      const button = h("button", { type: "button", id: `export-${f.format}`, onclick: () => app.begin("export", "write", { result: view.selected, format: f.format, approximate: approximate.input.checked, force: force.input.checked }, button) }, "Write");
       return h("section.card", {}, h("h2", {}, f.title, button), h("p", {}, f.about), h("p.small.soft", { style: "margin: 0" }, f.lacks));
     });
-    element.replaceChildren(...[heading("Export", "The identified model for other programs, and what each format cannot hold.", choose), h("div.row", { style: "margin-bottom: 12px" }, approximate), h("div.two", {}, cards), writing, said, files(),
+    element.replaceChildren(...[heading("Export", "The identified model for other programs, and what each format cannot hold.", choose), h("div.row", { style: "margin-bottom: 12px" }, approximate, force), h("div.two", {}, cards), writing, said, files(),
       h("section.card", {}, h("h2", {}, "Use it elsewhere"), view.snippets.map((s) => [h("h3", {}, s.title), code(s.text, s.title)])), same(view)].filter(Boolean));
   }
 
