@@ -16,6 +16,7 @@ from inertica.cli.main import main
 from inertica.dynamics.engine import Engine
 from inertica.logs.read import read_log
 from inertica.robot.load import load
+from inertica.validation.residuals import Relative, Residual
 from inertica.workflow.identify import identify
 
 URDF = """<?xml version="1.0"?>
@@ -112,7 +113,12 @@ def result_on(description, values):
     base = identified()
     labels = dict.fromkeys(values.layout.names, "determined")
     spans = np.column_stack([values.values, values.values])
-    return replace(base, description=description, parameters=values, labels=labels, intervals=spans)
+    perfect = Relative((0.0,) * description.robot.n, 0.0)
+    residuals = dict.fromkeys(base.residuals, Residual(perfect, perfect, 0.0, 0.0, 1000))
+    described = replace(description, prior=values)
+    return replace(
+        base, description=described, parameters=values, labels=labels, intervals=spans, residuals=residuals, before=None
+    )
 
 
 def files() -> tuple[str, str, str]:

@@ -17,7 +17,7 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.friction import Coulomb, LoadDependent, Offset, Stribeck, Viscous
 from inertica.robot.layout import Parameters
 from inertica.robot.terms import Term
-from inertica.workflow.filter_choice import candidate_cutoffs, recipe_for
+from inertica.workflow.filter_choice import recipe_for
 from inertica.workflow.friction_choice import FrictionSelection
 
 ROBOT = "rv2sq"
@@ -54,8 +54,7 @@ def simulated(law: str) -> Log:
 
 def search(law: str) -> FrictionSelection:
     robot, log = replace(ia.load(ROBOT), friction_stated=False), simulated(law)
-    edge = lowest_edge((log,))
-    recipe = recipe_for(max(f for f in candidate_cutoffs(log.rate) if f <= edge), log.rate, Recipe(delay=-0.5 / 1000.0))
+    recipe = recipe_for(min(lowest_edge((log,)), 0.25 * log.rate), log.rate, Recipe(delay=-0.5 / 1000.0))
     return FrictionSelection(robot, [prepare(log, recipe)], lambda _: None)
 
 

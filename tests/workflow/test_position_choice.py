@@ -21,7 +21,7 @@ from inertica.robot.description import Description
 from inertica.robot.terms import Counterbalance, OnJoint, Spring
 from inertica.workflow.choice import Choice
 from inertica.workflow.filter_choice import recipe_for
-from inertica.workflow.hold_out import left_out_errors
+from inertica.workflow.hold_out import left_out
 from inertica.workflow.position_choice import choose_position_torque
 
 ROBOT = "rv2sq"
@@ -53,7 +53,7 @@ def test_it_is_found_on_the_joints_that_have_it() -> None:
     assert found is not None
     description, choice = found
     assert {t for t in description.layout.terms if isinstance(t, Spring | Counterbalance)} == {Spring(0), Counterbalance(4)}
-    assert all(share < 0.9 for share in choice.scores.values()) and "no link that could exist explains" in choice.sentence
+    assert all(share < 0.9 for share in choice.scores.values()) and "no link near the model's explains" in choice.sentence
     wider = replace(
         problem(simulated(Spring(0), Counterbalance(4)))[0], base=base_model(description.layout), prior=description.prior
     )
@@ -68,9 +68,9 @@ def test_a_log_without_it_gets_nothing() -> None:
 
 def test_errors_on_what_is_left_out_add_up_over_the_joints() -> None:
     own, _ = problem(simulated())
-    error, size = left_out_errors(own, Wls())
-    assert np.allclose(size, np.sum(own.motions[0].tau_raw ** 2, axis=0))
-    assert 0.0 < np.sqrt(error.sum() / size.sum()) < 0.2
+    found = left_out(own, Wls())
+    assert np.allclose(found.sizes.sum(axis=0), np.sum(own.motions[0].tau_raw ** 2, axis=0))
+    assert 0.0 < found.residual < 0.2 and found.against(found).t == 0.0
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ def test_a_friction_law_is_a_class_and_a_line(tmp_path: Path, monkeypatch: pytes
     drag = {"Fd1": 3.0, "Fd2": 0.8}
     known = card(tmp_path, f"model: scara2\nfriction: [viscous, coulomb, drag]\nparameters: {json.dumps(drag)}\n")
     log = tmp_path / "log.csv.gz"
-    assert main(["simulate", str(known), "-o", str(log), "--noise", "standard", "--duration", "5"]) == 0
+    assert main(["simulate", str(known), "-o", str(log), "--noise", "standard", "--duration", "10"]) == 0
     stated = ia.identify(known, [str(log)], method="wls")
     for name, value in drag.items():
         assert stated.parameters[name] == pytest.approx(value, rel=0.1)

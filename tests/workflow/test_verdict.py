@@ -6,6 +6,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from inertica.robot.model import Joint, Robot
 from inertica.validation.residuals import Relative, Residual, TorqueShares
 from inertica.workflow.before import Before, headline_set
 from inertica.workflow.choice import Choice
+from inertica.workflow.exported import ExportedModel
 from inertica.workflow.hold_out import STRETCHES, HoldOut
 from inertica.workflow.identify import identify
 from inertica.workflow.result import Result
@@ -127,16 +129,26 @@ def test_a_result_that_predicts_worse_than_the_model_that_came_in_is_not_good():
     assert judged((0.5, 0.05), (10.0, 1.0), before=0.048).level == GOOD  # data sets scatter by as much
 
 
+def exported(result, residual):
+    """The result with a model file that leaves so much of the torque of the verdict's data set."""
+    name = verdict(result).data_set
+    own = result.residuals[name]
+    file = replace(own, raw=replace(own.raw, all=residual))
+    return replace(
+        result, exported=(ExportedModel(Path("m.urdf"), "urdf", 0.0, residual={name: file}, result_residual={name: own}),)
+    )
+
+
 def test_an_export_that_loses_half_of_the_gain_is_not_good():
     result = result_with((0.5, 0.05), (10.0, 1.0), before=0.25)  # 5 %: half of the gain is lost at 15 %
-    assert verdict(result, 0.14).level == GOOD
-    found = verdict(result, 0.16)
+    assert verdict(exported(result, 0.14)).level == GOOD
+    found = verdict(exported(result, 0.16))
     assert (
         found.level == DOUBTFUL and conditions(found) == [What.EXPORT] and found.reasons[0].limit == pytest.approx(0.15, abs=1e-3)
     )
-    assert verdict_document(result, 0.16)["headline"] == "The exported model is not the identified one"
+    assert verdict_document(exported(result, 0.16))["headline"] == "The exported model is not the identified one"
     wild = result_with((0.5, 0.05), (10.0, 1.0), before=30.0)  # worse than no model: no reason to accept more
-    assert verdict(wild, 0.6).level == DOUBTFUL
+    assert verdict(exported(wild, 0.6)).level == DOUBTFUL
 
 
 def test_a_model_of_which_little_is_determined_is_for_motions_like_these():

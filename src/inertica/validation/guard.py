@@ -16,6 +16,9 @@ from scipy.stats import t as student
 SURE = 0.95
 """Probability of the one-sided t test beyond which a difference is called clear."""
 
+MATTERS = 1.1
+"""Ratio of two residuals from which a difference matters; precise data tell far smaller ones apart."""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -40,11 +43,13 @@ class Comparison:
 
     @property
     def clearly_worse(self) -> bool:
-        return self.t > self.limit
+        """Worse beyond doubt, and by an amount that matters."""
+        return self.t > self.limit and self.score > MATTERS * self.score_without
 
     @property
     def clearly_better(self) -> bool:
-        return self.t < -self.limit
+        """Better beyond doubt, and by an amount that matters."""
+        return self.t < -self.limit and MATTERS * self.score < self.score_without
 
     @property
     def better(self) -> bool:

@@ -91,9 +91,9 @@ def export_model(
         )
     if format == source.format and not source.path.is_file():
         raise InputError(f"{source.path} is gone; the values cannot be written without the model they belong to")
+    _check_bodies(result, format)
     if not force and (reason := unusable(result)):
         raise InputError(reason)
-    _check_bodies(result, format)
     logs = LogsAgain(motions) if motions else logs_again(result)
     model = ModelTorques.of(result)
     plain = _approximated(result, model, format, speed, logs.motions) if approximate else None

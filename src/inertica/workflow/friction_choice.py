@@ -28,7 +28,7 @@ WORTHWHILE = 0.02
 """Share of a joint's squared error that a piece must explain."""
 
 NEEDED = 1.0
-"""Standard deviations below which viscous or Coulomb friction or an offset is left out: far more joints have it than have not."""
+"""Standard deviations below which viscous or Coulomb friction is left out: far more joints have it than have not."""
 
 CONFIRMED = 2.0
 """Standard deviations by which friction of slow motion must differ from zero on rows well away from reversals, too."""
@@ -205,9 +205,13 @@ class FrictionSelection:
         gains = [where.gain(chosen, k) for where in (self._far, *self._ways)]
         return all(gain.amplitude > 0.0 and gain.z > limit for gain, limit in zip(gains, limits, strict=True))
 
-    def _needed(self, chosen: Sequence[int], k: int) -> bool:
-        """Whether data left out need a piece of the first fit; an offset may take a part of gravity that is not there elsewhere."""
-        return self.pieces[k].brakes or self._predicts([c for c in chosen if c != k], k)
+    def _needed(self, chosen: Sequence[int], k: int, z: float) -> bool:
+        """Whether a piece of the first fit stays: an offset, which may take a part of gravity that is not there elsewhere, only where
+        it is significant and predicts data left out.
+        """
+        if self.pieces[k].brakes:
+            return z >= NEEDED
+        return z > self.pieces[k].how.significant and self._predicts([c for c in chosen if c != k], k)
 
     def _predicts(self, chosen: Sequence[int], k: int) -> bool:
         """Whether data left out are predicted better with the piece; what was found is kept for the report."""
@@ -247,7 +251,7 @@ class FrictionSelection:
             if not z:
                 plain = [k for k in chosen if self.pieces[k].kind in PLAIN]
                 z = {k: abs(self.selection.gain([c for c in chosen if c != k], k).z) for k in plain}
-                z = {k: value for k, value in z.items() if value < NEEDED or not self._needed(chosen, k)}
+                z = {k: value for k, value in z.items() if not self._needed(chosen, k, value)}
             if not z:
                 return chosen
             least = min(z, key=lambda k: z[k])

@@ -33,6 +33,9 @@ HARMONICS = 2.0
 ROWS_PER_PARAMETER = 2.0
 """Independent rows of a joint for each base parameter that a fit should have."""
 
+FEWEST_ROWS = 100
+"""Rows of a joint that a fit should have however few its parameters: ten for each of the parts that are left out in turn."""
+
 ROWS_PER_PERIOD = 2.5
 """Rows that decimation leaves for each period of the bandwidth."""
 
@@ -98,7 +101,7 @@ def first_bandwidth(band: float, duration: float, parameters: int) -> float:
         duration: s of all logs.
         parameters: base parameters.
     """
-    return max(HARMONICS * band, ROWS_PER_PARAMETER * parameters / (ROWS_PER_PERIOD * duration))
+    return max(HARMONICS * band, max(ROWS_PER_PARAMETER * parameters, FEWEST_ROWS) / (ROWS_PER_PERIOD * duration))
 
 
 def search_bandwidth(prepared: Prepared, start: float, highest: float, widest: float) -> BandwidthSearch:
