@@ -109,6 +109,8 @@ def _read(source: LogLike, description: Description, settings: Settings) -> Log:
     log = source if isinstance(source, Log) else read_log(source, description)
     if log.n != description.robot.n:
         raise InputError(f"{log.origin} has {log.n} joints, {description.name} has {description.robot.n}")
+    if settings.velocity == "differences":  # a velocity that is not used cannot be wrong
+        log = log.without("dq", "dtheta")
     for symbol in ("tau",) if settings.simulates and "q" not in log.signals else ("q", "tau"):
         log.need(symbol)
     return log
