@@ -135,7 +135,9 @@ class _Reader:
             parent = child(joint, "parent")
             if parent is not None and parent.get("link") == WORLD and WORLD not in links:
                 links[WORLD] = parent  # an element without <inertial>
-                self.notes.append(f"The file has no link '{WORLD}', on which joint '{joint.get('name')}' hangs; it is the ground.")
+                self.notes.append(
+                    f"The file has no link '{WORLD}', on which joint '{joint.get('name')}' hangs; it is the ground."
+                )
 
     def _base(self, links: Mapping[str, Element], joints: Sequence[TreeJoint]) -> str:
         carried = {joint.child for joint in joints}
