@@ -258,6 +258,16 @@ def test_motions_of_a_hobby_arm(real_data: Path, capsys) -> None:
     assert found["sampling"]["numbers"]["rate"] == pytest.approx(50.0, rel=0.01)
 
 
+def test_folders_of_a_hobby_arm_have_commands(real_data: Path) -> None:
+    import inertica as ia
+
+    folder = real_data / "so101"
+    robot = ia.load(folder / "so101.urdf")
+    whole, state = ia.read_log(folder / "multisine", robot), ia.read_log(folder / "multisine" / "state_motor.csv", robot)
+    np.testing.assert_array_equal(whole.need("q"), state.need("q"))
+    assert np.abs(whole.need("qr") - whole.need("q")).max() < 0.15 < np.ptp(whole.need("qr"), axis=0).min()
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
