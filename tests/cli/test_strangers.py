@@ -186,6 +186,37 @@ def test_logs_of_several_rates(tmp_path: Path, capsys) -> None:
     assert abs(load["M"]["value"]) < 0.05  # there is none
 
 
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("lacking", [1, 2])
+def test_torque_of_some_joints_only(tmp_path: Path, capsys, lacking: int, missing: bool) -> None:
+    robot, x = files()[0], np.array(table())
+    path = tmp_path / "a.csv"
+    if missing:
+        kept = [k for k in range(5) if k != 2 + lacking]
+        written(path, f"t,q1,q2,tau{3 - lacking}", x[:, kept])
+    else:
+        x[:, 2 + lacking] = np.nan
+        written(path, "t,q1,q2,tau1,tau2", x)
+    assert (
+        main(["identify", robot, str(path), "--cutoff", "10", "--delay", "0", "--quick", "-o", str(tmp_path / "out"), "--json"])
+        == 0
+    )
+    document = json.loads(capsys.readouterr().out)
+    values = {p["name"]: p for p in document["parameters"]}
+    there = 3 - lacking
+    truth = {"Fv1": 0.5, "Fc1": 0.8, "Fv2": 0.2, "Fc2": 0.3}
+    assert values[f"Fc{there}"]["value"] == pytest.approx(truth[f"Fc{there}"], rel=0.05)
+    assert values[f"Fc{there}"]["label"] == "determined"
+    for name in (f"Fv{lacking}", f"Fc{lacking}"):  # nothing is known against the model
+        assert values[name]["label"] == "unidentifiable" and values[name]["value"] == pytest.approx(truth[name])
+    score = document["residual"]["identification"]["raw"]
+    assert score["per_joint"][lacking - 1] is None and score["per_joint"][there - 1] == pytest.approx(score["all"]) < 0.1
+    assert any(f"no torque of joint {lacking} was recorded" in w for w in document["warnings"])
+    code, findings = checked(capsys, robot, path)
+    assert code == 0 and [f["verdict"] for f in findings["findings"]] == ["not testable"]
+    assert "needs the torque of every joint" in refused(capsys, "identify", robot, str(path), "--method", "ukf", *QUICK[:4])
+
+
 ARM = """<robot name="pendulum">
   <link name="arm"><inertial><origin xyz="0 0 -0.2"/><mass value="1"/>
     <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.001"/></inertial></link>
