@@ -11,10 +11,11 @@ from inertica.logs.log import Log
 
 
 def without_torque(logs: Sequence[Log]) -> Finding | None:
-    """What is said of joints without any torque in some log; None when every joint has one, or no joint."""
+    """What is said of joints without any torque in some log; None when every joint has one or none has, or a position lacks, too."""
     lacking = [~np.isfinite(log.need("tau")).any(axis=0) for log in logs]
+    placed = all(np.isfinite(log.signals["q"]).any(axis=0).all() for log in logs if "q" in log.signals)
     bare = np.flatnonzero(np.any(lacking, axis=0)).tolist()
-    if not bare or any(lacks.all() for lacks in lacking):
+    if not bare or not placed or any(lacks.all() for lacks in lacking):
         return None
     text = (
         f"no torque of {joint_list(bare)} was recorded: fits take the rows of the other joints, friction and drive of "
