@@ -143,6 +143,20 @@ def test_several_torque_columns(tmp_path: Path, capsys, plain: np.ndarray) -> No
     assert not any("torque is taken from" in w for w in chosen["warnings"])
 
 
+def test_torque_of_joint_and_motor(tmp_path: Path, capsys, plain: np.ndarray) -> None:
+    robot, x = files()[0], table()
+    path = written(tmp_path / "a.csv", "t,q1,q2,effort1,effort2,taum1,taum2", [x, 0.01 * x[:, 3:]])
+    document = identified(capsys, robot, path)
+    np.testing.assert_allclose(base(document), plain, rtol=1e-9)
+    assert any("torque is taken from tau, on the joint side; taum" in w for w in document["warnings"])
+
+
+def test_two_names_for_a_position_are_still_refused(tmp_path: Path, capsys) -> None:
+    path = written(tmp_path / "a.csv", "t,q1,q2,q_meas1,q_meas2,tau1,tau2", table()[:, [0, 1, 2, 1, 2, 3, 4]])
+    sentence = refused(capsys, "check", files()[0], str(path))
+    assert "both 'q1' and 'q_meas1' look like the position of joint 1" in sentence and "--columns" in sentence
+
+
 def test_text_that_nobody_needs(tmp_path: Path, capsys, plain: np.ndarray) -> None:
     robot, fit, _ = files()
     head, *lines = Path(fit).read_text().splitlines()

@@ -202,12 +202,12 @@ def _left_out(table: Table) -> list[str]:
 
 
 def _best_named(found: list[_Found]) -> list[_Found]:
-    """Of several columns for one signal of one joint the best named: `tau_meas1` before `tau1` before `effort1`; equals remain."""
-    orders: dict[tuple[str, str | int | None], int] = {}
+    """Of several torque columns of one joint the best named: `tau_meas1` before `tau1` before `effort1`; equals remain."""
+    orders: dict[str | int | None, int] = {}
     for f in found:
-        key = (f.meaning.symbol, f.place)
-        orders[key] = min(orders.get(key, rank(f.words).order), rank(f.words).order)
-    return [f for f in found if rank(f.words).order == orders[f.meaning.symbol, f.place]]
+        if f.meaning.symbol == "tau":
+            orders[f.place] = min(orders.get(f.place, rank(f.words).order), rank(f.words).order)
+    return [f for f in found if f.meaning.symbol != "tau" or rank(f.words).order == orders[f.place]]
 
 
 def _other_torques(

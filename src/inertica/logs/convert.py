@@ -102,6 +102,11 @@ def converted(
                 f"{', '.join(lacking)} are motor-side signals and the card states no transmission; "
                 "without it they give no joint-side signal"
             )
+        if "taum" in out and "tau" in out:
+            warnings.append(
+                "torque is taken from tau, on the joint side; taum, of the motors, is not used without a transmission in the card; "
+                "--columns 'tau=...' takes other columns for the torque"
+            )
     if transmission is not None and not set(_JOINT_SIDE) & set(out):
         decided = side or _likely_side(out, transmission, offset, limits)
         _say_side(out, decided, side is not None, notes, warnings)
