@@ -13,7 +13,7 @@ from logs.simulated import changed, clean
 
 
 def verdict(tau: np.ndarray, robot=None) -> str:
-    (found,) = check(robot or load("tx40"), [changed(clean(0), tau=tau)]).of("sign of torque")
+    (found,) = check(robot or load("tx40"), [changed(clean(0), tau=tau)]).of("torque sign")
     return f"{found.verdict}: {found.text}"
 
 

@@ -301,7 +301,7 @@ def test_motions_of_a_hobby_arm(real_data: Path, capsys) -> None:
     folder = real_data / "so101"
     code, document = checked(capsys, folder / "so101.urdf", folder / "multisine" / "state_motor.csv")
     found = {f["name"]: f for f in document["findings"]}
-    assert code == 1 and found["sign of torque"]["verdict"] == "problem" and "has no sign" in found["sign of torque"]["text"]
+    assert code == 1 and found["torque sign"]["verdict"] == "problem" and "has no sign" in found["torque sign"]["text"]
     assert found["sampling"]["numbers"]["rate"] == pytest.approx(50.0, rel=0.01)
 
 

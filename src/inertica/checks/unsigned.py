@@ -44,7 +44,7 @@ def unsigned(seen: Observed, engine: Engine, prior: Parameters) -> Finding:
         below, above = np.any(tau < 0.0, axis=0), np.any(tau > 0.0, axis=0)
     one_sided = below != above
     numbers: dict[str, object] = {"one_sided": one_sided}
-    fine = Finding("sign of torque", "fine", "torques have both signs where the motion asks for them", numbers=numbers)
+    fine = Finding("torque sign", "fine", "torques have both signs where the motion asks for them", numbers=numbers)
     if (below.any() and above.any()) or not one_sided.any():
         return fine
     expected = one_sided & _moves_both_ways(seen) & _returns_to_zero(tau) & _needs_both_signs(seen, engine, prior)
@@ -57,7 +57,7 @@ def unsigned(seen: Observed, engine: Engine, prior: Parameters) -> Finding:
         f"{joint_list(np.flatnonzero(expected).tolist())} move both ways and the torque comes back to nearly zero in between"
     )
     advice = "record torque or current with its sign; what is lost cannot be found again from absolute values"
-    return Finding("sign of torque", "problem", text, advice, numbers=numbers | {"expected": expected})
+    return Finding("torque sign", "problem", text, advice, numbers=numbers | {"expected": expected})
 
 
 def _moves_both_ways(seen: Observed) -> Mask:
