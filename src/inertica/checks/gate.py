@@ -12,6 +12,7 @@ from inertica.checks.plainfit import Observed
 from inertica.checks.plausible import Judge, Rows, with_friction
 from inertica.checks.quality import look
 from inertica.checks.search import findings
+from inertica.checks.some_torques import without_torque
 from inertica.dynamics.engine import Engine
 from inertica.errors import InerticaError
 from inertica.identifiability.base import BaseModel, base_model
@@ -41,6 +42,8 @@ def checked(description: Description, logs: Sequence[Log], *, quick: bool = Fals
         quick: leave out what `identify` finds by itself: delays, and what the logs determine.
         base: base parameters of the description's layout, when they are there.
     """
+    if (bare := without_torque(logs)) is not None:
+        return Report(description.name, tuple(str(log.origin) for log in logs), (bare,))
     with one_thread():
         base = base or base_model(description.layout)
         looked = look(description, logs, together=not quick, base=base)

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from inertica.checks import determined, motion_checks, signal_checks
+from inertica.checks.clock import clock
 from inertica.checks.findings import Finding, Quality
 from inertica.checks.plainfit import Observed, observed, plain_fit, suggested_cutoff
+from inertica.checks.unsigned import unsigned
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.identifiability.base import BaseModel, base_model
@@ -116,8 +118,8 @@ def _alone(base: BaseModel, description: Description, log: Log) -> tuple[list[Fi
         signal_checks.limits(log, robot, o.motion),
         motion_checks.standstill(o),
     ]
-    speed = motion_checks.velocity(o)
-    found += [speed] if speed is not None else []
+    found += [unsigned(o, base.engine, description.prior)]
+    found += [f for f in (motion_checks.velocity(o), clock(o, robot, base, description.prior)) if f is not None]
     text = f"a low-pass of {cutoff:.3g} Hz for torque and regressor columns, {2 * cutoff:.3g} Hz for positions, suits this motion"
     found.append(Finding("bandwidth", "fine", text, numbers={"cutoff": cutoff}))
     return found, o

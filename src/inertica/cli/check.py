@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from inertica.checks.findings import Finding, Quality
 from inertica.checks.gate import checked
 from inertica.cli.console import Answer, one_line, progress, table
+from inertica.cli.reading import add_reading, reading_options, with_reading
 from inertica.errors import ModelWarning
 from inertica.logs.read import read_log
 from inertica.robot.load import load
@@ -42,13 +43,25 @@ _LOOK: Mapping[str, tuple[str, str]] = {
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("robot", metavar="ROBOT", help="built-in name or file")
-    parser.add_argument("logs", metavar="LOG", nargs="+", help="recorded log, with @t0:t1 behind it for a part")
+    parser.add_argument(
+        "logs",
+        metavar="LOG",
+        nargs="+",
+        help="recorded log, with @t0:t1 behind it for a part; FILE+FILE joins files on their clocks",
+    )
+    parser.add_argument(
+        "--velocity", choices=("recorded", "differences"), default="recorded",
+        help="differences: the recorded velocity will not be used, so it is not looked at",
+    )  # fmt: skip
+    add_reading(parser)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
-    robot = load(arguments.robot)
+    robot = with_reading(load(arguments.robot), reading_options(arguments))
     with progress("reading"):
         logs = [read_log(spec, robot) for spec in arguments.logs]
+    if arguments.velocity == "differences":
+        logs = [log.without("dq", "dtheta") for log in logs]
     for sentence in dict.fromkeys(s for log in logs for s in log.warnings):
         warnings.warn(ModelWarning(sentence), stacklevel=1)
     with progress(f"checking {len(logs)} log{'s' * (len(logs) > 1)} of {robot.name}"):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from inertica.cli.console import Answer, progress_line, table
 from inertica.cli.fitting import add_choices, add_inputs, add_reference, percent, settings
 from inertica.cli.progress import by_count
+from inertica.cli.reading import described
 from inertica.errors import InputError, ModelWarning
 from inertica.estimators.registry import METHODS, method
 from inertica.report.names import short_names
@@ -50,7 +51,7 @@ def run(arguments: argparse.Namespace) -> Answer:
             method(name)
     chosen = settings(arguments)
     with progress_line(by_count("fit: ", 1 + len(names or METHODS))) as say:  # one fit for the choices
-        found = compare(arguments.robot, arguments.logs, names, validate=arguments.validate, settings=chosen, progress=say)
+        found = compare(described(arguments), arguments.logs, names, validate=arguments.validate, settings=chosen, progress=say)
     view = View(found)
     for row in found.rows:
         if row.failure:

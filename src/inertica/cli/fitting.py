@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, get_args
 
 from inertica.cli.console import table
+from inertica.cli.reading import add_reading
 from inertica.errors import InputError
 from inertica.estimators.options import READERS
 from inertica.excitation.files import load_trajectory
@@ -24,13 +25,17 @@ if TYPE_CHECKING:
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """ROBOT LOG... [--validate LOG]..."""
+    """ROBOT LOG... [--validate LOG]..., and how to read them."""
     parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
-    parser.add_argument("logs", metavar="LOG", nargs="+", help="recorded motion; FILE@t0:t1 takes a slice; all enter one fit")
+    parser.add_argument(
+        "logs", metavar="LOG", nargs="+",
+        help="recorded motion; FILE@t0:t1 takes a slice, FILE+FILE joins files on their clocks; all enter one fit",
+    )  # fmt: skip
     parser.add_argument(
         "--validate", metavar="LOG", action="append", default=[], help="a log that is only predicted; may be given several times"
     )
     add_prior(parser)
+    add_reading(parser)
 
 
 def add_prior(parser: argparse.ArgumentParser) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from inertica.cli import fitting
 from inertica.cli.console import Answer, progress_line, table
+from inertica.cli.reading import described
 from inertica.errors import FileError, InputError, ModelWarning
 from inertica.report.numbers import number
 
@@ -55,7 +56,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         Result.load(arguments.result)  # before any work
     with progress_line() as say:
         fit = fit_friction(
-            arguments.robot, arguments.logs, validate=arguments.validate, joints=_joints(arguments.joints),
+            described(arguments), arguments.logs, validate=arguments.validate, joints=_joints(arguments.joints),
             settings=fitting.settings(arguments), progress=say,
         )  # fmt: skip
         files = [] if arguments.output is None else [arguments.output]

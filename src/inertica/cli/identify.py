@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from inertica.cli.console import Answer, progress_line, table, written_to
 from inertica.cli.fitting import add_choices, add_friction_export, add_inputs, add_loop, residual_table, settings
 from inertica.cli.progress import by_stages
+from inertica.cli.reading import described
 from inertica.errors import InputError, ModelWarning
 from inertica.estimators.registry import METHODS, PRIORS
 from inertica.identifiability.labels import LABELS
@@ -82,7 +83,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         check_output(arguments.output)
     files: tuple[str, ...] = ()
     with progress_line(by_stages(STAGES)) as say:
-        judged = identification(read(arguments.robot, arguments.logs, arguments.validate, chosen, say), say)
+        judged = identification(read(described(arguments), arguments.logs, arguments.validate, chosen, say), say)
         result = replace(judged.result, command=arguments.typed)
         if arguments.output is not None:
             from inertica.report.bundle import write_bundle

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from inertica.cli.console import Answer, progress, table
 from inertica.cli.fitting import residual_table
+from inertica.cli.reading import add_reading, reading_options, with_reading
 from inertica.errors import InputError, ModelWarning
 from inertica.excitation.files import load_trajectory
 from inertica.excitation.trajectory import Trajectory
@@ -43,12 +44,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("log", metavar="LOG", help="recorded motion; FILE@t0:t1 takes a slice")
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write t, predicted1.. and tau1.. as .csv or .csv.gz")
     parser.add_argument("--reference", metavar="TRAJ", help="trajectory the controller followed, for a log without positions")
+    add_reading(parser)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
     with progress("predicting"):
         result = Result.load(arguments.result)
-        log = read_log(arguments.log, result.description)
+        log = read_log(arguments.log, with_reading(result.description, reading_options(arguments)))
         measured = log.tau is not None
         if not measured:  # preparation wants a torque; nothing is compared with this one
             log = replace(log, signals={**log.signals, "tau": np.zeros((len(log), log.n))})

@@ -170,6 +170,11 @@ class Problem:
             if not self.has(need):
                 raise InputError(f"method '{method.name}' needs {need.value}, which this problem does not have")
         forms = {m.recipe.regressor for m in self.motions} - {"torque"}
+        if any(m.unmeasured.any() for m in self.motions) and (forms or Capability.LINEAR not in method.capabilities):
+            raise InputError(
+                f"method '{method.name}' needs the torque of every joint, and some were not recorded; rows of the others' torque are "
+                "for weighted least squares (ols, wls, irls and their pc- forms)"
+            )
         if forms and Capability.LINEAR not in method.capabilities:
             raise InputError(
                 f"method '{method.name}' works on torques; rows of {', '.join(forms)} are for weighted least squares (ols, wls, "

@@ -313,9 +313,16 @@ class Observations:
         """|y - W beta| / |y| over all joints."""
         return float(np.linalg.norm([f.misfit(beta) for f in self.factors]) / np.linalg.norm([f.size for f in self.factors]))
 
+    @property
+    def measured(self) -> Mask:
+        """(n,) joints of which some motion has the torque; all channels of rows that were made otherwise."""
+        if self.n != self.motions[0].n:
+            return np.ones(self.n, bool)
+        return np.asarray(~np.all([m.unmeasured for m in self.motions], axis=0))
+
     def checked(self) -> Observations:
         """Itself; refuses data of which masks leave nothing."""
-        if np.any(self.counts < 2):
+        if np.any(self.counts[self.measured] < 2):
             raise InputError("no samples are left to fit after masking; the log is all standstill, or masked as unusable")
         return self
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from inertica.errors import FileError
-from inertica.logs.names import Header, Meaning, clock_word, meaning, take_apart, tokens, word_meaning
+from inertica.logs.names import Header, Meaning, clock_word, meaning, rank, take_apart, tokens, torque_word, word_meaning
 from inertica.logs.readers.options import ColumnMap
 from inertica.logs.readers.table import Table
 from inertica.logs.units import SIGNALS
 
-HOW = 'say in the card which columns they are, for example columns: {t: stamp, q: "position_{}", tau: "effort_{}"}'
+HOW = (
+    'say in the card which columns they are, for example columns: {t: stamp, q: "position_{}", tau: "effort_{}"}, or on the command '
+    "line: --columns 't=stamp,q=position_{},tau=effort_{}'"
+)
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,12 @@ class _Found:
     header: Header
     meaning: Meaning
     joint: str | None = None  # by name; else meaning.number counts
+    words: tuple[str, ...] = ()  # of the name, without the joint
+
+    @property
+    def place(self) -> str | int | None:
+        """The joint, by name or number."""
+        return self.meaning.number if self.joint is None else self.joint
 
 
 def select(
@@ -57,15 +67,18 @@ def select(
     stated = dict(stated or {})
     headers = [take_apart(text) for text in table.columns]
     names = tuple(joints) if joints is not None else table.joints
+    names, renamed = _names_of_file(table, names)
+    _check_words(table, names, stated)
     signals: dict[str, tuple[Header | None, ...]] = {}
     for symbol, pattern in stated.items():
         if symbol != "t":
             signals[symbol] = _stated(table, headers, symbol, pattern, names)
-    clock = _stated_clock(table, headers, stated["t"]) if "t" in stated else _find_clock(table, headers)
+    clock = find_clock(table, stated)
     taken = {h.text for row in signals.values() for h in row if h} | ({clock.text} if clock else set())
     free = [header for header in headers if header.text not in taken]
     found = [f for f in _interpret(free, names) if f.meaning.symbol not in stated]
     found, doubts = _resolve(found)
+    found = _best_named(found)
     if not found and not signals and len(names) <= 1:
         # a robot of one joint needs no numbers: t,q,tau
         said = [(header, word_meaning(header.name)) for header in free]
@@ -78,7 +91,9 @@ def select(
     signals |= _by_number(table, _selected(numbered, names, every), names)
     _check_any(table, signals, names)
     efforts = frozenset(f.meaning.symbol for f in found if f.meaning.effort)
-    return Selection(names, clock, signals, efforts, tuple(_absent(table, signals, names)), tuple(doubts))
+    notes = (*renamed, *_absent(table, signals, names), *_left_out(table))
+    other = () if "tau" in stated else _other_torques(free, found, signals, (*names, *every))
+    return Selection(names, clock, signals, efforts, notes, (*doubts, *other))
 
 
 def _stated(
@@ -113,7 +128,11 @@ def _stated_clock(table: Table, headers: list[Header], name: str | Sequence[str]
     raise FileError(table.path, f"the column '{name}' that the card names for t is not there; the file has: {table.shown()}")
 
 
-def _find_clock(table: Table, headers: list[Header]) -> Header | None:
+def find_clock(table: Table, stated: ColumnMap) -> Header | None:
+    """The column of the clock: the stated one, or the only one whose name says so; None where there is none."""
+    headers = [take_apart(text) for text in table.columns]
+    if "t" in stated:
+        return _stated_clock(table, headers, stated["t"])
     clocks = [header for header in headers if clock_word(header.name)]
     exact = [header for header in clocks if header.name == "t"]
     clocks = exact or clocks
@@ -134,9 +153,9 @@ def _interpret(headers: list[Header], names: tuple[str, ...]) -> list[_Found]:
         joint, rest = _with_joint(words, parts)
         said = word_meaning("_".join(rest)) if joint is not None else None
         if said is not None:
-            out.append(_Found(header, said, joint))
+            out.append(_Found(header, said, joint, tuple(rest)))
         elif (said := meaning(header.name)) is not None:
-            out.append(_Found(header, said))
+            out.append(_Found(header, said, words=tuple(word for word in words if not word.isdigit())))
     return out
 
 
@@ -151,6 +170,70 @@ def _with_joint(words: list[str], parts: list[tuple[tuple[str, ...], str]]) -> t
         if tuple(words[-k:]) == name_words:
             return name, words[:-k]
     return None, words
+
+
+def _names_of_file(table: Table, names: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
+    """The joints as the file calls them, and a note where these are other names for as many joints."""
+    if table.format != "csv" or not table.joints or not names or set(names) & set(table.joints):
+        return names, []
+    if len(table.joints) == len(names):
+        return table.joints, [f"the file's joints {', '.join(table.joints)} are taken for {', '.join(names)}, in this order"]
+    raise FileError(
+        table.path,
+        f"names {len(table.joints)} joints ({', '.join(table.joints)}), none of which is among the {len(names)} of the robot "
+        f"({', '.join(names)}); state which of them these are, in this order: --log-joints A,B,.. or, in a card, log_joints: [A, B]",
+    )
+
+
+def _check_words(table: Table, names: tuple[str, ...], stated: Mapping[str, str | Sequence[str]]) -> None:
+    """Refuse a file in which a column that is needed holds something else than numbers; others do no harm."""
+    headers = [take_apart(text) for text in table.words]
+    asked = {name for pattern in stated.values() for name in ([pattern] if isinstance(pattern, str) else pattern)}
+    filled = {pattern.replace("{}", str(key)) for pattern in asked for key in (*names, *range(len(table.columns) + 1))}
+    needed = {f.header.text for f in _interpret(headers, names) if f.meaning.symbol not in stated}
+    needed |= {h.text for h in headers if {h.text, h.name} & filled or ("t" not in stated and clock_word(h.name))}
+    for text, error in table.words.items():
+        if text in needed:
+            raise error
+
+
+def _left_out(table: Table) -> list[str]:
+    return [f"left out, being no numbers: {', '.join(table.words)}"] if table.words else []
+
+
+def _best_named(found: list[_Found]) -> list[_Found]:
+    """Of several torque columns of one joint the best named: `tau_meas1` before `tau1` before `effort1`; equals remain."""
+    orders: dict[str | int | None, int] = {}
+    for f in found:
+        if f.meaning.symbol == "tau":
+            orders[f.place] = min(orders.get(f.place, rank(f.words).order), rank(f.words).order)
+    return [f for f in found if f.meaning.symbol != "tau" or rank(f.words).order == orders[f.place]]
+
+
+def _other_torques(
+    free: list[Header], found: list[_Found], signals: Mapping[str, tuple[Header | None, ...]], names: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Which columns were taken for torques and why, where others look like torques, too; and how to take those."""
+    taken = {h.text for row in signals.values() for h in row if h}
+    own = next((f for f in found if f.meaning.symbol == "tau"), None)
+    own_patterns = {_pattern(text, names) for text in taken}
+    looking = dict.fromkeys(_pattern(h.text, names) for h in free if h.text not in taken and torque_word(h.name))
+    others = [pattern for pattern in looking if pattern not in own_patterns]
+    if own is None or not others:
+        return ()
+    how = " or ".join(f"--columns 'tau={pattern}'" for pattern in others[:3])
+    return (
+        f"torque is taken from {_pattern(own.header.text, names)}: {rank(own.words).reason}; {', '.join(others[:5])} may be torques, "
+        f"too, and {'is' if len(others) == 1 else 'are'} not used; {how} takes them instead (in a card: columns: {{tau: ...}})",
+    )
+
+
+def _pattern(text: str, names: tuple[str, ...]) -> str:
+    """A column's name with {} in place of its joint's name or number."""
+    for name in sorted(names, key=len, reverse=True):
+        if name in text:
+            return text.replace(name, "{}")
+    return re.sub(r"\d+(?!.*\d)", "{}", text)
 
 
 def _resolve(found: list[_Found]) -> tuple[list[_Found], list[str]]:

@@ -93,7 +93,7 @@ def _recognised(table: Table, column: str, values: NDArray[np.float64], notes: l
     if whole and 1e6 <= step < 1e9:
         notes.append(f"'{column}' is in ns: whole numbers with steps of {step:g}")
         return 1e-9
-    how = f"state the unit in the header, such as '{column} [ms]'"
+    how = f"state the unit in the header, such as '{column} [ms]', or on the command line, such as --unit t=ms"
     if step >= 1e3:
         raise FileError(table.path, f"the clock '{column}' advances by {step:g} per sample, which cannot be seconds; {how}")
     if step > 1.0:

@@ -15,8 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.errors import InputError
 from inertica.logs.units import SIGNALS, factor
+from inertica.robot.model import Limits
 
 Array = NDArray[np.float64]
+
+BEYOND = 0.1
+"""Part of a joint's range by which positions lie clearly outside."""
+
+OVERLOAD = 1.5
+"""Times its limit that a torque is clearly beyond it."""
 
 _JOINT_SIDE = {"theta": "q", "dtheta": "dq", "taum": "tau"}
 
@@ -68,6 +75,8 @@ def converted(
     settings: Mapping[str, Any],
     offset: Sequence[float] | None = None,
     efforts: frozenset[str] = frozenset(),
+    side: str | None = None,
+    limits: Limits | None = None,
 ) -> tuple[dict[str, Array], list[str], list[str]]:
     """Signals with joint-side values added as the card's `torque` and `transmission` say; also notes and warnings.
 
@@ -79,6 +88,8 @@ def converted(
         settings: `Description.log`.
         offset: q_off of the transmission.
         efforts: symbols the file calls effort, which are currents when the card says so.
+        side: motor or joint, what columns called q, dq and tau are; None leaves it to what the card and the limits say.
+        limits: of the robot.
     """
     out = dict(signals)
     notes: list[str] = []
@@ -91,6 +102,15 @@ def converted(
                 f"{', '.join(lacking)} are motor-side signals and the card states no transmission; "
                 "without it they give no joint-side signal"
             )
+        if "taum" in out and "tau" in out:
+            warnings.append(
+                "torque is taken from tau, on the joint side; taum, of the motors, is not used without a transmission in the card; "
+                "--columns 'tau=...' takes other columns for the torque"
+            )
+    if transmission is not None and not set(_JOINT_SIDE) & set(out):
+        decided = side or _likely_side(out, transmission, offset, limits)
+        _say_side(out, decided, side is not None, notes, warnings)
+        out = _on_motor_side(out, transmission, offset) if decided == "motor" else out
     _torques(out, settings, efforts, notes)
     if transmission is not None:
         added = joint_side(out, transmission, offset)
@@ -101,6 +121,55 @@ def converted(
             out[symbol] = values
             notes.append(f"{symbol} was computed from the motor side with the card's transmission")
     return out, notes, warnings
+
+
+def _likely_side(signals: Mapping[str, Array], transmission: ArrayLike, offset: ArrayLike | None, limits: Limits | None) -> str:
+    """The motor's, as a card with a transmission says, unless only the joint's keeps the log within the robot's limits."""
+    if limits is None:
+        return "motor"
+    behind = joint_side({m: signals[j] for m, j in _JOINT_SIDE.items() if j in signals}, transmission, offset)
+    return "joint" if _within(signals, limits) and not _within(behind, limits) else "motor"
+
+
+def _within(signals: Mapping[str, Array], limits: Limits) -> bool:
+    """Whether positions and torques are clearly not beyond the limits of the model, as far as it states them."""
+    if "q" in signals:
+        low, high = np.array(limits.lower), np.array(limits.upper)
+        room = BEYOND * np.where(np.isfinite(high - low), high - low, 0.0)
+        q = signals["q"]
+        if np.any((q < low - room) | (q > high + room)):  # a missing value is neither
+            return False
+    return "tau" not in signals or not np.any(np.abs(signals["tau"]) > OVERLOAD * np.array(limits.torque))
+
+
+def _say_side(signals: Mapping[str, Array], side: str, stated: bool, notes: list[str], warnings: list[str]) -> None:
+    names = ", ".join(symbol for symbol in _JOINT_SIDE.values() if symbol in signals)
+    if not names:
+        return
+    if stated:
+        notes.append(f"{names} are on the {side} side, as stated")
+        return
+    other = "joint" if side == "motor" else "motor"
+    why = {
+        "motor": "the card states a transmission, which is for motor-side logs",
+        "joint": "the card states a transmission, but with it the log would be beyond the model's limits, and is not without",
+    }
+    warnings.append(
+        f"{names} are taken for {side}-side signals: {why[side]}; `side: {other}` in the card, or --side {other}, says otherwise "
+        f"(`side: {side}` confirms it)"
+    )
+
+
+def _on_motor_side(signals: Mapping[str, Array], transmission: ArrayLike, offset: ArrayLike | None) -> dict[str, Array]:
+    """Signals with q, dq, tau called theta, dtheta, taum; those that have no motor-side name are converted at once."""
+    motor = {joint: name for name, joint in _JOINT_SIDE.items()}
+    out = {motor.get(symbol, symbol): values for symbol, values in signals.items()}
+    matrix = np.asarray(transmission, float)
+    for symbol in ("ddq", "qr", "dqr", "ddqr"):
+        if symbol in out:
+            zero = np.asarray(offset, float) if symbol == "qr" and offset is not None else 0.0
+            out[symbol] = _solve(matrix, out[symbol]) + zero
+    return out
 
 
 def _torques(out: dict[str, Array], settings: Mapping[str, Any], efforts: frozenset[str], notes: list[str]) -> None:

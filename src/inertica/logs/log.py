@@ -261,6 +261,10 @@ class Log(Tabular):
             truth={key: np.array(values[rows]) for key, values in self.truth.items()},
         )
 
+    def without(self, *symbols: str) -> Log:
+        """The same log without some of its signals; the recorded channels stay."""
+        return replace(self, signals={symbol: x for symbol, x in self.signals.items() if symbol not in symbols})
+
     def with_mask(self, mask: ArrayLike, reason: str) -> Log:
         """The same log with more samples masked; the same reason twice covers both."""
         added = np.asarray(mask, bool)

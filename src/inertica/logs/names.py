@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from inertica.logs.units import is_unit
@@ -11,6 +12,7 @@ _POSITION = {"q", "pos", "position", "positions", "angle", "angles", "jpos"}
 _VELOCITY = {"dq", "qd", "qdot", "vel", "velocity", "velocities", "speed", "speeds", "jvel"}
 _ACCELERATION = {"ddq", "qdd", "qddot", "acc", "accel", "acceleration", "accelerations"}
 _TORQUE = {"tau", "torque", "torques", "effort", "efforts", "trq", "eff"}
+_EFFORT = {"effort", "efforts", "eff"}
 _CURRENT = {"i", "current", "currents", "cur", "amps", "iq"}
 _BASE = {
     **dict.fromkeys(_POSITION, "q"),
@@ -106,6 +108,34 @@ def word_meaning(name: str) -> Meaning | None:
     return None if any(part.isdigit() for part in parts) else _signal(parts)
 
 
+@dataclass(frozen=True)
+class Rank:
+    """How well a way of naming a signal says that it was measured: the lowest is taken, `reason` says why."""
+
+    order: int
+    reason: str
+
+
+def rank(words: Sequence[str]) -> Rank:
+    """The rank of a column's name, its joint left out, among other columns for the same signal."""
+    if any(word in _MEASURED for word in words):
+        return Rank(0, "its name says that it was measured")
+    if any(word in _EFFORT for word in words):
+        return Rank(2, "the others do not say what they are")
+    return Rank(1, "its name says it most plainly")
+
+
+def looks_needed(text: str) -> bool:
+    """Whether a header means a signal with a joint number, or the clock."""
+    name = take_apart(text).name
+    return meaning(name) is not None or clock_word(name)
+
+
+def torque_word(name: str) -> bool:
+    """Whether a name speaks of a torque, of whatever kind."""
+    return any(word in _TORQUE or word == "taum" for word in tokens(name))
+
+
 def _signal(words: list[str]) -> Meaning | None:
     rest = [word for word in words if word not in _JOINT]
     if rest == ["q", "d"]:
@@ -128,4 +158,4 @@ def _signal(words: list[str]) -> Meaning | None:
         symbol = _OF_MOTOR.get(symbol, "")
     if reference:
         symbol = _OF_REFERENCE.get(symbol, "")
-    return Meaning(symbol, effort=base[0] in ("effort", "efforts", "eff")) if symbol else None
+    return Meaning(symbol, effort=base[0] in _EFFORT) if symbol else None

@@ -13,15 +13,17 @@ from numpy.typing import NDArray
 from inertica.errors import FileError, InputError
 from inertica.logs.channels import Selection, select
 from inertica.logs.clock import Clock, read_clock
+from inertica.logs.clock_unit import unit_by_velocity
 from inertica.logs.convert import converted, si_factor
 from inertica.logs.elsewhere import elsewhere
 from inertica.logs.even import evened
+from inertica.logs.joined import joined, split_files
 from inertica.logs.log import Channel, Log, Origin
 from inertica.logs.names import take_apart
 from inertica.logs.noise import extremes
 from inertica.logs.readers.formats import find_format
 from inertica.logs.readers.options import ReadOptions
-from inertica.logs.readers.table import Table, Values
+from inertica.logs.readers.table import SIMULATED, Table, Values, renamed
 from inertica.logs.slices import split_slice
 from inertica.logs.stamps import with_whole_stamps
 from inertica.logs.units import SIGNALS
@@ -38,22 +40,29 @@ def read_log(spec: str | Path, description: Description | None = None, options: 
     """Read a log.
 
     Args:
-        spec: the file or folder, with `@t0:t1` behind it for a slice of time.
+        spec: the file or folder, with `@t0:t1` behind it for a slice of time; `positions.csv+torques.csv` joins files on their clocks.
         description: the robot; without it the log decides how many joints there are.
         options: how to read it.
         stated: single options by name, such as rate=500.0 or units={"q": "deg"}: the fields of `ReadOptions`.
     """
     path, interval = split_slice(spec)
     options = replace(options or ReadOptions(), **stated).completed(description)
-    log = log_of(find_format(path).read(path, options), description, options)
+    tables = [_table(part, options) for part in split_files(path)]
+    log = log_of(joined(path, tables, options) if len(tables) > 1 else tables[0], description, options)
     return log.sliced(*interval) if interval else log
+
+
+def _table(path: Path, options: ReadOptions) -> Table:
+    """The columns of a file; a text table without a header has its stated names already."""
+    table = find_format(path).read(path, options)
+    return table if table.format == "csv" else renamed(table, options.header)
 
 
 def log_of(table: Table, description: Description | None, options: ReadOptions) -> Log:
     """The log of a table, with the options completed by the description."""
     if table.rows < 2:
         raise FileError(table.path, f"holds {table.rows or 'no'} sample{'s' * (table.rows != 1)}; a log needs two or more")
-    log = _assemble(table if "t" in (options.columns or {}) else with_whole_stamps(table), description, options)
+    log = _assemble(table if "t" in options.column_map else with_whole_stamps(table), description, options)
     if np.count_nonzero(~log.mask) < 2:
         raise FileError(table.path, f"fewer than two of {len(log)} samples are usable: {'; '.join(log.warnings)}")
     return evened(log)
@@ -61,14 +70,15 @@ def log_of(table: Table, description: Description | None, options: ReadOptions) 
 
 def _assemble(table: Table, description: Description | None, options: ReadOptions) -> Log:
     """The log of a table."""
-    selection = select(table, options.joints, options.columns, description.source.movable if description else ())
+    selection = select(table, options.joints, options.column_map, description.source.movable if description else ())
     units = options.units or {}
-    clock = _clock(table, selection, units.get("t", ""), options.rate)
     prismatic = [joint.prismatic for joint in description.robot.joints] if description else [False] * len(selection.joints)
     names = description.robot.joint_names if description else selection.joints
     recorded, channels = _signals(table, selection, prismatic, units)
-    card = description.log if description else {}
-    signals, notes, warnings = converted(recorded, card, options.offset, selection.efforts)
+    clock = _clock(table, selection, recorded, units.get("t", ""), options.rate)
+    side = "joint" if options.side is None and _simulated(table) else options.side
+    card, limits = (description.log, description.robot.limits) if description else ({}, None)
+    signals, notes, warnings = converted(recorded, card, options.offset, selection.efforts, side, limits)
     missing, faults = _missing_values(table, selection, recorded)
     far = _far(signals, names, prismatic)
     used = {h.text for row in selection.signals.values() for h in row if h}
@@ -91,15 +101,43 @@ def _assemble(table: Table, description: Description | None, options: ReadOption
     )
 
 
-def _clock(table: Table, selection: Selection, unit: str, rate: float | None) -> Clock:
+def _simulated(table: Table) -> bool:
+    """Whether `simulate` wrote the file: what it writes is on the joint side."""
+    return any(note.startswith(SIMULATED) for note in table.notes)
+
+
+def _clock(
+    table: Table, selection: Selection, signals: Mapping[str, NDArray[np.float64]], unit: str, rate: float | None
+) -> Clock:
+    """The clock of a table; where neither its header nor the user states its unit, recorded velocities may tell it."""
     header = selection.clock
-    if header is not None:
-        return read_clock(table, header.text, header.unit or unit)
+    if header is None:
+        return _counted(table, rate)
+    known = header.unit or unit
+    told = None if known else _told_unit(table.columns[header.text].astype(np.float64), signals)
+    clock = read_clock(table, header.text, known or told or "")
+    notes = (
+        () if rate is None else (f"the file has a clock, '{header.text}', so that the stated rate of {rate:g} Hz is not used",)
+    )
+    said = (
+        f"the clock '{header.text}' is taken to be in {told}: only then are the recorded velocities those of the positions; "
+        f"--unit t={told}, units: {{t: {told}}} in the card, or '{header.text} [{told}]' in the header states it",
+    )
+    return replace(clock, notes=(*clock.notes, *notes), warnings=(*(said if told else ()), *clock.warnings))
+
+
+def _told_unit(t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]]) -> str | None:
+    pairs = [(signals[x], signals[dx]) for x, dx in (("q", "dq"), ("theta", "dtheta")) if x in signals and dx in signals]
+    return unit_by_velocity(t, *pairs[0]) if pairs else None
+
+
+def _counted(table: Table, rate: float | None) -> Clock:
+    """A clock that counts samples."""
     if rate is None:
         raise FileError(
             table.path,
-            f"no column is recognised as the clock; the file has: {table.shown()}; name it in the card (columns: {{t: NAME}}) "
-            "or, if the file has none, state the sampling rate (rate=...)",
+            f"no column is recognised as the clock; the file has: {table.shown()}; name it in the card (columns: {{t: NAME}}) or, "
+            "if the file has none, state the sampling rate: --rate 1000 on the command line, rate: 1000 in the card",
         )
     if not 0.0 < rate < np.inf:
         raise InputError(f"the rate should be a number of Hz greater than zero, not {rate:g}")
@@ -199,5 +237,5 @@ def _far(signals: Mapping[str, NDArray[np.float64]], names: Sequence[str], prism
     what = "all joints" if len(far) == len(names) else f"{', '.join(far)} but not of the other joints"
     return [
         f"the angles of {what} exceed two revolutions; if they are degrees, state the unit in the header, such as 'q1 [deg]', "
-        'or as units={"q": "deg"}'
+        'on the command line (--unit q=deg), or as units={"q": "deg"}'
     ]

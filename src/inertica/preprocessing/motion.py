@@ -113,12 +113,20 @@ class Motion(Tabular):
     @cached_property
     def torque_noise(self) -> Array:
         """(n,) standard deviation of white noise on the recorded torque, from fourth differences."""
-        return position_noise(self.tau_raw)
+        return position_noise(np.where(self.unmeasured, 0.0, self.tau_raw))
 
     @cached_property
     def tau_low(self) -> Array:
         """(N, n) the raw torque as decimation low-passes it, at the full rate."""
-        return self.decimator.filtered(self.tau_raw)
+        bare = self.unmeasured
+        if not bare.any():
+            return self.decimator.filtered(self.tau_raw)
+        return np.where(bare, np.nan, self.decimator.filtered(np.where(bare, 0.0, self.tau_raw)))
+
+    @cached_property
+    def unmeasured(self) -> Mask:
+        """(n,) joints whose torque was not recorded: they have no rows in fits, and no score."""
+        return np.asarray(np.isnan(self.tau_raw).all(axis=0))
 
     @property
     def decimated_mask(self) -> Mask:
@@ -128,9 +136,10 @@ class Motion(Tabular):
     @property
     def raw(self) -> Motion:
         """Every sample at the full rate with its raw torque, masked or not: what predictions are held against."""
-        still = np.zeros(self.resting.shape, bool)
+        still = np.zeros(self.resting.shape, bool) | self.unmeasured
         recipe, decimator = replace(self.recipe, reversal=None), Decimator(1, self.decimator.keep)
-        return replace(self, tau=self.tau_raw, masks={}, resting=still, decimator=decimator, recipe=recipe)
+        tau = np.where(self.unmeasured, 0.0, self.tau_raw) if self.unmeasured.any() else self.tau_raw
+        return replace(self, tau=tau, masks={}, resting=still, decimator=decimator, recipe=recipe)
 
     def _any(self, reasons: Mapping[str, Mask] | list[str]) -> Mask:
         out = np.zeros(len(self), bool)
@@ -190,7 +199,8 @@ class Motion(Tabular):
         if self.decimator.ratio == 1:
             return self
         d = self.decimator
-        q, dq, ddq, tau, raw = (d.decimate(x) for x in (self.q, self.dq, self.ddq, self.tau, self.tau_raw))
+        q, dq, ddq, tau = (d.decimate(x) for x in (self.q, self.dq, self.ddq, self.tau))
+        raw = np.where(self.unmeasured, np.nan, d.decimate(np.where(self.unmeasured, 0.0, self.tau_raw)))
         rows = d.kept(len(self))
         spread = {reason: d.mask(mask, None if reason in UNSPOILED else mask) for reason, mask in self.masks.items()}
         words = f"{d.sentence(self.rate)}; applied to position, velocity, acceleration and torque"

@@ -26,6 +26,9 @@ MOST_BORDER = 0.05
 BRIDGE = 0.1
 """Gaps up to this part of the filter's reach, a quarter of a period of its cut-off, are interpolated without harm to neighbours."""
 
+FEWEST = 3
+"""Torques of a joint below which it counts as not recorded."""
+
 SLOW = 4.0
 """A joint rests when its velocity is below this many standard deviations of the velocity noise."""
 
@@ -66,7 +69,9 @@ class _Preparation:
             self.done["torque"] = "the torque was low-passed like the positions"
         self._widen()
         border = self._border(len(self.q))
-        resting = self._resting(moved)
+        resting = self._resting(moved) | self.unmeasured
+        if self.unmeasured.any():
+            tau_raw = np.where(self.unmeasured, np.nan, tau_raw)
         decimator = self._decimator()
         resolved = replace(
             recipe, rate=self.clock.rate, filter=recipe.filter.resolved(dt), delay=tuple(recipe.delays(self.log.n).tolist()),
@@ -115,7 +120,19 @@ class _Preparation:
             self.done["delay"] = f"torque was read {listed} ms later than motion, joint by joint"
         else:
             self.done["delay"] = "no delay between torque and motion was taken out"
-        return self._signal("tau", delays)
+        recorded = self.log.need("tau")
+        self.unmeasured = np.count_nonzero(np.isfinite(recorded[self.use]), axis=0) < FEWEST
+        if not self.unmeasured.any():
+            return self._signal("tau", delays)
+        if self.unmeasured.all():
+            raise InputError(f"{self.log.origin} has no usable torque of any joint")
+        names = ", ".join(name for name, lacks in zip(self.log.joints, self.unmeasured, strict=True) if lacks)
+        self.done["torque of some joints"] = f"no torque of {names} was recorded: their rows are left out"
+        filled = np.where(self.unmeasured, 0.0, recorded)
+        tau, missing = on_clock(self.clock, self.log.t, filled, self.use, delays.tolist(), self.recipe.interpolation)
+        if missing.any():
+            self._mask("no tau", missing)
+        return tau
 
     def _mask(self, reason: str, mask: Mask) -> None:
         self.masks[reason] = self.masks.get(reason, np.zeros(len(mask), bool)) | mask

@@ -61,11 +61,12 @@ def record(result: Result, name: str, motion: Motion) -> Record:
     predicted = predicted_torque(result.parameters, motion, engine)
     friction = predicted_torque(friction_only(result.parameters), motion, engine)
     n, d = motion.n, motion.decimator
-    smooth = d.filtered(np.hstack([motion.tau_raw, predicted]))
+    smooth = np.hstack([np.where(motion.unmeasured, 0.0, motion.tau_low), d.filtered(predicted)])
     rows = d.kept(len(motion))
     use = ~d.mask(motion.mask, motion.spoiled)
     slow_friction = d.decimate(friction)[use]
-    error = (smooth[:, :n] - smooth[:, n:])[rows][use]
+    # a joint whose torque was not recorded has no residual; figures need numbers
+    error = np.where(motion.unmeasured, 0.0, smooth[:, :n] - smooth[:, n:])[rows][use]
     return Record(
         name, str(motion.log.origin), motion, predicted, smooth[:, :n], smooth[:, n:],
         motion.q[rows][use], motion.dq[rows][use], error, slow_friction,

@@ -24,9 +24,11 @@ from inertica.robot.settings import (
     read_noise,
     read_sensors,
     read_shapes,
+    read_side,
     read_torque,
     read_transmission,
     read_trust,
+    read_units,
     read_values,
 )
 from inertica.robot.stated import read_constraints
@@ -34,8 +36,8 @@ from inertica.robot.yamlfile import Item
 
 CARD_KEYS = (
     *("model", "name", "joints", "root", "tip", "gravity", *OPTION_KEYS),
-    *("torque", "transmission", "transmission_offset", "columns", "limits", "shapes", "loop", "noise", "sensors"),
-    *("prior", "parameters", "constraints"),
+    *("torque", "transmission", "transmission_offset", "side", "columns", "log_joints", "units", "rate"),
+    *("limits", "shapes", "loop", "noise", "sensors", "prior", "parameters", "constraints"),
 )
 
 
@@ -146,5 +148,9 @@ def _log(keys: Mapping[str, Item], n: int) -> dict[str, Any]:
         "torque": read_torque,
         "transmission": read_transmission,
         "transmission_offset": lambda item, count: item.per_joint(count),
+        "side": read_side,
+        "log_joints": read_names,
+        "units": read_units,
+        "rate": lambda item, count: item.positive(),
     }
     return {key: read(keys[key], n) for key, read in readers.items() if key in keys}

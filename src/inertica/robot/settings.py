@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -18,6 +18,9 @@ NOISE_PER_JOINT = ("q", "dq", "ddq", "tau", "i", "q_deg")
 LIMIT_KEYS = ("lower", "upper", "velocity", "acceleration", "torque")
 TRUST_KEYS = ("all", "masses", "first_moments", "inertias", "armature", "friction")
 COLUMN_KEYS = ("t", "q", "dq", "ddq", "qr", "dqr", "ddqr", "tau", "i", "theta", "dtheta", "taum")
+
+Side = Literal["motor", "joint"]
+"""Where a log was recorded: before the gears or behind them."""
 
 Convert = Callable[[int, float], float]
 """From the file's unit to SI for a 0-based joint's coordinate: degrees apply to revolute joints only."""
@@ -150,8 +153,23 @@ def read_transmission(item: Item, n: int) -> tuple[tuple[float, ...], ...]:
     return rows
 
 
-def read_columns(item: Item, n: int) -> dict[str, str | tuple[str, ...]]:
-    """Names of a log's columns: a pattern with {} for the joint, or a list with one name per joint."""
+def read_side(item: Item, n: int) -> str:
+    """On which side of the gears columns called q, dq and tau were recorded."""
+    return item.text(get_args(Side))
+
+
+def read_units(item: Item, n: int) -> dict[str, str]:
+    """Symbol -> unit of columns whose header states none: `{q: deg, t: ms}`."""
+    return {symbol: entry.text() for symbol, entry in item.mapping(COLUMN_KEYS).items()}
+
+
+def read_columns(item: Item, n: int) -> dict[str, str | tuple[str, ...]] | tuple[str, ...]:
+    """Names of a log's columns: a pattern with {} for the joint, or a list with one name per joint.
+
+    A plain list names all columns of a file without a header.
+    """
+    if item.is_list:
+        return item.texts()
     out: dict[str, str | tuple[str, ...]] = {}
     for key, entry in item.mapping(COLUMN_KEYS).items():
         if entry.is_list:

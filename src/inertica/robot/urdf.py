@@ -39,6 +39,7 @@ KINDS = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismat
 UNSUPPORTED = ("floating", "planar", "spherical", "ball")
 SYMBOLS = {"Fv": "damping", "Fc": "friction"}
 PRODUCTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+WORLD = "world"
 XACRO = ("xacro", "ros.org/wiki/xacro")
 
 
@@ -64,6 +65,7 @@ class _Reader:
 
     def __post_init__(self) -> None:
         self.notes: list[str] = []
+        self.unlimited: list[str] = []
 
     def set_inertial(self, edits: Edits, change: Change) -> None:
         """Mass, centre of mass and central inertia of a link, in the orientation that its <inertial> already has."""
@@ -96,10 +98,17 @@ class _Reader:
         document, robot = self.document, self.document.root
         self._check_kind(robot)
         links = self._links(robot)
+        self._add_world(robot, links)
         joints = tuple(self._joint(element, links) for element in children(robot, "joint"))
         inertials = {name: ten for name, link in links.items() if (ten := self._inertial(name, link)) is not None}
         name = robot.get("name") or document.path.stem
         base = self._base(links, joints)
+        if self.unlimited:
+            message = (
+                f"{document.path.name}: the limits of {', '.join(self.unlimited)} leave no room to move (lower = upper, as exporters "
+                "write where they know none); they are taken as no limits"
+            )
+            warnings.warn(ModelWarning(message), stacklevel=4)
         return checked(Tree(name, "URDF", document.path, base, joints, inertials, notes=tuple(self.notes)))
 
     def _check_kind(self, robot: Element) -> None:
@@ -119,6 +128,16 @@ class _Reader:
         if not links:
             raise self.document.error(robot, "the file has no <link>")
         return links
+
+    def _add_world(self, robot: Element, links: dict[str, Element]) -> None:
+        """A joint may hang on `world` without the file having such a link: it is the ground."""
+        for joint in children(robot, "joint"):
+            parent = child(joint, "parent")
+            if parent is not None and parent.get("link") == WORLD and WORLD not in links:
+                links[WORLD] = parent  # an element without <inertial>
+                self.notes.append(
+                    f"The file has no link '{WORLD}', on which joint '{joint.get('name')}' hangs; it is the ground."
+                )
 
     def _base(self, links: Mapping[str, Element], joints: Sequence[TreeJoint]) -> str:
         carried = {joint.child for joint in joints}
@@ -169,9 +188,13 @@ class _Reader:
                 value = _limit_number(document, limit, attribute)
                 values[what] = value if value > 0 else math.inf  # zero is what exporters write when they know none
             if stated != "continuous" and (limit.get("lower") is not None or limit.get("upper") is not None):
-                values["lower"], values["upper"] = (_limit_number(document, limit, which) for which in ("lower", "upper"))
-                if values["lower"] > values["upper"]:
+                low, high = (_limit_number(document, limit, which) for which in ("lower", "upper"))
+                if low > high:
                     raise document.error(limit, f"joint '{joint.name}' has its lower limit above its upper limit")
+                if low < high:
+                    values["lower"], values["upper"] = low, high
+                else:
+                    self.unlimited.append(f"joint '{joint.name}'")
         dynamics = child(element, "dynamics")
         if dynamics is not None:
             values |= {what: number(document, dynamics, what, 0.0) for what in ("damping", "friction")}

@@ -157,7 +157,8 @@ class Blocks:
         system = self.problem.observations
         cuts = [[-(-k * m // share) for k in range(share + 1)] for m, share in zip(system.lengths, self._shares, strict=True)]
         out = [block for of_motion in system.stretches(cuts) for block in of_motion]
-        if len(out) < 2 or np.any(np.sum([block.counts for block in out], axis=0) < SMALLEST_FOLD):
+        counts = np.sum([block.counts for block in out], axis=0)
+        if len(out) < 2 or np.any(counts[system.measured] < SMALLEST_FOLD):
             raise InputError(
                 "there are too few usable samples for cross-validation; use longer logs, or fix the choices yourself"
             )

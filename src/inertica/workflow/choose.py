@@ -32,6 +32,7 @@ from inertica.workflow.delay_choice import Delay, choose_delay
 from inertica.workflow.filter_choice import choose_filter, recipe_for
 from inertica.workflow.friction_choice import FrictionSelection
 from inertica.workflow.inputs import IDENTIFICATION, Inputs
+from inertica.workflow.kept_friction import with_kept_friction
 from inertica.workflow.method_choice import choose_method
 from inertica.workflow.mount import Mount
 from inertica.workflow.mount_choice import FAR, choose_mount
@@ -154,6 +155,7 @@ def choose(checked: Checked, say: Say) -> Chosen:
         recipe = delay.recipe
         choices, seen = [mount.choice, *again], _prepared(inputs, recipe)
     description, choice, other_laws = _friction(inputs, _with_stated_laws(description, s.friction), seen, say)
+    description = with_kept_friction(description, inputs.description, inputs.logs)
     choices.append(choice)
     shapes: Mapping[str, float] = {}
     if s.refine_shapes:

@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.checks.some_torques import without_torque
 from inertica.errors import InputError
 from inertica.excitation.trajectory import Trajectory
 from inertica.logs.log import Log
@@ -99,6 +100,8 @@ def read(
     check_references(len(settings.references), len(fitted), len(validation))
     description, said = start_values(description, fitted, settings.prior)
     notes = Notes().chose(*said).warned(f"{log.origin}: {w}" for log in fitted for w in log.warnings)
+    if (bare := without_torque(fitted)) is not None:
+        notes = notes.warned([bare.text])
     inputs = Inputs(description, fitted, validation, settings, notes.took("read", start))
     if not inputs.torque_only:
         check_logs(fitted)
@@ -109,6 +112,8 @@ def _read(source: LogLike, description: Description, settings: Settings) -> Log:
     log = source if isinstance(source, Log) else read_log(source, description)
     if log.n != description.robot.n:
         raise InputError(f"{log.origin} has {log.n} joints, {description.name} has {description.robot.n}")
+    if settings.velocity == "differences":  # a velocity that is not used cannot be wrong
+        log = log.without("dq", "dtheta")
     for symbol in ("tau",) if settings.simulates and "q" not in log.signals else ("q", "tau"):
         log.need(symbol)
     return log
@@ -134,7 +139,7 @@ def check_logs(logs: Sequence[Log]) -> None:
         for symbol, words in SIGNAL.items():
             count, low, high = _seen(log.need(symbol))
             empty = np.flatnonzero(count < 3)
-            if len(empty):
+            if len(empty) and (symbol == "q" or len(empty) == log.n):
                 raise InputError(
                     f"{log.origin}: the {words} of joint {empty[0] + 1} ({log.joints[empty[0]]}) has no usable values"
                 )

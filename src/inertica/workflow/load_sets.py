@@ -18,6 +18,7 @@ from inertica.identifiability.load import load_columns, own_friction
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
 from inertica.physical.geometry_prior import usable_prior
+from inertica.preprocessing.other_rate import for_logs
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot import inertia
@@ -128,7 +129,7 @@ def _problem(
     base = base_model(description.layout)
 
     def observed(logs: Sequence[Log]) -> Observations:
-        return Observations(base, [prepare(log, replace(recipe, rate=None)) for log in logs], description.prior)
+        return Observations(base, [prepare(log, for_logs(recipe, [log])) for log in logs], description.prior)
 
     listed = tuple(LoadSet(observed(one.logs), one.load) for one in sets)
     return GainProblem(listed, load_columns(base, body), own_friction(base), loads, prior)

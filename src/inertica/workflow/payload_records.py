@@ -20,6 +20,7 @@ from inertica.estimators.standard import nearest_prior
 from inertica.identifiability.base import BaseModel
 from inertica.identifiability.labels import INTERVAL
 from inertica.logs.log import Log
+from inertica.preprocessing.other_rate import for_logs
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
@@ -90,7 +91,7 @@ class Records:
     @classmethod
     def fitted(cls, description: Description, logs: Sequence[Log], recipe: Recipe, estimator: Linear, base: BaseModel) -> Records:
         recorded = all(log.dq is not None for log in logs)
-        own = replace(recipe, rate=None, velocity=recipe.velocity if recorded else "differences")
+        own = replace(for_logs(recipe, logs), velocity=recipe.velocity if recorded else "differences")
         problem = Problem(base, tuple(prepare(log, own) for log in logs), description.prior)
         return cls(description, tuple(logs), own, problem, estimator, estimator.estimate(problem))
 

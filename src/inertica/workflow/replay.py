@@ -17,6 +17,7 @@ from inertica.experiment.loop import ControlLoop
 from inertica.logs.log import Log
 from inertica.preprocessing.filters import Butterworth, Unfiltered
 from inertica.preprocessing.motion import Motion
+from inertica.preprocessing.other_rate import for_logs
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
@@ -44,7 +45,7 @@ def measured_motion(recipe: Recipe, log: Log) -> Motion:
     """A log with position, prepared; where the recipe has no filter, as that of logs without position, by the papers' default."""
     velocity = recipe.velocity if log.dq is not None else "differences"
     chosen = Butterworth() if isinstance(recipe.filter, Unfiltered) else recipe.filter
-    return prepare(log, replace(recipe, filter=chosen, velocity=velocity))
+    return prepare(log, replace(for_logs(replace(recipe, filter=chosen), [log]), velocity=velocity))
 
 
 def driven_log(log: Log, estimate: Estimate) -> Log:

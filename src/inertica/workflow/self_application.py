@@ -145,6 +145,8 @@ def _missing(description: Description, logs: Sequence[Log], estimator: Estimator
     for k, log in enumerate(logs):
         if "q" not in log.signals:
             return f"{log.origin} has no recorded position"
+        if not np.isfinite(log.need("tau")).any(axis=0).all():
+            return f"{log.origin} has not the torque of every joint"
         if "qr" not in log.signals and own_reference(references, k) is None:
             return f"{log.origin} does not say which reference the controller followed (columns qr1.., or --reference)"
     return ""

@@ -138,6 +138,7 @@ class _Fit:
         u = np.concatenate([r / self.scale * w for r, w in zip(self.residual, self.root, strict=True)])
         second = u.T @ u
         size = np.sqrt(np.diag(second))
+        size = np.where(size > 0.0, size, 1.0)  # a joint without torque
         return np.asarray(second / np.outer(size, size) * np.outer(self.scale, self.scale))
 
     def _mixed(self) -> Iterator[tuple[int, Array]]:
@@ -168,11 +169,13 @@ class _Fit:
         return score_covariance(scored, b)
 
     def estimate(self, problem: Problem, method: Irls, start: float) -> Estimate:
-        standard = [r[u] / s for r, u, s in zip(self._by_joint(self.residual), self._by_joint(self.use), self.scale, strict=True)]
+        listed = zip(self._by_joint(self.residual), self._by_joint(self.use), self.scale, strict=True)
+        standard = [r[u] / s if u.any() else np.zeros(1) for r, u, s in listed]  # a joint without torque has no rows
         function = huber_weights if self.stage == "huber" else bisquare_weights
         weights = [function(u) for u in standard]
         if method.running_minimum:
-            weights = [w[u] ** 2 for w, u in zip(self._by_joint(self.root), self._by_joint(self.use), strict=True)]
+            roots = zip(self._by_joint(self.root), self._by_joint(self.use), strict=True)
+            weights = [w[u] ** 2 if u.any() else np.ones(1) for w, u in roots]
         covariance, plain, evidence = self._covariances(standard, weights)
         dropped = [float(np.mean(w == 0.0)) for w in weights]
         settings: dict[str, object] = {"weights": method.weights, "full": method.full, "dropped": tuple(dropped)}
@@ -230,5 +233,5 @@ def robust_scales(residual: list[Array], use: list[NDArray[np.bool_]], parameter
     for j in range(n):
         mine = r[there[:, j], j]
         freedom = len(mine) / max(len(mine) - parameters / n, 1.0)
-        out[j] = _MAD * np.median(mine) * np.sqrt(freedom)
+        out[j] = _MAD * np.median(mine) * np.sqrt(freedom) if len(mine) else 0.0
     return np.maximum(out, 1e-9 * max(float(r.max(initial=0.0)), 1e-300))

@@ -7,6 +7,7 @@ incomplete, and name line and column of what is wrong.
 from __future__ import annotations
 
 import codecs
+import csv
 import re
 import zlib
 from dataclasses import dataclass, replace
@@ -16,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import FileError
+from inertica.logs.names import looks_needed
+from inertica.logs.readers.csvlists import holds_lists, unfolded
 from inertica.logs.readers.guard import read_bytes
 from inertica.logs.readers.options import ReadOptions
-from inertica.logs.readers.table import MAX_COLUMNS, SIMULATED, Table
+from inertica.logs.readers.table import LEFT_OUT, MAX_COLUMNS, SIMULATED, Table
 
 _MISSING = {"", "nan", "na", "n/a", "null", "none", "-", "+nan", "-nan"}
 _DECIMAL = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?inf(inity)?", re.IGNORECASE | re.ASCII)
@@ -48,15 +51,21 @@ class _Head:
 def read(path: Path, options: ReadOptions) -> Table:
     """The columns of a text table."""
     text = _load(path)
-    head = _find_header(text)
+    head = _find_header(text, options.header)
     body = text.lines[head.first :]
     while body and not body[-1].strip():
         body.pop()
     if not body:
         raise FileError(path, "ends after the header; there is no line of numbers", head.first or 1)
     said = [line.lstrip().lstrip("#%").strip() for line in text.lines[: head.first] if line.lstrip().startswith(("#", "%"))]
-    table = _read_body(text, body, head)
-    return replace(table, notes=(*(c for c in said if c.startswith(SIMULATED)), *table.notes))
+    simulated = [c for c in said if c.startswith(SIMULATED)]
+    if not holds_lists(body):
+        table = _read_body(text, body, head)
+        return replace(table, notes=(*simulated, *table.notes))
+    mark, cut_off = head.delimiter or " ", text.broken_off or text.unterminated
+    flat = unfolded(path, head.names, body, head.first + 1, mark, lambda line: _split(line, head.delimiter), cut_off)
+    table = _read_body(text, flat.body, replace(head, names=flat.names))
+    return replace(table, joints=flat.joints, notes=(*simulated, *table.notes, *flat.notes))
 
 
 def _read_body(text: _Text, body: list[str], head: _Head) -> Table:
@@ -111,8 +120,13 @@ def _decode(path: Path, raw: bytes) -> str:
         raise FileError(path, problem, line, column) from None
 
 
-def _find_header(text: _Text) -> _Head:
-    """The first line that is no comment, or the last comment when that line holds numbers (as numpy writes it)."""
+def _find_header(text: _Text, stated: tuple[str, ...] | None = None) -> _Head:
+    """The first line that is no comment, or the last comment when that line holds numbers (as numpy writes it).
+
+    Args:
+        text: the file.
+        stated: names that the user has for the columns; then a file needs no header.
+    """
     comment = None
     for k, line in enumerate(text.lines):
         if not line.strip():
@@ -123,13 +137,29 @@ def _find_header(text: _Text) -> _Head:
         delimiter = _delimiter(line)
         cells = _split(line, delimiter)
         if not any(_is_number(cell, delimiter) for cell in cells):
-            return _Head(_names(text.path, cells, k + 1), k + 1, delimiter)
+            return _Head(
+                _names(text.path, cells if stated is None else _stated(text.path, stated, cells, k + 1), k + 1), k + 1, delimiter
+            )
         if comment and len(named := _split(comment, _delimiter(comment))) == len(cells):
             return _Head(_names(text.path, named, k), k, delimiter)
+        if stated is not None:
+            return _Head(_names(text.path, _stated(text.path, stated, cells, k + 1), k + 1), k, delimiter)
         number = next(c for c, cell in enumerate(cells) if _is_number(cell, delimiter))
-        problem = f"the header should name the columns, such as {_EXAMPLE}, but holds the number {cells[number][:30]}"
+        problem = (
+            f"the header should name the columns, such as {_EXAMPLE}, but holds the number {cells[number][:30]}; if the file has no "
+            f"header, name its columns on the command line (--columns {_EXAMPLE}) or in the card (columns: [{_EXAMPLE}])"
+        )
         raise FileError(text.path, problem, k + 1, number + 1)
     raise FileError(text.path, f"holds only comments; a log has a header such as {_EXAMPLE} and lines of numbers")
+
+
+def _stated(path: Path, stated: tuple[str, ...], cells: list[str], line: int) -> list[str]:
+    """Names that the user has for the columns; a `-` leaves one out."""
+    if len(cells) != len(stated):
+        raise FileError(
+            path, f"{len(stated)} columns are stated ({', '.join(stated[:20])}), but this line has {len(cells)} cells", line
+        )
+    return ["" if name == LEFT_OUT else name for name in stated]
 
 
 def _delimiter(line: str) -> str | None:
@@ -140,6 +170,11 @@ def _split(line: str, delimiter: str | None) -> list[str]:
     cells = [cell.strip() for cell in line.split(delimiter)]
     if '"' not in line:
         return cells
+    if delimiter is not None and line.count('"') % 2 == 0:  # a quoted cell may hold the delimiter
+        try:
+            return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))]
+        except csv.Error:  # a cell longer than any number
+            return cells
     return [cell[1:-1].strip() if len(cell) > 1 and cell[0] == cell[-1] == '"' else cell for cell in cells]
 
 
@@ -184,6 +219,7 @@ def _careful(text: _Text, body: list[str], head: _Head) -> Table:
     """Cell by cell: missing values become NaN, an incomplete last line is masked, anything else wrong is named."""
     rows: list[list[float]] = []
     lines: list[int] = []
+    words: dict[str, FileError] = {}
     cut = False
     last = len(body) - 1
     decimal_comma = head.delimiter == ";" and not any("." in line for line in body[:5]) and any("," in line for line in body[:5])
@@ -201,11 +237,18 @@ def _careful(text: _Text, body: list[str], head: _Head) -> Table:
             # the last cell may have lost digits, so it is given up together with those that are not there
             cells = [*cells[: len(names)][:-1], *[""] * len(names)][: len(names)]
         elif len(cells) != len(names):
+            for name, error in words.items():  # the first fault is named
+                if looks_needed(name):
+                    raise error
             problem = f"this line has {len(cells)} cells, the header has {len(names)}"
             raise FileError(text.path, problem, number, min(len(cells), len(names)) + 1)
-        rows.append(_numbers(text.path, cells, names, number))
+        rows.append(_numbers(text.path, cells, names, number, words))
         lines.append(number)
-    return _table(text, _Head(names, head.first, head.delimiter), rows, lines, cut, decimal_comma)
+    table = _table(text, _Head(names, head.first, head.delimiter), rows, lines, cut, decimal_comma)
+    if len(words) == len(names):
+        raise next(iter(words.values()))
+    numbers = {name: values for name, values in table.columns.items() if name not in words}
+    return replace(table, columns=numbers, words=words)
 
 
 def _without_trailing(head: _Head, body: list[str]) -> list[str]:
@@ -216,7 +259,8 @@ def _without_trailing(head: _Head, body: list[str]) -> list[str]:
     return head.names
 
 
-def _numbers(path: Path, cells: list[str], names: list[str], line: int) -> list[float]:
+def _numbers(path: Path, cells: list[str], names: list[str], line: int, words: dict[str, FileError]) -> list[float]:
+    """Numbers of a line; a column with a cell that is none is entered in `words`: whether it is needed, others know."""
     try:
         quick = [float(cell or "nan") for cell in cells]
     except ValueError:
@@ -231,7 +275,9 @@ def _numbers(path: Path, cells: list[str], names: list[str], line: int) -> list[
         elif _DECIMAL.fullmatch(cell):
             out.append(float(cell))
         else:
-            raise FileError(path, f"'{cell[:40]}' in the column '{names[k][:60]}' is no number", line, k + 1)
+            out.append(float("nan"))
+            if names[k] not in words:
+                words[names[k]] = FileError(path, f"'{cell[:40]}' in the column '{names[k][:60]}' is no number", line, k + 1)
     return out
 
 

@@ -55,6 +55,7 @@ FORMATS = (
     Format("ros", (".bag", ".db3"), mark="metadata.yaml", name="ROS 2 bag"),
     Format("mcapfile", (".mcap",)),
     Format("lerobot", mark="meta/info.json", name="LeRobot dataset"),
+    Format("motionfolder", mark="joint_list.txt", name="folder of state_motor.csv and control.csv"),
 )
 
 

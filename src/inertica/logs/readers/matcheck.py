@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 import struct
 import zlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 _MATRIX, _COMPRESSED = 14, 15
 _SIZES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
 """Bytes per number of the numeric data types."""
 _TEXT = {1, 2, 3, 4, 5, 6, 16, 17, 18}
-_CELL, _STRUCT, _CHAR, _NUMERIC = 1, 2, 4, range(6, 16)
+_CELL, _STRUCT, _CHAR, _NUMERIC, _OPAQUE = 1, 2, 4, range(6, 16), 17
 _COMPLEX = 0x0800
 _NESTED = 10
 
@@ -27,10 +28,17 @@ class UnsoundError(ValueError):
 
 @dataclass(frozen=True)
 class Contents:
-    """Names of variables that can be read, and of those that hold something else (objects, sparse matrices, functions)."""
+    """Names of variables that can be read, and of those that hold something else (objects, sparse matrices, functions).
+
+    Args:
+        readable: numbers, structs and cells of numbers.
+        others: the rest.
+        objects: variable -> its class, for objects such as tables.
+    """
 
     readable: tuple[str, ...]
     others: tuple[str, ...]
+    objects: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -84,6 +92,7 @@ def contents(raw: bytes) -> Contents:
     cursor = _Cursor(memoryview(raw), order, 128, len(raw))
     readable: list[str] = []
     others: list[str] = []
+    objects: dict[str, str] = {}
     while cursor.at < cursor.end:
         # compressed variables follow each other without padding
         kind, start, size = cursor.element(padded=False)
@@ -92,11 +101,23 @@ def contents(raw: bytes) -> Contents:
             inner = _unpacked(raw[start : start + size], order)
         elif kind != _MATRIX:
             raise UnsoundError(f"the data type {kind} at byte {start - 8} is no variable")
+        whole = replace(inner)
         name, fine = _matrix(inner, 0)
+        if (kind_of_object := _object_class(whole)) is not None:
+            objects[name] = kind_of_object
         if name in readable or name in others:
             raise UnsoundError(f"it holds the variable '{name}' twice")
         (readable if fine else others).append(name)
-    return Contents(tuple(readable), tuple(others))
+    return Contents(tuple(readable), tuple(others), objects)
+
+
+def _object_class(cursor: _Cursor) -> str | None:
+    """The class of a variable that is an object (`table`, `timetable`, ...); None for arrays, cells and structs."""
+    flags = cursor.numbers({6}) if cursor.at < cursor.end else ()
+    if not flags or flags[0] & 0xFF != _OPAQUE:
+        return None
+    cursor.text(), cursor.text()  # the variable's name, and the system of types: MCOS
+    return cursor.text()
 
 
 def _unpacked(packed: bytes, order: str) -> _Cursor:
@@ -123,7 +144,7 @@ def _matrix(cursor: _Cursor, depth: int) -> tuple[str, bool]:
     kind = flags[0] & 0xFF
     if kind not in (_CELL, _STRUCT, _CHAR, *_NUMERIC):
         # opaque objects have no shape; the others are of no use to a log
-        return (cursor.text() if kind == 17 else _skip_shape(cursor)), False
+        return (cursor.text() if kind == _OPAQUE else _skip_shape(cursor)), False
     shape = cursor.numbers({5, 6})
     if not 2 <= len(shape) <= 32 or min(shape) < 0:
         raise UnsoundError(f"the shape before byte {cursor.at} is wrong")

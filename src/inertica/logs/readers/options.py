@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 from inertica.errors import InputError, nearest
 from inertica.logs.units import SIGNALS
 from inertica.robot.description import Description
+from inertica.robot.settings import Side
 
 ColumnMap = Mapping[str, str | Sequence[str]]
 
@@ -17,10 +19,12 @@ class ReadOptions:
     """How to read a log.
 
     Args:
-        columns: names of columns as the card's key `columns`; goes before the card.
+        columns: names of columns as the card's key `columns`; goes before the card.  A list names every column of the file in order,
+            for files without a header.
         units: symbol -> unit for columns whose header states none, such as {"q": "deg", "t": "ms"}.
         rate: sampling rate in Hz of a file without a clock.
         offset: joint angles at which the motors read zero (q_off of theta = N (q - q_off)); the card's by default.
+        side: motor or joint: what columns called q, dq and tau are where the card states a transmission.
         joints: the file's own names of the robot's joints, in the robot's order; the description's by default.
         topic: ROS topic of the joint states, when there are several.
         stamps: header (when a message was made) or receive (when it was recorded), for ROS.
@@ -28,10 +32,11 @@ class ReadOptions:
         keys: symbol -> feature of a LeRobot dataset, such as {"tau": "observation.load"}.
     """
 
-    columns: ColumnMap | None = None
+    columns: ColumnMap | Sequence[str] | None = None
     units: Mapping[str, str] | None = None
     rate: float | None = None
     offset: Sequence[float] | None = None
+    side: Side | None = None
     joints: Sequence[str] | None = None
     topic: str | None = None
     stamps: str = "header"
@@ -41,20 +46,39 @@ class ReadOptions:
     def __post_init__(self) -> None:
         if self.stamps not in ("header", "receive"):
             raise InputError(f"stamps cannot be '{self.stamps}'; valid are: header, receive")
+        if self.side is not None and self.side not in get_args(Side):
+            raise InputError(f"the side of a log cannot be '{self.side}'; valid are: {', '.join(get_args(Side))}")
         for symbol in self.units or {}:
             if symbol not in SIGNALS and symbol != "t":
                 raise InputError(f"units cannot be stated for '{symbol}'; {nearest(symbol, [*SIGNALS, 't'])}")
 
+    @property
+    def header(self) -> tuple[str, ...] | None:
+        """Names of all columns in order, where they are stated as a list."""
+        return None if self.columns is None or isinstance(self.columns, Mapping) else tuple(self.columns)
+
+    @property
+    def column_map(self) -> ColumnMap:
+        """Symbol -> names of its columns, where some are stated."""
+        return self.columns if isinstance(self.columns, Mapping) else {}
+
     def completed(self, description: Description | None) -> ReadOptions:
-        """The same with what a description says where nothing was stated: names of the joints, columns, offset."""
+        """The same with what a description says where nothing was stated: names of the joints, columns, units, rate, offset, side."""
         if description is None:
             return self
         robot, card = description.robot, description.log
         if self.joints is not None and len(self.joints) != robot.n:
             raise InputError(f"joints names {len(self.joints)} joints, but {description.name} has {robot.n}")
+
+        def stated(own: Any, key: str, otherwise: Any = None) -> Any:
+            return card.get(key, otherwise) if own is None else own
+
         return replace(
             self,
-            joints=robot.joint_names if self.joints is None else self.joints,
-            columns=card.get("columns") if self.columns is None else self.columns,
-            offset=card.get("transmission_offset") if self.offset is None else self.offset,
+            joints=stated(self.joints, "log_joints", robot.joint_names),
+            columns=stated(self.columns, "columns"),
+            units=dict(card.get("units", {})) | dict(self.units or {}),
+            rate=stated(self.rate, "rate"),
+            offset=stated(self.offset, "transmission_offset"),
+            side=stated(self.side, "side"),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,10 @@ SIMULATED = "simulated with the links of"
 """How the note begins that says which model made a log; the only one that the plain form keeps, as a comment."""
 
 
+LEFT_OUT = "-"
+"""In a stated list of columns: this one is not needed."""
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Columns of a file before anybody knows what they mean.
@@ -37,6 +41,7 @@ class Table:
         warnings, notes: sentences for the log.
         truth: exact signals saved with a simulated log.
         start: seconds since 1970 that the reader took off the clock.
+        words: columns that hold something else than numbers, with the error for whoever needs them.
     """
 
     path: Path
@@ -49,6 +54,7 @@ class Table:
     notes: tuple[str, ...] = ()
     truth: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     start: float | None = None
+    words: Mapping[str, FileError] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -63,6 +69,24 @@ class Table:
         names = list(self.columns)
         more = f", ... ({len(names)} in all)" if len(names) > limit else ""
         return ", ".join(names[:limit]) + more if names else "none"
+
+
+def renamed(table: Table, names: tuple[str, ...] | None) -> Table:
+    """The table with all its columns named anew, in order, a `-` for those that are not needed; itself where no names are stated."""
+    if names is None:
+        return table
+    if len(table.columns) != len(names):
+        raise FileError(
+            table.path,
+            f"{len(names)} columns are stated ({', '.join(names[:20])}), but the file has {len(table.columns)}: {table.shown()}",
+        )
+    needed = [name for name in names if name != LEFT_OUT]
+    if len(set(needed)) != len(needed):
+        twice = next(name for name in needed if needed.count(name) > 1)
+        raise FileError(table.path, f"the stated columns name '{twice}' twice; every column needs a name of its own")
+    pairs = zip(names, table.columns.values(), strict=True)
+    columns = {name if name != LEFT_OUT else f"column_{k + 1}": values for k, (name, values) in enumerate(pairs)}
+    return replace(table, columns=columns, notes=(*table.notes, f"the columns {table.shown()} were named as stated"))
 
 
 def numeric(values: Values) -> Values | None:

@@ -55,7 +55,7 @@ def view(project: Project, asked: Asked) -> Document:
         "logs": [e.document() | {"link": e.file in project.state["links"]} for e in project.logs],
         "roles": list(ROLES),
         "check": checked if checked and checked["for"] == _signature(project) else None,
-        "columns": keys.get("columns", {}),
+        "columns": stated if isinstance(stated := keys.get("columns", {}), dict) else {},  # a list names all columns of a file
         "symbols": {name: s.kind for name, s in SIGNALS.items()},
         "same": same(
             [["inertica", "check", "card.yaml", *words]],
