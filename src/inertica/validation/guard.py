@@ -42,6 +42,11 @@ class Comparison:
         return float(student.ppf(SURE, self.parts - 1)) if self.parts > 1 else float("inf")
 
     @property
+    def significantly_better(self) -> bool:
+        """Better beyond doubt, by however little."""
+        return self.t < -self.limit
+
+    @property
     def clearly_worse(self) -> bool:
         """Worse beyond doubt, and by an amount that matters."""
         return self.t > self.limit and self.score > MATTERS * self.score_without
@@ -49,7 +54,7 @@ class Comparison:
     @property
     def clearly_better(self) -> bool:
         """Better beyond doubt, and by an amount that matters."""
-        return self.t < -self.limit and MATTERS * self.score < self.score_without
+        return self.significantly_better and MATTERS * self.score < self.score_without
 
     @property
     def better(self) -> bool:

@@ -8,12 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.estimators.base import Problem
 from inertica.estimators.structure.delay_search import search_delays
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
+from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
+from inertica.validation.blocks import Blocks
+from inertica.validation.guard import Comparison, compare
 from inertica.workflow.choice import Choice, Say
+from inertica.workflow.filter_choice import PARTS
 
 Array = NDArray[np.float64]
 
@@ -49,10 +54,33 @@ def choose_delay(
     say("delay: shifting torque against motion")
     found = search_delays(description, base, logs, recipe.decimate or np.inf)
     taken, sentence = found.taken, found.sentence
+    compared = _compared(description, base, logs, recipe, taken, found.expected) if found.stated.any() else None
+    if compared is not None:
+        sentence += f"; {compared.sentence}"
+        if compared.clearly_worse:
+            taken = np.full(len(taken), found.expected)
+            sentence += ", so it is not taken out"
     if held:
         taken = taken - found.expected
         if found.expected:
             sentence += "; the lead of the held torque stays in the log, since the method simulates it"
     several = len(np.unique(np.round(1e3 * taken, 3))) > 1
     value = ", ".join(f"{1e3 * d:.3g}" for d in (taken if several else taken[:1])) + " ms" if taken.any() else "none"
-    return Delay(replace(recipe, delay=tuple(taken.tolist())), Choice("delay", value, f"{value}: {sentence}"), found.left)
+    choice = Choice("delay", value, f"{value}: {sentence}")
+    if compared is not None:
+        score = compared.score_without if compared.clearly_worse else compared.score
+        choice = replace(choice, score=score, score_without=compared.score_without, disagreement=compared.clearly_worse)
+    return Delay(replace(recipe, delay=tuple(taken.tolist())), choice, found.left)
+
+
+def _compared(
+    description: Description, base: BaseModel, logs: Sequence[Log], recipe: Recipe, taken: Array, expected: float
+) -> Comparison:
+    """Data left out with the delays taken out and with what is expected without looking."""
+    blocks = []
+    for delay in (np.full(len(taken), expected), taken):
+        own = replace(recipe, delay=tuple(delay.tolist()))
+        blocks.append(Blocks(Problem(base, tuple(prepare(log, own) for log in logs), description.prior), PARTS))
+    weights = blocks[0].weights ** 2
+    without, with_it = (one.scored_by(one.fit).evaluate() for one in blocks)
+    return compare(with_it.squares @ weights, without.squares @ weights, without.sizes @ weights)

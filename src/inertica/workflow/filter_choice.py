@@ -167,7 +167,9 @@ def choose_filter(
         "settings"
     )
     chosen = replace(recipe_for(fit, rate, replace(recipe, velocity=velocity)), prediction=Butterworth(cutoff=cutoff))
-    return chosen, Choice("filter", value, sentence, True, {f"{c:.3g} Hz, {v}": s for (c, v), s in sorted(tried.items())})
+    listed = {f"{c:.3g} Hz, {v}": s for (c, v), s in sorted(tried.items())}
+    guarded = bandwidth.scores.get(fit), bandwidth.scores.get(bandwidth.search.start)
+    return chosen, Choice("filter", value, sentence, True, listed, *guarded, bandwidth.disagreement)
 
 
 def _why(bandwidth: Bandwidth) -> str:

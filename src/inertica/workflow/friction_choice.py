@@ -82,7 +82,6 @@ class FrictionSelection:
         self.pieces: list[Piece] = []
         self._far: Selection | None = None
         self._ways: list[Selection] = []
-        self.compared: dict[Piece, Comparison] = {}
         self.loads = [np.zeros(m.dq.shape) for m in self.motions]
         self.tested: dict[Piece, Gain] = {}
         plain = [self._offer(Piece(j, kind)) for j in range(self.n) for kind in PLAIN]
@@ -102,7 +101,10 @@ class FrictionSelection:
         tried = f"{_tried()} standard deviations and explain {100 * WORTHWHILE:g} % of the joint's error"
         sentence = f"{value}; {tried}{self._refused(chosen)}"
         scores = {f"joint {p.joint + 1}: {self._name(p)}": gain.share for p, gain in self.tested.items()}
-        return final, Choice("friction", value, sentence, True, scores)
+        plain = [k for k in self.plain if self.pieces[k].brakes]
+        compared = self._compared(chosen, plain)
+        sentence += f"; {compared.sentence}, that is with viscous and Coulomb friction alone"
+        return final, Choice("friction", value, sentence, True, scores, compared.score, compared.score_without)
 
     def changes(self) -> list[dict[str, float]]:
         """What other laws would change that the data tell hardly apart: base parameter -> change, for every such law.
@@ -214,10 +216,13 @@ class FrictionSelection:
         return z > self.pieces[k].how.significant and self._predicts([c for c in chosen if c != k], k)
 
     def _predicts(self, chosen: Sequence[int], k: int) -> bool:
-        """Whether data left out are predicted better with the piece; what was found is kept for the report."""
-        found = compare(*self.selection.left_out(chosen, k))
-        self.compared[self.pieces[k]] = found
-        return found.better
+        """Whether data left out are predicted better with the piece."""
+        return self._compared([*chosen, k], chosen).better
+
+    def _compared(self, chosen: Sequence[int], without: Sequence[int]) -> Comparison:
+        """Two choices of pieces on data left out."""
+        (errors, others), sizes = self.selection.left_out(chosen, without)
+        return compare(errors, others, sizes)
 
     def _drives(self, chosen: Sequence[int], joint: int) -> bool:
         """Whether a piece of the joint that was added would push instead of brake; viscous and Coulomb are dropped later."""

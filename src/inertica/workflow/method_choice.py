@@ -43,7 +43,8 @@ def choose_method(problem: Problem, quick: bool = False) -> tuple[Estimator, Cho
         f"{chosen.name}: {count}; on data left out {PLAIN} leaves {100 * scores[PLAIN].residual:.2f} % of the raw torque, "
         f"{ROBUST} {100 * scores[ROBUST].residual:.2f} %; {WHY}"
     )
-    return chosen, Choice("method", chosen.name, sentence, True, {name: score.residual for name, score in scores.items()})
+    listed = {name: score.residual for name, score in scores.items()}
+    return chosen, Choice("method", chosen.name, sentence, True, listed, listed[chosen.kind], listed[PLAIN])
 
 
 def outliers(problem: Problem) -> float:

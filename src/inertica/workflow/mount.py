@@ -66,7 +66,12 @@ class Mount:
     @property
     def choice(self) -> Choice:
         said = f"{self.sentence}; {self.ambiguous}" if self.ambiguous else self.sentence
-        return Choice("gravity", f"{listed(self.gravity)} m/s^2", said, self.automatic)
+        value = f"{listed(self.gravity)} m/s^2"
+        if self.residuals is None:
+            return Choice("gravity", value, said, self.automatic)
+        file, other = self.residuals
+        scores, refused = {"as the model file has it": file, "found": other}, not self.accepted
+        return Choice("gravity", value, said, self.automatic, scores, file if refused else other, file, refused)
 
     def document(self) -> dict[str, Any]:
         """Plain data, for JSON."""

@@ -120,7 +120,8 @@ def choose_position_torque(problem: Problem, description: Description, say: Say)
         f"feels the turn); the squared error on data left out becomes {listed} of what it was; "
         f"{found.left_out.against(model.left_out).sentence}"
     )
-    return description.with_terms((*description.layout.terms, *found.terms)), Choice("position", value, sentence, True, shares)
+    choice = Choice("position", value, sentence, True, shares, found.left_out.residual, model.left_out.residual)
+    return description.with_terms((*description.layout.terms, *found.terms)), choice
 
 
 def _grown(model: _Model, say: Say) -> _Model:

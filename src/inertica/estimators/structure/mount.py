@@ -69,14 +69,22 @@ class LeftOut:
     """What fits without one block each say of that block.
 
     Args:
-        error: squares of the prediction errors.
-        size: squares of the torque.
+        errors: (blocks,) squares of the prediction errors.
+        sizes: (blocks,) squares of the torque.
         directions: (blocks, 3) gravity in each fit.
     """
 
-    error: float
-    size: float
+    errors: Array
+    sizes: Array
     directions: Array
+
+    @property
+    def error(self) -> float:
+        return float(self.errors.sum())
+
+    @property
+    def size(self) -> float:
+        return float(self.sizes.sum())
 
     def spread(self, along: Array) -> Array:
         """(2,) standard deviations of the angles along tangents in degrees, by how much they change without a block (jackknife)."""
@@ -156,16 +164,16 @@ class MountData:
             g: direction.
             steps: Gauss-Newton steps by which the direction follows the data of each fit; 0 holds it.
         """
-        error, size, directions = 0.0, 0.0, []
+        errors, sizes, directions = [], [], []
         blocks = range(len(self.factors))
         for b in blocks:
             rest = self.tilt(weights, [i for i in blocks if i != b])
             here = rest.newton(g, steps)[0] if steps else g
             part = self.tilt(weights, [b])
-            error += part.error(here, rest.solve(here).chi)
-            size += float(part.R[:, -1] @ part.R[:, -1])
+            errors.append(part.error(here, rest.solve(here).chi))
+            sizes.append(float(part.R[:, -1] @ part.R[:, -1]))
             directions.append(here)
-        return LeftOut(error, size, np.array(directions))
+        return LeftOut(np.array(errors), np.array(sizes), np.array(directions))
 
 
 @dataclass(frozen=True, eq=False)

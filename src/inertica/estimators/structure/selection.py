@@ -183,13 +183,13 @@ class Selection:
         S *= freedom / max(freedom - self.b - len(chosen) - 1, 1)
         return Gain(a, a * xx / np.sqrt(max(S, 1e-300)), explained / max(float(before[j] @ before[j]), 1e-300))
 
-    def left_out(self, chosen: Sequence[int], extra: int) -> tuple[Array, Array, Array]:
-        """(K,) squared errors with one more column and without it on parts that were left out in turn, and the parts' squares.
+    def left_out(self, *choices: Sequence[int]) -> tuple[list[Array], Array]:
+        """(K,) squared errors with each of some choices of columns on parts that were left out in turn, and the parts' squares.
 
         Parts are whole motions where there are at least three, so that what all motions have in common (their starts) is not taken
         for confirmed by its own repetition within one of them; else stretches of consecutive instants.
         """
-        columns = [*chosen, extra]
+        columns = list(dict.fromkeys(k for chosen in choices for k in chosen))
         parts, size = self._parts, self.b + len(columns)
         G, g, yy = np.zeros((parts.max() + 1, size, size)), np.zeros((parts.max() + 1, size)), np.zeros(parts.max() + 1)
         with one_thread():
@@ -203,8 +203,13 @@ class Selection:
                     G[part][np.ix_(at, at)] += A.T @ A
                     g[part][at] += A.T @ y
                     yy[part] += float(y @ y)
-            errors = [_left_out_errors(G[:, :c, :c], g[:, :c], yy) for c in (size, size - 1)]
-        return errors[0], errors[1], yy
+            errors = []
+            for chosen in choices:
+                at = np.concatenate([np.arange(self.b), self.b + np.array([columns.index(k) for k in chosen], np.intp)]).astype(
+                    np.intp
+                )
+                errors.append(_left_out_errors(G[:, at[:, None], at], g[:, at], yy))
+        return errors, yy
 
     @cached_property
     def _parts(self) -> NDArray[np.intp]:
