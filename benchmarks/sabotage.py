@@ -240,7 +240,7 @@ class Referee:
 
     def _missed(self, h: Hypothesis, rows: Rows) -> np.ndarray:
         """(n,) relative residual of known parameters; only friction may drive as it likes: its sign is not known to a sensor."""
-        W = self.judge._observe(rows, h)
+        W = self.judge.observe(rows, h)
         predicted = np.column_stack([X @ self.chi[own] for own, X in W])
         return np.asarray(np.linalg.norm(rows.tau - predicted, axis=0) / np.linalg.norm(rows.tau, axis=0))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from inertica.checks import determined, motion_checks, signal_checks
 from inertica.checks.findings import Finding, Quality
-from inertica.checks.plainfit import Observed, observed, plain_fit, suggested_cutoff
+from inertica.checks.plainfit import Observed, observed, plain_fit
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.identifiability.base import BaseModel, base_model
@@ -103,8 +103,8 @@ def _alone(base: BaseModel, description: Description, log: Log) -> tuple[list[Fi
     found = [signal_checks.sampling(log), signal_checks.gaps(log), dead]
     if dead.numbers["empty"]:
         return found, None
-    cutoff = suggested_cutoff(log, base.rank)
-    o = observed(log, base, description.prior, cutoff)
+    o = observed(log, base, description.prior)
+    found[0] = signal_checks.sampling(log, o.movement.band)
     rows = int(np.count_nonzero(o.use))
     if rows < FEWEST_ROWS:
         text = f"masks, gaps and standstill leave {rows} samples at the motion's bandwidth, too few to hold torque against motion"
@@ -113,11 +113,11 @@ def _alone(base: BaseModel, description: Description, log: Log) -> tuple[list[Fi
         signal_checks.repeated_samples(log, o.motion),
         signal_checks.quantisation(log, o.motion),
         signal_checks.saturation(log, robot),
-        signal_checks.limits(log, robot, o.motion),
+        signal_checks.limits(log, robot, o.motion, o.movement.moving),
         motion_checks.standstill(o),
     ]
-    speed = motion_checks.velocity(o)
-    found += [speed] if speed is not None else []
+    found += [f for f in (motion_checks.velocity(o), signal_checks.unsigned(log, o.movement.moving)) if f is not None]
+    cutoff = o.movement.cutoff(base.rank)
     text = f"a low-pass of {cutoff:.3g} Hz for torque and regressor columns, {2 * cutoff:.3g} Hz for positions, suits this motion"
     found.append(Finding("bandwidth", "fine", text, numbers={"cutoff": cutoff}))
     return found, o
