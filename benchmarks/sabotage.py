@@ -249,7 +249,7 @@ def outcome(case: Case, fault: Fault, report: Quality, referee: Referee) -> str:
     """One of the words above."""
     searched = [f for f in report.findings if "fault" in f.numbers]
     if fault.group == "another arm":
-        return "named" if report.worst("same robot") == "problem" else "misnamed" if report.problems else "missed"
+        return "misnamed" if report.problems else "suspected" if report.worst("same robot") == "warning" else "missed"
     if fault.group == "lean of 1 degree":
         fine = [f for f in report.of("lean") if f.verdict == "fine"]
         return "missed" if fine or report.problems else "not claimed"

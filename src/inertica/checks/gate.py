@@ -64,7 +64,7 @@ def checked(description: Description, logs: Sequence[Log], *, quick: bool = Fals
 def _searched(engine: Engine, free: Description, seen: Observed) -> list[Finding]:
     """Whether one log is what it says."""
     if not seen.movement.moving.any():
-        return [unmoved()]
+        return unmoved()
     judge = Judge(engine, without_placeholders(free.prior), Rows.of([seen]))
     return findings(judge, seen.movement, mount_given=free.gravity_given)
 

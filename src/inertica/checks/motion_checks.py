@@ -66,7 +66,8 @@ def velocity(o: Observed) -> Finding | None:
     size = np.sum(own[o.use] ** 2, axis=0)
     there = smooth[o.rows][o.use]
     scale = np.sum(there * own[o.use], axis=0) / np.where(size > 0.0, size, 1.0)
-    left = np.linalg.norm(there - scale * own[o.use], axis=0) / np.maximum(np.linalg.norm(there, axis=0), 1e-300)
+    whole = np.linalg.norm(there, axis=0)
+    left = np.linalg.norm(there - scale * own[o.use], axis=0) / np.where(whole > 0.0, whole, 1.0)
     off = [j for j in range(m.n) if moving[j] and abs(scale[j] - 1.0) > SCALE_OFF]
     late = [j for j in range(m.n) if moving[j] and lags[j].found and abs(lags[j].value) > max(0.75 * m.dt, 3.0 * lags[j].sd)]
     numbers = {"scale": scale, "lag": [d.value for d in lags], "lag_sd": [d.sd for d in lags]}
@@ -82,7 +83,7 @@ def velocity(o: Observed) -> Finding | None:
         text = f"the clock looks like {unit}: {said[0]}"
         advice = "state the unit in the name of the time column, or convert it to s"
         return Finding("clock", "problem", text, advice, numbers=numbers)
-    unlike = [j for j in off if not 1.0 / OTHER_UNIT < scale[j] < OTHER_UNIT and left[j] < ANOTHER_SIGNAL]
+    unlike = [j for j in off if not 1.0 / OTHER_UNIT < scale[j] < OTHER_UNIT and left[j] < ANOTHER_SIGNAL and whole[j] > 0.0]
     much = bool(off) and float(np.abs(scale[off] - 1.0).max()) > MUCH_OFF
     verdict: Verdict = "problem" if unlike else "warning" if much else "note"
     advice = "check the unit of velocity and the clock; take velocity from positions, or state the velocity's delay"

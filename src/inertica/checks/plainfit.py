@@ -47,8 +47,8 @@ ROW_RATE = 2.0 / EDGE
 MOVES = 0.01
 """Part of the largest movement of any joint below which a joint counts as standing still."""
 
-ABOVE_NOISE = 20.0
-"""Standard deviations of position noise below which a range of positions is no movement."""
+ABOVE_NOISE, FEWEST_VALUES = 20.0, 20
+"""Standard deviations of position noise below which a range of positions is no movement, and values that it has to take."""
 
 SETTLED, MOST_UNSETTLED = 7.0, 0.12
 """Periods of the cut-off after which the ends of a record are forgotten, and the part of it that this may cost at each end."""
@@ -132,7 +132,9 @@ def movement(log: Log, robot: Robot) -> Movement:
     arm = longest_link(robot) or 1.0
     lever = np.array([arm if joint.prismatic else 1.0 for joint in robot.joints])
     span = np.ptp(motion.q, axis=0)
-    moving = (span > MOVES * lever * np.max(span / lever)) & (span > ABOVE_NOISE * log.position_noise)
+    values = np.array([len(np.unique(x[~log.mask])) for x in log.need("q").T])
+    large = (span > MOVES * lever * np.max(span / lever)) & (span > ABOVE_NOISE * log.position_noise)
+    moving = large & (values > FEWEST_VALUES)
     bands = position_band(motion.q, motion.dt)[moving]
     duration = max(len(motion), 1) * motion.dt
     periods = duration * float(np.median(bands)) if len(bands) else 0.0

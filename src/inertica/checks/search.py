@@ -2,19 +2,19 @@
 
 A fault is a problem when undoing it is clearly better than the log as recorded and left-out data prove it (`inertica.checks.proof`),
 a warning when it is somewhat better and explains the log.  Hypotheses that fit as well as the best are named beside it; what gravity
-and motion do not tell apart is one line for all kinds: *cannot be verified from this motion*.
+and motion do not tell apart is *not testable*, shown as one line for all kinds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.checks import ranges
-from inertica.checks.findings import Finding, joint_list
+from inertica.checks.findings import UNVERIFIED, Finding, joint_list
 from inertica.checks.hypotheses import AS_RECORDED, KINDS, Hypothesis, hypotheses
 from inertica.checks.plainfit import Movement
 from inertica.checks.plausible import Fit, Judge
@@ -40,9 +40,6 @@ OUTSIDE = 2
 """Joints outside their range, and as many faster than they can be, that are strange whatever the torque."""
 
 MOST_NAMED = 4
-
-VERIFICATION = "verification"
-"""Name of the finding about what a motion cannot tell."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +99,9 @@ def findings(judge: Judge, movement: Movement, *, mount_given: bool = True) -> l
     same = _same_robot(judge, *fault)
     if searched.better_by > CLEAR and evidence.holds and same.verdict != "warning":
         found = _named(searched, *fault, evidence, mount_given)
-        return [found, _waiting(found)]
+        return [found, *_waiting(found)]
     if searched.better_by > CLEAR and same.verdict == "warning" and evidence.explained:  # better, but no good either
-        return [same, _waiting(same)]
+        return [same, *_waiting(same)]
     suspected = evidence.explained and movement.periods > PERIODS and not fault[0].single
     named = [_named(searched, *fault, evidence, mount_given, sure=False)] if suspected else []
     return [*named, *_accepted(judge, searched, movement, named)]
@@ -114,13 +111,12 @@ def _accepted(judge: Judge, searched: Searched, movement: Movement, suspected: S
     """Findings about a log that is taken as recorded, faults that are only suspected aside."""
     torque = np.linalg.norm(judge.rows.tau, axis=0)
     silent = [j for j in range(judge.engine.n) if not movement.moving[j] or torque[j] == 0.0]
-    untold = {kind: [h for h in searched.untold if h.kind == kind] for kind in KINDS}
-    open_kinds = {k for k in KINDS if untold[k] or not any(h.kind == k for h, _ in searched.tried)}
-    if silent:
-        open_kinds |= {"joint signs", "encoder zeros"}
     named = {f.name for f in suspected}
-    fine = [Finding(k, "fine", _FINE[k], numbers={"untold": []}) for k in KINDS if k not in open_kinds | named]
-    return [*fine, _not_verified(untold, open_kinds, silent), _same_robot(judge, AS_RECORDED, searched.as_recorded)]
+    return [
+        *(_untold(kind, searched, silent) for kind in KINDS if kind not in named),
+        Finding("lean", "not testable", LEAN, numbers={UNVERIFIED: LEAN}),
+        _same_robot(judge, AS_RECORDED, searched.as_recorded),
+    ]
 
 
 def _named(searched: Searched, h: Hypothesis, fit: Fit, evidence: Proof, mount_given: bool, *, sure: bool = True) -> Finding:
@@ -148,31 +144,34 @@ def _named(searched: Searched, h: Hypothesis, fit: Fit, evidence: Proof, mount_g
     return Finding(h.kind, "problem" if sure else "warning", text, h.advice, numbers=numbers)
 
 
-def _waiting(fault: Finding) -> Finding:
-    others = ", ".join(_WORDS[k] for k in KINDS if k != fault.name)
-    text = f"{others} cannot be verified before the finding about {fault.name} is settled"
-    return Finding(VERIFICATION, "not testable", text, numbers={"untold": []})
+def _waiting(fault: Finding) -> list[Finding]:
+    """Every other kind of fault, which cannot be told from one that is there."""
+    text = f"not testable before the finding about {fault.name} is settled"
+    return [_not_testable(kind, text, _WORDS[kind]) for kind in KINDS if kind != fault.name]
 
 
-def _not_verified(untold: Mapping[str, Sequence[Hypothesis]], kinds: Container[str], silent: Sequence[int]) -> Finding:
-    """One line for all faults with which the log would look the same."""
-    said, joints_of = [], {}
-    for kind in (k for k in KINDS if k in kinds):
-        joints = {j for h in untold[kind] for j in h.joints} | (
-            set(silent) if kind in ("joint signs", "encoder zeros") else set()
-        )
-        joints_of[kind] = [j + 1 for j in sorted(joints)]
-        said.append(f"{_WORDS[kind]} of {joint_list(list(joints))}" if joints else _WORDS[kind])
-    said.append("a lean of the base by a few degrees (identify estimates it)")
-    numbers = {"untold": [h.text for k in KINDS for h in untold[k]], "joints": joints_of}
-    return Finding(VERIFICATION, "not testable", f"cannot be verified from this motion: {'; '.join(said)}", numbers=numbers)
-
-
-def unmoved() -> Finding:
+def unmoved() -> list[Finding]:
     """What is said of a log in which nothing moves."""
-    said = "; ".join(_WORDS[k] for k in KINDS)
-    return Finding(VERIFICATION, "not testable", f"no joint moves, so nothing can be verified: {said}", numbers={"untold": []})
+    return [_not_testable(kind, "not testable, since no joint moves", _WORDS[kind]) for kind in KINDS]
 
+
+def _untold(kind: str, searched: Searched, silent: Sequence[int]) -> Finding:
+    """A kind of fault of which none was found: fine, or what of it the log would not show."""
+    untold = [h for h in searched.untold if h.kind == kind]
+    tried = sum(h.kind == kind for h, _ in searched.tried)
+    joints = {j for h in untold for j in h.joints} | (set(silent) if kind in ("joint signs", "encoder zeros") else set())
+    numbers = {"untold": [h.text for h in untold], "tried": tried, "joints": [j + 1 for j in sorted(joints)]}
+    if tried and not untold and not joints:
+        return Finding(kind, "fine", _FINE[kind], numbers=numbers)
+    what = f"{_WORDS[kind]} of {joint_list(list(joints))}" if joints else _WORDS[kind]
+    return _not_testable(kind, f"cannot be verified from this motion: {what}", what, numbers)
+
+
+def _not_testable(kind: str, text: str, what: str, numbers: Mapping[str, object] | None = None) -> Finding:
+    return Finding(kind, "not testable", text, numbers={"untold": [], **(numbers or {}), UNVERIFIED: what})
+
+
+LEAN = "a lean of the base by a few degrees, which identify estimates"
 
 _WORDS = {
     "joint signs": "signs",
