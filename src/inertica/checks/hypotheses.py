@@ -70,6 +70,11 @@ class Hypothesis:
     advice: str = ""
     price: float = 0.0
 
+    @property
+    def rescaled(self) -> tuple[int, ...]:
+        """Joints whose positions it takes for ones in another unit."""
+        return tuple(j for j, factor in enumerate(self.turn or ()) if abs(factor) != 1.0)
+
     def position(self, q: Array) -> Array:
         """Positions (N, n) as they would be without the fault."""
         out = self._columns(q)

@@ -8,7 +8,8 @@ determine what it is held against.  The log as it is must be refuted, too, in on
     by data    neither fit predicts those joints, and every third is predicted better with the fault undone
     by model   geometry alone may explain the log, but only with links far from the model's; with the fault undone they are near
 
-A factor of a single joint's torque cannot be told from a link that the model has wrong, so for it the second is none.
+A factor of a single joint's torque cannot be told from a link that the model has wrong, so for it the second is none.  Positions
+that the robot can take as they are need no other unit, whatever the torque says.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.checks import ranges
 from inertica.checks.hypotheses import AS_RECORDED, Hypothesis
 from inertica.checks.plausible import FLOOR, Fit, Judge
 
@@ -92,7 +94,8 @@ class Proof:
     """How far left-out data speak for a fault.
 
     Args:
-        explained: with the fault undone, geometry alone and the fit near the model predict the torque.
+        explained: with the fault undone, geometry alone and the fit near the model predict the torque, and positions that it takes for
+            ones in another unit are beyond what the robot can reach.
         by_data: the log as it is is refuted by its data.
         by_model: it is refuted by the model.
         recorded, undone: left-out residual of the joints concerned, near the model, before and after.
@@ -130,6 +133,8 @@ def proof(judge: Judge, h: Hypothesis, fit: Fit, periods: float) -> Proof:
     near = left_out(judge, AS_RECORDED), left_out(judge, h)
     free = left_out(judge.by_geometry, AS_RECORDED), left_out(judge.by_geometry, h)
     explained = max(near[1].of(h), near[1].overall, free[1].of(h), free[1].overall) < MISSED
+    if h.rescaled:
+        explained &= not ranges.possible(judge.engine.layout.robot, judge.rows.q)[list(h.rescaled)].all()
     refuted = all(
         before.of(h) > max(LOST, FAR_BETTER * after.of(h)) and after.gains(before).min() > 0.0 for before, after in (near, free)
     )

@@ -108,7 +108,10 @@ def _alone(base: BaseModel, description: Description, log: Log) -> tuple[list[Fi
     rows = int(np.count_nonzero(o.use))
     if rows < FEWEST_ROWS:
         text = f"masks, gaps and standstill leave {rows} samples at the motion's bandwidth, too few to hold torque against motion"
-        return [*found, Finding("length", "problem", text, "record longer, with fewer gaps", numbers={"rows": rows})], None
+        advice = "record longer, with fewer gaps"
+        if not o.movement.moving.any():
+            text, advice = "no joint moves, so torque cannot be held against motion", "record the robot in motion"
+        return [*found, Finding("length", "problem", text, advice, numbers={"rows": rows})], None
     found += [
         signal_checks.repeated_samples(log, o.motion),
         signal_checks.quantisation(log, o.motion),

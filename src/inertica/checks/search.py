@@ -102,7 +102,8 @@ def findings(judge: Judge, movement: Movement, *, mount_given: bool = True) -> l
         return [found, *_waiting(found)]
     if searched.better_by > CLEAR and same.verdict == "warning" and evidence.explained:  # better, but no good either
         return [same, *_waiting(same)]
-    suspected = evidence.explained and movement.periods > PERIODS and not fault[0].single
+    # without masses a score tells little, and a single joint's factor is any link that the model has wrong
+    suspected = evidence.explained and movement.periods > PERIODS and judge.knows_links and not fault[0].single
     named = [_named(searched, *fault, evidence, mount_given, sure=False)] if suspected else []
     return [*named, *_accepted(judge, searched, movement, named)]
 
