@@ -240,7 +240,7 @@ class Referee:
 
     def _missed(self, h: Hypothesis, rows: Rows) -> np.ndarray:
         """(n,) relative residual of known parameters; only friction may drive as it likes: its sign is not known to a sensor."""
-        W = self.judge._observe(rows, h)
+        W = self.judge.observe(rows, h)
         predicted = np.column_stack([X @ self.chi[own] for own, X in W])
         return np.asarray(np.linalg.norm(rows.tau - predicted, axis=0) / np.linalg.norm(rows.tau, axis=0))
 
@@ -249,7 +249,7 @@ def outcome(case: Case, fault: Fault, report: Quality, referee: Referee) -> str:
     """One of the words above."""
     searched = [f for f in report.findings if "fault" in f.numbers]
     if fault.group == "another arm":
-        return "named" if report.worst("same robot") == "problem" else "misnamed" if report.problems else "missed"
+        return "misnamed" if report.problems else "suspected" if report.worst("same robot") == "warning" else "missed"
     if fault.group == "lean of 1 degree":
         fine = [f for f in report.of("lean") if f.verdict == "fine"]
         return "missed" if fine or report.problems else "not claimed"

@@ -37,7 +37,7 @@ def test_check_says_what_identify_says(late: int) -> None:
     shifted = np.vstack([log.need("tau")[:1]] * late + [log.need("tau")[: len(log) - late]])
     log = replace(log, signals={"q": log.need("q"), "tau": shifted})
     found = delays(PANDA7, [log])
-    assert said_by_identify(PANDA7, log).endswith(found.text)
+    assert found.text in said_by_identify(PANDA7, log)
     assert found.verdict == ("note" if late else "fine") and len(found.numbers["joints"]) == (7 if late else 0)
     # a torque held over the control period of 1 ms leads by half of it
     assert found.numbers["taken"] == pytest.approx(np.full(7, 1e-3 * late - 0.5e-3), abs=0.1e-3)
@@ -60,5 +60,5 @@ def test_records_of_real_robots(real_data: Path, tmp_path: Path) -> None:
         description = load(card)
         log = read_log(f"{real_data / folder / file}", description)
         found = delays(description, [log])
-        assert said_by_identify(description, log).endswith(found.text)
+        assert found.text in said_by_identify(description, log)
         assert found.verdict == ("note" if folder == "tx40" else "not testable")

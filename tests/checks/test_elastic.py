@@ -6,16 +6,14 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
-import pytest
 
 from inertica.checks.elastic import stiffened
-from inertica.checks.gate import CheckError, checked
+from inertica.checks.gate import admitted, checked
 from inertica.excitation import catalog_trajectory
 from inertica.experiment import Experiment
 from inertica.experiment.effects import with_elasticity
 from inertica.logs.log import Log
 from inertica.robot.load import load
-from inertica.workflow.identify import identify
 
 SCARA4 = load("scara4")
 
@@ -41,17 +39,16 @@ def test_the_deflection_is_taken_out() -> None:
 
 def test_elasticity_is_blamed_not_degrees_nor_another_robot() -> None:
     report = checked(SCARA4, [elastic()], quick=True)
-    (found,) = report.problems
-    assert found.name == "elasticity" and "looks elastic" in found.text and "5 mrad" in found.text
+    (found,) = report.of("elasticity")
+    assert found.verdict == "warning" and "looks elastic" in found.text and "5 mrad" in found.text
     assert "record slower motion" in found.advice
-    assert report.worst("units") == "fine" and report.worst("same robot") in ("fine", "note")
+    assert not report.problems and report.worst("units") == "fine" and report.worst("same robot") in ("fine", "note")
     assert not checked(SCARA4, [rigid()], quick=True).of("elasticity")
 
 
-def test_identify_says_it_once() -> None:
-    with pytest.raises(CheckError) as stopped:
-        identify(SCARA4, [elastic()])
-    assert str(stopped.value).count("looks elastic") == 1 and "--force" in str(stopped.value)
+def test_an_elastic_log_may_be_fitted() -> None:
+    report = admitted(SCARA4, [elastic()])
+    assert str(report.document()).count("looks elastic") == 1
 
 
 def test_a_fault_behind_elastic_drives_is_named_all_the_same() -> None:

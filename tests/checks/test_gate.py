@@ -7,17 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inertica.checks.findings import Finding, Quality
+from inertica.checks.findings import Finding, Quality, unverified
 from inertica.checks.gate import CheckError, admitted, checked
 from inertica.checks.hypotheses import AS_RECORDED, hypotheses
 from inertica.checks.plainfit import observed
-from inertica.checks.plausible import Judge, Rows, with_friction
+from inertica.checks.plausible import Judge, Rows, _at_least, with_friction
+from inertica.checks.proof import MISSED
 from inertica.dynamics.engine import Engine
 from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
 from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.load import load
+from inertica.robot.natural import NaturalUnits
 from inertica.workflow.identify import identify
 from logs.simulated import changed, clean
 
@@ -31,6 +33,26 @@ def heavier(factor: float) -> Description:
     for _, where in TX40.layout.bodies:
         values[where] *= factor
     return replace(TX40, prior=TX40.prior.with_values(values))
+
+
+def scaled(robot: Description, length: float, mass: float, time: float) -> Description:
+    """A revolute arm in other units: every length, mass and time by a factor, and with them gravity, limits and prior values."""
+
+    def longer(v: tuple[float, float, float]) -> tuple[float, float, float]:
+        return (length * v[0], length * v[1], length * v[2])
+
+    old, torque = robot.robot, mass * length**2 / time**2
+    limits = replace(
+        old.limits,
+        velocity=tuple(v / time for v in old.limits.velocity),
+        torque=tuple(torque * v for v in old.limits.torque),
+    )
+    joints = tuple(replace(j, position=longer(j.position), arm=longer(j.arm)) for j in old.joints)
+    gravity = tuple(g * length / time**2 for g in old.gravity)
+    layout = replace(robot.layout, robot=replace(old, joints=joints, limits=limits, gravity=gravity))
+    units = NaturalUnits(mass, length, time)
+    values = [v * units.size(p.unit) for v, p in zip(robot.prior.values, layout.parameters, strict=True)]
+    return replace(robot, robot=layout.robot, layout=layout, prior=robot.prior.on(layout).with_values(values))
 
 
 def report(log: Log, robot: Description = TX40) -> Quality:
@@ -58,8 +80,10 @@ def test_a_log_without_fault_is_let_through_and_what_it_cannot_tell_is_said(robo
     zeros = quality.of("encoder zeros")[0]
     # the first axis is vertical: no zero of it changes any torque
     assert zeros.verdict == "not testable" and 1 in zeros.numbers["joints"] and 2 not in zeros.numbers["joints"]
-    assert quality.of("mount")[0].verdict == "fine" and quality.of("lean")[0].verdict == "not testable"
-    assert quality.of("same robot")[0].verdict == "fine"
+    assert quality.of("lean")[0].verdict == "not testable"
+    sentence = unverified(quality.findings)  # one line for all kinds
+    assert sentence.startswith("cannot be verified from this motion: ") and "zeros of joint" in sentence and "lean" in sentence
+    assert quality.of("mount")[0].verdict == "fine" and quality.of("same robot")[0].verdict == "fine"
 
 
 @pytest.mark.parametrize("joint", [1, 2, 5])
@@ -111,9 +135,25 @@ def test_a_robot_mounted_sideways_is_named() -> None:
     assert found.name == "mount" and "gravity along -z" in found.text and "gravity: [0, 0, -9.81]" in found.advice
 
 
-def test_torques_of_another_motion_are_not_those_of_this_robot() -> None:
-    found = fault(changed(clean(0), tau=clean(1).tau))
-    assert found.name == "same robot" and "is it a log of the same robot?" in found.text and "usual" in found.text
+def test_torques_of_another_motion_raise_the_question_of_the_robot_and_stop_nothing() -> None:
+    quality = report(changed(clean(0), tau=clean(1).tau))
+    (found,) = quality.of("same robot")
+    assert not quality.problems and found.verdict == "warning"
+    assert "is it a log of the same robot?" in found.text and "usual" in found.text
+    assert found.numbers["geometry"] > MISSED  # no masses whatever explain them
+
+
+def test_masses_that_are_far_off_stop_nothing() -> None:
+    """Links drawn with a factor of e: the log is right, and geometry says so."""
+    rng = np.random.default_rng(3)
+    for _ in range(4):
+        values = TX40.prior.values.copy()
+        for _, where in TX40.layout.bodies:
+            values[where] *= np.exp(rng.standard_normal())
+        quality = report(clean(0), replace(TX40, prior=TX40.prior.with_values(values)))
+        assert not quality.problems
+        for found in quality.of("same robot"):
+            assert found.verdict != "warning" or found.numbers["geometry"] < MISSED
 
 
 def test_a_model_without_masses_can_tell_less_and_says_so() -> None:
@@ -122,6 +162,8 @@ def test_a_model_without_masses_can_tell_less_and_says_so() -> None:
     assert not quality.problems and quality.of("same robot")[0].verdict == "not testable"
     units = quality.of("units")[0]
     assert units.verdict == "not testable" and any("mN m" in text for text in units.numbers["untold"])
+    flipped_torque = report(changed(clean(0), tau=flipped(clean(0).tau, 2)), empty)
+    assert [f.numbers["proof"] for f in flipped_torque.problems] == ["data"]  # friction that drives needs no masses to be wrong
 
 
 def test_a_placeholder_on_every_link_is_no_mass_to_hold_a_log_against() -> None:
@@ -144,12 +186,58 @@ def test_sliding_joints_in_mm_are_among_the_units() -> None:
     assert units["positions of sliding joints are in mm"].position(recorded)[0, slide] == pytest.approx(1.0)
 
 
-def test_a_second_of_motion_is_too_little_to_rely_on() -> None:
-    """A fault that stops a log of some seconds is a suspicion in one of 1.5 s; so no hypothesis stops a fit of that."""
+def test_a_motion_without_periods_is_no_proof() -> None:
+    """A fault that stops a log of some periods stops none in which every joint moves to one side only, however it is sampled."""
     log = clean(0)
     wrong = changed(log, tau=flipped(log.tau, 2))
-    brief = wrong.sliced(float(log.t[0]), float(log.t[0]) + 1.5)
-    assert report(wrong, TX40).problems and not report(brief, TX40).problems
+    assert report(wrong).problems
+    brief = wrong.sliced(float(log.t[0]), float(log.t[0]) + 0.6)
+    quality = report(brief)
+    assert not quality.problems and "cannot be verified from this motion" in unverified(quality.findings)
+
+
+def test_a_log_in_which_nothing_moves_cannot_be_verified() -> None:
+    log = clean(0)
+    still = log.q[0] + 1e-5 * np.random.default_rng(0).standard_normal(log.q.shape)
+    assert not [f for f in report(changed(log, q=still)).problems if f.name != "length"]
+
+
+@pytest.mark.parametrize("with_velocity", [False, True])
+def test_a_clock_in_milliseconds_is_named(with_velocity: bool) -> None:
+    log = clean(0)
+    signals = {"q": log.q, "tau": log.tau} | ({"dq": log.truth["dq"]} if with_velocity else {})
+    found = fault(Log.from_arrays(1e3 * log.t, signals, log.joints))
+    assert found.name == "clock" and "milliseconds" in found.text
+
+
+def test_a_torque_without_sign_is_named_as_that() -> None:
+    quality = report(changed(clean(0), tau=np.abs(clean(0).tau)))
+    assert "torque sign" in {f.name for f in quality.problems} and "has no sign" in quality.of("torque sign")[0].text
+    assert quality.worst("saturation") == "fine"
+    shifted = report(changed(clean(0), tau=clean(0).tau + np.abs(clean(0).tau).max()))
+    assert shifted.worst("torque sign") == "fine"  # an offset is no lost sign
+
+
+@pytest.mark.parametrize(("length", "mass", "time"), [(0.1, 1e-3, 1.0), (10.0, 1e3, 1.0), (1.0, 1.0, 10.0)])
+def test_verdicts_do_not_depend_on_the_size_of_the_robot(length: float, mass: float, time: float) -> None:
+    """The same robot in other units of length, mass and time, gravity among them, has the same findings with the same numbers."""
+    robot = scaled(TX40, length, mass, time)
+    torque = mass * length**2 / time**2
+    for log in (clean(0), changed(clean(0), tau=flipped(clean(0).tau, 2)), changed(clean(0), q=flipped(clean(0).q, 3))):
+        other = Log.from_arrays(time * log.t, {"q": log.q, "tau": torque * log.tau}, log.joints)
+        before, after = (checked(d, [one], quick=True) for d, one in ((TX40, log), (robot, other)))
+        assert [(f.name, f.verdict) for f in before.findings] == [(f.name, f.verdict) for f in after.findings]
+        for a, b in zip(before.findings, after.findings, strict=True):
+            if "better_by" in a.numbers:
+                assert a.numbers["fault"] == b.numbers["fault"]
+                assert b.numbers["better_by"] == pytest.approx(a.numbers["better_by"], rel=1e-3)
+
+
+def test_columns_that_depend_on_each_other_leave_no_singular_matrix() -> None:
+    """What the prior adds is lost beside entries of 1e20; the equal columns share what one alone would take."""
+    A = np.eye(3) + 1e20 * np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    x = _at_least(A, np.array([1e20, 1e20, 0.0]), np.zeros(3), np.zeros(3, bool))
+    assert x[0] + x[1] == pytest.approx(1.0, rel=1e-6) and x[2] == 0.0
 
 
 def test_a_joint_that_the_log_lacks_is_named() -> None:

@@ -10,6 +10,9 @@ Verdict = Literal["fine", "not testable", "note", "warning", "problem"]
 SEVERITY: Mapping[str, int] = {"fine": 0, "not testable": 0, "note": 1, "warning": 2, "problem": 3}
 """What could not be tested says nothing against a log, and nothing for it."""
 
+UNVERIFIED = "unverified"
+"""Key of `Finding.numbers`: what a motion cannot tell, as part of a list."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -98,3 +101,9 @@ def joint_list(numbers: list[int]) -> str:
     if len(names) == 1:
         return f"joint {names[0]}"
     return f"joints {', '.join(names[:-1])} and {names[-1]}"
+
+
+def unverified(findings: Iterable[Finding]) -> str:
+    """One sentence for everything that a motion cannot tell; empty when it tells all."""
+    what = dict.fromkeys(str(f.numbers[UNVERIFIED]) for f in findings if f.verdict == "not testable" and UNVERIFIED in f.numbers)
+    return f"cannot be verified from this motion: {'; '.join(what)}" if what else ""

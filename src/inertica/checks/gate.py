@@ -11,7 +11,7 @@ from inertica.checks.findings import Finding, Quality
 from inertica.checks.plainfit import Observed
 from inertica.checks.plausible import Judge, Rows, with_friction
 from inertica.checks.quality import look
-from inertica.checks.search import findings
+from inertica.checks.search import findings, unmoved
 from inertica.checks.some_torques import without_torque
 from inertica.dynamics.engine import Engine
 from inertica.errors import InerticaError
@@ -23,10 +23,6 @@ from inertica.threads import one_thread
 
 Report = Quality
 """What a check says; the name it has where logs are let through or stopped."""
-
-
-BRIEF = 2.0
-"""s of a log below which it stops no fit by what it seems to say of its columns."""
 
 
 class CheckError(InerticaError):
@@ -51,8 +47,9 @@ def checked(description: Description, logs: Sequence[Log], *, quick: bool = Fals
         engine = looked.engine if free.layout == description.layout else Engine(free.layout)
         found: list[Finding] = []
         for log, name in zip(logs, looked.names, strict=True):
-            found += [f for f in looked.findings if f.log == name]
-            if name not in looked.seen:
+            signals = [f for f in looked.findings if f.log == name]
+            found += signals
+            if name not in looked.seen or any(f.name == "clock" and f.verdict == "problem" for f in signals):
                 continue
             own = _searched(engine, free, looked.seen[name])
             if (stiff := stiffened(log)) is not None:
@@ -60,25 +57,19 @@ def checked(description: Description, logs: Sequence[Log], *, quick: bool = Fals
                 own = with_elasticity(
                     own, [f for o in again.values() for f in _searched(engine, free, o)], log, description.robot
                 )
-            found += [replace(f, log=name) for f in (own if log.duration >= BRIEF else [_doubted(f, log) for f in own])]
+            found += [replace(f, log=name) for f in own]
         if not quick and looked.seen:
             found.append(_delay(description, logs, base, any(f.verdict == "problem" for f in found)))
         found += [f for f in looked.findings if not f.log]
     return Report(description.name, looked.names, tuple(found))
 
 
-def _doubted(finding: Finding, log: Log) -> Finding:
-    """What a log of a second or two says of its columns is no more than a suspicion."""
-    if finding.verdict != "problem":
-        return finding
-    return replace(
-        finding, verdict="warning", text=f"{finding.text}; {log.duration:.2g} s of motion are too little to rely on that"
-    )
-
-
 def _searched(engine: Engine, free: Description, seen: Observed) -> list[Finding]:
     """Whether one log is what it says."""
-    return findings(Judge(engine, without_placeholders(free.prior), Rows.of([seen])), mount_given=free.gravity_given)
+    if not seen.movement.moving.any():
+        return unmoved()
+    judge = Judge(engine, without_placeholders(free.prior), Rows.of([seen]))
+    return findings(judge, seen.movement, mount_given=free.gravity_given)
 
 
 def _delay(description: Description, logs: Sequence[Log], base: BaseModel, problem: bool) -> Finding:

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.checks.findings import Finding, Verdict, joint_list
+from inertica.checks.hypotheses import CLOCKS
 from inertica.checks.lag import scan
-from inertica.checks.plainfit import Observed
+from inertica.checks.plainfit import BANDS, Observed
 from inertica.checks.where import stretches
 from inertica.preprocessing.motion import STANDSTILL
 from inertica.preprocessing.resample import on_clock, uniform_clock
@@ -15,10 +16,15 @@ from inertica.preprocessing.resample import on_clock, uniform_clock
 Array = NDArray[np.float64]
 
 MUCH_STANDSTILL = 0.1
-HARDLY_MOVES = 0.02
-SCALE_OFF, WRONG_SCALE = 0.02, 0.1
-REACH, REACH_SAMPLES = 0.06, 5.0
-"""A lag is looked for up to 60 ms, or five samples where those are longer."""
+SCALE_OFF, MUCH_OFF, OTHER_UNIT = 0.02, 0.1, 2.0
+"""Recorded velocity over the derivative of position: deviations from one that are noted and warned of, and the factor either way
+beyond which it is a velocity in another unit."""
+
+ANOTHER_SIGNAL = 0.3
+"""Part of a recorded velocity that no multiple of the derivative of position explains, beyond which its scale means nothing."""
+
+REACH, REACH_SAMPLES = 0.25, 5.0
+"""A lag is looked for up to a quarter of a period of the low-pass, or five samples where those are longer."""
 
 
 def standstill(o: Observed) -> Finding:
@@ -28,7 +34,7 @@ def standstill(o: Observed) -> Finding:
     share = float(np.mean(still))
     own = m.resting.mean(axis=0)
     span = np.ptp(m.q, axis=0)
-    idle = [j for j in range(m.n) if span[j] < HARDLY_MOVES]
+    idle = np.flatnonzero(~o.movement.moving).tolist()
     numbers = {"share": share, "per_joint": own, "range": span, "stretches": stretches(m.t, still)}
     if share > MUCH_STANDSTILL or idle:
         said = [f"the robot stands still in {100 * share:.3g} % of the log"]
@@ -52,12 +58,16 @@ def velocity(o: Observed) -> Finding | None:
     recorded, _ = on_clock(clock, log.t, log.dq, use, [0.0] * log.n, "cubic")
     smooth = m.decimator.filtered(m.recipe.filter.smoothed(recorded, clock.dt))
     own = o.reduced(m.dq)
-    reach = max(REACH, REACH_SAMPLES * m.dt)
+    moving = o.movement.moving
+    if not moving.any():
+        return None
+    reach = max(REACH / (BANDS * o.movement.band), REACH_SAMPLES * m.dt)
     lags = [scan(o.t, o.settled, own[:, j], CubicSpline(m.t, smooth[:, j]), reach) for j in range(m.n)]
     size = np.sum(own[o.use] ** 2, axis=0)
     there = smooth[o.rows][o.use]
     scale = np.sum(there * own[o.use], axis=0) / np.where(size > 0.0, size, 1.0)
-    moving = np.ptp(m.q, axis=0) > HARDLY_MOVES
+    whole = np.linalg.norm(there, axis=0)
+    left = np.linalg.norm(there - scale * own[o.use], axis=0) / np.where(whole > 0.0, whole, 1.0)
     off = [j for j in range(m.n) if moving[j] and abs(scale[j] - 1.0) > SCALE_OFF]
     late = [j for j in range(m.n) if moving[j] and lags[j].found and abs(lags[j].value) > max(0.75 * m.dt, 3.0 * lags[j].sd)]
     numbers = {"scale": scale, "lag": [d.value for d in lags], "lag_sd": [d.sd for d in lags]}
@@ -69,9 +79,21 @@ def velocity(o: Observed) -> Finding | None:
         return Finding("velocity", "fine", text, numbers=numbers)
     said = [f"recorded velocity is {_range(scale[off])} times the derivative of position on {joint_list(off)}"] if off else []
     said += [f"it lags by {_range(1e3 * np.array([lags[j].value for j in late]))} ms on {joint_list(late)}"] if late else []
-    verdict: Verdict = "problem" if off and np.abs(scale[off] - 1.0).max() > WRONG_SCALE else "note"
+    if (unit := _clock_unit(scale[moving])) is not None:
+        text = f"the clock looks like {unit}: {said[0]}"
+        advice = "state the unit in the name of the time column, or convert it to s"
+        return Finding("clock", "problem", text, advice, numbers=numbers)
+    unlike = [j for j in off if not 1.0 / OTHER_UNIT < scale[j] < OTHER_UNIT and left[j] < ANOTHER_SIGNAL and whole[j] > 0.0]
+    much = bool(off) and float(np.abs(scale[off] - 1.0).max()) > MUCH_OFF
+    verdict: Verdict = "problem" if unlike else "warning" if much else "note"
     advice = "check the unit of velocity and the clock; take velocity from positions, or state the velocity's delay"
     return Finding("velocity", verdict, "; ".join(said), advice, numbers=numbers)
+
+
+def _clock_unit(scale: Array) -> str | None:
+    """What a clock counts under which every recorded velocity is the derivative of its position."""
+    fits = [words for factor, words in CLOCKS.items() if np.all(np.abs(scale * factor - 1.0) < MUCH_OFF)]
+    return fits[0] if fits else None
 
 
 def _range(values: Array) -> str:

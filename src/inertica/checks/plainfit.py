@@ -1,6 +1,6 @@
 """A plain weighted least-squares fit of the base parameters, to judge logs by; not an estimate to keep.
 
-Positions are low-passed at twice the motion's bandwidth, torque and regressor columns at the bandwidth itself, decimated together.
+Torque and regressor columns are low-passed at a multiple of the band of the positions and decimated together, positions at twice that.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from inertica.estimators.evidence import ScaledSvd
 from inertica.estimators.observe import Observations
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
-from inertica.preprocessing.bandwidth import bandwidth
+from inertica.preprocessing.bandwidth import position_band
 from inertica.preprocessing.decimate import EDGE
-from inertica.preprocessing.filters import Butterworth, Unfiltered, default_cutoff
+from inertica.preprocessing.filters import PART_OF_RATE, Butterworth, Unfiltered
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.layout import Parameters
+from inertica.robot.model import Robot
+from inertica.robot.natural import longest_link
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -33,10 +35,47 @@ Mask = NDArray[np.bool_]
 FINEST = 0.13
 """Part of the sampling rate that the low-pass may reach: ratio 3, so that reading between samples does not act as a filter."""
 
+BANDS = 6.0
+"""Bands of the positions that torque and regressor columns keep: they hold products of velocities and sines of the angles."""
+
 ROWS_PER_PARAMETER = 2.0
+"""Rows that a low-pass should leave for each parameter, where the recorder's rate allows it."""
+
+ROW_RATE = 2.0 / EDGE
+"""Rows per period of the low-pass."""
+
+MOVES = 0.01
+"""Part of the largest movement of any joint below which a joint counts as standing still."""
+
+ABOVE_NOISE, FEWEST_VALUES = 20.0, 20
+"""Standard deviations of position noise below which a range of positions is no movement, and values that it has to take."""
 
 SETTLED, MOST_UNSETTLED = 7.0, 0.12
 """Periods of the cut-off after which the ends of a record are forgotten, and the part of it that this may cost at each end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Movement:
+    """What the positions of a log say of its motion.
+
+    Args:
+        moving: (n,) joints that move.
+        band: Hz, below which 99 % of the energy of every moving joint's position lies; 0 when none moves.
+        periods: of a moving joint's band that the log holds, the median of these joints; 0 when none moves.
+        rate: of the samples, Hz.
+        duration: s.
+    """
+
+    moving: Mask
+    band: float
+    periods: float
+    rate: float
+    duration: float
+
+    def cutoff(self, parameters: int) -> float:
+        """Low-pass for torque and regressor columns, Hz: `BANDS` bands, more for short logs with too few rows."""
+        enough = ROWS_PER_PARAMETER * parameters / (ROW_RATE * self.duration)
+        return float(min(max(BANDS * self.band, enough), FINEST * self.rate))
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +83,7 @@ class Observed:
     """A log as the plain fit sees it."""
 
     log: Log
+    movement: Movement
     motion: Motion
     rows_of: Observations
 
@@ -85,19 +125,28 @@ class Observed:
         return self.motion.decimator.decimate(columns)
 
 
-def suggested_cutoff(log: Log, parameters: int) -> float:
-    """Low-pass for torque and regressor columns in Hz: the motion's bandwidth, more for short logs with too few rows."""
+def movement(log: Log, robot: Robot) -> Movement:
+    """Which joints of a log move, and how fast that changes."""
     motion = prepare(log, Recipe(filter=Unfiltered(), standstill=None, border=0))
-    enough = ROWS_PER_PARAMETER * parameters / (2.5 * max(len(motion) * motion.dt, 1e-9))
-    wide = max(bandwidth(motion.q, motion.dt).cutoff, enough)
-    return float(min(wide, FINEST * motion.rate, default_cutoff(motion.rate)))
+    # a slide counts by the angle at which the longest link would reach as far
+    arm = longest_link(robot) or 1.0
+    lever = np.array([arm if joint.prismatic else 1.0 for joint in robot.joints])
+    span = np.ptp(motion.q, axis=0)
+    values = np.array([len(np.unique(x[~log.mask])) for x in log.need("q").T])
+    large = (span > MOVES * lever * np.max(span / lever)) & (span > ABOVE_NOISE * log.position_noise)
+    moving = large & (values > FEWEST_VALUES)
+    bands = position_band(motion.q, motion.dt)[moving]
+    duration = max(len(motion), 1) * motion.dt
+    periods = duration * float(np.median(bands)) if len(bands) else 0.0
+    return Movement(moving, float(bands.max(initial=0.0)), periods, motion.rate, duration)
 
 
-def observed(log: Log, base: BaseModel, prior: Parameters, cutoff: float) -> Observed:
-    """Rows of a log under a low-pass of `cutoff` Hz."""
-    rate = 1.0 / float(np.median(np.diff(log.t[~log.mask])))
-    motion = prepare(log, Recipe(filter=Butterworth(min(2.0 * cutoff, default_cutoff(rate))), decimate=cutoff))
-    return Observed(log, motion, Observations(base, (motion,), prior))
+def observed(log: Log, base: BaseModel, prior: Parameters, cutoff: float | None = None) -> Observed:
+    """Rows of a log under a low-pass of `cutoff` Hz; that of its own movement when none is given."""
+    seen = movement(log, base.layout.robot)
+    cutoff = seen.cutoff(base.rank) if cutoff is None else cutoff
+    motion = prepare(log, Recipe(filter=Butterworth(min(2.0 * cutoff, PART_OF_RATE * seen.rate)), decimate=cutoff))
+    return Observed(log, seen, motion, Observations(base, (motion,), prior))
 
 
 def joint_rows(logs: Sequence[Observed], j: int) -> tuple[Array, Array]:
@@ -141,7 +190,7 @@ def plain_fit(logs: Sequence[Observed], base: BaseModel) -> PlainFit:
             own = y - _projected(W, y)
             freedom = max(len(y) - W.shape[1], 1)
             # floored: a torque without any error would take all the weight
-            sigma = max(float(np.linalg.norm(own) / np.sqrt(freedom)), 1e-6 * float(np.sqrt(np.mean(y**2))), 1e-12)
+            sigma = max(float(np.linalg.norm(own) / np.sqrt(freedom)), 1e-6 * float(np.sqrt(np.mean(y**2)))) or 1.0
             weights[j] = 1.0 / (sigma * np.sqrt(_memory(own)))
             columns = logs[0].rows_of.columns[j]
             parts[j, columns] = np.linalg.norm(W, axis=0) / max(float(np.linalg.norm(y)), 1e-300)

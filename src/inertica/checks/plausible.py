@@ -28,9 +28,11 @@ from inertica.dynamics.engine import Engine
 from inertica.dynamics.equations import Equations
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
+from inertica.robot.natural import longest_link
 from inertica.robot.plain import plain_friction
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 Observation = tuple[list[int], Array]
 """The parameters one joint feels, and its regressor (M, k)."""
 
@@ -46,11 +48,17 @@ MOST_ROWS = 50.0
 LINK_SPREAD, DRIVE_SPREAD = 0.3, 2.0
 """Standard deviations around the model's values: of a link in parts of its mass and size, of a drive's or friction's own value."""
 
+THINNEST = 1e-3
+"""Size of a link of which the model says none, in lengths of the longest link."""
+
 TAILS = 3.0
 """Degrees of freedom of the distribution around the model's values: a few may be far off, such as those of an unknown tool."""
 
 SCALE_SPREAD, SCALE_SLACK = 0.7, 0.1
 """Standard deviation of log(torque of the links / the model's) of a joint: a factor of two, but for a tenth of its torque."""
+
+RIDGE = 1e-12
+"""Part of each diagonal entry that is added to it before a system is solved."""
 
 ROUNDS = 5
 INERTIAL = ("inertia", "first_moment", "mass")
@@ -82,7 +90,11 @@ class Rows:
 
     def under(self, h: Hypothesis) -> Rows:
         """The rows with a fault undone."""
-        return Rows(h.position(self.q), h.velocity(self.dq), h.velocity(self.ddq), h.torque(self.tau))
+        return Rows(h.position(self.q), h.velocity(self.dq), h.acceleration(self.ddq), h.torque(self.tau))
+
+    def where(self, use: Mask) -> Rows:
+        """Some of the rows."""
+        return Rows(self.q[use], self.dq[use], self.ddq[use], self.tau[use])
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,20 +157,20 @@ class Judge:
     def weight(self) -> float:
         """The largest torque (rms) by which a joint holds the model's weight; it does not depend on the units of the log."""
         still = np.zeros_like(self.rows.q)
-        W = self._observe(Rows(self.rows.q, still, still, still), AS_RECORDED)
+        W = self.observe(Rows(self.rows.q, still, still, still), AS_RECORDED)
         return max(float(np.sqrt(np.mean(t**2))) for t in self._link_torque(W, self.prior.values).T)
 
     def fit(self, h: Hypothesis = AS_RECORDED) -> Fit:
         rows = self.rows.under(h)
-        W = self._observe(rows, h)
+        W = self.observe(rows, h)
         gain = np.ones(self.engine.n) if h.gain is None else np.abs(h.gain)
-        fit = self._solved(W, rows.tau, gain)
+        fit = self._minimised(W, rows.tau, gain)
         return replace(fit, score=fit.score + h.price + ranges.price(self.engine.layout.robot, rows.q))
 
     def likeness(self, fit: Fit, h: Hypothesis, badly: float) -> Likeness:
         """The fitted links beside the model's; `badly` is the residual above which a joint counts as missed."""
         rows = self.rows.under(h)
-        W = self._observe(rows, h)
+        W = self.observe(rows, h)
         model, found = self._link_torque(W, self.prior.values), self._link_torque(W, fit.chi)
         sizes = float(np.linalg.norm(model)), float(np.linalg.norm(found))
         size = np.linalg.norm(rows.tau, axis=0)
@@ -172,7 +184,17 @@ class Judge:
         inertial = np.where(self.links, chi, 0.0)
         return np.column_stack([X @ inertial[own] for own, X in W])
 
-    def _observe(self, rows: Rows, h: Hypothesis) -> list[Observation]:
+    def on(self, rows: Rows) -> Judge:
+        """The same model on other rows."""
+        return Judge(self.engine, self.prior, rows)
+
+    @cached_property
+    def by_geometry(self) -> Judge:
+        """The same rows and a model that says nothing about its links: what geometry alone explains."""
+        return Judge(self.engine, self.prior.with_values(np.where(self.links, 0.0, self.prior.values)), self.rows)
+
+    def observe(self, rows: Rows, h: Hypothesis) -> list[Observation]:
+        """Regressors of rows under a hypothesis that was undone in them already, joint by joint."""
         if h.gravity is None:
             entries = self.engine.regressor_entries(rows.q, rows.dq, rows.ddq, self.prior.shapes)
             return [([k for _, k in own], entries[:, [e for e, _ in own]]) for own in self._own]
@@ -185,7 +207,7 @@ class Judge:
             out.append((own, np.column_stack(columns) if own else np.zeros((len(rows.q), 0))))
         return out
 
-    def _solved(self, W: Sequence[Observation], tau: Array, gain: Array) -> Fit:
+    def _minimised(self, W: Sequence[Observation], tau: Array, gain: Array) -> Fit:
         n, P, mean = len(W), self.engine.layout.size, self.prior.values
         size = np.sqrt(np.mean(tau**2, axis=0))
         live = [j for j in range(n) if size[j] > 0.0]
@@ -241,7 +263,7 @@ def model_spread(prior: Parameters) -> Array:
         M = float(values[9])
         if M > 0.0:
             gyration = np.sqrt(max(float(values[[0, 3, 5]].sum()), 0.0) / (2.0 * M))
-            size = max(float(gyration), float(np.linalg.norm(values[6:9])) / M, 1e-3)
+            size = max(float(gyration), float(np.linalg.norm(values[6:9])) / M, THINNEST * longest_link(prior.layout.robot))
             out[where] = LINK_SPREAD * M * np.array([size**2] * 6 + [size] * 3 + [1.0])
     for _, where in prior.layout.drives:
         stated = np.abs(prior.values[where])
@@ -249,10 +271,10 @@ def model_spread(prior: Parameters) -> Array:
     return out
 
 
-def _at_least(A: Array, b: Array, lowest: Array, bounded: NDArray[np.bool_]) -> Array:
+def _at_least(A: Array, b: Array, lowest: Array, bounded: Mask) -> Array:
     """Minimum of x'Ax/2 - b'x with x >= lowest where bounded: those below are held there and the others found again."""
     held = np.zeros(len(b), bool)
-    x = np.asarray(np.linalg.solve(A, b))
+    x = _solved(A, b)
     for _ in range(4):
         below = bounded & ~held & (x < lowest - 1e-9)
         if not below.any():
@@ -260,8 +282,21 @@ def _at_least(A: Array, b: Array, lowest: Array, bounded: NDArray[np.bool_]) -> 
         held |= below
         free = ~held
         x = np.where(held, lowest, 0.0)
-        x[free] = np.linalg.solve(A[np.ix_(free, free)], b[free] - A[np.ix_(free, held)] @ lowest[held])
+        x[free] = _solved(A[np.ix_(free, free)], b[free] - A[np.ix_(free, held)] @ lowest[held])
     return x
+
+
+def _solved(A: Array, b: Array) -> Array:
+    """Solution of a positive definite system, its diagonal brought to one.
+
+    Where the model says nothing, a parameter that a strong joint allows may be felt by a weak one: its entry is then so large that the
+    ones that the prior adds are lost to rounding, and columns that depend on each other leave a singular matrix.  A part of `RIDGE`
+    of every diagonal entry holds it regular and changes nothing else.
+    """
+    d = 1.0 / np.sqrt(np.diag(A))
+    scaled = A * np.outer(d, d)
+    scaled[np.diag_indices_from(scaled)] += RIDGE
+    return np.asarray(d * np.linalg.solve(scaled, d * b))
 
 
 def _structured(error: Array) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from inertica.checks import determined, motion_checks, signal_checks
 from inertica.checks.clock import clock
 from inertica.checks.findings import Finding, Quality
-from inertica.checks.plainfit import Observed, observed, plain_fit, suggested_cutoff
+from inertica.checks.plainfit import Observed, observed, plain_fit
 from inertica.checks.unsigned import unsigned
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
@@ -105,21 +105,25 @@ def _alone(base: BaseModel, description: Description, log: Log) -> tuple[list[Fi
     found = [signal_checks.sampling(log), signal_checks.gaps(log), dead]
     if dead.numbers["empty"]:
         return found, None
-    cutoff = suggested_cutoff(log, base.rank)
-    o = observed(log, base, description.prior, cutoff)
+    o = observed(log, base, description.prior)
+    found[0] = signal_checks.sampling(log, o.movement.band)
     rows = int(np.count_nonzero(o.use))
     if rows < FEWEST_ROWS:
         text = f"masks, gaps and standstill leave {rows} samples at the motion's bandwidth, too few to hold torque against motion"
-        return [*found, Finding("length", "problem", text, "record longer, with fewer gaps", numbers={"rows": rows})], None
+        advice = "record longer, with fewer gaps"
+        if not o.movement.moving.any():
+            text, advice = "no joint moves, so torque cannot be held against motion", "record the robot in motion"
+        return [*found, Finding("length", "problem", text, advice, numbers={"rows": rows})], None
     found += [
         signal_checks.repeated_samples(log, o.motion),
         signal_checks.quantisation(log, o.motion),
         signal_checks.saturation(log, robot),
-        signal_checks.limits(log, robot, o.motion),
+        signal_checks.limits(log, robot, o.motion, o.movement.moving),
         motion_checks.standstill(o),
     ]
     found += [unsigned(o, base.engine, description.prior)]
     found += [f for f in (motion_checks.velocity(o), clock(o, robot, base, description.prior)) if f is not None]
+    cutoff = o.movement.cutoff(base.rank)
     text = f"a low-pass of {cutoff:.3g} Hz for torque and regressor columns, {2 * cutoff:.3g} Hz for positions, suits this motion"
     found.append(Finding("bandwidth", "fine", text, numbers={"cutoff": cutoff}))
     return found, o

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.robot.model import Robot
+from inertica.robot.natural import longest_link
 
 Array = NDArray[np.float64]
 
@@ -41,6 +42,14 @@ def outside(robot: Robot, q: Array) -> Array:
     lowest, highest = q.min(axis=0), q.max(axis=0)
     over = [np.maximum(low - (lowest + k * turn), highest + k * turn - high) for k in (-1.0, 0.0, 1.0)]
     return np.asarray(np.maximum(np.min(over, axis=0), 0.0) / span)
+
+
+def possible(robot: Robot, q: Array) -> NDArray[np.bool_]:
+    """(n,) joints whose positions (M, n) the robot can take: within a stated range, else within a turn or the length of all links."""
+    reach = longest_link(robot) * robot.n
+    widest = np.array([reach if joint.prismatic else 2.0 * math.pi for joint in robot.joints])
+    stated = np.isfinite(np.array(robot.limits.lower)) & np.isfinite(np.array(robot.limits.upper))
+    return np.asarray(np.where(stated, outside(robot, q) <= BEYOND, np.ptp(q, axis=0) <= widest))
 
 
 def faster(robot: Robot, dq: Array) -> Array:

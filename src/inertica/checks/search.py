@@ -1,21 +1,24 @@
 """Which of many faults explains a log best: every hypothesis is fitted and they are compared by one score.
 
-A fault is a problem when undoing it is clearly better than the log as recorded, a warning when it is somewhat better.  Hypotheses that
-fit as well as the best are named beside it, and those that fit as well as a log without fault are *not testable* in it: gravity and
-motion do not tell them apart.
+A fault is a problem when undoing it is clearly better than the log as recorded and left-out data prove it (`inertica.checks.proof`),
+a warning when it is somewhat better and explains the log.  Hypotheses that fit as well as the best are named beside it; what gravity
+and motion do not tell apart is *not testable*, shown as one line for all kinds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from inertica.checks import ranges
-from inertica.checks.findings import Finding, joint_list
+from inertica.checks.findings import UNVERIFIED, Finding, joint_list
 from inertica.checks.hypotheses import AS_RECORDED, KINDS, Hypothesis, hypotheses
+from inertica.checks.plainfit import Movement
 from inertica.checks.plausible import Fit, Judge
+from inertica.checks.proof import LOST, MISSED, PERIODS, USUAL, Proof, left_out, proof
 
 CLEAR = 20.0
 """Difference of scores beyond which a hypothesis counts as better or worse; twice a log probability, were the model exact.  Records
@@ -27,20 +30,11 @@ DOUBT = 12.0
 ALIKE = 10.0
 """Hypotheses whose scores differ by less are named together."""
 
-MOVES = 0.02
-"""Range of a joint below which its sign and zero are not looked for, rad or m."""
-
 UNLIKE, STRANGE = 0.75, 0.9
 """Distances between the links' torque and the model's: the first is strange together with another sign, the second alone."""
 
 OTHER_SIZE = 2.5
 """Such a sign: the links' torque is this many times larger or smaller than the model's."""
-
-MISSED, LOST = 0.3, 0.6
-"""Another: a joint's torque is missed by this part of it.  By more than the second, it is strange alone."""
-
-USUAL = 0.5
-"""Distance that a log of the same robot with a fair model stays below."""
 
 OUTSIDE = 2
 """Joints outside their range, and as many faster than they can be, that are strange whatever the torque."""
@@ -82,43 +76,52 @@ class Searched:
         return tuple(h for h, f in self.tried if f.score - h.price < self.as_recorded.score + ALIKE)
 
 
-def search(judge: Judge) -> Searched:
-    """Fit the rows under every hypothesis."""
-    moving = np.ptp(judge.rows.q, axis=0) > MOVES
+def search(judge: Judge, moving: NDArray[np.bool_]) -> Searched:
+    """Fit the rows under every hypothesis; joints that do not move have no sign and no zero to tell."""
     listed = list(hypotheses(judge.engine.layout.robot, moving))
     fits = [judge.fit(h) for h in listed]
     order = np.argsort([f.score for f in fits], kind="stable")
     return Searched(judge.fit(), tuple((listed[i], fits[i]) for i in order))
 
 
-def findings(judge: Judge, *, mount_given: bool = True) -> list[Finding]:
-    """What a log says about its own columns, one finding for each kind of fault, and whether it is of this robot.
+def findings(judge: Judge, movement: Movement, *, mount_given: bool = True) -> list[Finding]:
+    """What a log says about its own columns, and whether it is of this robot.
 
     Args:
         judge: the rows and the model.
+        movement: which joints move, and for how many periods.
         mount_given: whether the direction of gravity is stated; when not, `identify` finds it, and another one is a warning only.
     """
-    searched = search(judge)
-    fault = searched.fault
-    if fault is not None and searched.better_by > CLEAR:
-        mended = _same_robot(judge, *fault)
-        if mended.verdict == "problem":  # better, but no good either
-            return [mended, *(_waiting(kind, mended) for kind in KINDS)]
-        found = _named(searched, *fault, mount_given)
-        return [found, *(_waiting(kind, found) for kind in KINDS if kind != found.name)]
+    searched = search(judge, movement.moving)
+    if (fault := searched.fault) is None:
+        return _accepted(judge, searched, movement)
+    evidence = proof(judge, *fault, movement.periods)
+    same = _same_robot(judge, *fault)
+    if searched.better_by > CLEAR and evidence.holds and same.verdict != "warning":
+        found = _named(searched, *fault, evidence, mount_given)
+        return [found, *_waiting(found)]
+    if searched.better_by > CLEAR and same.verdict == "warning" and evidence.explained:  # better, but no good either
+        return [same, *_waiting(same)]
+    # without masses a score tells little, and a single joint's factor is any link that the model has wrong
+    suspected = evidence.explained and movement.periods > PERIODS and judge.knows_links and not fault[0].single
+    named = [_named(searched, *fault, evidence, mount_given, sure=False)] if suspected else []
+    return [*named, *_accepted(judge, searched, movement, named)]
+
+
+def _accepted(judge: Judge, searched: Searched, movement: Movement, suspected: Sequence[Finding] = ()) -> list[Finding]:
+    """Findings about a log that is taken as recorded, faults that are only suspected aside."""
     torque = np.linalg.norm(judge.rows.tau, axis=0)
-    silent = [j for j in range(judge.engine.n) if np.ptp(judge.rows.q[:, j]) <= MOVES or torque[j] == 0.0]
-    suspected = [] if fault is None else [_named(searched, *fault, mount_given)]
+    silent = [j for j in range(judge.engine.n) if not movement.moving[j] or torque[j] == 0.0]
+    named = {f.name for f in suspected}
     return [
-        *suspected,
-        *(_untold(kind, searched, silent) for kind in KINDS if kind not in {f.name for f in suspected}),
-        _lean(judge),
+        *(_untold(kind, searched, silent) for kind in KINDS if kind not in named),
+        Finding("lean", "not testable", LEAN, numbers={UNVERIFIED: LEAN}),
         _same_robot(judge, AS_RECORDED, searched.as_recorded),
     ]
 
 
-def _named(searched: Searched, h: Hypothesis, fit: Fit, mount_given: bool) -> Finding:
-    sure = searched.better_by > CLEAR
+def _named(searched: Searched, h: Hypothesis, fit: Fit, evidence: Proof, mount_given: bool, *, sure: bool = True) -> Finding:
+    """The fault that explains a log best: a problem when it is proved, a suspicion when not."""
     before, after = searched.as_recorded, fit
     joint = int(np.argmax(before.residual - after.residual)) if not h.joints else max(h.joints, key=lambda j: before.residual[j])
     gain = f"residual {_percent(before.overall)} -> {_percent(after.overall)} %"
@@ -135,48 +138,59 @@ def _named(searched: Searched, h: Hypothesis, fit: Fit, mount_given: bool) -> Fi
     numbers = {
         "joints": [j + 1 for j in h.joints], "fault": h.text, "alike": [o.text for o in others],
         "residual": before.overall, "residual_mended": after.overall, "per_joint": before.residual,
-        "per_joint_mended": after.residual, "better_by": before.score - after.score,
+        "per_joint_mended": after.residual, "better_by": before.score - after.score, **evidence.document(),
     }  # fmt: skip
     if h.kind == "mount" and not mount_given:
         return Finding(h.kind, "warning", text, f"identify finds the direction by itself; to fix it, {h.advice}", numbers=numbers)
     return Finding(h.kind, "problem" if sure else "warning", text, h.advice, numbers=numbers)
 
 
-def _waiting(kind: str, fault: Finding) -> Finding:
-    return Finding(kind, "not testable", f"not testable before the finding about {fault.name} is settled", numbers={"untold": []})
+def _waiting(fault: Finding) -> list[Finding]:
+    """Every other kind of fault, which cannot be told from one that is there."""
+    text = f"not testable before the finding about {fault.name} is settled"
+    return [_not_testable(kind, text, _WORDS[kind]) for kind in KINDS if kind != fault.name]
+
+
+def unmoved() -> list[Finding]:
+    """What is said of a log in which nothing moves."""
+    return [_not_testable(kind, "not testable, since no joint moves", _WORDS[kind]) for kind in KINDS]
 
 
 def _untold(kind: str, searched: Searched, silent: Sequence[int]) -> Finding:
-    """A kind of fault of which none was found: which of them would have shown."""
+    """A kind of fault of which none was found: fine, or what of it the log would not show."""
     untold = [h for h in searched.untold if h.kind == kind]
     tried = sum(h.kind == kind for h, _ in searched.tried)
-    numbers = {"untold": [h.text for h in untold], "tried": tried, "joints": sorted({j + 1 for h in untold for j in h.joints})}
-    words = _FINE[kind]
-    if not untold and tried:
-        if silent and kind in ("joint signs", "encoder zeros"):
-            return Finding(kind, "not testable", f"{words}; not testable: {joint_list(list(silent))}", numbers=numbers)
-        return Finding(kind, "fine", words, numbers=numbers)
-    if not tried:
-        return Finding(kind, "not testable", f"nothing in this log tells {kind}", numbers=numbers)
-    more = f" and {len(untold) - MOST_NAMED} more" if len(untold) > MOST_NAMED else ""
-    listed = "; ".join(h.text for h in untold[:MOST_NAMED])
-    advice = "if one of these were so, this log would look the same; a motion under another load of gravity may tell"
-    return Finding(kind, "not testable", f"nothing wrong seen, but not testable: {listed}{more}", advice, numbers=numbers)
+    joints = {j for h in untold for j in h.joints} | (set(silent) if kind in ("joint signs", "encoder zeros") else set())
+    numbers = {"untold": [h.text for h in untold], "tried": tried, "joints": [j + 1 for j in sorted(joints)]}
+    if tried and not untold and not joints:
+        return Finding(kind, "fine", _FINE[kind], numbers=numbers)
+    what = f"{_WORDS[kind]} of {joint_list(list(joints))}" if joints else _WORDS[kind]
+    return _not_testable(kind, f"cannot be verified from this motion: {what}", what, numbers)
 
+
+def _not_testable(kind: str, text: str, what: str, numbers: Mapping[str, object] | None = None) -> Finding:
+    return Finding(kind, "not testable", text, numbers={"untold": [], **(numbers or {}), UNVERIFIED: what})
+
+
+LEAN = "a lean of the base by a few degrees, which identify estimates"
+
+_WORDS = {
+    "joint signs": "signs",
+    "joint order": "order of columns",
+    "encoder zeros": "zeros",
+    "units": "units",
+    "clock": "unit of time",
+    "mount": "direction of gravity",
+}
 
 _FINE = {
     "joint signs": "positions and torques count the way the model does",
     "joint order": "no two columns look swapped",
     "encoder zeros": "no zero is off by quarter turns",
     "units": "positions and torques have the expected size",
+    "clock": "torque and motion agree on the unit of time",
     "mount": "of six directions of gravity the model's own fits best",
 }
-
-
-def _lean(judge: Judge) -> Finding:
-    """What this search does not look for, lest it be taken for tested."""
-    text = "a base that leans by a few degrees is not tested here; identify estimates the direction of gravity"
-    return Finding("lean", "not testable", text)
 
 
 def _same_robot(judge: Judge, h: Hypothesis, fit: Fit) -> Finding:
@@ -193,7 +207,7 @@ def _same_robot(judge: Judge, h: Hypothesis, fit: Fit) -> Finding:
             f"{100 * ranges.BEYOND:.0f} % of it, and {joint_list(fast)} exceed the model's velocity limits; {left}"
         )
         advice = "compare type, limits, zeros and signs of the model with the robot; if only the limits are wrong, correct them"
-        return Finding("same robot", "problem", text, advice, numbers=numbers)
+        return Finding("same robot", "warning", text, advice, numbers=numbers)
     if not judge.knows_links:
         text = f"{left}; not testable further, since the model has no masses, or placeholders, to hold the torque against"
         return Finding("same robot", "not testable", text, numbers=numbers)
@@ -207,11 +221,16 @@ def _same_robot(judge: Judge, h: Hypothesis, fit: Fit) -> Finding:
     if strange:
         missed = list(like.structured)
         why = f"; {joint_list(missed)} {'is' if len(missed) == 1 else 'are'} not explained" if missed else ""
-        text = f"is it a log of the same robot? {said}, {expected}; {left}{why}"
+        free = left_out(judge.by_geometry, h).overall
+        numbers |= {"geometry": free}
+        text = (
+            f"is it a log of the same robot? {said}, {expected}; {left}{why}; geometry alone, whatever the masses, leaves "
+            f"{_percent(free)} % of torque left out"
+        )
         advice = (
             "compare the model with the robot: type, lengths, masses, tool; no single swap, sign, zero or unit explains the log"
         )
-        return Finding("same robot", "problem", text, advice, numbers=numbers)
+        return Finding("same robot", "warning", text, advice, numbers=numbers)
     if like.distance > USUAL:
         advice = "check masses and centres of mass of the model, and the tool; identify will move them far"
         return Finding("same robot", "note", f"{said}, {expected}; {left}", advice, numbers=numbers)

@@ -16,7 +16,9 @@ from inertica.robot.model import Robot
 
 Array = NDArray[np.float64]
 
-SLOW_RATE = 100.0
+SLOW_RATE = 50.0
+"""Samples per period of the positions' band below which accelerations are rough."""
+
 MANY_MISSING = 0.05
 STALE, HELD_STEPS = 0.02, 1.5
 ROUGH, TOO_ROUGH = 0.05, 0.5
@@ -24,8 +26,12 @@ NEAR_LIMIT, BEYOND_LIMIT, FLAT_RUN = 0.98, 1.5, 4
 """A torque within 2 % of its limit is at it, unless it goes half beyond; as many equal extreme samples in a row are a flat top."""
 
 
-def sampling(log: Log) -> Finding:
-    """Rate and jitter of the clock."""
+CREEPING = 1e-3
+"""Part of the velocity limit below which a thousand times the speed would still be possible."""
+
+
+def sampling(log: Log, band: float = 0.0) -> Finding:
+    """Rate and jitter of the clock; `band` of the positions in Hz, where it is known."""
     t = log.t[~log.mask]
     regular = regular_intervals(t)
     rate, jitter = 1.0 / float(regular.mean()), float(regular.std() / regular.mean())
@@ -36,7 +42,7 @@ def sampling(log: Log) -> Finding:
         text += f"; the clock jitters: intervals of {low:.3g} to {high:.3g} ms, standard deviation {100 * jitter:.2g} %"
         advice = "keep the recorded times (never count samples); preprocessing brings the signals to a uniform clock"
         return Finding("sampling", "note", text, advice, numbers=numbers)
-    if rate < SLOW_RATE:
+    if rate < SLOW_RATE * band:
         advice = (
             "accelerations from such a rate are rough; record faster, or use methods that simulate instead of differentiating"
         )
@@ -221,6 +227,8 @@ def _flat_tops(x: Array, step: float) -> tuple[int, NDArray[np.bool_]]:
         return total, out
     step = step or 1e-9 * float(np.ptp(x))
     for side in (x, -x):
+        if side.max() == 0.0:  # a torque without its sign rests at zero, which is no limit
+            continue
         top = side >= side.max() - 0.5 * step
         next_level = (side >= side.max() - 1.5 * step) & ~top
         lengths = np.diff(runs(top), axis=1)[:, 0] + 1
@@ -231,8 +239,8 @@ def _flat_tops(x: Array, step: float) -> tuple[int, NDArray[np.bool_]]:
     return total, out
 
 
-def limits(log: Log, robot: Robot, motion: Motion) -> Finding:
-    """Positions and velocities beyond what the robot can do: wrong units, wrong zero, wrong joint order."""
+def limits(log: Log, robot: Robot, motion: Motion, moving: NDArray[np.bool_]) -> Finding:
+    """Positions and velocities beyond what the robot can do: wrong units, wrong zero, wrong joint order; or far too slow for it."""
     q = log.need("q")
     low, high = np.array(robot.limits.lower), np.array(robot.limits.upper)
     span = np.where(np.isfinite(high - low), high - low, 2.0 * np.pi)
@@ -241,6 +249,11 @@ def limits(log: Log, robot: Robot, motion: Motion) -> Finding:
     outside = [j for j in range(log.n) if over[j] > 0.02 * span[j]]
     quick = [j for j in range(log.n) if fast[j] > 1.1]
     numbers: dict[str, object] = {"beyond": over, "velocity": fast}
+    fastest = float(fast[moving].max(initial=0.0))
+    if not outside and 0.0 < fastest < CREEPING:
+        text = f"no joint is faster than {fastest:.2g} of its velocity limit: the clock may count milliseconds"
+        advice = "check the unit of time; if it is s, the velocity limits of the model"
+        return Finding("limits", "warning", text, advice, numbers=numbers)
     said = [f"{joint_list(outside)} beyond the position limits by up to {over[outside].max():.3g}"] if outside else []
     said += [f"{joint_list(quick)} faster than the velocity limit by a factor of up to {fast[quick].max():.3g}"] if quick else []
     if not said:

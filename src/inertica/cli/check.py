@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from inertica.checks.findings import Finding, Quality
+from inertica.checks.findings import UNVERIFIED, Finding, Quality, unverified
 from inertica.checks.gate import checked
 from inertica.cli.console import Answer, one_line, progress, table
 from inertica.cli.reading import add_reading, reading_options, with_reading
@@ -74,12 +74,19 @@ def text(quality: Quality) -> Iterator[RenderableType]:
     for log in quality.logs:
         own = [f for f in quality.findings if f.log == log]
         if own:
-            yield table(one_line(log), ("verdict", "what", "finding"), [_row(f) for f in own])
+            yield table(one_line(log), ("verdict", "what", "finding"), [_row(f) for f in _together(own)])
     shared = [f for f in quality.findings if not f.log]
     if shared:
         title = "all logs together" if len(quality.logs) > 1 else "what it determines"
         yield table(title, ("verdict", "what", "finding"), [_row(f) for f in shared])
     yield _verdict(quality.verdict, f"{quality.robot}: {quality.sentence}")
+
+
+def _together(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings as they are shown: one line for all that the motion cannot tell, at the end."""
+    shown = [f for f in findings if f.verdict != "not testable" or UNVERIFIED not in f.numbers]
+    sentence = unverified(findings)
+    return [*shown, Finding("verification", "not testable", sentence)] if sentence else shown
 
 
 def _row(finding: Finding) -> tuple[RenderableType, RenderableType, RenderableType]:
