@@ -19,6 +19,7 @@ from inertica.errors import InputError
 from inertica.excitation.kinematics import frames
 from inertica.excitation.trajectory import Array, Samples
 from inertica.robot.description import Description
+from inertica.robot.layout import Parameters
 from inertica.robot.model import Limits, Robot, Vector
 
 INSIDE = 1e-9
@@ -102,13 +103,13 @@ class TorqueLimits:
 
     Args:
         engine: the robot.
-        chi: (P,) prior parameters.
+        chi: (P,) prior parameters; `Parameters` bring the shapes of their friction laws along.
         limit: (n,) torques; infinite entries do not constrain.
         margin: share of the limit kept free for control and for what the prior does not know.
     """
 
     engine: Engine
-    chi: Array
+    chi: Array | Parameters
     limit: tuple[float, ...]
     margin: float = 0.1
 
@@ -212,7 +213,7 @@ def robot_constraints(
     robot = description.robot
     out: list[MotionConstraint] = [JointLimits(robot, robot.limits, margin)]
     if any(math.isfinite(t) for t in robot.limits.torque):
-        out.append(TorqueLimits(engine, np.asarray(description.prior, float), robot.limits.torque, torque_margin))
+        out.append(TorqueLimits(engine, description.prior, robot.limits.torque, torque_margin))
     if floor is not None:
         out.append(above(robot, floor))
     return out
