@@ -50,6 +50,7 @@ def apart(robot: ia.Description, trajectory: ia.Trajectory) -> float:
 def test_a_designed_motion_keeps_links_apart_and_off_the_floor(tmp_path: Path) -> None:
     robot = ia.load(arm(tmp_path))
     found = own_motion(robot)
+    assert "no acceleration limit was kept for j1, j2, j3" in found.said
     assert "closest approach" in found.said and "none is stored for arm" in found.said and "no floor" not in found.said
     assert apart(robot, found.trajectory) > 0.0
     bodies = Collisions(robot, planes=(Plane((0.0, 0.0, 1.0), 0.0, "floor"),))
