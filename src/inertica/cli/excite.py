@@ -88,7 +88,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--criterion", help=f"{', '.join(CRITERIA)} (default condition; a payload has its own)")
     parser.add_argument("--grid", type=int, default=100, help="points at which the criterion is evaluated (default 100)")
     margin = (
-        "distance to position, velocity and acceleration limits, SI (default 0.1, or a twentieth of the limit where that is less)"
+        "distance to position, velocity and acceleration limits, SI (default a fiftieth of each joint's own range and limits)"
     )
     parser.add_argument("--margin", type=float, help=margin)
     parser.add_argument("--torque-margin", type=float, default=0.1, metavar="SHARE", help="share of the torque limits kept free")

@@ -37,7 +37,6 @@ from inertica.excitation import (
 )
 from inertica.excitation.assumed import AccelerationLimit, acceleration_limits, assumption, with_accelerations
 from inertica.excitation.collision import Collisions
-from inertica.excitation.own import usual_margin
 from inertica.excitation.safety import AUTO, require_limits, safe_start, surroundings
 from inertica.excitation.solids import Obstacle
 from inertica.identifiability.base import base_model
@@ -96,7 +95,7 @@ def excite(
         harmonics: or via points of splines and trapezoids.
         criterion: condition (default), scaled-condition, survey, determinant, smallest or frisch; a payload has its own.
         grid: points at which the criterion is evaluated.
-        margin: distance to position, velocity and acceleration limits, SI; 0.1, or a twentieth of the limit where that is less.
+        margin: distance to position, velocity and acceleration limits, SI; a fiftieth of a joint's own when not given.
         torque_margin: share of the torque limits kept free.
         k1, k2: weights of the survey's criterion, 1 and 100 when not given.
         floor: height in m that every link stays above; `auto`: the base frame's plane where the robot stands on it; `none`.
@@ -195,8 +194,7 @@ def excitation(
     bodies = surroundings(description, floor, box, obstacles, clearance, aim.ball)
     start = safe_start(description, bodies)
     shape = _family(start, family, (15.0 if load_wanted else 10.0) if period is None else period, harmonics)
-    free = usual_margin(carrying) if margin is None else margin
-    limits = robot_constraints(carrying, feeling, margin=free, torque_margin=torque_margin)
+    limits = robot_constraints(carrying, feeling, margin=margin, torque_margin=torque_margin)
     constraints = [*limits, bodies] if bodies.pairs else limits
     known = []
     for entry in given:
