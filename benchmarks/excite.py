@@ -11,7 +11,6 @@ import time
 import numpy as np
 
 from inertica.excitation import Condition, Fourier, design, robot_constraints, safe_start, surroundings
-from inertica.excitation.own import usual_margin
 from inertica.identifiability.base import base_model
 from inertica.robot.load import load
 
@@ -35,7 +34,7 @@ def _both(name: str, seed: int) -> tuple[float, float, float, float, float]:
     base = base_model(description.layout)
     bodies = surroundings(description)
     family = Fourier.still(10.0, safe_start(description, bodies), 10, free_start=True)
-    limits = robot_constraints(description, base.engine, margin=usual_margin(description))
+    limits = robot_constraints(description, base.engine)
     found, seconds = [], []
     for constraints in (limits, [*limits, bodies]):
         began = time.process_time()

@@ -38,6 +38,7 @@ def test_a_trajectory_inside_the_limits_is_written(tmp_path, capsys) -> None:
         (["--floor", "low"], "--floor takes a height in m, auto or none"),
         (["--box", "1,2,3"], "a box has six numbers"),
         (["--clearance", "0"], "greater than zero"),
+        (["--slow", "1"], "slowed down by a factor greater than 1"),
         (["--k1", "2"], "--k1 and --k2 are the weights of --criterion survey"),
     ],
 )
@@ -122,3 +123,46 @@ def test_the_criterion_of_the_frisch_paper(tmp_path, capsys) -> None:
     document = json.loads(capsys.readouterr().out)
     assert document["criterion"] == "1 cond(W) + 1/s_min + psi"
     assert document["feasible"] and document["value"] > document["condition"]
+
+
+URDF = """<robot name="two"><link name="base"/>
+<link name="a"><inertial><origin xyz="0.2 0 0"/><mass value="2"/><inertia ixx="0.02" iyy="0.05" izz="0.05"/></inertial></link>
+<link name="b"><inertial><origin xyz="0.2 0 0"/><mass value="1"/><inertia ixx="0.01" iyy="0.03" izz="0.03"/></inertial></link>
+<joint name="j1" type="revolute"><parent link="base"/><child link="a"/><origin xyz="0 0 0.8"/><axis xyz="0 1 0"/>
+<limit lower="-1.5" upper="1.5" velocity="2" effort="{effort}"/></joint>
+<joint name="j2" type="revolute"><parent link="a"/><child link="b"/><origin xyz="0.4 0 0"/><axis xyz="0 1 0"/>
+<limit lower="-1.5" upper="1.5" velocity="2" effort="9"/></joint></robot>"""
+QUICK = ["--harmonics", "4", "--period", "4", "--grid", "30", "--seconds", "3", "--floor", "none"]
+
+
+def test_assumed_accelerations_are_said_and_kept(tmp_path, capsys) -> None:
+    (tmp_path / "two.urdf").write_text(URDF.format(effort=12))
+    target = tmp_path / "t.yaml"
+    assert main(["excite", str(tmp_path / "two.urdf"), "-o", str(target), *QUICK, "--json"]) == 0
+    said = capsys.readouterr()
+    assert "two.urdf: NO ACCELERATION LIMITS" in said.err and "(model: two.urdf, limits: {acceleration: [?, ?]})" in said.err
+    document = json.loads(said.out)
+    first, second = document["acceleration_limits"]
+    assert (first["origin"], second["origin"], first["unit"]) == ("torque", "velocity", "rad/s^2")
+    assert first["value"] == pytest.approx((12.0 - first["rest_torque"] - first["friction"]) / first["inertia"])
+    assert second["value"] == pytest.approx(second["velocity_limit"] / second["time"])
+    assert any("NO ACCELERATION LIMITS" in sentence for sentence in document["warnings"])
+    used = np.abs(load_trajectory(target)(np.linspace(0.0, 4.0, 4001)).ddq).max(axis=0)
+    assert np.all(used < [first["value"], second["value"]])
+
+
+def test_a_slow_first_pass_beside_the_motion(tmp_path, capsys) -> None:
+    (tmp_path / "two.urdf").write_text(URDF.format(effort=40))
+    (tmp_path / "card.yaml").write_text("model: two.urdf\nlimits: {acceleration: [9, 9]}\n")
+    target, samples = tmp_path / "t.yaml", tmp_path / "t.csv"
+    words = ["excite", str(tmp_path / "card.yaml"), "-o", str(target), "--samples", str(samples), "--slow", "4"]
+    assert main([*words, *QUICK, "--json"]) == 0
+    said = capsys.readouterr()
+    document = json.loads(said.out)
+    assert "ACCELERATION" not in said.err and [a["origin"] for a in document["acceleration_limits"]] == ["stated"] * 2
+    assert document["slow"]["files"] == [str(tmp_path / "t-slow.yaml"), str(tmp_path / "t-slow.csv")]
+    assert document["slow"]["factor"] == 4.0 and document["slow"]["period"] == 16.0 and document["slow"]["feasible"]
+    t = np.linspace(0.0, 4.0, 101)
+    fast, slow = load_trajectory(target)(t), load_trajectory(tmp_path / "t-slow.yaml")(4.0 * t)
+    assert np.allclose(slow.q, fast.q, atol=1e-9) and np.allclose(4.0 * slow.dq, fast.dq, atol=1e-9)
+    assert len((tmp_path / "t-slow.csv").read_text().splitlines()) == 4 * (len(samples.read_text().splitlines()) - 2) + 2

@@ -13,6 +13,7 @@ from generators import random_parameters, random_robot, random_tens, rich_layout
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.excitation import HalfSpaces, JointLimits, Samples, TorqueLimits, above, robot_constraints, within_box
+from inertica.excitation.constraints import usual_margin
 from inertica.excitation.kinematics import frames
 from inertica.excitation.softened import softened
 from inertica.robot.model import Limits
@@ -128,3 +129,37 @@ def test_bad_values_are_named():
         above(robot, 0.0, frame=6)
     with pytest.raises(InputError, match="length 1"):
         HalfSpaces(robot, -1, ((0.0, 0.0, 2.0),), (0.0,))
+
+
+def test_the_usual_margin_is_a_share_of_each_joints_own_limits():
+    limits = Limits((-1.0, -np.inf), (3.0, np.inf), (2.0, 0.5), (np.inf, 10.0), (np.inf, np.inf))
+    assert np.allclose(usual_margin(limits), [[0.08, 0.0], [0.04, 0.01], [0.0, 0.2]])
+    robot = replace(random_robot(1, 2), limits=limits)
+    lower, upper = JointLimits(robot, limits, usual_margin(limits)).bounds
+    assert np.allclose(upper, [[2.92, np.inf], [1.96, 0.49], [np.inf, 9.8]])
+    assert np.allclose(lower, [[-0.92, -np.inf], [-1.96, -0.49], [-np.inf, -9.8]])
+
+
+def _scaled(robot, length, time):
+    """The same robot in other units; joints without limits of velocity."""
+    joints = tuple(
+        replace(j, position=tuple(length * x for x in j.position), arm=tuple(length * x for x in j.arm)) for j in robot.joints
+    )
+    return replace(robot, joints=joints, gravity=tuple(length / time**2 * g for g in robot.gravity), limits=None)
+
+
+@pytest.mark.parametrize(("length", "time"), [(0.1, 1.0), (10.0, 1.0), (1.0, 10.0), (1e3, 1e-3)])
+def test_units_change_no_weight_of_places_and_no_width_of_signs(length, time):
+    here = random_robot(3, 3)
+    there = _scaled(here, length, time)
+    q, dq, ddq = states(3, 8, 3)
+    slide = np.array([length if j.prismatic else 1.0 for j in here.joints])
+    near = above(_scaled(here, 1.0, 1.0), 0.1).excess(Samples(q, dq, ddq))
+    far = above(there, 0.1 * length).excess(Samples(slide * q, dq, ddq))
+    assert np.allclose(near, far, rtol=1e-9)
+    soft = [softened(rich_layout(robot), 0.05) for robot in (_scaled(here, 1.0, 1.0), there)]
+    sharp = [getattr(term, "width", None) == 0.0 and term.joint is not None for term in rich_layout(there).terms]
+    assert any(sharp)
+    for was_sharp, a, b in zip(sharp, *(layout.terms for layout in soft), strict=True):
+        if was_sharp:
+            assert b.width == pytest.approx(a.width * slide[a.joint] / time, rel=1e-9)

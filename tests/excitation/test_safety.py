@@ -149,6 +149,34 @@ def test_what_is_not_looked_after_does_collide(tmp_path, request):
     assert found.feasible and found.approach is None and referee.collisions(found.trajectory)
 
 
+def cylinders(folder, length: float):
+    """Two links of cylinders, 0.4 long and 0.05 thick, above a floor; lengths in units of which a metre has so many."""
+    link = '<link name="{0}"><inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial><collision>'
+    link += '<origin xyz="{1} 0 0" rpy="0 1.5707963267948966 0"/><geometry><cylinder radius="{2}" length="{3}"/></geometry>'
+    link += "</collision></link>"
+    joint = '<joint name="j{0}" type="revolute"><parent link="{1}"/><child link="{2}"/><origin xyz="{3}"/><axis xyz="0 1 0"/>'
+    joint += '<limit lower="-2" upper="2" velocity="2" effort="9"/></joint>'
+    body = '<link name="base"/>' + "".join(link.format(n, 0.2 * length, 0.05 * length, 0.4 * length) for n in "abc")
+    places = (f"0 0 {0.5 * length}", f"{0.45 * length} 0 0", f"{0.45 * length} 0 0")
+    body += "".join(joint.format(k + 1, ("base", *"abc")[k], "abc"[k], place) for k, place in enumerate(places))
+    (folder / "scaled.urdf").write_text(f'<robot name="arm">{body}</robot>')
+    return ia.load(folder / "scaled.urdf")
+
+
+@pytest.mark.parametrize("length", [0.1, 10.0])
+def test_a_robot_of_another_size_with_its_clearance_is_treated_alike(length, tmp_path):
+    from inertica.excitation import Samples
+
+    found = []
+    for size in (1.0, length):
+        description = cylinders(tmp_path, size)
+        bodies = surroundings(description, 0.0, clearance=0.02 * size)
+        q = np.random.default_rng(0).uniform(-1.5, 1.5, (50, 3))
+        found.append((bodies.labels, bodies.excess(Samples(q, 0 * q, 0 * q)), safe_start(description, bodies)))
+    (names, here, start), (others, there, other_start) = found
+    assert names == others and np.allclose(here, there, atol=1e-6) and np.allclose(start, other_start, atol=1e-9)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ROBOTS)
 def test_twenty_designs_touch_nothing(name, tmp_path, request):

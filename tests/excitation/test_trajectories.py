@@ -156,3 +156,19 @@ def test_trapezoid_profile():
 def test_bad_values_are_named(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_slowed_motion_takes_the_same_path(kind):
+    fast, k = random_trajectory(kind, 5), 2.5
+    slow = fast.slowed(k)
+    t = np.linspace(0.0, fast.period, 301)
+    assert type(slow) is type(fast) and slow.period == pytest.approx(k * fast.period)
+    for power, (x, y) in enumerate(zip(fast(t), slow(k * t), strict=True)):
+        assert np.allclose(y * k**power, x, atol=1e-9 * (1.0 + np.abs(x).max()))
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.5, -2.0, np.nan, np.inf])
+def test_slowing_down_takes_a_factor_above_one(factor):
+    with pytest.raises(InputError, match="a factor greater than 1"):
+        random_trajectory("fourier", 0).slowed(factor)

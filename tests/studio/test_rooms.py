@@ -88,6 +88,7 @@ def test_from_a_motion_to_an_exported_model(tmp_path, monkeypatch):
     designed = work(project, "motion", "design", tmp_path, seconds=1.0, harmonics=4, period=6.0)
     assert designed["trajectory"] == "motion-1.yaml" and designed["condition"] < 200
     played = motion.play(project, Asked({"trajectory": "motion-1.yaml"}))
+    assert played["assumed"] == "" and all(row["acceleration_limit"] > 0.0 for row in played["limits"])  # the card states them
     for row, joint in zip(played["limits"], project.description.robot.joints, strict=True):
         assert row["lower"] <= row["lowest"] < row["highest"] <= row["upper"] and row["velocity"] <= row["velocity_limit"], (
             joint.name

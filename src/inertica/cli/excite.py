@@ -2,6 +2,16 @@
 
 The criterion is evaluated on the base regressor.  Positions, velocities, accelerations and, with the model file's own parameters,
 torques stay inside the limits less a margin; a result that violates one on a grid ten times finer is reported as a failure.
+Torques count friction and drive inertia of the model or card; with --robot-from those that a result found.
+
+A URDF has no acceleration limits.  Where neither model nor card states one, it is assumed, joint by joint, as the smaller of what
+the torque limit leaves in the worst pose and what reaches the velocity limit in a quarter of the swing of a pendulum as long as the
+longest link.  A warning says the numbers and the line that a card needs, as in  limits: {acceleration: [5, 5, 8]}.
+
+Run a new motion slowly first.  --slow 4 also writes traj-slow.yaml (and such files beside --samples and --ros2): the same path in
+four times the time, at a quarter of the speed and a sixteenth of the acceleration.  Run it with a hand on the stop button, look for
+contacts, tight cables and drives that complain, then run the motion itself.  Identify from logs of the motion itself: the slow one
+shows gravity and friction, and hardly any inertia.
 
 No two links come closer to each other than --clearance, nor any link to the floor, to the walls of a --box or to an --obstacle; the
 result is looked at at 1 kHz and its closest approach is said.  Links have the shapes of the model file or card, else capsules from
@@ -17,7 +27,9 @@ from __future__ import annotations
 
 import argparse
 import math
+import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,22 +37,26 @@ import numpy as np
 
 from inertica.cli.console import Answer, progress_line, table
 from inertica.cli.progress import by_clock
-from inertica.errors import InerticaError, InputError
+from inertica.errors import InerticaError, InputError, ModelWarning
 from inertica.report.numbers import number
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from inertica.excitation import Design
+    from inertica.excitation.assumed import AccelerationLimit
     from inertica.excitation.solids import Obstacle
+    from inertica.excitation.trajectory import Shaped
     from inertica.robot.description import Description
-    from inertica.workflow.excite import Excitation
+    from inertica.workflow.excite import Excitation, SlowPass
 
 EXAMPLES = """\
 inertica excite tx40 -o traj.yaml --seconds 20
 inertica excite card.yaml -o traj.yaml --samples traj.csv --rate 500 --figure clearance.pdf
 inertica excite card.yaml -o traj.yaml --obstacle box:0.2,0.6,1@0.7,0,0.5 --clearance 0.05
 inertica excite card.yaml -o traj.yaml --box=-1,-1,0,1,1,1.8 --criterion survey --k1 1 --k2 10
+inertica excite robot.urdf -o traj.yaml --samples traj.csv --slow 4
+inertica excite card.yaml -o second.yaml --robot-from result/
 inertica excite card.yaml -o next.yaml --given log1.csv.gz --given log2.csv.gz
 inertica excite tx40 -o load.yaml --for payload --period 12 --mass 2
 inertica excite card.yaml -o load.yaml --for payload --robot-from result/
@@ -62,13 +78,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--samples", metavar="CSV", help="also write samples t, q, dq, ddq for a controller")
     parser.add_argument("--ros2", metavar="YAML", help="also write a ROS 2 JointTrajectory")
     parser.add_argument("--rate", type=float, default=100.0, metavar="HZ", help="of the samples (default 100)")
+    slow = (
+        "also write a slow first pass of the same path, FACTOR times as long, to NAME-slow beside each file (4 is a good start)"
+    )
+    parser.add_argument("--slow", type=float, metavar="FACTOR", help=slow)
     parser.add_argument("--family", default="fourier", help=f"{', '.join(FAMILIES)} (default fourier)")
     parser.add_argument("--period", type=float, metavar="S", help="duration (default 10; 15 for a payload)")
     parser.add_argument("--harmonics", type=int, default=10, help="or via points for splines and trapezoids (default 10)")
     parser.add_argument("--criterion", help=f"{', '.join(CRITERIA)} (default condition; a payload has its own)")
     parser.add_argument("--grid", type=int, default=100, help="points at which the criterion is evaluated (default 100)")
     margin = (
-        "distance to position, velocity and acceleration limits, SI (default 0.1, or a twentieth of the limit where that is less)"
+        "distance to position, velocity and acceleration limits, SI (default a fiftieth of each joint's own range and limits)"
     )
     parser.add_argument("--margin", type=float, help=margin)
     parser.add_argument("--torque-margin", type=float, default=0.1, metavar="SHARE", help="share of the torque limits kept free")
@@ -86,8 +106,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     bodies.add_argument("--figure", metavar="FILE", type=Path, help=figure)
     parser.add_argument("--given", action="append", default=[], metavar="LOG", help="logs whose knowledge is to be completed")
     parser.add_argument("--for", dest="purpose", choices=("robot", "payload"), default="robot", help="what is to be revealed")
+    robot = "a result whose masses, drive inertia and friction count in the torques, and, for a payload, how well they are known"
+    parser.add_argument("--robot-from", metavar="RESULT", help=robot)
     payload = parser.add_argument_group("payload", "for --for payload")
-    payload.add_argument("--robot-from", metavar="RESULT", help="what is known of the robot; known exactly when not given")
     payload.add_argument("--mass", type=float, metavar="KG", help="of the load, at the flange, for the torque limits")
     payload.add_argument("--flange", metavar="FRAME|=X,Y,Z[,R,P,Y]", help="frame of the load, as for inertica payload")
     parser.add_argument("--seconds", type=float, default=30.0, metavar="S", help="time for the search (default 30)")
@@ -96,10 +117,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Answer:
     from inertica.cli.payload import frame
-    from inertica.excitation import save_trajectory, write_ros2, write_samples
+    from inertica.excitation.trajectory import slowing
     from inertica.robot.load import load
     from inertica.workflow.excite import excitation
 
+    if arguments.slow is not None:
+        slowing(arguments.slow)
     description = load(arguments.robot)
     options = {name: value for name, value in vars(arguments).items() if name in DESIGN}
     with progress_line(by_clock(arguments.seconds)) as say:
@@ -116,21 +139,72 @@ def run(arguments: argparse.Namespace) -> Answer:
     about = {"criterion": found.criterion, "value": found.value, "condition": found.condition, "seed": arguments.seed}
     if found.approach is not None:
         about["clearance"] = found.approach.distance
-    joints = description.robot.joint_names
-    save_trajectory(found.trajectory, arguments.output, robot=description.name, joints=joints, about=about)
-    files = [arguments.output]
-    if arguments.samples:
-        write_samples(found.trajectory, arguments.samples, arguments.rate)
-        files.append(arguments.samples)
-    if arguments.ros2:
-        write_ros2(found.trajectory, Path(arguments.ros2), joints, arguments.rate)
-        files.append(arguments.ros2)
+    targets = Targets(arguments.output, arguments.samples, arguments.ros2)
+    files = targets.write(found.trajectory, description, arguments.rate, about)
+    slow = None if arguments.slow is None else _slow_pass(made, arguments.slow)
+    slow_files = []
+    if slow is not None:
+        slow_files = targets.slow().write(slow.trajectory, description, arguments.rate, about | {"slowed": arguments.slow})
     if arguments.figure:
         from inertica.report.clearance import draw_clearance
 
         files.append(str(draw_clearance(made.bodies, found, arguments.figure)))
     document = _document(description, found, files) | ({"expected_std": expected} if expected else {})
-    return Answer(document | {"safety": _safety(made)}, lambda: _text(description, made, files))
+    document |= {"acceleration_limits": [_acceleration(limit) for limit in made.accelerations]}
+    if slow is not None:
+        kept = not slow.violations
+        document |= {"slow": {"factor": arguments.slow, "period": slow.trajectory.period, "feasible": kept, "files": slow_files}}
+    return Answer(document | {"safety": _safety(made)}, lambda: _text(description, made, [*files, *slow_files]))
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Files that a motion is written to; those of samples where they are wanted."""
+
+    output: str
+    samples: str | None
+    ros2: str | None
+
+    def slow(self) -> Targets:
+        """The same with -slow at the end of their names."""
+        output, samples, ros2 = (
+            None if name is None else str(Path(name).with_stem(f"{Path(name).stem}-slow"))
+            for name in (self.output, self.samples, self.ros2)
+        )
+        return Targets(str(output), samples, ros2)
+
+    def write(self, trajectory: Shaped, description: Description, rate: float, about: dict[str, object]) -> list[str]:
+        """The names of the files that were written."""
+        from inertica.excitation import save_trajectory, write_ros2, write_samples
+
+        joints = description.robot.joint_names
+        save_trajectory(trajectory, self.output, robot=description.name, joints=joints, about=about)
+        if self.samples:
+            write_samples(trajectory, self.samples, rate)
+        if self.ros2:
+            write_ros2(trajectory, Path(self.ros2), joints, rate)
+        return [name for name in (self.output, self.samples, self.ros2) if name]
+
+
+def _slow_pass(made: Excitation, factor: float) -> SlowPass:
+    from inertica.workflow.excite import SlowPass
+
+    slow = SlowPass.of(made.design.trajectory, factor, made.constraints)
+    if slow.violations:
+        sentence = (
+            f"the slow pass does not keep every limit: {slow.violations[0]}; take a smaller --slow, or a larger --torque-margin"
+        )
+        warnings.warn(ModelWarning(sentence), stacklevel=1)
+    return slow
+
+
+def _acceleration(limit: AccelerationLimit) -> dict[str, object]:
+    """An acceleration limit with what an assumed one was taken from."""
+    out: dict[str, object] = {"joint": limit.joint, "value": limit.value, "unit": limit.unit, "origin": limit.origin.value}
+    if not limit.assumed:
+        return out
+    names = ("torque_limit", "rest_torque", "friction", "inertia", "velocity_limit", "time")
+    return out | {name: getattr(limit, name) for name in names}
 
 
 def _document(description: Description, found: Design, files: list[str]) -> dict[str, object]:
@@ -200,7 +274,7 @@ def _text(description: Description, made: Excitation, files: list[str]) -> Itera
             number(q[:, i].min()),
             number(q[:, i].max()),
             _share(dq[:, i], limits.velocity[i]),
-            _share(ddq[:, i], limits.acceleration[i]),
+            _share(ddq[:, i], made.accelerations[i].value) + (" (assumed)" if made.accelerations[i].assumed else ""),
         ]
         for i, j in enumerate(description.robot.joints)
     ]

@@ -40,8 +40,11 @@ from inertica.robot.outline import BASE, Outlines, outlines
 CLEARANCE, ROUGH = 0.02, 0.05
 """m kept free between bodies when not stated otherwise; where the shape of one is built, which is a guess at the link."""
 
-FAR = 0.06
-"""m beyond the clearance from which a distance counts as far: it is not computed more exactly."""
+FAR = 3.0
+"""Clearances beyond the greatest of them from which a distance counts as far: it is not computed more exactly."""
+
+UNIT = 2.0
+"""Greatest clearances that count as one in the excess."""
 
 COARSE = 200
 """Poses of a motion that are looked at first: what is further apart than their closest need not be known exactly."""
@@ -74,7 +77,7 @@ class Collisions:
         clearance: metres kept free.
         rough: metres kept free where a shape is built.
         packages: folders that `package://` refers to.
-        unit: metres that count as one in the excess.
+        unit: metres that count as one in the excess; twice the greatest clearance when not given.
         planes: floor and walls.
         shapes: of the links; those of `outlines(description)` when not given.
     """
@@ -84,13 +87,17 @@ class Collisions:
     clearance: float = CLEARANCE
     rough: float = ROUGH
     packages: Sequence[str | Path] = ()
-    unit: float = 0.1
+    unit: float | None = None
     planes: tuple[Plane, ...] = ()
     shapes: Outlines | None = None
 
     @cached_property
     def outlines(self) -> Outlines:
         return outlines(self.description, self.packages) if self.shapes is None else self.shapes
+
+    @property
+    def _unit(self) -> float:
+        return self.unit or UNIT * max(self.clearance, self.rough)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -116,7 +123,7 @@ class Collisions:
         return np.array([self._room(pair) for pair in self.pairs])
 
     def excess(self, motion: Samples) -> Array:
-        return (self.kept - self.distances(motion.q)) / self.unit
+        return (self.kept - self.distances(motion.q)) / self._unit
 
     def free(self, q: Array) -> bool:
         """Whether all bodies keep their distance at all poses (M, n)."""
@@ -136,7 +143,7 @@ class Collisions:
                         rate = _rate(placed, rows, pair.second, other[rows, k], normal[rows, k]) - rate
                     else:
                         rate = -rate
-                    out.q[at[rows]] -= weights[at[rows], k, None] / self.unit * rate
+                    out.q[at[rows]] -= weights[at[rows], k, None] / self._unit * rate
         return out
 
     def closest(self, q: Array) -> tuple[float, str, str]:
@@ -202,7 +209,7 @@ class Collisions:
         for k, pair in enumerate(possible):
             room = self._room(pair)
             if pair.second is None:
-                found = None if np.ptp(d[:, k]) < STILL and d[:, k].max() < room else pair
+                found = None if np.ptp(d[:, k]) < STILL * self.clearance and d[:, k].max() < room else pair
             elif all(self._built[j] > 0.0 for j in (pair.first, pair.second)):
                 found = self._lesser(pair, poses, placed)
             elif 0.5 * room <= d[:, k].min() < room and len(between(self.description.robot, pair.first, pair.second)) == 2:
@@ -264,7 +271,7 @@ class Collisions:
         M, n = q.shape
         R, p = np.empty((M, n + 1, 3, 3)), np.zeros((M, n + 1, 3))  # the base comes last, so that it is body -1
         R[:, :n], R[:, n], p[:, :n] = at.rotation, np.eye(3), at.origin
-        limit = max(self.clearance, self.rough) + FAR if far is None else far
+        limit = max(self.clearance, self.rough) + FAR * self.clearance if far is None else far
         thinned = np.array([pair.thinned for pair in pairs])
         d, (near, other, normal) = np.empty((M, len(pairs))), np.empty((3, M, len(pairs), 3))
         w = self._world if world is None else world

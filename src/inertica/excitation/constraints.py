@@ -19,10 +19,18 @@ from inertica.errors import InputError
 from inertica.excitation.kinematics import frames
 from inertica.excitation.trajectory import Array, Samples
 from inertica.robot.description import Description
+from inertica.robot.layout import Parameters
 from inertica.robot.model import Limits, Robot, Vector
+from inertica.robot.outline import arm_length
 
 INSIDE = 1e-9
 """Relative excess that counts as rounding."""
+
+MARGIN = 0.02
+"""Share of a joint's own range, velocity and acceleration limit that is kept free when no margin is stated."""
+
+Margin = float | tuple[float, float, float] | Array
+"""Kept free of positions, velocities and accelerations: one number, one for each of the three, or (3, n) for each joint too."""
 
 
 class MotionConstraint(Protocol):
@@ -46,12 +54,12 @@ class JointLimits:
     Args:
         robot: whose joints, for names.
         limits: infinite entries do not constrain.
-        margin: kept free, in rad (m), rad/s and rad/s^2: one number for all three or one for each.
+        margin: kept free, in rad (m), rad/s and rad/s^2: one number for all three, one for each, or (3, n).
     """
 
     robot: Robot
     limits: Limits
-    margin: float | tuple[float, float, float] = 0.0
+    margin: Margin = 0.0
 
     def __post_init__(self) -> None:
         lower, upper = self.bounds
@@ -63,7 +71,8 @@ class JointLimits:
     @cached_property
     def bounds(self) -> tuple[Array, Array]:
         """Lower and upper bounds of q, dq, ddq, each (3, n)."""
-        m = np.broadcast_to(np.asarray(self.margin, float), 3)
+        m = np.asarray(self.margin, float)
+        m = m if m.ndim == 2 else np.broadcast_to(m, 3)[:, None]
         v, a = np.array(self.limits.velocity), np.array(self.limits.acceleration)
         upper = np.array([np.array(self.limits.upper) - m[0], v - m[1], a - m[2]])
         lower = np.array([np.array(self.limits.lower) + m[0], m[1] - v, m[2] - a])
@@ -102,13 +111,13 @@ class TorqueLimits:
 
     Args:
         engine: the robot.
-        chi: (P,) prior parameters.
+        chi: (P,) prior parameters; `Parameters` bring the shapes of their friction laws along.
         limit: (n,) torques; infinite entries do not constrain.
         margin: share of the limit kept free for control and for what the prior does not know.
     """
 
     engine: Engine
-    chi: Array
+    chi: Array | Parameters
     limit: tuple[float, ...]
     margin: float = 0.1
 
@@ -144,7 +153,7 @@ class HalfSpaces:
         normals: unit vectors.
         levels: one per normal, in metres.
         point: of the link, in its coordinates.
-        unit: metres that count as one in the excess.
+        unit: metres that count as one in the excess; half of the arm's length when not given.
     """
 
     robot: Robot
@@ -152,7 +161,7 @@ class HalfSpaces:
     normals: tuple[Vector, ...]
     levels: tuple[float, ...]
     point: Vector = (0.0, 0.0, 0.0)
-    unit: float = 0.5
+    unit: float | None = None
 
     def __post_init__(self) -> None:
         if not -self.robot.n <= self.frame < self.robot.n:
@@ -161,6 +170,11 @@ class HalfSpaces:
             if abs(math.hypot(*normal) - 1.0) > 1e-9:
                 raise InputError(f"the normal {normal} of a plane should have length 1")
 
+    @cached_property
+    def _unit(self) -> float:
+        """Of a robot without lengths, the point's distance from its link's frame; if that is none, it never moves."""
+        return self.unit or 0.5 * (arm_length(self.robot) or math.hypot(*self.point) or 1.0)
+
     @property
     def labels(self) -> tuple[str, ...]:
         link = self.robot.joints[self.frame].link
@@ -168,7 +182,7 @@ class HalfSpaces:
 
     def excess(self, motion: Samples) -> Array:
         p = frames(self.robot, motion.q).point(self.frame, self.point)
-        return (np.array(self.levels) - p @ np.array(self.normals).T) / self.unit
+        return (np.array(self.levels) - p @ np.array(self.normals).T) / self._unit
 
     def gradient(self, motion: Samples, weights: Array) -> Samples:
         out = Samples(*(np.zeros_like(x) for x in motion))
@@ -176,7 +190,7 @@ class HalfSpaces:
         if at.size:
             placed = frames(self.robot, motion.q[at])
             J = placed.jacobian(self.frame, placed.point(self.frame, self.point))
-            out.q[at] = np.einsum("mk,kd,mdj->mj", weights[at], -np.array(self.normals) / self.unit, J)
+            out.q[at] = np.einsum("mk,kd,mdj->mj", weights[at], -np.array(self.normals) / self._unit, J)
         return out
 
 
@@ -204,15 +218,21 @@ def within_box(
     return HalfSpaces(robot, frame, tuple(normals), tuple(levels), point)
 
 
+def usual_margin(limits: Limits) -> Array:
+    """(3, n) `MARGIN` of the range of positions, the velocity and the acceleration limit; nothing where there is no limit."""
+    spans = np.array([np.subtract(limits.upper, limits.lower), limits.velocity, limits.acceleration])
+    return np.where(np.isfinite(spans), MARGIN * spans, 0.0)
+
+
 def robot_constraints(
-    description: Description, engine: Engine, *, margin: float | tuple[float, float, float] = 0.1, torque_margin: float = 0.1,
-    floor: float | None = None,
+    description: Description, engine: Engine, *, margin: Margin | None = None, torque_margin: float = 0.1, floor: float | None = None
 ) -> list[MotionConstraint]:  # fmt: skip
     """The constraints a description implies: joint limits, torques where limits are finite, and a floor when given."""
     robot = description.robot
-    out: list[MotionConstraint] = [JointLimits(robot, robot.limits, margin)]
+    free = usual_margin(robot.limits) if margin is None else margin
+    out: list[MotionConstraint] = [JointLimits(robot, robot.limits, free)]
     if any(math.isfinite(t) for t in robot.limits.torque):
-        out.append(TorqueLimits(engine, np.asarray(description.prior, float), robot.limits.torque, torque_margin))
+        out.append(TorqueLimits(engine, description.prior, robot.limits.torque, torque_margin))
     if floor is not None:
         out.append(above(robot, floor))
     return out

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inertica.errors import InputError
-from inertica.excitation.trajectory import Array, Samples, Series, check_pair, matrix, null_space, quintic_step, row
+from inertica.excitation.trajectory import Array, Samples, Series, check_pair, matrix, null_space, quintic_step, row, slowing
 
 if TYPE_CHECKING:
     from scipy.interpolate import BPoly
@@ -99,6 +99,10 @@ class Fourier(Series):
         H = self.harmonics
         return replace(self, start=parameters[0], A=parameters[1 : 1 + H], B=parameters[1 + H :])
 
+    def slowed(self, factor: float) -> Self:
+        k = slowing(factor)
+        return replace(self, duration=k * self.duration, A=self.A / k, B=self.B / k)
+
     def describe(self) -> str:
         return f"Fourier series, {self.harmonics} harmonics of {1.0 / self.duration:g} Hz, {self.duration:g} s, {self.n} joints"
 
@@ -172,6 +176,10 @@ class FourierBlend(Series):
     def with_parameters(self, parameters: Array) -> Self:
         H = self.harmonics
         return replace(self, start=parameters[0], end=parameters[1], A=parameters[2 : 2 + H], B=parameters[2 + H :])
+
+    def slowed(self, factor: float) -> Self:
+        k = slowing(factor)
+        return replace(self, duration=k * self.duration, A=self.A / k, B=self.B / k)
 
     def describe(self) -> str:
         return f"Fourier series with quintic blend, {self.harmonics} harmonics, {self.duration:g} s, {self.n} joints"

@@ -11,7 +11,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from inertica.excitation.fourier import harmonics
-from inertica.excitation.trajectory import Array, Samples, Series, matrix, row
+from inertica.excitation.trajectory import Array, Samples, Series, matrix, row, slowing
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +77,9 @@ class Multisine(Series):
     def with_parameters(self, parameters: Array) -> Self:
         H = len(self.sine)
         return replace(self, mean=parameters[0], sine=parameters[1 : 1 + H], cosine=parameters[1 + H :])
+
+    def slowed(self, factor: float) -> Self:
+        return replace(self, duration=slowing(factor) * self.duration)
 
     def describe(self) -> str:
         return f"multisine, {len(self.sine)} harmonics of {1.0 / self.duration:g} Hz, {self.duration:g} s, {self.n} joints"

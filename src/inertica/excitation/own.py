@@ -71,7 +71,7 @@ def own_motion(description: Description, kind: str = "identification", say: Call
         start = safe_start(description, bodies)
     except InerticaError as error:
         raise InerticaError(f"there is no {kind} trajectory for '{name}', and a quick design failed: {error}") from None
-    constraints = robot_constraints(description, base.engine, margin=usual_margin(description))
+    constraints = robot_constraints(description, base.engine)
     constraints += [bodies] if bodies.pairs else []
     family = Fourier.still(period, start, harmonics, free_start=True)
     for attempt in range(ATTEMPTS):
@@ -88,13 +88,7 @@ def own_motion(description: Description, kind: str = "identification", say: Call
         )
     near = "no two bodies of the model could meet" if found.approach is None else f"closest approach, {found.approach}"
     stands = any(plane.name == "floor" for plane in bodies.planes)
+    fast = [joint.name for joint, a in zip(description.robot.joints, limits.acceleration, strict=True) if not np.isfinite(a)]
+    bound = f"; no acceleration limit was kept for {', '.join(fast)}, the model states none: not for a real robot" if fast else ""
     floor = "" if stands else "; no floor was kept, the model does not say where it is (inertica excite --floor HEIGHT)"
-    return OwnMotion(found.trajectory, f"the {kind} motion was designed here, none is stored for {name}: {near}{floor}")
-
-
-def usual_margin(description: Description) -> tuple[float, float, float]:
-    """0.1 off the limits of position, velocity and acceleration, or a twentieth of them where that is less."""
-    limits = description.robot.limits
-    spans = (np.subtract(limits.upper, limits.lower).min(), min(limits.velocity), min(limits.acceleration))
-    q, dq, ddq = (min(0.1, 0.05 * float(s)) for s in spans)
-    return q, dq, ddq
+    return OwnMotion(found.trajectory, f"the {kind} motion was designed here, none is stored for {name}: {near}{floor}{bound}")

@@ -23,8 +23,8 @@ SOME = 100
 LESSER = ((0, 1.0), (0, 0.75), (0, 0.5), (2, 1.0), (2, 0.75), (2, 0.5), (1, 1.0), (1, 0.75), (1, 0.5), (0, 0.25))
 """What is tried of built capsules: which of the two is cut (none, first, second), and the share of the radii that counts."""
 
-STILL = 1e-3
-"""m by which the distance of a link from its surroundings varies at most when the link does not move towards them."""
+STILL = 0.05
+"""Share of the clearance by which a link's distance from its surroundings varies at most when it does not move towards them."""
 
 OPEN = np.pi
 """Range assumed of joints without limits when poses are drawn."""

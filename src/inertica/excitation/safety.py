@@ -30,8 +30,8 @@ LIFTING = 0.02
 TRIES = 4000
 """Poses among which one to start from is looked for."""
 
-ROOM = 0.05
-"""m beyond the clearance that a start pose should have all around, where there is one."""
+ROOM, LEAST_ROOM = 2.5, 0.05
+"""Clearances beyond the clearance that a start pose should have all around, where there is one, and must have."""
 
 
 def surroundings(
@@ -118,7 +118,8 @@ def safe_start(description: Description, bodies: Collisions) -> Array:
     wish = middle_pose(description)
     if not bodies.pairs:
         return wish
-    if (bodies.distances(wish[None]) - bodies.kept).min() >= ROOM:
+    wanted, least = ROOM * bodies.clearance, LEAST_ROOM * bodies.clearance
+    if (bodies.distances(wish[None]) - bodies.kept).min() >= wanted:
         return wish
     rng = np.random.default_rng(0)
     anywhere = drawn_poses(description, TRIES, rng)
@@ -130,9 +131,9 @@ def safe_start(description: Description, bodies: Collisions) -> Array:
     poses = np.clip(np.vstack([wish, wish + share * (anywhere - wish), anywhere]), low, high)
     d = bodies.distances(poses) - bodies.kept
     room = d.min(axis=1)
-    if room.max() < 1e-3:
-        way = int(np.argmax((d < 1e-3).mean(axis=0)))
-        count = int((d[:, way] < 1e-3).sum())
+    if room.max() < least:
+        way = int(np.argmax((d < least).mean(axis=0)))
+        count = int((d[:, way] < least).sum())
         raise InerticaError(
             f"no trajectory inside the limits: no pose to start from was found, in none of {len(poses)} do all bodies keep their "
             f"distance; {bodies.pairs[way].label} are too close in {count} of them: change the floor, the "
@@ -140,7 +141,8 @@ def safe_start(description: Description, bodies: Collisions) -> Array:
         )
     size = np.where(np.isfinite(spans), spans, 2.0 * np.pi)
     away = np.abs((poses - wish) / size).max(axis=1)
-    return np.asarray(poses[int(np.argmax(np.minimum(room, ROOM) / ROOM - 0.3 * away + 1e3 * np.minimum(room - 1e-3, 0.0)))])
+    short = np.minimum(room / least - 1.0, 0.0)
+    return np.asarray(poses[int(np.argmax(np.minimum(room, wanted) / wanted - 0.3 * away + short))])
 
 
 def middle_pose(description: Description) -> Array:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from inertica.robot.layout import Layout
-from inertica.robot.terms import Term
+import numpy as np
 
-OPEN_VELOCITY = 2.0
-"""Velocity limit assumed where there is none, in rad/s or m/s."""
+from inertica.robot.layout import Layout
+from inertica.robot.natural import NaturalUnits
+from inertica.robot.terms import Term
 
 
 def softened(layout: Layout, share: float) -> Layout:
     """The same parameters, with sign(dq) replaced by tanh(dq/width), width = share of the joint's velocity limit."""
-    velocity = [v if math.isfinite(v) else OPEN_VELOCITY for v in layout.robot.limits.velocity]
+    robot, units = layout.robot, NaturalUnits.of(layout, np.zeros(layout.size))
+    usual = [(units.length if joint.prismatic else 1.0) / units.time for joint in robot.joints]  # where no limit is stated
+    velocity = [v if math.isfinite(v) else u for v, u in zip(robot.limits.velocity, usual, strict=True)]
     return layout.with_terms(_soft(term, velocity, share) for term in layout.terms)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from inertica.errors import InputError
-from inertica.excitation.trajectory import Array, AtTimes, Samples, ThroughPoints, knots, matrix, quintic_step
+from inertica.excitation.trajectory import Array, AtTimes, Samples, ThroughPoints, knots, matrix, quintic_step, slowing
 
 if TYPE_CHECKING:
     from scipy.interpolate import BPoly, BSpline
@@ -134,6 +134,10 @@ class QuinticPoints(AtTimes):
     def with_parameters(self, parameters: Array) -> Self:
         q, dq, ddq = np.split(parameters, 3)
         return replace(self, q=q, dq=dq, ddq=ddq)
+
+    def slowed(self, factor: float) -> Self:
+        k = slowing(factor)
+        return replace(self, times=k * self.times, dq=self.dq / k, ddq=self.ddq / k**2)
 
     def describe(self) -> str:
         return f"quintic polynomials through {len(self.times)} states, {self.period:g} s, {self.n} joints"

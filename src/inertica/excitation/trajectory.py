@@ -94,6 +94,10 @@ class Shaped(ABC):
     def describe(self) -> str:
         """One line for people."""
 
+    @abstractmethod
+    def slowed(self, factor: float) -> Self:
+        """The same path in `factor` times the time: velocities are divided by the factor, accelerations by its square."""
+
     @property
     def rests_at_ends(self) -> bool:
         """Whether velocity and acceleration vanish at both ends."""
@@ -193,6 +197,9 @@ class ThroughPoints(AtTimes):
     def with_parameters(self, parameters: Array) -> Self:
         return replace(self, points=parameters)
 
+    def slowed(self, factor: float) -> Self:
+        return replace(self, times=slowing(factor) * self.times)
+
     @property
     def parameters(self) -> Array:
         return self.points
@@ -250,6 +257,13 @@ def duration(value: float, what: str = "the period") -> float:
     if not (np.isfinite(value) and value > 0.0):
         raise InputError(f"{what} should be a positive number of seconds, not {value:g}")
     return float(value)
+
+
+def slowing(factor: float) -> float:
+    """A factor by which a motion can be slowed down."""
+    if not (np.isfinite(factor) and factor > 1.0):
+        raise InputError(f"a motion is slowed down by a factor greater than 1, not {factor:g}")
+    return float(factor)
 
 
 def knots(times: ArrayLike, count: int) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.errors import InputError, nearest
+from inertica.dynamics.engine import Engine
+from inertica.errors import InputError, ModelWarning, nearest
 from inertica.excitation import (
     Condition,
     Criterion,
@@ -19,6 +21,7 @@ from inertica.excitation import (
     Fourier,
     FourierBlend,
     FrischCost,
+    MotionConstraint,
     QuinticPoints,
     Search,
     Shaped,
@@ -26,12 +29,14 @@ from inertica.excitation import (
     Spline,
     Survey,
     Trapezoid,
+    Violation,
     design,
     information,
     robot_constraints,
+    violations,
 )
+from inertica.excitation.assumed import AccelerationLimit, acceleration_limits, assumption, with_accelerations
 from inertica.excitation.collision import Collisions
-from inertica.excitation.own import usual_margin
 from inertica.excitation.safety import AUTO, require_limits, safe_start, surroundings
 from inertica.excitation.solids import Obstacle
 from inertica.identifiability.base import base_model
@@ -47,6 +52,9 @@ Array = NDArray[np.float64]
 
 FAMILIES = ("fourier", "blend", "spline", "points", "trapezoid")
 CRITERIA = ("condition", "scaled-condition", "survey", "determinant", "smallest", "frisch")
+
+INSTANTS = 2001
+"""Of a slow pass, at which its limits are looked at."""
 
 
 def excite(
@@ -77,6 +85,9 @@ def excite(
 ) -> Design:
     """Design a trajectory that excites what matters inside the robot's limits, without touching itself, the floor or obstacles.
 
+    Acceleration limits that neither model nor card states are assumed (`excitation.assumed`), with a warning that says which.
+    `slowed` of the trajectory that comes back is a slow first pass of it: `excite(...).trajectory.slowed(4)`.
+
     Args:
         robot: catalog name, model file, card, or a description.
         family: fourier, blend, spline, points or trapezoid.
@@ -84,7 +95,7 @@ def excite(
         harmonics: or via points of splines and trapezoids.
         criterion: condition (default), scaled-condition, survey, determinant, smallest or frisch; a payload has its own.
         grid: points at which the criterion is evaluated.
-        margin: distance to position, velocity and acceleration limits, SI; 0.1, or a twentieth of the limit where that is less.
+        margin: distance to position, velocity and acceleration limits, SI; a fiftieth of a joint's own when not given.
         torque_margin: share of the torque limits kept free.
         k1, k2: weights of the survey's criterion, 1 and 100 when not given.
         floor: height in m that every link stays above; `auto`: the base frame's plane where the robot stands on it; `none`.
@@ -93,7 +104,8 @@ def excite(
         clearance: m kept free between bodies; 0.02, and 0.05 where the model has no shape of one, when not given.
         given: logs whose knowledge is to be completed.
         purpose: what is to be revealed: robot or payload.
-        robot_from: for a payload: a result that says how well the robot is known; exactly when not given.
+        robot_from: a result whose masses, drive inertia and friction count in the torques; for a payload it also says how well
+            the robot is known, exactly when not given.
         flange: for a payload: its frame, as for `payload`.
         mass: for a payload: of the load in kg, for the torque limits.
         rate: in Hz of the samples that constraints are checked for.
@@ -116,11 +128,34 @@ class Excitation:
         design: the motion.
         bodies: what must not meet.
         expected: standard deviations of a load that the motion lets expect, empty where they are not known.
+        accelerations: the acceleration limit of every joint, stated or assumed.
+        constraints: what the motion keeps besides distances.
     """
 
     design: Design
     bodies: Collisions
     expected: dict[str, float]
+    accelerations: tuple[AccelerationLimit, ...]
+    constraints: tuple[MotionConstraint, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SlowPass:
+    """A slow first pass of a motion.
+
+    Args:
+        trajectory: the same path in `factor` times the time.
+        violations: limits that it does not keep: a torque that gravity asks for where the fast motion is helped by inertia.
+    """
+
+    trajectory: Shaped
+    violations: tuple[Violation, ...]
+
+    @classmethod
+    def of(cls, trajectory: Shaped, factor: float, constraints: Sequence[MotionConstraint]) -> SlowPass:
+        """Of a motion that keeps constraints; distances of bodies are those of the path and stay."""
+        slow = trajectory.slowed(factor)
+        return cls(slow, violations(slow, constraints, np.linspace(0.0, slow.period, INSTANTS)))
 
 
 def excitation(
@@ -145,17 +180,22 @@ def excitation(
             raise InputError("--criterion and --given are for motions that reveal the robot; --for payload has its own criterion")
         aim = Purpose.payload(description, base, robot_from, flange, mass)
     else:
-        stated = {"robot-from": robot_from, "mass": mass, "flange": flange}
+        stated = {"mass": mass, "flange": flange}
         if stray := next((name for name, value in stated.items() if value is not None), None):
             raise InputError(f"--{stray} is for motions that reveal a load; add --for payload")
-        aim = Purpose(_criterion(criterion or "condition", description.robot.n, grid, seed, weights), description)
+        chosen = _criterion(criterion or "condition", description.robot.n, grid, seed, weights)
+        aim = Purpose.robot(chosen, description, robot_from)
     require_limits(description)
+    feeling = engine if aim.carrying.layout == description.layout else Engine(aim.carrying.layout)
+    accelerations = acceleration_limits(aim.carrying, feeling)
+    carrying = with_accelerations(aim.carrying, accelerations)
+    if sentence := assumption(description, accelerations):
+        warnings.warn(ModelWarning(sentence), stacklevel=3)
     bodies = surroundings(description, floor, box, obstacles, clearance, aim.ball)
     start = safe_start(description, bodies)
     shape = _family(start, family, (15.0 if load_wanted else 10.0) if period is None else period, harmonics)
-    free = usual_margin(description) if margin is None else margin
-    constraints = robot_constraints(aim.carrying, engine, margin=free, torque_margin=torque_margin)
-    constraints += [bodies] if bodies.pairs else []
+    limits = robot_constraints(carrying, feeling, margin=margin, torque_margin=torque_margin)
+    constraints = [*limits, bodies] if bodies.pairs else limits
     known = []
     for entry in given:
         motion = prepare(entry if isinstance(entry, Log) else read_log(entry, description))
@@ -167,7 +207,7 @@ def excitation(
         search=Search(seconds=seconds), rng=seed, progress=lambda p: say(f"{p.stage}: {aim.criterion.name} {p.best:.4g}"),
     )  # fmt: skip
     expected = aim.expected(engine, base, found.trajectory, rate) if found.feasible else {}
-    return Excitation(found, bodies, expected)
+    return Excitation(found, bodies, expected, accelerations, tuple(limits))
 
 
 def _family(start: Array, name: str, period: float, count: int) -> Shaped:

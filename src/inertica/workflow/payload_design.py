@@ -20,6 +20,7 @@ from inertica.identifiability.load import load_columns, own_friction
 from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.flange import flange
+from inertica.robot.layout import Parameters
 from inertica.robot.outline import DENSITY
 from inertica.workflow.result import Result
 
@@ -48,6 +49,11 @@ class Purpose:
     ball: tuple[int, np.ndarray, float] | None = None
 
     @classmethod
+    def robot(cls, criterion: Criterion, description: Description, robot_from: str | Path | Result | None = None) -> Purpose:
+        """For the robot itself; torques are those of the description, or of what a result knows of it."""
+        return cls(criterion, description if robot_from is None else known_robot(description, _loaded(robot_from)))
+
+    @classmethod
     def payload(
         cls, description: Description, base: BaseModel, robot_from: str | Path | Result | None = None,
         frame: str | tuple[float, ...] | None = None, mass: float | None = None,
@@ -66,16 +72,16 @@ class Purpose:
         names = tuple(name for name, there in zip(inertia.NAMES, felt, strict=True) if there)
         robot, noise, known = None, _usual_noise(description), False
         if robot_from is not None:
-            result = robot_from if isinstance(robot_from, Result) else Result.load(robot_from)
+            result = _loaded(robot_from)
             robot, noise, known = _information(result, base), tuple(float(s) for s in result.estimate.sigma), True
-        carrying = description
+        carrying = description if robot_from is None else known_robot(description, result)
         if mass is not None:
             if not mass > 0.0:
                 raise InputError(f"the mass of the load should be a number of kg greater than zero, not {mass:g}")
-            values = np.array(description.prior.values)
+            values = np.array(carrying.prior.values)
             ball = inertia.from_com(mass, np.zeros(3), mass * BALL**2 * np.eye(3))
-            values[description.layout.link(at.body.link)] += inertia.change_frame(ball, at.body.rotation, at.body.position)
-            carrying = replace(description, prior=description.prior.with_values(values))
+            values[carrying.layout.link(at.body.link)] += inertia.change_frame(ball, at.body.rotation, at.body.position)
+            carrying = replace(carrying, prior=carrying.prior.with_values(values))
         radius = BALL if mass is None else max(BALL, (0.75 * mass / (math.pi * DENSITY)) ** (1.0 / 3.0))
         body = (at.body.link, np.array(at.body.position, float), radius)
         return cls(LoadDeterminant(_independent(B[:, felt]), own_friction(base), robot), carrying, noise, names, known, body)
@@ -90,6 +96,22 @@ class Purpose:
         (M,) = observation(engine, base, noise=self.noise).grams(trajectory(t), 1)
         std = np.sqrt(np.diag(np.linalg.inv(self.criterion.information(M))))
         return {name: float(s) for name, s in zip(self.names, std, strict=True)}
+
+
+def known_robot(description: Description, result: Result) -> Description:
+    """The robot with masses, drive inertia and friction that a result found, inside the limits that the description states."""
+    found, names = result.parameters, description.robot.joint_names
+    if result.description.robot.joint_names != names:
+        theirs = ", ".join(result.description.robot.joint_names)
+        raise InputError(f"the result is of another robot: it has the joints {theirs}, {description.name} has {', '.join(names)}")
+    robot = replace(found.layout.robot, limits=description.robot.limits)
+    layout = replace(found.layout, robot=robot)
+    prior = Parameters(layout, found.values, found.shapes, found.origin)
+    return replace(description, robot=robot, layout=layout, prior=prior)
+
+
+def _loaded(result: str | Path | Result) -> Result:
+    return result if isinstance(result, Result) else Result.load(result)
 
 
 def _usual_noise(description: Description) -> tuple[float, ...] | None:

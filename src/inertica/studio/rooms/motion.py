@@ -12,6 +12,7 @@ import numpy as np
 
 import inertica as ia
 from inertica.errors import InerticaError
+from inertica.excitation.assumed import AccelerationLimit, acceleration_limits, assumption
 from inertica.excitation.files import has_trajectory, read_trajectory
 from inertica.report.verdict_words import verdict_document
 from inertica.studio import rehearsal
@@ -98,7 +99,7 @@ def play(project: Project, asked: Asked) -> Document:
         raise Refused(f"the motion moves {trajectory.n} joints, {robot.name} has {robot.n}", 409)
     t = np.linspace(0.0, trajectory.period, min(FRAMES, max(int(50 * trajectory.period), 100)))
     fine = trajectory(np.linspace(0.0, trajectory.period, 4000))
-    limits = robot.limits
+    limits, accelerations = robot.limits, _accelerations(project.description)
     engine = ia.engine(ia.base_model(project.description.layout))
     torque = np.abs(np.asarray(engine.inverse_dynamics(fine.q, fine.dq, fine.ddq, project.description.prior))).max(axis=0)
     rows = [
@@ -106,12 +107,21 @@ def play(project: Project, asked: Asked) -> Document:
             "joint": j.name, "unit": j.unit, "effort": j.effort_unit, "lowest": fine.q[:, k].min(), "highest": fine.q[:, k].max(),
             "lower": limits.lower[k], "upper": limits.upper[k], "velocity": np.abs(fine.dq[:, k]).max(),
             "velocity_limit": limits.velocity[k], "acceleration": np.abs(fine.ddq[:, k]).max(),
-            "acceleration_limit": limits.acceleration[k], "torque": torque[k], "torque_limit": limits.torque[k],
+            "acceleration_limit": accelerations[k].value if accelerations else limits.acceleration[k],
+            "torque": torque[k], "torque_limit": limits.torque[k],
         }
         for k, j in enumerate(robot.joints)
     ]  # fmt: skip
     samples = trajectory(t)
-    return {"t": t, "q": samples.q, "dq": samples.dq, "limits": rows, "period": trajectory.period}
+    assumed = assumption(project.description, accelerations)
+    return {"t": t, "q": samples.q, "dq": samples.dq, "limits": rows, "period": trajectory.period, "assumed": assumed}
+
+
+def _accelerations(description: ia.Description) -> tuple[AccelerationLimit, ...]:
+    """Acceleration limits, stated or assumed; none where nothing could be designed because velocities have no limits."""
+    if not all(math.isfinite(v) for v in description.robot.limits.velocity):
+        return ()
+    return acceleration_limits(description, ia.base_model(description.layout).engine)
 
 
 def clearance(project: Project, asked: Asked) -> Document:

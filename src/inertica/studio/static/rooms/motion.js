@@ -63,7 +63,8 @@ export function create(app) {
       { title: "velocity", cell: (r) => share(r.velocity, r.velocity_limit, `${r.unit}/s`) }, { title: "acceleration", cell: (r) => share(r.acceleration, r.acceleration_limit, `${r.unit}/s²`) }, { title: "torque of the model", cell: (r) => share(r.torque, r.torque_limit, r.effort) }];
     const over = found.limits.filter((r) => (r.lower !== null && r.lowest < r.lower) || (r.upper !== null && r.highest > r.upper) || (r.velocity_limit && r.velocity > r.velocity_limit * 1.0001) || (r.torque_limit && r.torque > r.torque_limit * 1.0001));
     const near = h("p.small.soft", { style: "margin-top: 10px" }, "Looking for collisions …");
-    box.replaceChildren(h("p.small.soft", { style: "margin-top: 10px" }, over.length ? `Outside a limit: ${over.map((r) => r.joint).join(", ")}.` : "Inside all stated limits. What it uses of them:"), sortable("Use of the limits", columns, found.limits), near);
+    box.replaceChildren(h("p.small.soft", { style: "margin-top: 10px" }, over.length ? `Outside a limit: ${over.map((r) => r.joint).join(", ")}.` : "Inside all stated limits. What it uses of them:"),
+      found.assumed ? h("p.small", {}, h("span.tag.warning", {}, "assumed"), ` ${found.assumed}.`) : "", sortable("Use of the limits", columns, found.limits), near);
     const close = await trying(() => post("motion/clearance", { trajectory: name }));
     if (!close) return;
     if (!close.known) near.replaceChildren(`Collisions were not looked at: ${close.why}.`);
