@@ -1,6 +1,6 @@
 """How strong a mild prior is: as strong as data of this correlation bear, and no stronger than they bear without notice.
 
-    strength = s_1SE, kept within [kappa / 100, 10 kappa]
+    strength = s_1SE, kept within [kappa / 10, 10 kappa]
 
 kappa is the median correlation time of the joints' residuals in rows: so many rows say as much as one independent one, so a prior
 of this strength weighs a change of a parameter by its own size like one independent residual of one standard deviation.
@@ -39,7 +39,7 @@ Array = NDArray[np.float64]
 STRONGEST = 10.0
 """In units of kappa."""
 
-FACTORS = (0.01, 0.1, 1.0, np.sqrt(10.0), STRONGEST)
+FACTORS = (0.1, 1.0, np.sqrt(10.0), STRONGEST)
 """Strengths that cross-validation compares, in units of kappa; a model file with invented masses deserves less than kappa."""
 
 WEAKEST = 1e-3

@@ -30,8 +30,8 @@ LEAST_GAIN = 0.75
 HARMONICS = 2.0
 """Bands of the position that a fit holds at least: torque holds products of two velocities."""
 
-ROWS_PER_PARAMETER = 2.0
-"""Independent rows of a joint for each base parameter that a fit should have."""
+ROWS_PER_PARAMETER = 4.0
+"""Rows of a joint for each base parameter that a fit should have: two, of which the mask around reversals leaves at least half."""
 
 FEWEST_ROWS = 100
 """Rows of a joint that a fit should have however few its parameters: ten for each of the parts that are left out in turn."""
