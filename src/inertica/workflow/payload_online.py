@@ -150,5 +150,6 @@ def _snapshot(time: float, own: OnlinePayload, result: Result, at: Flange, origi
             warnings=(),
             residuals={},
             logs={"loaded": (origin,)},
+            moments=found.moments,
         ),
     )
