@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import null_space
 
 from inertica.identifiability.labels import COMBINED, DETERMINED, FIXED, INTERVAL, UNIDENTIFIABLE, WEAK, known_well
-from inertica.physical.body import PossibleBody
+from inertica.physical.body import PossibleBody, resolved_combinations
 
 Array = NDArray[np.float64]
 
@@ -23,7 +22,7 @@ MASS, FIRST = 9, (6, 7, 8)
 """Places of M and of MX, MY, MZ among the ten parameters (`inertia.NAMES`)."""
 
 NEGLIGIBLE = 1e-6
-"""Share of an unresolved direction, or of a unit combination, that counts as nothing."""
+"""Share of a unit vector that counts as nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,19 +54,6 @@ class FirstMoment:
         return "xyz"[along[0]] if len(along) == 1 and self.offset == 0.0 else None
 
 
-@dataclass(frozen=True, eq=False)
-class Resolution:
-    """Which directions of the ten parameters the records leave open.
-
-    Args:
-        unresolved: (10, k) such directions of parameters / size.
-        size: (10,) units in which the columns of the fit have length one.
-    """
-
-    unresolved: Array
-    size: Array
-
-
 def trusted(
     known: NDArray[np.bool_], silent: NDArray[np.bool_], values: Array, std: Array, body: PossibleBody
 ) -> tuple[str, ...]:
@@ -90,37 +76,34 @@ def trusted(
 
 
 def first_moments(
-    values: Array, covariance: Array, body: PossibleBody, resolution: Resolution, labels: Sequence[str]
+    values: Array, covariance: Array, body: PossibleBody, open_directions: Array, labels: Sequence[str]
 ) -> tuple[FirstMoment, ...]:
     """First moments that are determined: those along the axes, then combinations with others and the mass where that is not known.
 
     Args:
         values, covariance: (10,) and (10, 10) what the records say.
         body: the nearest real body.
-        resolution: what the records leave open.
+        open_directions: (10, k) changes of the parameters that the records do not see.
         labels: (10,) of the parameters.
     """
     alone = [k for k in FIRST if labels[k] == DETERMINED]
     found = [FirstMoment(np.eye(3)[k - FIRST[0]], 0.0, body.values[k], body.lower[k], body.upper[k]) for k in alone]
     if labels[MASS] not in (DETERMINED, FIXED):
         others = [k for k in FIRST if labels[k] not in (DETERMINED, FIXED)]
-        found += _combinations(values, covariance, body, resolution, [MASS, *others])
+        found += _combinations(values, covariance, body, open_directions, [MASS, *others])
     return tuple(found)
 
 
 def _combinations(
-    values: Array, covariance: Array, body: PossibleBody, resolution: Resolution, places: list[int]
+    values: Array, covariance: Array, body: PossibleBody, open_directions: Array, places: list[int]
 ) -> list[FirstMoment]:
     """Combinations of mass and first moments that are known well, uncorrelated with each other, the best known one first."""
-    size = resolution.size[places]
-    open_directions = resolution.unresolved[places]
-    # combinations of unit columns that no open direction changes
-    N = null_space(open_directions.T, rcond=NEGLIGIBLE) if open_directions.size else np.eye(len(places))
-    if not N.shape[1]:
+    A = resolved_combinations(open_directions[places], body.scale[places])
+    if not len(A):
         return []
-    C = N.T @ (covariance[np.ix_(places, places)] / np.outer(size, size)) @ N
+    C = A @ covariance[np.ix_(places, places)] @ A.T
     variance, V = np.linalg.eigh(0.5 * (C + C.T))
-    weights = (N @ V).T / size  # one combination per row
+    weights = V.T @ A  # one combination per row
     std, told = np.sqrt(np.maximum(variance, 0.0)), weights @ values[places]
     agrees = np.abs(weights @ body.values[places] - told) <= INTERVAL * std
     well = known_well(told, std) & agrees & (std > 0.0)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.gains import Carried, joint_covariance, resolved
-from inertica.estimators.load_trust import Resolution, first_moments, trusted
+from inertica.estimators.load_trust import first_moments, trusted
 from inertica.identifiability.labels import FIXED
 from inertica.physical.body import possible_body
 from inertica.robot.description import Description
@@ -161,10 +161,10 @@ def _payload(fit: JointFit, name: str, at: Flange, logs: tuple[str, ...]) -> Pay
     free = np.flatnonzero(~load.known)
     C[np.ix_(free, free)] = joint_covariance(problem, g, found.theta, found.sigma, which)
     svd = resolved(problem, g, found.theta, found.sigma)
-    open_directions, size = np.zeros((10, svd.unresolved.shape[1])), np.ones(10)
-    open_directions[free], size[free] = svd.unresolved[which], 1.0 / svd.scale[which]
-    unknown = np.abs(open_directions).max(axis=1, initial=0.0) >= 1e-6
-    body = possible_body(values, C, unknown)
+    unknown, open_directions = np.zeros(10, bool), np.zeros((10, svd.unresolved.shape[1]))
+    unknown[free] = np.abs(svd.unresolved[which]).max(axis=1, initial=0.0) >= 1e-6
+    open_directions[free] = svd.unresolved[which] / svd.scale[which, None]
+    body = possible_body(values, C, unknown, open_directions)
     silent = np.linalg.norm(problem.columns, axis=0) < 1e-12
     words = trusted(~unknown, silent, values, np.sqrt(np.diag(C)), body)
     labels = tuple(FIXED if given else word for given, word in zip(load.known, words, strict=True))
@@ -177,7 +177,7 @@ def _payload(fit: JointFit, name: str, at: Flange, logs: tuple[str, ...]) -> Pay
         covariance=C,
         measured=values,
         labels=labels,
-        moments=first_moments(values, C, body, Resolution(open_directions, size), labels),
+        moments=first_moments(values, C, body, open_directions, labels),
         choices=(*robot.choices, fit.bandwidth, Choice("load intervals", "noise, blocks", done)),
         warnings=tuple(robot.warnings),
         residuals={},

@@ -19,7 +19,7 @@ from inertica.checks.gate import admitted
 from inertica.errors import InputError
 from inertica.estimators.linear.least_squares import Linear, Wls, linear
 from inertica.estimators.load import fitted_load
-from inertica.estimators.load_trust import Resolution, first_moments, trusted
+from inertica.estimators.load_trust import first_moments, trusted
 from inertica.estimators.registry import method
 from inertica.estimators.solve import Unconstrained
 from inertica.estimators.standard import nearest_prior
@@ -138,7 +138,7 @@ class _Job:
         self.say("intervals: noise, blocks, bias")
         sure = made_sure(empty, full, found, quick=self.settings.quick)
         covariance, values = sure.covariance(found), sure.values
-        body = possible_body(values, covariance, ~found.known)
+        body = possible_body(values, covariance, ~found.known, found.open_directions)
         if sure.birge > DIFFERENT:
             self.warnings.append(
                 f"the records with load differ from those without it in more than a load and friction ({sure.birge:.1f} times what "
@@ -149,7 +149,7 @@ class _Job:
                 "no real body is near what the records say of the load; are the drive gains and the model right?"
             )
         labels = trusted(found.known, found.silent, values, np.diag(covariance) ** 0.5, body)
-        moments = first_moments(values, covariance, body, Resolution(found.unresolved, found.size), labels)
+        moments = first_moments(values, covariance, body, found.open_directions, labels)
         out = Payload(
             description=self.description,
             flange=self.flange,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.load import Load, Rows, fitted_load
-from inertica.estimators.load_trust import FirstMoment, Resolution, first_moments, trusted
+from inertica.estimators.load_trust import FirstMoment, first_moments, trusted
 from inertica.estimators.recursive.lag import Lag
 from inertica.estimators.recursive.live import OnlineFit, RowStream, Sample
 from inertica.identifiability.labels import UNIDENTIFIABLE
@@ -108,9 +108,9 @@ class OnlinePayload:
             return LoadEstimate(np.zeros(10), ends, np.zeros(10), nothing, (UNIDENTIFIABLE,) * 10, self.rows, False)
         covariance = found.significant_inflation**2 * found.covariance
         with one_thread():
-            body = possible_body(found.values, covariance, ~found.known)
+            body = possible_body(found.values, covariance, ~found.known, found.open_directions)
         labels = trusted(found.known, found.silent, found.values, np.sqrt(np.diag(covariance)), body)
-        moments = first_moments(found.values, covariance, body, Resolution(found.unresolved, found.size), labels)
+        moments = first_moments(found.values, covariance, body, found.open_directions, labels)
         ends = np.column_stack([body.lower, body.upper])
         shown = np.linalg.matrix_rank(self.columns)
         complete = 10 - found.unresolved.shape[1] == shown
