@@ -14,6 +14,7 @@ from inertica.estimators.structure.bandwidth import first_bandwidth
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
 from inertica.preprocessing.bandwidth import position_band
+from inertica.preprocessing.decimate import EDGE
 from inertica.preprocessing.edge import unfiltered
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.recipe import Recipe
@@ -43,6 +44,8 @@ class SharedBandwidth:
 
 def fitted_bandwidth(recipe: Recipe) -> float | None:
     """Hz up to which a recipe fits, None where it has no cut-off."""
+    if recipe.ratio is not None and recipe.rate is not None:
+        return EDGE * 0.5 * recipe.rate / recipe.ratio
     if recipe.decimate is not None or not isinstance(recipe.filter, Butterworth):
         return recipe.decimate
     return recipe.filter.cutoff
