@@ -46,7 +46,7 @@ def test_a_sum_of_mass_and_first_moment_is_a_moment_about_another_point() -> Non
     assert abs(weights @ body.values - total) < 2.0 * std and np.isinf(body.upper[[6, 9]]).all()
     labels = trusted(known, NONE, values, np.sqrt(np.diag(covariance)), body)
     assert labels[6] == labels[9] == "combined"
-    (about,) = (m for m in first_moments(values, covariance, body, direction[:, None], labels) if m.axis is None)
+    (about,) = (m for m in first_moments(values, covariance, body, direction[:, None], labels) if m.offset)
     assert np.allclose(about.direction, [1.0, 0.0, 0.0]) and np.allclose(about.point, [-0.3, 0.0, 0.0])
     assert np.isclose(about.value, total) and np.isclose(about.upper - about.lower, 2 * 1.96 * std)
 

@@ -49,9 +49,10 @@ class FirstMoment:
 
     @property
     def axis(self) -> str | None:
-        """x, y or z where the moment is taken along an axis of the frame about its origin: MX, MY or MZ itself."""
+        """x, y or z where the moment is taken along that axis of the frame, -x, -y or -z against it; None elsewhere."""
         along = np.flatnonzero(np.abs(self.direction) > NEGLIGIBLE)
-        return "xyz"[along[0]] if len(along) == 1 and self.offset == 0.0 else None
+        sign = "" if self.direction[along].sum() > 0.0 else "-"
+        return sign + "xyz"[along[0]] if len(along) == 1 else None
 
 
 def trusted(

@@ -25,12 +25,15 @@ from inertica.workflow.payload_result import Payload
 from inertica.workflow.result import Result
 from inertica.workflow.shared_bandwidth import fitted_bandwidth
 from inertica.workflow.start_values import PRIOR
-from inertica.workflow.watch import PERIODS, begun, log_blocks, motion_start, resting_velocity, stretch_band, stretch_bandwidth
+from inertica.workflow.watch import begun, log_blocks, motion_start, resting_velocity, stretch_band, stretch_bandwidth
 
 Array = NDArray[np.float64]
 
 SMOOTH = 2.0
 """Motion and torque are low-passed at this many times the bandwidth of the rows."""
+
+PERIODS = 3.0
+"""Periods of the loaded motion's band that are looked at before anything is said: the robot is known, and so is its bandwidth."""
 
 FASTEST = 0.02
 """Of the rate of the samples: bandwidth of the rows of a result that was fitted without any cut-off."""

@@ -166,10 +166,9 @@ class Payload:
 def _moment_text(moment: FirstMoment) -> str:
     """A first moment for people."""
     numbers = f"{number(moment.value)} kg m ({span(moment.lower, moment.upper)})"
-    if moment.axis is not None:
-        return f"the first moment along {moment.axis}, {numbers}"
-    place = "the origin" if moment.offset == 0.0 else f"the point ({_listed(moment.point)}) m"
-    return f"the first moment along ({_listed(moment.direction)}) about {place}, {numbers}"
+    along = moment.axis or f"({_listed(moment.direction)})"
+    about = "" if moment.offset == 0.0 else f" about the point ({_listed(moment.point)}) m"
+    return f"the first moment along {along}{about}, {numbers}"
 
 
 def _moment_document(moment: FirstMoment) -> dict[str, Any]:
