@@ -32,9 +32,12 @@ from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.workflow.delay_choice import choose_delay
 from inertica.workflow.filter_choice import choose_filter
-from inertica.workflow.watch import SHARE, SPECTRUM, WARM_UP, Snapshot, Watch, WatchSettings, log_blocks, watched
+from inertica.workflow.watch import PERIODS, SHARE, Snapshot, Watch, WatchSettings, begun, log_blocks, watched
 
 FORMS = ("torque", "momentum", "power")
+WARM_UP = 20.0
+"""s of motion that a watch for loads learns from here."""
+
 AWAY = ((-0.05, -0.05, 0.0), (0.05, 0.05, 0.2))
 """m: corners of the box in the frame of the last link in which the load sits, somewhere else in every run."""
 
@@ -128,8 +131,9 @@ class Loaded:
 
 def seen(description: Description, base: BaseModel, t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Watch:
     """A watch that has chosen its cut-off as `inertica watch` does, before any sample went into it."""
-    first = t < t[0] + SPECTRUM
-    return Watch.of(description, Block(t[first], q[first], tau[first]), base=base)
+    whole = Block(t, q, tau)
+    first, _ = begun((whole[k : k + 100] for k in range(0, len(t), 100)), PERIODS)
+    return Watch.of(description, first, WatchSettings(warm_up=WARM_UP), base=base)
 
 
 def intervals(robot: str, preset: str, runs: int, seed: int, cutoff: float | None, seconds: float = 30.0) -> None:

@@ -34,7 +34,7 @@ def test_json_lines(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(events[-1]["parameters"]) == 52
     name = "Fv2"
     std = [e["parameters"][name]["std"] for e in events]
-    assert all(s is not None for s in std) and std[-1] < std[0]
+    assert all(s is not None for s in std[1:]) and std[-1] < std[1]
 
 
 def test_a_stated_cutoff_and_the_one_that_was_found(log: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,7 +42,7 @@ def test_a_stated_cutoff_and_the_one_that_was_found(log: str, capsys: pytest.Cap
     for words in (["--cutoff", "15", "--delay", "0.0001"], []):
         assert main(["watch", "tx40", log, "--every", "4", "--json", *words]) == 0
         found.append(json.loads(capsys.readouterr().out.splitlines()[-1])["cutoff"])
-    assert found[0] == 15.0 and found[1] in (20.0, 30.0, 40.0)
+    assert found[0] == 15.0 and 5.0 < found[1] < 60.0
 
 
 def test_lines_from_stdin(log: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,11 +13,10 @@ from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import Experiment
 from inertica.identifiability.base import base_model
 from inertica.logs.lines import Block, blocks
-from inertica.preprocessing.recipe import Recipe
+from inertica.logs.log import Log
 from inertica.robot import inertia
 from inertica.robot.load import load
-from inertica.workflow.filter_choice import choose_filter
-from inertica.workflow.watch import Snapshot, Watch, WatchSettings, begun, log_blocks, spectral_cutoff, watched
+from inertica.workflow.watch import LONGEST, Snapshot, Watch, WatchSettings, begun, log_blocks, stretch_band, watched
 
 
 def run_with_load(name: str, parts: list[tuple[float, float]], seed: int) -> Block:
@@ -121,35 +120,51 @@ def test_a_log_is_replayed_on_its_clock() -> None:
     assert len(found) == 3 and all(isinstance(s, Snapshot) for s in found)
 
 
-def test_motion_counts_up_to_where_it_drowns_in_noise() -> None:
-    """On the slow log of scara2 60 Hz biased half of the parameters; the rule of `identify` finds the edge, and the truth."""
-    description = load("scara2")
+def repeated(log: Log, share: float, seed: int) -> Log:
+    """The log with some of its rows replaced by the one before, as recorders do that are late."""
+    again = np.flatnonzero(np.random.default_rng(seed).random(len(log)) < share)
+    source = np.arange(len(log))
+    source[again[again > 0]] -= 1
+    return replace(log, signals={symbol: values[source] for symbol, values in log.signals.items()})
+
+
+@pytest.mark.parametrize(("robot", "most"), [("scara2", 0.05), ("tx40", 0.05)])
+def test_motion_counts_up_to_where_torque_follows_from_it_whatever_rows_are_repeated(robot: str, most: float) -> None:
+    """By the edge of the noise, repeated rows let motion count up to a quarter of the rate: errors of 86 and 12 % on these logs."""
+    description = load(robot)
     base, experiment = base_model(description.layout), Experiment.of(description, noise="standard")
     true = base.beta(experiment.truth.values)
-    (log,) = experiment.run(catalog_trajectory("scara2").trajectory, seed=7, duration=20.0)
-    recipe, _ = choose_filter(description, base, [log], Recipe(), lambda _: None)
-    *_, last = watched(description, log_blocks(log))
-    *_, fixed = watched(description, log_blocks(log), WatchSettings(cutoff=20.0, delay=0.0))
-    assert isinstance(last, Snapshot) and isinstance(fixed, Snapshot) and recipe.decimate is not None and fixed.cutoff == 20.0
-    assert recipe.decimate <= last.cutoff <= 1.5 * recipe.decimate
-    error, wide = (np.linalg.norm(s.estimate.beta - true) / np.linalg.norm(true) for s in (last, fixed))
-    assert error < 0.005 < 0.02 < wide
-    assert np.all(np.abs(last.estimate.beta - true) < 4.0 * last.estimate.std)
+    (log,) = experiment.run(catalog_trajectory(robot).trajectory, seed=7, duration=20.0)
+    *_, last = watched(description, log_blocks(repeated(log, 0.06, 1)))
+    assert isinstance(last, Snapshot) and last.cutoff < 0.03 * log.rate
+    assert np.linalg.norm(last.estimate.beta - true) < most * np.linalg.norm(true)
+    assert np.mean(np.abs(last.estimate.beta - true) < 1.96 * last.estimate.std) > 0.8
 
 
-def test_positions_that_do_not_move_tell_no_cutoff() -> None:
+def test_a_clock_that_runs_ten_times_faster_changes_no_choice() -> None:
+    t = 1e-2 * np.arange(3000)
+    q = np.where(t < 4.0, 0.0, np.sin(2.0 * (t - 4.0)) ** 2)[:, None] + 1e-6 * np.random.default_rng(0).normal(size=(3000, 1))
+    slow, fast = (begun([Block(scale * t, q, q)[k : k + 10] for k in range(0, 3000, 10)], 8.0)[0] for scale in (1.0, 0.1))
+    assert len(slow) == len(fast) < 3000
+    assert stretch_band(fast) == pytest.approx(10.0 * stretch_band(slow))
+
+
+def test_positions_that_do_not_move_tell_no_band() -> None:
     noise = 1e-5 * np.random.default_rng(0).normal(size=(3000, 2))
-    assert spectral_cutoff(noise, 1000.0) == spectral_cutoff(np.zeros((3000, 2)), 1000.0) == 20.0
+    for q in (noise, np.zeros((3000, 2))):
+        assert stretch_band(Block(1e-3 * np.arange(3000), q, q)) == 0.0
 
 
-def test_the_first_samples_last_until_the_robot_has_moved_for_five_seconds() -> None:
-    t = 1e-2 * np.arange(2000)
-    q = np.where(t < 4.0, 0.0, np.sin(t - 4.0))[:, None] + 1e-6 * np.random.default_rng(0).normal(size=(2000, 1))
-    cut = [Block(t, q, q)[k : k + 10] for k in range(0, 2000, 10)]
-    lasted = [begun(cut, moving)[0].t[-1] for moving in (0.0, 5.0)]
-    assert lasted[0] < 1.2 and 8.8 < lasted[1] < 9.5
-    rest = Block(1e-2 * np.arange(9000), np.zeros((9000, 1)), np.zeros((9000, 1)))
-    assert begun([rest[k : k + 100] for k in range(0, 9000, 100)], 5.0)[0].t[-1] < 62.0  # a robot that rests is watched, too
+def test_the_first_samples_last_until_the_robot_has_moved_for_some_periods() -> None:
+    t = 1e-2 * np.arange(4000)
+    q = np.where(t < 4.0, 0.0, np.sin(2.0 * np.pi * (t - 4.0)))[:, None] + 1e-6 * np.random.default_rng(0).normal(size=(4000, 1))
+    cut = [Block(t, q, q)[k : k + 10] for k in range(0, 4000, 10)]
+    lasted = [begun(cut, periods)[0].t[-1] for periods in (0.0, 8.0)]
+    assert lasted[0] < 2.2 and 9.0 < lasted[1] < 13.5
+    count = LONGEST + 5000
+    rest = Block(1e-2 * np.arange(count), np.zeros((count, 1)), np.zeros((count, 1)))
+    first, _ = begun([rest[k : k + 100] for k in range(0, count, 100)], 8.0)
+    assert LONGEST <= len(first) < 1.2 * LONGEST  # a robot that rests is watched, too
 
 
 def test_delays_are_one_or_one_for_each_joint() -> None:

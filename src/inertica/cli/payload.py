@@ -146,13 +146,11 @@ def shown(found: Iterable[LoadSnapshot], as_json: bool) -> LoadSnapshot:
 
 def sentence(snapshot: LoadSnapshot) -> str:
     """A snapshot as a line."""
-    if not {DETERMINED, WEAK} & set(snapshot.estimate.labels):
+    if not {DETERMINED, WEAK} & set(snapshot.estimate.labels) and not snapshot.estimate.moments:
         return f"{snapshot.time:8.2f} s  nothing is known of the load yet"
     p = snapshot.payload
     known = sum(label == DETERMINED for label in p.labels)
-    return (
-        f"{snapshot.time:8.2f} s  load of {number(p.body.mass)} kg ({span(*p.intervals[9])}), {known} of 10 parameters determined"
-    )
+    return f"{snapshot.time:8.2f} s  {p.sentence}, {known} of 10 parameters determined"
 
 
 def frame(word: str | None) -> str | tuple[float, ...] | None:
@@ -171,8 +169,10 @@ def text(found: Payload, files: tuple[Path, ...] = ()) -> Iterator[RenderableTyp
 
     body = found.body
     place = found.flange.name if found.flange.name == found.parent else f"{found.flange.name} (on {found.parent})"
-    yield Text(f"{found.description.name}: load of {number(body.mass)} kg ({span(*found.intervals[9])}), frame {place}", "bold")
+    yield Text(f"{found.description.name}: {found.sentence}, frame {place}", "bold")
     spread = INTERVAL * found.com_std
+    if not found.mass_shows:
+        yield f"a body that fits it, one of many: {number(body.mass)} kg"
     yield f"centre of mass {numbers(body.com)} m, ± {numbers(spread, 2)} (95 %)"
     yield f"inertia about it: XX YY ZZ {numbers([body.inertia[k, k] for k in range(3)])}, " + (
         f"XY XZ YZ {numbers([body.inertia[0, 1], body.inertia[0, 2], body.inertia[1, 2]])} kg m^2\n"

@@ -5,8 +5,8 @@ LOG is a recorded log, replayed as fast as it goes or at --speed times real time
 columns, t, q1.., tau1.. (and dq1.. where velocities are measured) in SI units, then values.  Loads are looked for after the warm-up:
 a share of the arm's mass on the last link, with at most one false alarm in --hours of motion on average.
 
-The first 5 s of motion tell up to which frequency positions are motion and no noise, by the rule of identify, and nothing is shown
-before they are over; --cutoff states it instead.
+The first periods of motion (8 of its own band) tell up to which frequency torque follows from the motion, by the rule of identify, and
+nothing is shown before they are over; --cutoff states it instead.
 """
 
 from __future__ import annotations
@@ -57,13 +57,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--every", type=float, default=1.0, metavar="S", help="of the log between estimates (default 1 s)")
     parser.add_argument("--regressor", choices=("momentum", "power"), default="momentum", help="rows of the fit (momentum)")
     parser.add_argument("--forgetting", type=float, default=1.0, metavar="F", help="factor per row; 1 (default) forgets nothing")
-    parser.add_argument("--warm-up", type=float, default=WARM_UP, metavar="S", help=f"of motion to learn from ({WARM_UP:g} s)")
+    parser.add_argument(
+        "--warm-up", type=float, metavar="S", help=f"of motion to learn from ({WARM_UP:g} periods of the motion's band)"
+    )
     parser.add_argument("--share", type=float, default=SHARE, help=f"of the arm's mass that a load has ({SHARE:g})")
     parser.add_argument("--mass", type=float, metavar="KG", help="of the arm; that of the model by default")
     parser.add_argument("--hours", type=float, default=HOURS, help=f"of motion between false alarms, on average ({HOURS:g})")
     parser.add_argument(
         "--cutoff", type=float, metavar="HZ",
-        help="up to which motion counts, as in identify's `fit up to`; from the spectrum of the first 5 s of motion by default",
+        help="up to which motion counts, as in identify's `fit up to`; by its rule, from the first periods of motion, by default",
     )  # fmt: skip
     parser.add_argument(
         "--delay", metavar="S[,S..]", type=numbers,

@@ -330,10 +330,10 @@ def joint_covariance(problem: GainProblem, g: Array, theta: Array, sigma: Array,
     return np.asarray(factor[:, None] * noise * factor)
 
 
-def known_places(problem: GainProblem, g: Array, theta: Array, sigma: Array) -> NDArray[np.bool_]:
-    """(n + q,) which of (g, theta) the records determine by themselves."""
+def resolved(problem: GainProblem, g: Array, theta: Array, sigma: Array) -> ScaledSvd:
+    """Which directions of (g, theta) the records determine."""
     J, _ = linearised(problem, g, theta, sigma)
-    return np.asarray(np.abs(ScaledSvd.of(_square(J)).unresolved).max(axis=1, initial=0.0) < 1e-6)
+    return ScaledSvd.of(_square(J))
 
 
 def _influences(

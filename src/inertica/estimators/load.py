@@ -93,6 +93,11 @@ class Load:
         return np.asarray(np.abs(self.unresolved).max(axis=1, initial=0.0) < 1e-6)
 
     @property
+    def open_directions(self) -> Array:
+        """(10, k) changes of the parameters that the records do not see."""
+        return self.size[:, None] * self.unresolved
+
+    @property
     def silent(self) -> NDArray[np.bool_]:
         """(10,) parameters that no torque in the loaded records depends on."""
         return _silent(self.unresolved)

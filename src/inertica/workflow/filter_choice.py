@@ -23,7 +23,7 @@ from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
-from inertica.validation.blocks import Blocks
+from inertica.validation.blocks import SMALLEST_FOLD, Blocks
 from inertica.validation.guard import Comparison, compare
 from inertica.workflow.choice import Choice, Say
 
@@ -43,6 +43,9 @@ BANDS = 3.0
 
 REVERSAL = 0.25
 """Periods of the fit's bandwidth around a reversal in which a joint's rows are left out."""
+
+FEWEST_USED = 2 * SMALLEST_FOLD
+"""Rows of every joint that must be left, away from rest and reversals, for the search to begin; at the rate of the log if need be."""
 
 PARTS = 10
 """Parts of the data that are left out in turn when bandwidths are compared."""
@@ -92,6 +95,9 @@ def choose_bandwidth(description: Description, base: BaseModel, logs: Sequence[L
         own = recipe_for(bandwidth, rate, replace(recipe, velocity="differences"))
         return Problem(base, tuple(prepare(log, own) for log in logs), description.prior)
 
+    # rest and reversals may leave nearly nothing of a narrow band
+    while start * STEP <= HIGHEST * rate and float(np.min(prepared(start).observations.counts)) < FEWEST_USED:
+        start *= STEP
     search = search_bandwidth(prepared, start, HIGHEST * rate, widest)
     if len(search.candidates) == 1:
         return Bandwidth(search.start, band, search, {}, None)

@@ -18,19 +18,19 @@ from inertica.identifiability.load import load_columns, own_friction
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
 from inertica.physical.geometry_prior import usable_prior
-from inertica.preprocessing.other_rate import for_logs
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.plain import assumed_friction
 from inertica.robot.terms import RigidBody
-from inertica.workflow.choice import Say
+from inertica.workflow.choice import Choice, Say
 from inertica.workflow.filter_choice import choose_filter, recipe_for
 from inertica.workflow.identify import LogLike, identify
 from inertica.workflow.inputs import check_logs
 from inertica.workflow.result import Result
 from inertica.workflow.settings import Settings
+from inertica.workflow.shared_bandwidth import SharedBandwidth, shared_bandwidth
 
 Array = NDArray[np.float64]
 Form = Literal["tls", "constrained", "unscaled"]
@@ -57,11 +57,13 @@ class JointFit:
         problem: what was fitted, with the friction that was chosen.
         found: gains, relative to the scale of the currents, and loads.
         robot: the identification that filter, delay, mounting and friction come from.
+        bandwidth: up to which frequency all sets are fitted.
     """
 
     problem: GainProblem
     found: Gains
     robot: Result
+    bandwidth: Choice
 
 
 def joint_fit(
@@ -101,12 +103,17 @@ def joint_fit(
     if scale is not None:
         say("first gains: plain friction")
         plain = assumed_friction(description if settings.friction is None else replace(description, friction_stated=False))
-        guess = total_least_squares(_problem(plain, _recipe(plain, first, settings, say), units, *known)).factors
+        recipes = _recipes(plain, _recipe(plain, first, settings, say), units, settings).recipes
+        guess = total_least_squares(_problem(plain, recipes, units, *known)).factors
         first = tuple(in_units(log, scale * guess) for log in sets[0].logs)
     say("filter, delay, mounting and friction")
     robot = identify(description, first, settings=replace(settings, quick=True, method="wls"), progress=say)
     say("robot, loads and gains together")
-    problem = _problem(robot.description, robot.recipe, units, *known)
+    scaled = (
+        units if scale is None else [replace(one, logs=tuple(in_units(log, scale * guess) for log in one.logs)) for one in sets]
+    )
+    shared = _recipes(robot.description, robot.recipe, scaled, settings)
+    problem = _problem(robot.description, shared.recipes, units, *known)
     if form == "unscaled":
         found = unscaled(problem)
     elif form == "constrained":
@@ -115,12 +122,18 @@ def joint_fit(
         found = total_least_squares(problem, np.ones(n) if scale is None else 1.0 / guess)
     if scale is not None:  # by how much plain friction would change the gains
         found = replace(found, relative_std=np.hypot(found.relative_std, found.factors / guess - 1.0))
-    return JointFit(problem, found, robot)
+    return JointFit(problem, found, robot, shared.choice)
+
+
+def _recipes(description: Description, recipe: Recipe, sets: Sequence[RecordSet], settings: Settings) -> SharedBandwidth:
+    """How far every set is used, by what all of them say."""
+    base = base_model(description.layout)
+    return shared_bandwidth(description, base, recipe, [one.logs for one in sets], settings, of_first=True)
 
 
 def _problem(
     description: Description,
-    recipe: Recipe,
+    recipes: Sequence[Recipe],
     sets: Sequence[RecordSet],
     loads: Mapping[str, Carried],
     body: RigidBody,
@@ -128,10 +141,10 @@ def _problem(
 ) -> GainProblem:
     base = base_model(description.layout)
 
-    def observed(logs: Sequence[Log]) -> Observations:
-        return Observations(base, [prepare(log, for_logs(recipe, [log])) for log in logs], description.prior)
+    def observed(logs: Sequence[Log], recipe: Recipe) -> Observations:
+        return Observations(base, [prepare(log, recipe) for log in logs], description.prior)
 
-    listed = tuple(LoadSet(observed(one.logs), one.load) for one in sets)
+    listed = tuple(LoadSet(observed(one.logs, recipe), one.load) for one, recipe in zip(sets, recipes, strict=True))
     return GainProblem(listed, load_columns(base, body), own_friction(base), loads, prior)
 
 

@@ -25,8 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.estimators.gains import Carried, joint_covariance, known_places
-from inertica.identifiability.labels import COMBINED, DETERMINED, FIXED, UNIDENTIFIABLE, WEAK, known_well
+from inertica.estimators.gains import Carried, joint_covariance, resolved
+from inertica.estimators.load_trust import first_moments, trusted
+from inertica.identifiability.labels import FIXED
 from inertica.physical.body import possible_body
 from inertica.robot.description import Description
 from inertica.robot.flange import Flange, flange
@@ -159,15 +160,14 @@ def _payload(fit: JointFit, name: str, at: Flange, logs: tuple[str, ...]) -> Pay
     C = np.diag(np.where(load.known, (GIVEN * np.maximum(np.abs(values), 1e-3)) ** 2, 0.0))
     free = np.flatnonzero(~load.known)
     C[np.ix_(free, free)] = joint_covariance(problem, g, found.theta, found.sigma, which)
-    unknown = np.zeros(10, bool)
-    unknown[free] = ~known_places(problem, g, found.theta, found.sigma)[which]
-    body = possible_body(values, C, unknown)
-    std = np.sqrt(np.diag(C))
-    told = ~unknown & ~load.known
-    well = np.zeros(10, bool)
-    well[told] = known_well(values[told], std[told])
+    svd = resolved(problem, g, found.theta, found.sigma)
+    unknown, open_directions = np.zeros(10, bool), np.zeros((10, svd.unresolved.shape[1]))
+    unknown[free] = np.abs(svd.unresolved[which]).max(axis=1, initial=0.0) >= 1e-6
+    open_directions[free] = svd.unresolved[which] / svd.scale[which, None]
+    body = possible_body(values, C, unknown, open_directions)
     silent = np.linalg.norm(problem.columns, axis=0) < 1e-12
-    words = np.where(unknown, np.where(silent, UNIDENTIFIABLE, COMBINED), np.where(well, DETERMINED, WEAK))
+    words = trusted(~unknown, silent, values, np.sqrt(np.diag(C)), body)
+    labels = tuple(FIXED if given else word for given, word in zip(load.known, words, strict=True))
     done = "noise and blocks of all records, robot, loads and gains estimated together; no bias was corrected"
     return Payload(
         description=robot.description,
@@ -176,8 +176,9 @@ def _payload(fit: JointFit, name: str, at: Flange, logs: tuple[str, ...]) -> Pay
         intervals=np.column_stack([body.lower, body.upper]),
         covariance=C,
         measured=values,
-        labels=tuple(str(w) for w in np.where(load.known, FIXED, words)),
-        choices=(*robot.choices, Choice("load intervals", "noise, blocks", done)),
+        labels=labels,
+        moments=first_moments(values, C, body, open_directions, labels),
+        choices=(*robot.choices, fit.bandwidth, Choice("load intervals", "noise, blocks", done)),
         warnings=tuple(robot.warnings),
         residuals={},
         logs={"loaded": logs},

@@ -18,12 +18,12 @@ from scipy.stats import chi2
 from inertica.checks.gate import admitted
 from inertica.errors import InputError
 from inertica.estimators.linear.least_squares import Linear, Wls, linear
-from inertica.estimators.load import Load, fitted_load
+from inertica.estimators.load import fitted_load
+from inertica.estimators.load_trust import first_moments, trusted
 from inertica.estimators.registry import method
 from inertica.estimators.solve import Unconstrained
 from inertica.estimators.standard import nearest_prior
 from inertica.identifiability.base import BaseModel, base_model
-from inertica.identifiability.labels import COMBINED, DETERMINED, UNIDENTIFIABLE, WEAK, known_well
 from inertica.identifiability.load import load_columns, own_friction
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
@@ -38,12 +38,13 @@ from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice
 from inertica.workflow.identify import LogLike, identify
 from inertica.workflow.inputs import check_logs
-from inertica.workflow.payload_intervals import Sure, made_sure
+from inertica.workflow.payload_intervals import made_sure
 from inertica.workflow.payload_records import Records, Stated
 from inertica.workflow.payload_result import Payload
 from inertica.workflow.prediction import judged
 from inertica.workflow.result import Result
 from inertica.workflow.settings import Settings
+from inertica.workflow.shared_bandwidth import SharedBandwidth, shared_bandwidth
 from inertica.workflow.start_values import PRIOR
 
 Array = NDArray[np.float64]
@@ -124,11 +125,12 @@ class _Job:
         self.warnings += [f"check, {f.name}: {f.text}" for f in report.problems]
         self.say("fit: with load and without")
         estimator = self._estimator()
+        shared = self._bandwidth(base)
         empty: Records | Stated = Stated.of(self.robot)
         if self.unloaded:
-            empty = Records.fitted(self.description, self.unloaded, self.robot.recipe, estimator, base)
+            empty = Records.fitted(self.description, self.unloaded, shared.recipes[0], estimator, base)
         columns = load_columns(base, self.flange.body)
-        full = Records.fitted(self.description, self.loaded, self.robot.recipe, estimator, base)
+        full = Records.fitted(self.description, self.loaded, shared.recipes[-1], estimator, base)
         found = fitted_load(empty.rows, full.rows, columns, own_friction(base))
         if any(isinstance(t, LoadDependent) for t in self.description.layout.terms):  # gears feel the load, too
             full = self._rubbing(full, empty.beta + columns @ found.values)
@@ -136,7 +138,7 @@ class _Job:
         self.say("intervals: noise, blocks, bias")
         sure = made_sure(empty, full, found, quick=self.settings.quick)
         covariance, values = sure.covariance(found), sure.values
-        body = possible_body(values, covariance, ~found.known)
+        body = possible_body(values, covariance, ~found.known, found.open_directions)
         if sure.birge > DIFFERENT:
             self.warnings.append(
                 f"the records with load differ from those without it in more than a load and friction ({sure.birge:.1f} times what "
@@ -146,15 +148,18 @@ class _Job:
             self.warnings.append(
                 "no real body is near what the records say of the load; are the drive gains and the model right?"
             )
-        return Payload(
+        labels = trusted(found.known, found.silent, values, np.diag(covariance) ** 0.5, body)
+        moments = first_moments(values, covariance, body, found.open_directions, labels)
+        out = Payload(
             description=self.description,
             flange=self.flange,
             values=body.values,
             intervals=np.column_stack([body.lower, body.upper]),
             covariance=covariance,
             measured=values,
-            labels=_labels(found, sure),
-            choices=(*self._choices, sure.choice),
+            labels=labels,
+            moments=moments,
+            choices=(*self._choices, shared.choice, sure.choice),
             warnings=tuple(self.warnings),
             residuals=self._residuals(base, empty, full, columns @ body.values),
             logs={
@@ -162,6 +167,13 @@ class _Job:
                 "loaded": tuple(str(log.origin) for log in self.loaded),
             },
         )
+        return out if out.mass_shows else replace(out, warnings=(*out.warnings, _mass_missing(out)))
+
+    def _bandwidth(self, base: BaseModel) -> SharedBandwidth:
+        """How far records without and with load are used, by what both say."""
+        sets = [logs for logs in (self.unloaded, self.loaded) if logs]
+        own = bool(self.unloaded)
+        return shared_bandwidth(self.description, base, self.robot.recipe, sets, self.settings, of_first=own)
 
     @property
     def _choices(self) -> tuple[Choice, ...]:
@@ -183,7 +195,7 @@ class _Job:
         carried = d.prior.with_values(nearest_prior(base, beta, d.prior)).moments()
         terms = tuple(replace(t, moments=carried) if isinstance(t, LoadDependent) else t for t in d.layout.terms)
         heavier = d.with_terms(terms)
-        return Records.fitted(heavier, self.loaded, self.robot.recipe, full.estimator, base_model(heavier.layout))
+        return Records.fitted(heavier, self.loaded, full.recipe, full.estimator, base_model(heavier.layout))
 
     def _residuals(self, base: BaseModel, empty: Records | Stated, full: Records, added: Array) -> dict[str, Residual]:
         """Torques of the loaded records as the robot alone, and as robot and load, predict them; friction as fitted there."""
@@ -197,6 +209,13 @@ class _Job:
             chi[own.kept] = beta
             out[name] = judged(Parameters(d.layout, chi, d.prior.shapes), motions, own.engine)
         return out
+
+
+def _mass_missing(found: Payload) -> str:
+    return (
+        f"{found.sentence}; statements and files have a mass that fits this and is a guess; a motion that turns the load about "
+        "several level axes would show the mass (`inertica excite --for payload`)"
+    )
 
 
 def _far(difference: Array, covariance: Array, known: NDArray[np.bool_]) -> bool:
@@ -216,10 +235,3 @@ def _read(source: LogLike, description: Description) -> Log:
     for symbol in ("q", "tau"):
         log.need(symbol)
     return log
-
-
-def _labels(found: Load, sure: Sure) -> tuple[str, ...]:
-    well = np.zeros(10, bool)
-    well[found.known] = known_well(sure.values[found.known], sure.std[found.known])
-    words = np.where(well, DETERMINED, np.where(found.known, WEAK, np.where(found.silent, UNIDENTIFIABLE, COMBINED)))
-    return tuple(str(w) for w in words)

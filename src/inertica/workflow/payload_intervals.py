@@ -41,9 +41,14 @@ class Sure:
     choice: Choice
 
     def covariance(self, found: Load) -> Array:
-        """(10, 10) with these standard deviations and the correlations of the noise."""
+        """(10, 10) with these standard deviations and the correlations of the noise.
+
+        Parameters of which only combinations are known have one factor, the largest of theirs: several would turn the directions
+        in which nothing is known.
+        """
         own = np.sqrt(np.diag(found.covariance))
         factor = np.divide(self.std, own, out=np.zeros(len(own)), where=own > 0.0)
+        factor[~found.known] = factor[~found.known].max(initial=0.0)
         return np.asarray(factor[:, None] * found.covariance * factor)
 
 

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.estimators.recursive.live import CUTOFF, RowStream, Sample
+from inertica.estimators.recursive.live import RowStream, Sample
 from inertica.estimators.recursive.load import LoadEstimate, OnlinePayload
 from inertica.logs.lines import Block
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
-from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.flange import Flange, flange
 from inertica.robot.load import load as load_robot
@@ -24,14 +23,20 @@ from inertica.workflow.choice import Choice
 from inertica.workflow.payload_records import Stated
 from inertica.workflow.payload_result import Payload
 from inertica.workflow.result import Result
+from inertica.workflow.shared_bandwidth import fitted_bandwidth
 from inertica.workflow.start_values import PRIOR
-from inertica.workflow.watch import begun, log_blocks, resting_velocity
+from inertica.workflow.watch import begun, log_blocks, motion_start, resting_velocity, stretch_band, stretch_bandwidth
 
 Array = NDArray[np.float64]
 
+SMOOTH = 2.0
+"""Motion and torque are low-passed at this many times the bandwidth of the rows."""
 
-BANDWIDTH = 20.0
-"""Hz: of the low-pass on rows, of order 1, with which the intervals were measured (docs/payload.md)."""
+PERIODS = 3.0
+"""Periods of the loaded motion's band that are looked at before anything is said: the robot is known, and so is its bandwidth."""
+
+FASTEST = 0.02
+"""Of the rate of the samples: bandwidth of the rows of a result that was fitted without any cut-off."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +50,7 @@ class LoadSnapshot:
 
 def online_payload(
     robot_from: str | Path | Result, rate: float, *, frame: str | tuple[float, ...] | None = None, forgetting: float = 1.0,
-    velocity: bool = False, still: Array | float = 0.0, robot: Description | None = None,
+    velocity: bool = False, still: Array | float = 0.0, robot: Description | None = None, bandwidth: float | None = None,
 ) -> OnlinePayload:  # fmt: skip
     """For a control loop: `update(sample)` with every sample, `estimate` whenever the load is wanted.
 
@@ -57,12 +62,13 @@ def online_payload(
         velocity: whether samples have a measured velocity.
         still: (n,) velocities below which a joint rests.
         robot: the description that knows the frame; that of the result by default.
+        bandwidth: Hz up to which torque follows from the loaded motion, where that is known; the result's own is not gone beyond.
     """
     result = _result(robot_from)
     description, base = result.description, result.estimate.base
-    cutoff, bandwidth = _frequencies(result.recipe)
+    rows = row_bandwidth(result, rate, bandwidth)
     stream = RowStream(
-        base, rate, cutoff=cutoff, bandwidth=bandwidth, prior=description.prior, still=still, velocity=velocity, order=1,
+        base, rate, cutoff=SMOOTH * rows, bandwidth=rows, prior=description.prior, still=still, velocity=velocity, order=1,
         reversals=True,
     )  # fmt: skip
     known, at = Stated.of(result).rows, flange(robot or description, frame)
@@ -95,13 +101,15 @@ def payload_while_moving(
         loaded = read_log(loaded, given)
     if isinstance(loaded, Log):
         origin, loaded = str(loaded.origin), log_blocks(loaded)
-    first, source = begun(loaded)
+    first, source = begun(loaded, PERIODS)
     if first.q.shape[1] != given.robot.n:
         raise InputError(f"{origin} has {first.q.shape[1]} joints, {given.name} has {given.robot.n}")
     rate = 1.0 / float(np.median(np.diff(first.t)))
+    bandwidth = _bandwidth_of(result, first)
+    still = resting_velocity(first.q, rate, SMOOTH * row_bandwidth(result, rate, bandwidth))
     own = online_payload(
-        result, rate, frame=frame, forgetting=forgetting, velocity=first.dq is not None, still=resting_velocity(first.q, rate),
-        robot=given,
+        result, rate, frame=frame, forgetting=forgetting, velocity=first.dq is not None, still=still, robot=given,
+        bandwidth=bandwidth,
     )  # fmt: skip
     at, due, told, time = flange(given, frame), float(first.t[0]) + every, -np.inf, float(first.t[0])
     for block in chain([first], source):
@@ -119,13 +127,26 @@ def _result(robot_from: str | Path | Result) -> Result:
     return robot_from if isinstance(robot_from, Result) else Result.load(robot_from)
 
 
-def _frequencies(recipe: Recipe) -> tuple[float, float]:
-    """Hz: cut-off of motion and torque and bandwidth of the rows, 60 and 20, or lower where the robot's noise asked for that.
+def row_bandwidth(result: Result, rate: float, bandwidth: float | None = None) -> float:
+    """Hz, of the low-pass on rows: up to where torque follows from the motion, in the result's records and in the loaded motion.
 
-    The result's fit knows up to which frequency its rows are signal; causal filters are less steep, and are set to it and twice it.
+    Args:
+        result: of the robot without load.
+        rate: of the samples in Hz.
+        bandwidth: Hz, of the loaded motion, where it is known.
     """
-    fitted = np.inf if recipe.decimate is None else recipe.decimate
-    return min(CUTOFF, 2.0 * fitted), min(BANDWIDTH, fitted)
+    fitted = fitted_bandwidth(result.recipe)
+    known = [f for f in (fitted, bandwidth) if f is not None]
+    return min(known) if known else FASTEST * rate
+
+
+def _bandwidth_of(result: Result, first: Block) -> float | None:
+    """Hz up to which torque follows from the motion of the first samples; None where the robot has not moved in them."""
+    if stretch_band(first) == 0.0:
+        return None
+    d = result.description
+    moving = first[motion_start(first.q) :]
+    return stretch_bandwidth(d, result.estimate.base, moving, result.recipe.delays(d.robot.n))
 
 
 def _snapshot(time: float, own: OnlinePayload, result: Result, at: Flange, origin: str) -> LoadSnapshot:
@@ -150,5 +171,6 @@ def _snapshot(time: float, own: OnlinePayload, result: Result, at: Flange, origi
             warnings=(),
             residuals={},
             logs={"loaded": (origin,)},
+            moments=found.moments,
         ),
     )

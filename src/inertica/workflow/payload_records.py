@@ -7,7 +7,7 @@ effect on whatever is linear in both sets of records can be worked out together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from inertica.estimators.standard import nearest_prior
 from inertica.identifiability.base import BaseModel
 from inertica.identifiability.labels import INTERVAL
 from inertica.logs.log import Log
-from inertica.preprocessing.other_rate import for_logs
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
@@ -90,10 +89,8 @@ class Records:
 
     @classmethod
     def fitted(cls, description: Description, logs: Sequence[Log], recipe: Recipe, estimator: Linear, base: BaseModel) -> Records:
-        recorded = all(log.dq is not None for log in logs)
-        own = replace(for_logs(recipe, logs), velocity=recipe.velocity if recorded else "differences")
-        problem = Problem(base, tuple(prepare(log, own) for log in logs), description.prior)
-        return cls(description, tuple(logs), own, problem, estimator, estimator.estimate(problem))
+        problem = Problem(base, tuple(prepare(log, recipe) for log in logs), description.prior)
+        return cls(description, tuple(logs), recipe, problem, estimator, estimator.estimate(problem))
 
     @property
     def beta(self) -> Array:

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.identifiability.labels import DETERMINED, INTERVAL, WEAK
+from inertica.estimators.load_trust import MASS, FirstMoment
+from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK
+from inertica.report.numbers import number, span
 from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.flange import Flange
@@ -48,6 +50,7 @@ class Payload:
         warnings: one sentence each.
         residuals: torques of the loaded records, predicted by the robot alone and with the load.
         logs: unloaded and loaded -> where they came from.
+        moments: first moments that are determined, those that hold an unknown mass included.
     """
 
     description: Description
@@ -61,6 +64,7 @@ class Payload:
     warnings: tuple[str, ...]
     residuals: Mapping[str, Residual]
     logs: Mapping[str, tuple[str, ...]]
+    moments: tuple[FirstMoment, ...] = ()
 
     def __getitem__(self, name: str) -> float:
         return float(self.values[inertia.NAMES.index(name)])
@@ -70,6 +74,21 @@ class Payload:
         """(10,) of normal distributions with the same intervals; infinite where only sums are known, or nothing."""
         own = np.array([label in (DETERMINED, WEAK) for label in self.labels])
         return np.where(own, np.diff(self.intervals, axis=1)[:, 0] / (2.0 * INTERVAL), np.inf)
+
+    @property
+    def mass_shows(self) -> bool:
+        """Whether the records say by themselves that there is a mass: its interval excludes zero, constraints left out."""
+        label, spread = self.labels[MASS], float(np.sqrt(self.covariance[MASS, MASS]))
+        return label in (DETERMINED, FIXED) or (label == WEAK and self.measured[MASS] > INTERVAL * spread)
+
+    @property
+    def sentence(self) -> str:
+        """What is determined of the load: its mass, or the first moments that show where the mass alone does not."""
+        if self.mass_shows:
+            return f"load of {number(self.body.mass)} kg ({span(*self.intervals[MASS])})"
+        if not self.moments:
+            return "neither the mass nor a first moment of the load shows in this motion"
+        return "; ".join([*map(_moment_text, self.moments), "the mass alone does not show in this motion"])
 
     @cached_property
     def body(self) -> inertia.Body:
@@ -112,6 +131,8 @@ class Payload:
                  "label": self.labels[k], "unit": UNITS.get(inertia.NAMES[k], "kg m^2")}
                 for k in order
             ],
+            "determined": {"text": self.sentence, "mass": self.mass_shows,
+                           "first_moments": [_moment_document(m) for m in self.moments]},
             "mass": {"value": self.body.mass, "interval": list(self.intervals[9]), "unit": "kg"},
             "centre_of_mass": {"value": com, "interval": [list(x) for x in zip(com - spread, com + spread, strict=True)], "unit": "m"},
             "central_inertia": {"value": self.body.inertia, "unit": "kg m^2"},
@@ -122,16 +143,40 @@ class Payload:
             "warnings": list(self.warnings),
         }  # fmt: skip
 
+    @property
+    def _caution(self) -> str:
+        """A comment for those who paste a mass that the records do not determine; empty where they do."""
+        return "" if self.mass_shows else f"# {self.sentence}; the mass below is a guess that fits it\n\n"
+
     def save(self, folder: str | Path) -> tuple[Path, ...]:
         """Write payload.json, the load as a URDF link and an MJCF body, and the controllers' statements."""
         pose = self.flange.body
         texts = {
             URDF: urdf_text(self.values, self.parent, pose),
             MJCF: mjcf_text(self.values, self.parent, pose),
-            CONTROLLERS: "".join(f"# {name}\n{line}\n\n" for name, line in self.statements.items()),
+            CONTROLLERS: self._caution + "".join(f"# {name}\n{line}\n\n" for name, line in self.statements.items()),
             PAYLOAD: json.dumps(plain(self.document()), indent=1, ensure_ascii=False) + "\n",
         }
         with whole_folder(folder, PAYLOAD) as target:
             for name, text in texts.items():
                 (target / name).write_text(text, encoding="utf-8")
         return tuple(Path(folder) / name for name in texts)
+
+
+def _moment_text(moment: FirstMoment) -> str:
+    """A first moment for people."""
+    numbers = f"{number(moment.value)} kg m ({span(moment.lower, moment.upper)})"
+    along = moment.axis or f"({_listed(moment.direction)})"
+    about = "" if moment.offset == 0.0 else f" about the point ({_listed(moment.point)}) m"
+    return f"the first moment along {along}{about}, {numbers}"
+
+
+def _moment_document(moment: FirstMoment) -> dict[str, Any]:
+    return {
+        "direction": moment.direction, "about": moment.point, "value": moment.value, "interval": [moment.lower, moment.upper],
+        "unit": "kg m",
+    }  # fmt: skip
+
+
+def _listed(vector: Array) -> str:
+    return ", ".join(f"{x + 0.0:.3g}" for x in np.where(np.abs(vector) < 5e-4 * np.abs(vector).max(initial=0.0), 0.0, vector))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal
@@ -11,43 +11,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.estimators.recursive.change import HOURS, SHARE, Calibration, Change, LoadWatch
+from inertica.estimators.recursive.change import FEWEST_ROWS, HOURS, SHARE, Calibration, Change, LoadWatch
 from inertica.estimators.recursive.lag import Lag
-from inertica.estimators.recursive.live import CUTOFF, OnlineEstimate, OnlineFit, RowStream, sections
+from inertica.estimators.recursive.live import OnlineEstimate, OnlineFit, RowStream, sections
 from inertica.estimators.recursive.loads import Loads
 from inertica.estimators.structure.delay_search import held_lead
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.lines import Block
 from inertica.logs.log import Log
 from inertica.logs.noise import position_noise
-from inertica.preprocessing.edge import motion_band, noise_edge
+from inertica.preprocessing.bandwidth import position_band
 from inertica.preprocessing.prepare import SLOW
+from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import on_clock, uniform_clock
 from inertica.robot.description import Description
-from inertica.workflow.filter_choice import BANDS, HIGHEST, WIDER
+from inertica.workflow.filter_choice import WIDER, choose_bandwidth
 
 Array = NDArray[np.float64]
 
-WARM_UP = 20.0
-"""s of motion from which the watch for loads learns what is normal."""
+WARM_UP = 25.0
+"""Periods of the motion's band from which the watch for loads learns what is normal."""
 
-REFRESH = 10.0
-"""s of motion after which the model that residuals are taken from follows the fit."""
+REFRESH = 0.5
+"""Of the warm-up: motion after which the model that residuals are taken from follows the fit."""
 
 QUIET = 0.25
 """Part of the threshold below which nothing points to a change, so that the model may follow the fit."""
 
-FIRST = 1.0
-"""s of samples that tell rate and noise before a load is looked for."""
+FIRST = 200
+"""Samples that tell rate and noise before a load is looked for."""
 
-SPECTRUM = 5.0
-"""s of motion whose spectrum tells up to which frequency the positions of a robot that is watched are motion."""
+PERIODS = 8.0
+"""Periods of the motion's band that tell up to which frequency it counts."""
 
-LONGEST_REST = 60.0
-"""s of samples after which the watch begins, however little the robot has moved."""
+LONGEST = 1 << 16
+"""Samples after which the watch begins, however little the robot has moved."""
 
-FIT = CUTOFF / WIDER
-"""Hz up to which motion counts where neither user nor spectrum say anything."""
+GROWN = 1.1
+"""Times as many samples as before after which it is asked again whether they are enough."""
+
+FIT = 0.02
+"""Of the sampling rate: up to which motion counts where neither user nor motion say anything."""
+
+BAND = 1.0 / 16.0
+"""Of the frequency up to which motion counts: its band, where no motion has been seen."""
 
 NARROWER = 0.5
 """Rows are low-passed at this part of that frequency: causal filters are less steep than those of a fit that sees the whole log."""
@@ -55,7 +62,11 @@ NARROWER = 0.5
 MOST_ROWS = 4096
 """Rows that are kept to learn from."""
 
-_STRIDE, _MOVED = 0.1, 10.0  # s, and standard deviations of the noise: a joint that is farther off than that has moved
+_MOVED = 20.0  # standard deviations of the noise: a joint that is farther from where it began has moved
+
+_CLEAR = (
+    20.0  # the same: a position that varies this much holds less noise than what its band leaves out, a hundredth of its energy
+)
 
 
 @dataclass(frozen=True)
@@ -65,19 +76,19 @@ class WatchSettings:
     Args:
         regressor: rows of momentum or of power; neither needs accelerations.
         forgetting: factor per row, see `Rls`; 1 forgets nothing.
-        warm_up: s of motion to learn from before loads are looked for.
+        warm_up: s of motion to learn from before loads are looked for; 25 periods of the motion's band when not given.
         share: of the arm's mass that a load to be found weighs.
         mass: of the arm in kg; that of the model file when not given.
         hours: of motion between false alarms.
-        cutoff: Hz up to which the motion counts, as `identify` states it ("fit up to"); from the spectrum of the first 5 s of motion
-            when not given.
+        cutoff: Hz up to which the motion counts, as `identify` states it ("fit up to"); by its rule, from the first stretch of
+            motion, when not given.
         delay: s by which torque is measured later than motion, one or one per joint; when not given that of a torque held over a
             control period, where the model states the rate of its loop.
     """
 
     regressor: Literal["momentum", "power"] = "momentum"
     forgetting: float = 1.0
-    warm_up: float = WARM_UP
+    warm_up: float | None = None
     share: float = SHARE
     mass: float | None = None
     hours: float = HOURS
@@ -112,7 +123,8 @@ class Watch:
     Args:
         description: the robot.
         rate: of the samples in Hz.
-        settings: what to choose; motion counts up to 20 Hz where they do not state a cut-off (`Watch.of` looks at samples).
+        settings: what to choose; motion counts up to a fiftieth of the rate where they do not state a cut-off (`Watch.of` looks at
+            samples).
         velocity: whether samples have a measured velocity.
         still: (n,) velocities below which a joint rests.
         base: of the description, when it is known already.
@@ -125,13 +137,13 @@ class Watch:
         self.settings = settings or WatchSettings()
         self.base = base or base_model(description.layout)
         prior = description.prior
-        self.cutoff = self.settings.cutoff or FIT
+        self.cutoff = self.settings.cutoff or FIT * rate
+        self.warm_up = self.settings.warm_up or WARM_UP / (BAND * self.cutoff)
         self.stream = RowStream(
             self.base, rate, self.settings.regressor, WIDER * self.cutoff, NARROWER * self.cutoff, prior=prior, still=still,
             velocity=velocity,
         )  # fmt: skip
-        late = held_lead(description) if self.settings.delay is None else self.settings.delay
-        self._lag = _lag(late, description.robot.n, rate)
+        self._lag = _lag(_late(description, self.settings.delay), rate)
         self.row_rate = rate / self.stream.every
         self.fit = OnlineFit(self.stream, self.settings.forgetting, prior=prior)
         total = self.settings.mass or float(sum(prior.link(j)[9] for j in range(description.robot.n)))
@@ -151,14 +163,20 @@ class Watch:
 
         Args:
             description: the robot.
-            first: samples, 5 s of motion or more for the spectrum to mean something.
+            first: samples, several periods of the motion or more (`begun`).
             settings: what to choose.
             base: of the description, when it is known already.
         """
         rate, settings = 1.0 / float(np.median(np.diff(first.t))), settings or WatchSettings()
-        cutoff = settings.cutoff or spectral_cutoff(first.q, rate)
-        still = resting_velocity(first.q, rate, WIDER * cutoff)
-        return cls(description, rate, replace(settings, cutoff=cutoff), first.dq is not None, still, base)
+        base = base or base_model(description.layout)
+        moving, band = first[motion_start(first.q) :], stretch_band(first)
+        cutoff, warm_up = settings.cutoff, settings.warm_up
+        if cutoff is None and band > 0.0:
+            cutoff = stretch_bandwidth(description, base, moving, _late(description, settings.delay))
+        if warm_up is None and band > 0.0:
+            warm_up = WARM_UP / band
+        still = resting_velocity(first.q, rate, WIDER * (cutoff or FIT * rate))
+        return cls(description, rate, replace(settings, cutoff=cutoff, warm_up=warm_up), first.dq is not None, still, base)
 
     def push(self, t: Array, q: Array, tau: Array, dq: Array | None = None) -> list[Change]:
         """Samples (m,) and (m, n); the changes that they show."""
@@ -192,13 +210,13 @@ class Watch:
         self._moved, self._fresh = self._moved + 1, self._fresh + 1
         if self._watch is None:
             self._learn()
-        elif self._fresh >= REFRESH * self.row_rate:
+        elif self._fresh >= REFRESH * self.warm_up * self.row_rate:
             self._refresh(self._watch)
         return change
 
     def _learn(self) -> None:
         """After the warm-up, and when the data determine all parameters: what is normal."""
-        if self._moved < self.settings.warm_up * self.row_rate or self._moved % max(1, round(self.row_rate)):
+        if self._moved < max(FEWEST_ROWS, self.warm_up * self.row_rate) or self._moved % max(1, round(self.row_rate)):
             return
         estimate = self.fit.estimate
         if not estimate.complete:
@@ -210,7 +228,7 @@ class Watch:
         self._fresh = 0
 
     def _refresh(self, watch: LoadWatch) -> None:
-        if self._moved >= self.settings.warm_up * self.row_rate and watch.sums.max() < QUIET * watch.threshold:
+        if self._moved >= self.warm_up * self.row_rate and watch.sums.max() < QUIET * watch.threshold:
             estimate = self.fit.estimate
             if estimate.complete:
                 watch.follow(replace(watch.calibration, beta=estimate.beta))
@@ -222,8 +240,8 @@ def watched(
 ) -> Iterator[Snapshot | Change]:
     """What a watch finds while samples come: changes when they are flagged, and snapshots every so many seconds and at the end.
 
-    The first 5 s of motion tell rate and noise, and the frequency up to which positions are motion; what is known of these comes when
-    they are over.  With a stated cut-off one second is enough.
+    The first periods of motion tell rate and noise, and the frequency up to which torque follows from the motion; what is known of
+    these comes when they are over.  With a stated cut-off a few samples are enough.
 
     Args:
         description: the robot.
@@ -232,7 +250,7 @@ def watched(
         every: s between snapshots.
     """
     stated = settings is not None and settings.cutoff is not None
-    first, source = begun(blocks, 0.0 if stated else SPECTRUM)
+    first, source = begun(blocks, 0.0 if stated else PERIODS)
     watch = Watch.of(description, first, settings)
     due, told = float(first.t[0]) + every, -np.inf
     for block in chain([first], source):
@@ -247,56 +265,82 @@ def watched(
         yield watch.snapshot()
 
 
-def begun(blocks: Iterable[Block], moving: float = 0.0) -> tuple[Block, Iterator[Block]]:
-    """The first second of samples as one block, and those that follow.
+def begun(blocks: Iterable[Block], periods: float = 0.0) -> tuple[Block, Iterator[Block]]:
+    """The first samples as one block, and those that follow.
 
     Args:
         blocks: samples as they come.
-        moving: s of motion that the first block has at least, if the robot moves within a minute.
+        periods: of the motion's own band that the first block has at least, if the robot moves soon.
     """
-    source = iter(blocks)
-    first = next(source, None)
-    while first is not None and not _enough(first, moving):
-        more = next(source, None)
-        if more is None:
-            break
-        first = first.joined(more)
-    if first is None or len(first) < 10:
+    source, parts, count, asked = iter(blocks), list[Block](), 0, 0.0
+    for block in source:
+        parts, count = [*parts, block], count + len(block)
+        if count >= max(FIRST, GROWN * asked):
+            parts, asked = [_joined(parts)], float(count)
+            if _enough(parts[0], periods):
+                break
+    if count < 10:
         raise InputError("there are fewer than ten samples to watch")
-    return first, source
+    return _joined(parts), source
 
 
-def _enough(block: Block, moving: float) -> bool:
-    """Whether samples last a second, and show so many seconds of motion or a minute of whatever."""
-    span = float(block.t[-1] - block.t[0])
-    if span < max(FIRST, min(moving, LONGEST_REST)):
-        return False
-    if not moving or span >= LONGEST_REST:
+def _joined(parts: Sequence[Block]) -> Block:
+    dq = [p.dq for p in parts if p.dq is not None]
+    t, q, tau = (np.concatenate(x) for x in zip(*((p.t, p.q, p.tau) for p in parts), strict=True))
+    return Block(t, q, tau, np.concatenate(dq) if len(dq) == len(parts) else None)
+
+
+def _enough(block: Block, periods: float) -> bool:
+    """Whether samples show so many periods of motion, or are so many that there is no point in waiting."""
+    if not periods or len(block) >= LONGEST:
         return True
-    at = np.arange(0, len(block), max(1, round(_STRIDE * len(block) / span)))
-    moved = np.abs(np.diff(block.q[at], axis=0)) > _MOVED * np.maximum(position_noise(block.q), 1e-9)
-    return float(np.count_nonzero(moved.any(axis=1))) * _STRIDE >= 0.99 * moving
+    moving = block.t[motion_start(block.q) :]
+    return len(moving) > 1 and float(moving[-1] - moving[0]) * stretch_band(block) >= periods
 
 
-def spectral_cutoff(q: Array, rate: float) -> float:
-    """Hz up to which positions (N, n) are motion, by the rule of `identify`: above, they drown in their noise.
+def motion_start(q: Array) -> int:
+    """The sample at which some joint has left its first position for good reason, positions (N, n); N where none does."""
+    rounding = 1e3 * np.finfo(float).eps * np.abs(q).max(axis=0)
+    moved = np.abs(q - q[0]) > _MOVED * np.maximum(position_noise(q), rounding)
+    return int(np.argmax(moved.any(axis=1))) if moved.any() else len(q)
 
-    Joints that do not move yet count for nothing; where none does, 20 Hz.
+
+def stretch_band(block: Block) -> float:
+    """Hz below which the positions move once they do; 0 while none stands clear of its noise."""
+    q = block.q[motion_start(block.q) :]
+    if len(q) < 8:
+        return 0.0
+    x = np.linspace(-1.0, 1.0, len(q))
+    bent = q - q.mean(axis=0) - np.outer(x, (x @ q) / (x @ x))  # a trend is no part of the band
+    clear = bent.std(axis=0) > _CLEAR * position_noise(block.q)
+    return float(position_band(q[:, clear], float(np.median(np.diff(block.t)))).max(initial=0.0))
+
+
+def stretch_bandwidth(description: Description, base: BaseModel, block: Block, delay: Array) -> float:
+    """Hz up to which torque follows from the motion of some samples, by the guarded rule of `identify`.
+
+    Args:
+        description: the robot.
+        base: its base parameters.
+        block: samples of the robot in motion.
+        delay: (n,) s by which torque is measured later than motion.
     """
-    moving = np.ptp(q, axis=0) > 2.0 * _MOVED * position_noise(q)
-    edges = noise_edge(q[:, moving], 1.0 / rate)
-    if not np.any(edges > 0.0):
-        return FIT
-    return min(max(float(edges[edges > 0.0].min()), BANDS * motion_band(q[:, moving], 1.0 / rate)), HIGHEST * rate)
+    log = Log(block.t, {"q": block.q, "tau": block.tau}, description.robot.joint_names)
+    return choose_bandwidth(description, base, [log], Recipe(delay=tuple(delay.tolist()))).chosen
 
 
-def _lag(delay: float | tuple[float, ...], n: int, rate: float) -> Lag | None:
-    """What brings positions and torques to one time."""
-    given = np.atleast_1d(np.asarray(delay, float))
-    if len(given) not in (1, n) or not np.isfinite(given).all():
+def _late(description: Description, delay: float | tuple[float, ...] | None) -> Array:
+    """(n,) s by which torque is measured later than motion."""
+    n = description.robot.n
+    stated = np.atleast_1d(np.asarray(held_lead(description) if delay is None else delay, float))
+    if len(stated) not in (1, n) or not np.isfinite(stated).all():
         raise InputError(f"the delay of torque behind motion should be one number or {n}, in s, not {delay}")
-    late = np.broadcast_to(given, (n,)) * rate
-    return Lag(late) if late.any() else None
+    return np.broadcast_to(stated, (n,))
+
+
+def _lag(delay: Array, rate: float) -> Lag | None:
+    """What brings positions and torques to one time."""
+    return Lag(delay * rate) if delay.any() else None
 
 
 def _pieces(block: Block, due: float, every: float) -> Iterator[Block]:
@@ -311,8 +355,8 @@ def _pieces(block: Block, due: float, every: float) -> Iterator[Block]:
         start = stop
 
 
-def log_blocks(log: Log, seconds: float = 0.1) -> Iterator[Block]:
-    """Samples of a recorded log on a uniform clock, as they would have come."""
+def log_blocks(log: Log, size: int = 100) -> Iterator[Block]:
+    """Samples of a recorded log on a uniform clock, as they would have come, so many at a time."""
     use = ~log.mask & np.isfinite(log.t)
     clock = uniform_clock(log.t[use])
     none = np.zeros(log.n).tolist()
@@ -321,12 +365,11 @@ def log_blocks(log: Log, seconds: float = 0.1) -> Iterator[Block]:
         return on_clock(clock, log.t, log.need(symbol), use, none, "cubic")[0]
 
     whole = Block(clock.t, read("q"), read("tau"), read("dq") if log.dq is not None else None)
-    size = max(1, round(seconds * clock.rate))
     for first in range(0, len(whole), size):
         yield whole[first : first + size]
 
 
-def resting_velocity(q: Array, rate: float, cutoff: float = CUTOFF) -> Array:
+def resting_velocity(q: Array, rate: float, cutoff: float) -> Array:
     """(n,) velocities that noise of the positions alone makes behind a low-pass: joints that are slower rest."""
     _, section = sections(min(cutoff, 0.2 * rate), rate)
     b0, b1, b2, a1, a2 = section

@@ -39,6 +39,9 @@ HOURS = 1.0
 CALM = 0.5
 """s over which residuals may be correlated."""
 
+FEWEST_ROWS = 20
+"""Rows of calm motion that tell what is normal."""
+
 MARGIN = 1.1
 """Factor on the variance of the score, for residuals that are not quite what the calibration saw."""
 
@@ -119,9 +122,9 @@ class Calibration:
             rate: rows per s.
             least: c of white noise in the torque, see `RowStream.inflation`.
         """
-        if len(rows) < 20:
+        if len(rows) < FEWEST_ROWS:
             raise InputError(
-                f"calibrating a watch for loads needs 20 rows or more, and there are {len(rows)}; let the robot move longer"
+                f"calibrating a watch for loads needs {FEWEST_ROWS} rows or more, and there are {len(rows)}; let the robot move longer"
             )
         e = np.where(use, rows[:, :, -1] - rows[:, :, :-1] @ beta, 0.0)
         sigma = np.sqrt(np.sum(e**2, axis=0) / np.maximum(use.sum(axis=0) - len(beta) / e.shape[1], 1.0))

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.load import Load, Rows, fitted_load
+from inertica.estimators.load_trust import FirstMoment, first_moments, trusted
 from inertica.estimators.recursive.lag import Lag
 from inertica.estimators.recursive.live import OnlineFit, RowStream, Sample
-from inertica.identifiability.labels import COMBINED, DETERMINED, UNIDENTIFIABLE, WEAK, known_well
+from inertica.identifiability.labels import UNIDENTIFIABLE
 from inertica.identifiability.load import load_columns, own_friction
 from inertica.physical.body import possible_body
 from inertica.robot.layout import Parameters
@@ -41,6 +42,7 @@ class LoadEstimate:
         labels: trust, as in `identify`.
         rows: that took part.
         complete: whether all that the robot can show is determined.
+        moments: first moments that are determined.
     """
 
     values: Array
@@ -50,6 +52,7 @@ class LoadEstimate:
     labels: tuple[str, ...]
     rows: int
     complete: bool
+    moments: tuple[FirstMoment, ...] = ()
 
 
 class OnlinePayload:
@@ -105,11 +108,10 @@ class OnlinePayload:
             return LoadEstimate(np.zeros(10), ends, np.zeros(10), nothing, (UNIDENTIFIABLE,) * 10, self.rows, False)
         covariance = found.significant_inflation**2 * found.covariance
         with one_thread():
-            body = possible_body(found.values, covariance, ~found.known)
-        std, well = np.sqrt(np.diag(covariance)), np.zeros(10, bool)
-        well[found.known] = known_well(found.values[found.known], std[found.known])
-        words = np.where(well, DETERMINED, np.where(found.known, WEAK, np.where(found.silent, UNIDENTIFIABLE, COMBINED)))
+            body = possible_body(found.values, covariance, ~found.known, found.open_directions)
+        labels = trusted(found.known, found.silent, found.values, np.sqrt(np.diag(covariance)), body)
+        moments = first_moments(found.values, covariance, body, found.open_directions, labels)
         ends = np.column_stack([body.lower, body.upper])
         shown = np.linalg.matrix_rank(self.columns)
         complete = 10 - found.unresolved.shape[1] == shown
-        return LoadEstimate(body.values, ends, found.values, covariance, tuple(map(str, words)), self.rows, bool(complete))
+        return LoadEstimate(body.values, ends, found.values, covariance, labels, self.rows, bool(complete), moments)
