@@ -7,14 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from real_records import RECORDS
 
 import inertica as ia
 from inertica.dynamics.engine import Engine
 from inertica.logs.log import Log
+from inertica.logs.read import read_log
 from inertica.robot.description import Description
-from inertica.robot.friction import friction_terms
+from inertica.robot.friction import Saturating
 from inertica.robot.load import load
 from inertica.robot.natural import NaturalUnits
+from inertica.robot.terms import Counterbalance, Spring
 from inertica.workflow.result import Result
 from inertica.workflow.verdict import What, verdict
 from scaled import Scale
@@ -37,7 +40,7 @@ URDF = """<?xml version="1.0"?>
 </robot>
 """
 
-RATE, DURATION, REPEATED = 200.0, 12.0, 0.03
+RATE, DURATION, REPEATED, LATE = 200.0, 12.0, 0.03, 3
 SCALES = {
     "a tenth of the size": Scale(length=0.1),
     "ten times the size": Scale(length=10.0),
@@ -48,51 +51,65 @@ SCALES = {
 }
 EACH = [pytest.param(scale, id=name) for name, scale in SCALES.items()]
 
-CLOSE = 1e-3
-"""Relative difference of values that iterative solvers may leave; of intervals in parts of their widths."""
+SMALL_AND_SLOW, LARGE_AND_FAST = Scale(1e-3, 0.1, 10.0), Scale(1e3, 10.0, 0.1)
+
+CLOSE, CLOSER = 1e-3, 1e-6
+"""Relative difference that iterative solvers may leave, of ends of intervals say, and of values of a fit that has arrived."""
 
 
 @cache
-def lift(folder: Path) -> tuple[Description, Log]:
-    """A turntable, an arm and a slide on it, whose model is not quite right, and a log with noise and repeated rows."""
+def lift(folder: Path, eventful: bool = False) -> tuple[Description, Log]:
+    """A turntable, an arm and a slide on it, whose model is not quite right, and a log with noise and repeated rows.
+
+    Args:
+        folder: for the model file.
+        eventful: a livelier motion with saturating friction, a spring, and torque recorded three samples late, instead of repeats.
+    """
     model = folder / "lift.urdf"
     model.write_text(URDF)
     description, rng = load(model), np.random.default_rng(7)
     t = np.arange(int(RATE * DURATION)) / RATE
     q, dq, ddq = (np.zeros((len(t), 3)) for _ in range(3))
     for j, size in enumerate((0.7, 0.5, 0.12)):
-        for k in range(1, 6):
-            a, phase, w = size * rng.normal() / k, rng.uniform(0.0, 6.0), 2.0 * np.pi * k / 6.0
+        for k in range(1, 91 if eventful else 6):
+            a, phase, w = size * rng.normal() / k * min(1.0, (5.0 / k) ** 3), rng.uniform(0.0, 6.0), 2.0 * np.pi * k / 6.0
             q[:, j] += a * np.sin(w * t + phase)
             dq[:, j] += a * w * np.cos(w * t + phase)
             ddq[:, j] -= a * w * w * np.sin(w * t + phase)
     true = description.prior.values * np.exp(0.1 * rng.normal(size=description.layout.size))
     tau = Engine(description.layout).inverse_dynamics(q, dq, ddq, description.prior.with_values(true))
     tau = tau + np.array([0.05, 0.05, 0.2]) * rng.normal(size=tau.shape) + np.array([0.3, 0.0, 0.0])
-    q = q + np.array([1e-5, 1e-5, 3e-6]) * rng.normal(size=q.shape)
-    repeated = np.flatnonzero(rng.random(len(t) - 1) < REPEATED) + 1
-    q[repeated], tau[repeated] = q[repeated - 1], tau[repeated - 1]
+    if eventful:
+        tau = tau + np.array([3.0, 0.0, 8.0]) * np.tanh(dq / np.array([0.5, 1.0, 0.1]))
+        tau[:, 1] += 20.0 * (q[:, 1] - 0.2)
+        tau[LATE:] = tau[:-LATE]
+    q = q + np.array([1e-6, 1e-6, 3e-7]) * (1.0 if eventful else 10.0) * rng.normal(size=q.shape)
+    if not eventful:
+        repeated = np.flatnonzero(rng.random(len(t) - 1) < REPEATED) + 1
+        q[repeated], tau[repeated] = q[repeated - 1], tau[repeated - 1]
     return description, Log.from_arrays(t, {"q": q, "tau": tau}, description.robot.joint_names)
 
 
 @cache
-def lift_in(folder: Path, scale: Scale) -> Result:
+def lift_in(folder: Path, scale: Scale, eventful: bool = False) -> Result:
     """What is identified of the scaled robot, whatever the check of its log says."""
-    description, log = lift(folder)
+    return identified(*lift(folder, eventful), scale)
+
+
+def identified(description: Description, log: Log, scale: Scale) -> Result:
     return ia.identify(scale.description(description), [scale.log(log, description.robot)], quick=True, force=True)
 
 
-def assert_same(before: Result, after: Result, scale: Scale, close: float = CLOSE) -> None:
+def assert_same(before: Result, after: Result, scale: Scale) -> None:
     """The same choices, labels and verdict; bandwidths, friction speeds, values and intervals that scale."""
-    assert [(c.subject, c.automatic, c.disagreement) for c in after.choices] == [
-        (c.subject, c.automatic, c.disagreement) for c in before.choices
-    ]
+    one, other = ([(c.subject, c.automatic, c.disagreement) for c in r.choices] for r in (before, after))
+    assert other == one
     assert after.method == before.method and dict(after.labels) == dict(before.labels)
-    assert_same_recipe(before, after, scale, close)
-    assert_same_laws(before, after, scale, close)
+    assert_same_recipe(before, after, scale)
+    assert_same_laws(before, after, scale)
     assert conditions(after) == conditions(before)
-    assert verdict(after).residual == pytest.approx(verdict(before).residual, rel=close)
-    assert_same_values(before, after, scale, close)
+    assert verdict(after).residual == pytest.approx(verdict(before).residual, rel=CLOSE)
+    assert_same_values(before, after, scale)
 
 
 def conditions(result: Result) -> list[tuple[What, str, tuple[int, ...]]]:
@@ -100,40 +117,38 @@ def conditions(result: Result) -> list[tuple[What, str, tuple[int, ...]]]:
     return [(r.what, r.level, r.joints) for r in verdict(result).reasons if r.what is not What.CHECK]
 
 
-def assert_same_recipe(before: Result, after: Result, scale: Scale, close: float) -> None:
+def assert_same_recipe(before: Result, after: Result, scale: Scale) -> None:
     """Cut-offs by the clock, and delays within a thousandth of a period of the fit's bandwidth."""
     one, other = before.recipe, after.recipe
     assert other.velocity == one.velocity
     for filters in ((one.filter, other.filter), (one.prediction, other.prediction)):
         cutoffs = [f.cutoff for f in filters]  # type: ignore[union-attr]
-        assert cutoffs[1] * scale.time == pytest.approx(cutoffs[0], rel=close)
-    assert other.decimate * scale.time == pytest.approx(one.decimate, rel=close)  # type: ignore[operator]
-    assert other.reversal / scale.time == pytest.approx(one.reversal, rel=close)  # type: ignore[operator]
-    period = 1.0 / one.decimate  # type: ignore[operator]
-    n = before.description.robot.n
-    assert other.delays(n) / scale.time == pytest.approx(one.delays(n), abs=close * period)
+        assert cutoffs[1] * scale.time == pytest.approx(cutoffs[0], rel=CLOSER)
+    assert other.decimate * scale.time == pytest.approx(one.decimate, rel=CLOSER)  # type: ignore[operator]
+    assert other.reversal / scale.time == pytest.approx(one.reversal, rel=CLOSER)  # type: ignore[operator]
+    n, period = before.description.robot.n, 1.0 / one.decimate  # type: ignore[operator]
+    assert other.delays(n) / scale.time == pytest.approx(one.delays(n), abs=CLOSE * period)
 
 
-def assert_same_laws(before: Result, after: Result, scale: Scale, close: float) -> None:
-    """The same friction laws joint by joint; their constants are speeds, which scale with the joint's."""
-    one, other = (friction_terms(r.description.layout.terms) for r in (before, after))
-    assert [(type(law), law.at) for law in other] == [(type(law), law.at) for law in one]
-    expected = scale.description(before.description).layout
-    assert [s.value for s in after.description.layout.shapes] == pytest.approx([s.value for s in expected.shapes], rel=close)
+def assert_same_laws(before: Result, after: Result, scale: Scale) -> None:
+    """The same terms joint by joint; constants of friction are speeds, which scale with the joint's."""
+    one, other = (r.description.layout.terms for r in (before, after))
+    assert [(type(term), term.joint) for term in other] == [(type(term), term.joint) for term in one]
+    expected = scale.description(before.description).layout.shapes
+    assert [s.value for s in after.description.layout.shapes] == pytest.approx([s.value for s in expected], rel=CLOSER)
 
 
-def assert_same_values(before: Result, after: Result, scale: Scale, close: float) -> None:
-    """Parameters and ends of their intervals, each within `close` of its value or, where zero is inside, of its interval."""
+def assert_same_values(before: Result, after: Result, scale: Scale) -> None:
+    """Parameters and ends of their intervals, relative to value or interval, whichever is larger."""
     factors = scale.of_parameters(before.parameters.layout)
-    values = after.parameters.values / factors
     width = np.ptp(before.intervals, axis=1)
     size = np.maximum(np.abs(before.parameters.values), np.where(np.isfinite(width), width, 0.0))
-    assert np.all(np.abs(values - before.parameters.values) <= close * size)
-    ends = after.intervals / factors[:, None]
-    assert np.array_equal(np.isfinite(ends), np.isfinite(before.intervals))
+    values, ends = after.parameters.values / factors, after.intervals / factors[:, None]
+    assert np.all(np.abs(values - before.parameters.values) <= CLOSER * size)
     finite = np.isfinite(before.intervals)
-    allowed = np.broadcast_to(close * size[:, None], ends.shape)
-    assert np.all(np.abs(ends - before.intervals)[finite] <= allowed[finite])
+    assert np.array_equal(np.isfinite(ends), finite)
+    away = np.abs(np.where(finite, ends, 0.0) - np.where(finite, before.intervals, 0.0))
+    assert np.all(away <= CLOSE * size[:, None])
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +178,31 @@ def test_a_scaled_robot_has_scaled_torques(folder: Path) -> None:
 @pytest.mark.parametrize("scale", EACH)
 def test_no_preferred_size(folder: Path, scale: Scale) -> None:
     assert_same(lift_in(folder, Scale()), lift_in(folder, scale), scale)
+
+
+@pytest.mark.parametrize("scale", [SMALL_AND_SLOW, LARGE_AND_FAST], ids=["small and slow", "large and fast"])
+def test_friction_spring_and_delay_have_no_preferred_size(folder: Path, scale: Scale) -> None:
+    before = lift_in(folder, Scale(), eventful=True)
+    terms = before.description.layout.terms
+    assert any(isinstance(t, Saturating) for t in terms) and any(isinstance(t, Spring | Counterbalance) for t in terms)
+    assert before.recipe.delays(3) * RATE == pytest.approx(LATE, rel=0.1)
+    assert_same(before, lift_in(folder, scale, eventful=True), scale)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", EACH)
+@pytest.mark.parametrize("name", ["tx40", "ur10e"])
+def test_real_records_in_other_units(real_data: Path, folder: Path, name: str, scale: Scale) -> None:
+    before, after = (record_in(folder, name, s) for s in (Scale(), scale))
+    assert_same(before, after, scale)
+
+
+@cache
+def record_in(folder: Path, name: str, scale: Scale) -> Result:
+    """What is identified from the first motion of a real robot in other units."""
+    record = next(r for r in RECORDS if r.name == name)
+    description = load(record.card(folder))
+    return identified(description, read_log(record.windows[0].path(record.folder), description), scale)
 
 
 @pytest.mark.xfail(strict=False, reason="the check of logs still has thresholds in SI units")

@@ -42,12 +42,12 @@ def choose_delay(
         description: robot with friction as assumed for now.
         base: its base parameters.
         logs: to fit.
-        recipe: whose delay is chosen; the search has bands of its own.
+        recipe: whose delay is chosen; the search goes no further than the bandwidth of its fit.
         say: progress.
         held: the fit to come simulates the held torque, so its lead is not to be taken out.
     """
     say("delay: shifting torque against motion")
-    found = search_delays(description, base, logs)
+    found = search_delays(description, base, logs, recipe.decimate or np.inf)
     taken, sentence = found.taken, found.sentence
     if held:
         taken = taken - found.expected

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.estimators.structure.bandwidth import HARMONICS
 from inertica.estimators.structure.delay import FINE, DelayEstimate, DelayFit, FoundDelays, find_delays
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
 from inertica.logs.noise import position_noise
-from inertica.preprocessing.edge import motion_band, noise_edge
+from inertica.preprocessing.bandwidth import position_band
+from inertica.preprocessing.edge import noise_edge
 from inertica.preprocessing.filters import Unfiltered
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
@@ -30,9 +32,6 @@ BELOW_EDGE = 3.0
 
 ABOVE_BAND = 10.0
 """It looks at most this many times above the band of the motion: what lies beyond is noise, ripple and elasticity."""
-
-HIGHEST = 25.0
-"""Hz, the highest cut-off of the search."""
 
 NARROW = 3.0
 """Times the band of the motion that its edge must reach for a search; else noise is taken for delays."""
@@ -100,20 +99,22 @@ def held_lead(description: Description) -> float:
     return -0.5 / float(loop["rate"]) if loop is not None and loop.get("rate") else 0.0
 
 
-def search_delays(description: Description, base: BaseModel, logs: Sequence[Log]) -> SearchedDelays:
+def search_delays(description: Description, base: BaseModel, logs: Sequence[Log], widest: float = np.inf) -> SearchedDelays:
     """What logs say of delays between torque and motion.
 
     Args:
         description: robot with friction as assumed for now (`assumed_friction`).
         base: its base parameters.
         logs: with positions and torques; all count together.
+        widest: Hz up to which torque follows from the motion, the bandwidth of a fit where it is known.
     """
-    return _JointDelays(description, base, logs).run()
+    return _JointDelays(description, base, logs, widest).run()
 
 
 class _JointDelays:
-    def __init__(self, description: Description, base: BaseModel, logs: Sequence[Log]) -> None:
+    def __init__(self, description: Description, base: BaseModel, logs: Sequence[Log], widest: float) -> None:
         self.description, self.base, self.logs, self.n = description, base, logs, description.robot.n
+        self.widest = widest
         self.expected = held_lead(description)
         self.period = -2.0 * self.expected or None
 
@@ -129,7 +130,7 @@ class _JointDelays:
             sentence, none = f"{why}; {self._assumption()}", np.zeros(self.n, bool)
             left = self._of_joints(np.ones(self.n, bool), self._unseen)
             return SearchedDelays(np.full(self.n, self.expected), self.expected, sentence, None, False, none, none, left)
-        cutoff = min(edge / BELOW_EDGE, ABOVE_BAND * band, HIGHEST)
+        cutoff = min(edge / BELOW_EDGE, ABOVE_BAND * band, self.widest)
         found = find_delays(self._fit(cutoff), self.expected)
         verdict = self._judged(found)
         if verdict.stated.any():
@@ -176,7 +177,7 @@ class _JointDelays:
             as_recorded = np.array_equal(motion.q, part.need("q"))  # then a log looks at its noise only once
             sigma = part.position_noise if as_recorded else position_noise(motion.q)
             edges = noise_edge(motion.q, motion.dt, sigma)
-            band = max(band, motion_band(motion.q, motion.dt, sigma))
+            band = max(band, HARMONICS * float(position_band(motion.q, motion.dt).max(initial=0.0)))
             edge = min(edge, float(np.min(edges[edges > 0.0], initial=np.inf)), 0.39 * motion.rate)
         return band, edge
 
