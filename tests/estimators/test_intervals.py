@@ -11,7 +11,7 @@ from scipy.signal import lfilter
 from estimators.simulated import exact_motion, noisy, robot
 from inertica.estimators.base import Problem
 from inertica.estimators.covariance import hac
-from inertica.estimators.evidence import Evidence
+from inertica.estimators.evidence import Evidence, Scores
 from inertica.estimators.intervals import consistent_intervals, noise_intervals, standard_intervals
 from inertica.estimators.linear.least_squares import Wls
 from inertica.estimators.registry import method
@@ -51,6 +51,20 @@ def test_unresolved_directions_have_no_evidence() -> None:
     rows, z = Evidence(R, np.array([2.0, 0.0, 3.0])).whitened()
     assert np.linalg.matrix_rank(rows) == 2 and np.all(rows[:, 1] == 0.0)
     assert rows.T @ z == pytest.approx([4.0, 0.0, 3.0])
+
+
+def test_evidence_of_parameters_that_are_hardly_told_apart() -> None:
+    """Two columns that differ by a ten millionth: what their sum says is not lost in what their difference does not say."""
+    rng = np.random.default_rng(5)
+    W = rng.normal(size=(200, 3))
+    W[:, 1] = W[:, 0] + 1e-7 * W[:, 1]
+    R, factor, beta = np.linalg.qr(W)[1], np.array([1.0, 1.5, 3.0]), np.array([1.0, -2.0, 0.5])
+    scores = Scores(4.0 * R.T @ R, 3.0 * R.T @ R)  # errors of variance four
+    rows, z = Evidence(R, R @ beta, scores, widened=factor).whitened()
+    own = R / factor / 2.0
+    for known in (np.array([1.0, 1.5, 0.0]), np.array([0.0, 0.0, 1.0])):  # as little as the sum is moved by
+        assert np.linalg.norm(rows @ known) == pytest.approx(np.linalg.norm(own @ known), rel=1e-6)
+    assert z == pytest.approx(rows @ beta, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["pc-ols", "pc-wls", "pc-irls"])

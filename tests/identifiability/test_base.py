@@ -21,6 +21,7 @@ from inertica.robot.load import load
 from inertica.robot.model import Joint, Limits, Robot
 from inertica.robot.terms import RigidBody
 from robots import random_chi, random_layout
+from scaled import Scale
 
 RANDOM_ROBOTS = range(40)
 
@@ -274,7 +275,8 @@ def test_stribeck_is_identifiable_beside_coulomb() -> None:
 
 
 def test_states_respect_limits_and_seed() -> None:
-    joints = (Joint("a", "a", -1), Joint("b", "b", 0, prismatic=True), Joint("c", "c", 1), Joint("d", "d", 2))
+    c = Joint("c", "c", 1, position=(0.4, 0.0, 0.0))  # the longest link: five of it without limits
+    joints = (Joint("a", "a", -1), Joint("b", "b", 0, prismatic=True), c, Joint("d", "d", 2))
     inf = np.inf
     limits = Limits((-0.2, -inf, -1e9, 1.0), (0.4, inf, 1e9, inf), *([(inf,) * 4] * 3))
     layout = Layout(Robot("limited", joints, limits=limits), (Coulomb(0),))
@@ -284,6 +286,13 @@ def test_states_respect_limits_and_seed() -> None:
     assert (np.abs(states.dq) < 0.1).mean() > 0.1 and (np.abs(states.dq) > 1.0).mean() > 0.1
     assert states.q.tobytes() == random_states(layout, 500, seed=4).q.tobytes()
     assert states.q.tobytes() != random_states(layout, 500, seed=5).q.tobytes()
+
+
+def test_states_of_a_scaled_robot_are_the_scaled_states() -> None:
+    scale, description = Scale(mass=20.0, length=0.125, time=4.0), load("scara4")
+    robot, other = description.robot, scale.description(description)
+    for k, (own, theirs) in enumerate(zip(*(vars(random_states(d.layout)).values() for d in (description, other)), strict=True)):
+        assert theirs == pytest.approx(own * scale.coordinates(robot, k), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["tx40_coupled", "planar2"])

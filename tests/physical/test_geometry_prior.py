@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import inertica as ia
-from inertica.physical.geometry_prior import DENSITY, GEOMETRY_ORIGIN, capsule, usable_prior
+from inertica.physical.geometry_prior import DENSITY, GEOMETRY_ORIGIN, capsule, placeholder, usable_prior
 from inertica.robot import inertia
 from inertica.robot.description import Description
 
@@ -44,6 +44,17 @@ def test_geometry_alone_gives_possible_links_of_sane_weight(tmp_path: Path) -> N
 def test_the_same_round_body_on_every_link_is_a_placeholder(size: float, tmp_path: Path) -> None:
     prior, sentence = usable_prior(placed(bare(tmp_path), inertia.from_com(1.0, np.zeros(3), size * np.eye(3))))
     assert prior.origin == GEOMETRY_ORIGIN and sentence is not None
+
+
+@pytest.mark.parametrize("mass", [1e-9, 1e9])
+def test_copies_are_told_by_parts_of_their_size(mass: float, tmp_path: Path) -> None:
+    """Tiny links that differ are no placeholders, heavy copies with rounding are."""
+    description = bare(tmp_path)
+    ball = inertia.from_com(1.0, np.zeros(3), 1e-3 * np.eye(3))
+    links = [mass * ball * (1.0 + 1e-9 * j) for j in range(3)]
+    assert placeholder(description.layout, links)
+    links[1] = mass * inertia.from_com(1.0, np.zeros(3), 1e-3 * np.diag([1.0, 1.2, 1.3]))
+    assert not placeholder(description.layout, links)
 
 
 def test_a_model_that_says_something_is_left_alone() -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import inertica as ia
+from inertica.physical.check import negative_names
 from inertica.physical.geometry_prior import usable_prior
 from inertica.physical.plausible import mass_summary
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
+from inertica.workflow.result import negative
+from scaled import Scale
 
 
 def changed(prior: Parameters, link: int, mass: float = 1.0, shift: float = 0.0) -> Parameters:
@@ -50,6 +54,27 @@ def test_total_mass_and_centres_far_away_are_named() -> None:
     assert any("weigh the arm" in w for w in mass_summary(twice, prior).warnings)
     (said,) = mass_summary(changed(prior, 2, 1.0, 1.5), prior).warnings
     assert "centre of mass of link 3 is 1.5 m from the model's" in said
+
+
+@pytest.mark.parametrize("length", [0.01, 100.0])
+def test_how_far_a_centre_may_be_off_scales_with_the_robot(length: float) -> None:
+    description, scale = ia.load("tx40"), Scale(length=length)
+    prior, other = description.prior, scale.description(description).prior
+    for share, named in ((0.1, 0), (1.5, 1)):  # m from the model's, of a link that is shorter than either
+        moved = changed(prior, 5, 1.0, share)
+        scaled = other.with_values(moved.values * scale.of_parameters(description.layout), "identified")
+        assert len(mass_summary(moved, prior).doubts) == len(mass_summary(scaled, other).doubts) == named
+
+
+def test_signs_are_wrong_by_parts_of_a_parameters_size() -> None:
+    """Rounding of a heavy robot's friction is no wrong sign, and a wrong sign of a tiny robot's is no rounding."""
+    description = ia.load("tx40")
+    for mass in (1e-9, 1.0, 1e9):
+        scale = Scale(mass=mass)
+        prior, factor = scale.description(description).prior, scale.of("N m")
+        for value, names in ((-1e-14 * factor, ()), (-1e-6 * factor, ("Fc2",))):
+            assert negative_names(prior.replaced({"Fc2": value})) == names
+            assert tuple(negative(prior.replaced({"Fc2": value}))) == names
 
 
 def test_without_masses_in_the_model_geometry_alone_is_the_measure() -> None:

@@ -99,7 +99,7 @@ def test_evidence_solved_again_is_the_estimate(name: str) -> None:
     again = evidence.strategy(Stacked(evidence.R, evidence.z, evidence.rest))
     assert np.all(np.abs(again.beta - fitted.estimate.beta) < 0.02 * fitted.estimate.std)
     beta, covariance = evidence.least_squares(fitted.estimate.beta)
-    widened = replace(evidence, stated=4.0 * covariance)
+    widened = replace(evidence, widened=np.full(len(beta), 2.0))
     R, z = widened.whitened()
     np.testing.assert_allclose(np.linalg.inv(R.T @ R), 4.0 * covariance, rtol=1e-6, atol=1e-9 * np.abs(covariance).max())
     np.testing.assert_allclose(np.linalg.solve(R, z), beta, rtol=1e-6, atol=1e-9)

@@ -16,7 +16,7 @@ from inertica.logs.log import Log
 from inertica.workflow import representative as subject
 from inertica.workflow.hold_out import HoldOut
 from inertica.workflow.identify import identify
-from inertica.workflow.representative import SECONDS, representative
+from inertica.workflow.representative import CROSSINGS, crossing_time, in_one_piece, representative
 from workflow.fitted import Fitted
 
 CHOSEN = ("filter", "delay", "gravity", "friction")
@@ -44,7 +44,7 @@ def test_stretches_are_spread_and_no_joint_is_missed() -> None:
     log = moving()
     part = representative([log])
     assert not part.whole and len(part.logs) == 5
-    assert part.seconds == pytest.approx(SECONDS, rel=0.01)
+    assert part.seconds == pytest.approx(CROSSINGS * np.pi, rel=0.01)  # a sine crosses its range in pi
     assert [int(p.t[0] // 120.0) for p in part.logs] == [0, 1, 2, 3, 4]  # one of every fifth
     for p in part.logs:
         assert np.allclose(np.diff(p.t), 1e-3) and np.array_equal(p.need("q"), log.need("q")[np.isin(log.t, p.t)])
@@ -62,12 +62,25 @@ def test_gaps_are_avoided_and_short_logs_beside_long_ones_are_kept() -> None:
     assert part.sentence.startswith(f"{len(part.logs)} stretches")
 
 
+@pytest.mark.parametrize("factor", [0.1, 10.0])
+def test_stretches_do_not_depend_on_the_unit_of_time(factor: float) -> None:
+    log = moving()
+    scaled = Log.from_arrays(factor * log.t, dict(log.signals))
+    assert crossing_time(scaled) == pytest.approx(factor * crossing_time(log))
+    for one, other in (
+        (representative([log]).logs, representative([scaled]).logs),
+        (in_one_piece([log]), in_one_piece([scaled])),
+    ):
+        for a, b in zip(one, other, strict=True):
+            assert b.t[[0, -1]] == pytest.approx(factor * a.t[[0, -1]], abs=2e-3 * factor)  # a sample more or less
+
+
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twelve seconds count as long."""
     monkeypatch.setattr(subject, "LONG", 3_000)
-    monkeypatch.setattr(subject, "SECONDS", 8.0)
-    monkeypatch.setattr(subject, "SHORTEST", 1.5)
+    monkeypatch.setattr(subject, "CROSSINGS", 2.0)
+    monkeypatch.setattr(subject, "SHORTEST", 0.4)
 
 
 def test_choices_are_those_of_the_part_and_the_fit_takes_all(small: None) -> None:

@@ -105,7 +105,7 @@ def test_load_is_what_friction_and_noise_leave_of_the_torque():
         and shares.load[1] < 0.02
         and shares.torque[1] == pytest.approx(1.02, rel=1e-2)
     )
-    assert shares.noise_share == pytest.approx(np.sqrt(0.08 / (26.04 + 1.04)), rel=1e-2)
+    assert shares.noise_share() == pytest.approx(np.sqrt(0.08 / (26.04 + 1.04)), rel=1e-2)
 
 
 def test_forces_and_torques_are_compared_by_the_length_of_the_robot():

@@ -83,9 +83,13 @@ class Scores:
     @property
     def larger(self) -> Array:
         """The first, its standard deviations raised to those of the second where these are larger; correlations are kept."""
+        return np.asarray(self.raised[:, None] * self.stationary * self.raised)
+
+    @property
+    def raised(self) -> Array:
+        """(b,) standard deviations by the second over those by the first, where they are larger; else one."""
         own, other = np.diag(self.stationary), np.diag(self.robust)
-        factor = np.sqrt(np.maximum(1.0, np.divide(other, own, out=np.ones(len(own)), where=own > 0.0)))
-        return np.asarray(factor[:, None] * self.stationary * factor)
+        return np.asarray(np.sqrt(np.maximum(1.0, np.divide(other, own, out=np.ones(len(own)), where=own > 0.0))))
 
     def mapped(self, K: Array) -> Scores:
         """Of K times the scores."""
@@ -152,7 +156,7 @@ class Evidence:
         scores: covariance of R'z; None when it is R'R, as for white residuals of unit variance.
         strategy: what put constraints and prior beside it.
         rest: residual norm that no beta explains, which says how large the noise of a row is.
-        stated: (b, b) covariance of the least-squares solution where that by the scores is known to be too small.
+        widened: (b,) factors on the standard deviations of the least-squares solution, where those by the scores are too small.
     """
 
     R: Array
@@ -160,7 +164,7 @@ class Evidence:
     scores: Scores | None = None
     strategy: Strategy | None = None
     rest: float = 0.0
-    stated: Array | None = None
+    widened: Array | None = None
 
     def least_squares(self, elsewhere: Array) -> tuple[Array, Array]:
         """(b,) solution without constraints and prior, and its covariance (b, b).
@@ -178,22 +182,28 @@ class Evidence:
         return replace(self, z=self.z + self.R @ change)
 
     def _covariance(self, half: Array) -> Array:
-        if self.stated is not None:
-            return self.stated
-        return half @ half.T if self.scores is None else self.scores.through(half @ half.T)
+        found = half @ half.T if self.scores is None else self.scores.through(half @ half.T)
+        return found if self.widened is None else self.widened[:, None] * found * self.widened
 
     def whitened(self) -> tuple[Array, Array]:
         """R and z of a problem that says the same with rows of unit variance, independent of each other.
 
-        With the singular value decomposition U s V' of R (columns scaled) the errors of c = U'z on the resolved directions have a
-        covariance L L', serial correlation included; then L^-1 U'R beta = L^-1 c.  Directions the data do not resolve have no row.
+        With the singular value decomposition U s V' of R (columns scaled) and H = V / s, the errors of c = U'z on the resolved
+        directions have a covariance L L' = H'S H, S that of the scores; then L^-1 U'R beta = L^-1 c.  Directions the data do not
+        resolve have no row.  Factors F on standard deviations of beta divide it: L^-1 U'R F^-1 beta.  A covariance of beta itself is
+        never formed: where parameters are hardly told apart, what is known well is a small difference of its huge entries.
         """
         with one_thread():
             svd = ScaledSvd.of(self.R)
+            half, factor = svd.half, np.ones(len(self.z)) if self.widened is None else self.widened
             rows, c = svd.U[:, svd.known].T @ self.R, svd.U[:, svd.known].T @ self.z
-            if self.scores is not None or self.stated is not None:
-                L = _root(rows @ self._covariance(svd.half) @ rows.T)
-                rows, c = (solve_triangular(L, x, lower=True) for x in (rows, c))
+            L = np.eye(len(c))
+            if self.scores is not None:
+                factor = factor * self.scores.mapped(half @ half.T).raised
+                L = _root(half.T @ self.scores.stationary @ half)
+            if self.scores is not None or self.widened is not None:
+                divided = rows @ (half / factor[:, None])  # U'R F^-1 on the resolved directions
+                rows, c = (solve_triangular(L, divided @ x, lower=True) for x in (rows, c))
         b = len(self.z)
         R, z = np.zeros((b, b)), np.zeros(b)
         R[: len(c)], z[: len(c)] = rows, c

@@ -29,6 +29,7 @@ from inertica.identifiability.states import States, random_states
 from inertica.robot import inertia
 from inertica.robot.layout import Layout
 from inertica.robot.model import Joint
+from inertica.robot.natural import NaturalUnits
 from inertica.threads import one_thread
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 ZERO_COLUMN = 1e-12
-"""A body's column whose norm is below this fraction of the largest one is rounding of a structural zero."""
+"""A body's column, times the natural unit of its parameter, below this fraction of the largest is rounding of a structural zero."""
 
 NEGLIGIBLE = 1e-7
 """Singular values below this fraction of the largest may belong to the null space."""
@@ -263,9 +264,13 @@ def effective_columns(layout: Layout, R: Array) -> Columns:
     bodies = np.zeros(layout.size, bool)
     for _, where in layout.bodies:
         bodies[where] = True
-    floor = np.where(bodies, ZERO_COLUMN * np.max(norms[bodies], initial=0.0), 0.0)  # terms are written without cancellation
+    natural = NaturalUnits.of(layout, np.zeros(layout.size))
+    effort = norms * [
+        natural.size(p.unit) for p in layout.parameters
+    ]  # of one natural unit: comparable between kg, kg m and kg m^2
+    floor = np.where(bodies, ZERO_COLUMN * np.max(effort[bodies], initial=0.0), 0.0)  # terms are written without cancellation
     free = np.array([not p.fixed for p in layout.parameters])
-    index = np.flatnonzero(free & (norms > floor))
+    index = np.flatnonzero(free & (effort > floor))
     unit = R[:, index] / norms[index]
     if not index.size:
         return Columns(index, unit, norms[index], np.zeros(0), np.zeros((0, 0)), Rank(0, np.inf))

@@ -17,19 +17,22 @@ from numpy.typing import ArrayLike, NDArray
 from inertica.errors import InputError
 from inertica.robot.layout import Layout
 from inertica.robot.model import Joint
+from inertica.robot.natural import NaturalUnits
 
 Array = NDArray[np.float64]
 
 COUNT = 200
 """Default number of states; with n joints they give n times as many rows."""
 
-SPEEDS = (0.03, 3.0)
-"""Typical magnitudes of velocity in rad/s or m/s, from slow to fast; the slow end goes down to the smallest velocity shape."""
+SPEEDS = (0.005, 0.5)
+"""Typical magnitudes of velocity, from slow to fast, in the robot's natural units (`robot.natural`: radians, or lengths of its longest
+link, in the time of a pendulum of that length); the slow end goes down to the smallest velocity shape."""
 
-ACCELERATIONS = (0.3, 10.0)
+ACCELERATIONS = (0.01, 0.3)
+"""Likewise of acceleration."""
 
-_WIDEST = {False: 4.0 * math.pi, True: 10.0}  # revolute, prismatic: span of positions when the limits allow more
-_OPEN = {False: 2.0 * math.pi, True: 2.0}  # span when there are no limits
+_WIDEST = {False: 4.0 * math.pi, True: 25.0}  # revolute, prismatic: span of positions when the limits allow more, rad or lengths
+_OPEN = {False: 2.0 * math.pi, True: 5.0}  # span when there are no limits
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,17 +75,37 @@ def random_states(layout: Layout, count: int = COUNT, seed: int = 0) -> States:
         seed: of the generator.
     """
     rng = np.random.default_rng(seed)
-    robot = layout.robot
-    ranges = np.array([_range(j, lo, up) for j, lo, up in zip(robot.joints, robot.limits.lower, robot.limits.upper, strict=True)])
+    robot, limits = layout.robot, layout.robot.limits
+    natural = NaturalUnits.of(layout, np.zeros(layout.size))
+    unit = np.array([natural.size(joint.unit) for joint in robot.joints])
+    stated = zip(robot.joints, unit, limits.lower, limits.upper, strict=True)
+    ranges = np.array([_range(joint, float(size), low, high) for joint, size, low, high in stated])
     q = rng.uniform(ranges[:, 0], ranges[:, 1], size=(count, robot.n))
-    knees = [s.value for s in layout.shapes if s.unit in ("rad/s", "m/s") and s.value > 0.0]
-    slow = min([SPEEDS[0], *knees])
-    return States(q, _mixed(rng, (count, robot.n), slow, SPEEDS[1]), _mixed(rng, (count, robot.n), *ACCELERATIONS))
+    slow = np.minimum(SPEEDS[0] * unit / natural.time, _slowest_shapes(layout))
+    dq = _mixed(rng, count, slow, SPEEDS[1] * unit / natural.time)
+    low, high = (a * unit / natural.time**2 for a in ACCELERATIONS)
+    return States(q, dq, _mixed(rng, count, low, high))
 
 
-def _range(joint: Joint, lower: float, upper: float) -> tuple[float, float]:
-    """The limits where finite, a turn (or two metres) where not; very wide limits are cut around their middle."""
-    open_span, widest = _OPEN[joint.prismatic], _WIDEST[joint.prismatic]
+def _slowest_shapes(layout: Layout) -> Array:
+    """(n,) the smallest velocity among the shapes of each joint's friction; infinite without one."""
+    out = np.full(layout.robot.n, np.inf)
+    for term, _ in layout.drives:
+        speeds = [s.value for s in term.shapes if s.unit in ("rad/s", "m/s") and s.value > 0.0]
+        at = slice(None) if term.joint is None else slice(term.joint, term.joint + 1)
+        out[at] = np.minimum(out[at], min(speeds, default=np.inf))
+    return out
+
+
+def _range(joint: Joint, size: float, lower: float, upper: float) -> tuple[float, float]:
+    """The limits where finite, a turn (or five lengths) where not; very wide limits are cut around their middle.
+
+    Args:
+        joint: revolute or prismatic.
+        size: natural unit of its coordinate.
+        lower, upper: its limits.
+    """
+    open_span, widest = size * _OPEN[joint.prismatic], size * _WIDEST[joint.prismatic]
     if not math.isfinite(lower) and not math.isfinite(upper):
         return -0.5 * open_span, 0.5 * open_span
     if not math.isfinite(lower):
@@ -93,6 +116,7 @@ def _range(joint: Joint, lower: float, upper: float) -> tuple[float, float]:
     return middle - half, middle + half
 
 
-def _mixed(rng: np.random.Generator, shape: tuple[int, int], low: float, high: float) -> Array:
-    """Normal numbers whose scale is itself drawn log-uniformly from [low, high] for every entry."""
-    return rng.normal(size=shape) * np.exp(rng.uniform(math.log(low), math.log(high), size=shape))
+def _mixed(rng: np.random.Generator, count: int, low: Array, high: Array) -> Array:
+    """(count, n) normal numbers whose scale is itself drawn log-uniformly from [low, high] of the column for every entry."""
+    shape = (count, len(low))
+    return rng.normal(size=shape) * np.exp(rng.uniform(np.log(low), np.log(high), size=shape))

@@ -188,11 +188,17 @@ def check_link(name: str, ten: ArrayLike, root: Array | None = None) -> LinkChec
 
 
 def negative_names(parameters: Parameters, tolerance: float = 1e-12) -> tuple[str, ...]:
-    """Drive and friction parameters with a wrong sign, and shares of coupled drives that exceed the whole."""
-    listed = zip(parameters.layout.parameters, parameters.values, strict=True)
+    """Drive and friction parameters with a wrong sign, and shares of coupled drives that exceed the whole.
+
+    Args:
+        parameters: to look at.
+        tolerance: by how much they may be wrong, in parameters' reference sizes.
+    """
+    reference = Reference.of(parameters.layout, parameters.values)
+    listed = zip(parameters.layout.parameters, parameters.values, reference.scale, strict=True)
     kinds = ("inertia", "first_moment", "mass")
-    out = [p.name for p, value in listed if p.kind not in kinds and value < p.lower - tolerance]
-    shares = Shares(margin=0.0).blocks(Reference.of(parameters.layout, parameters.values))
+    out = [p.name for p, value, size in listed if p.kind not in kinds and value < p.lower - tolerance * size]
+    shares = Shares(margin=0.0).blocks(reference)
     return (*out, *(block.name for block in shares if slack(block, parameters.values) < -tolerance))
 
 

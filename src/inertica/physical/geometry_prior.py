@@ -33,6 +33,9 @@ DENSITY = 600.0
 THINNEST, SLENDER, TIP = 0.15, 8.0, 0.25
 """Least radius in lengths of the longest link, length over radius, and length of the last link in lengths of the longest."""
 
+ALIKE = 1e-6
+"""Relative difference up to which links count as copies of each other."""
+
 
 def usable_prior(description: Description) -> tuple[Parameters, str | None]:
     """The prior of a description, links it says nothing usable about replaced by capsules; with a sentence when any was.
@@ -123,9 +126,11 @@ def placeholder(layout: Layout, links: list[Array]) -> bool:
     if len(given) < 2 or len(given) < len(links):
         return False
     first = given[0]
-    same = all(
-        np.isclose(body.mass, first.mass, rtol=1e-6) and np.allclose(body.inertia, first.inertia, rtol=1e-6, atol=1e-9)
-        for body in given
-    )
-    round_body = np.allclose(first.inertia, first.inertia[0, 0] * np.eye(3), rtol=1e-6, atol=1e-12)
+    size = float(np.abs(first.inertia).max())
+
+    def alike(one: Array, other: Array) -> bool:
+        return bool(np.allclose(one, other, rtol=ALIKE, atol=ALIKE * size))
+
+    same = all(np.isclose(body.mass, first.mass, rtol=ALIKE) and alike(body.inertia, first.inertia) for body in given)
+    round_body = alike(first.inertia, first.inertia[0, 0] * np.eye(3))
     return same and round_body

@@ -27,6 +27,7 @@ from inertica.physical.geometry_prior import GEOMETRY_ORIGIN, link_ends
 from inertica.robot import inertia
 from inertica.robot.description import Source
 from inertica.robot.layout import Parameters
+from inertica.robot.natural import longest_link
 from inertica.robot.shapes import link_shapes
 
 Array = NDArray[np.float64]
@@ -40,8 +41,8 @@ HEAVY = 10.0
 OUTSIDE = 0.1
 """Part of a shape's size by which a centre of mass may lie outside its hull."""
 
-NEAR = 0.1
-"""m; a link is taken to be at least this long."""
+NEAR = 0.5
+"""Lengths of the longest link; a link is taken to be at least this long."""
 
 
 class Odd(StrEnum):
@@ -230,7 +231,7 @@ def _heavy_links(links: list[LinkMass], guesses: list[float]) -> list[MassDoubt]
 
 
 def _odd_centres(links: list[LinkMass], parameters: Parameters, hulls: Mapping[int, Array], known: bool) -> list[MassDoubt]:
-    ends = link_ends(parameters.layout.robot)
+    ends, near = link_ends(parameters.layout.robot), NEAR * longest_link(parameters.layout.robot)
     out, spans = [], [float(np.linalg.norm(b - a)) for a, b in ends]
 
     def doubt(k: int, distance: float, most: float, sentence: str) -> MassDoubt:
@@ -244,7 +245,7 @@ def _odd_centres(links: list[LinkMass], parameters: Parameters, hulls: Mapping[i
                 out.append(doubt(k, link.outside, most, sentence))
             continue
         moved = float(np.linalg.norm(link.com - link.prior_com)) if known else _aside(ends[k], link.com)
-        if moved > (most := max(spans[k], NEAR)):
+        if moved > (most := max(spans[k], near)):
             which = "the model's" if known else "the line between its joints"
             sentence = f"the centre of mass of {link.name} is {moved:.2g} m from {which}, more than the link is long; {settle}"
             out.append(doubt(k, moved, most, sentence))

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from inertica.robot import inertia
 from inertica.robot.layout import Layout
@@ -67,6 +67,15 @@ def longest_link(robot: Robot) -> float:
     arms = [float(np.linalg.norm(joint.arm)) for joint in robot.joints]
     first = [float(np.linalg.norm(joint.position)) for joint in robot.joints]
     return max([*between, *arms], default=0.0) or max(first, default=0.0)
+
+
+def levers(robot: Robot) -> NDArray[np.float64]:
+    """(n,) m by which efforts are multiplied before joints are compared: one on torques, the longest link on forces of sliding joints.
+
+    Sums of squares over joints of both kinds would otherwise depend on whether lengths are stated in metres or in millimetres.
+    """
+    length = longest_link(robot) or 1.0
+    return np.array([length if joint.prismatic else 1.0 for joint in robot.joints])
 
 
 def _gyration(ten: np.ndarray) -> float:

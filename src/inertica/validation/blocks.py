@@ -21,6 +21,7 @@ from inertica.errors import InputError
 from inertica.estimators.base import Problem
 from inertica.estimators.observe import Observations
 from inertica.preprocessing.motion import Motion
+from inertica.robot.natural import levers
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -37,15 +38,17 @@ class Score:
     Args:
         squares: (folds, n) sums of squared errors.
         sizes: (folds, n) sums of squared torques.
+        lever: (n,) that forces of sliding joints become torques by where joints are added up, see `robot.natural.levers`.
     """
 
     squares: Array
     sizes: Array
+    lever: Array
 
     @property
     def all(self) -> float:
         """Relative residual over all joints and folds."""
-        return float(np.sqrt(self.squares.sum() / self.sizes.sum()))
+        return float(np.sqrt((self.squares @ self.lever**2).sum() / (self.sizes @ self.lever**2).sum()))
 
     @property
     def per_joint(self) -> Array:
@@ -54,8 +57,8 @@ class Score:
 
     def better_by(self, other: Score, joint: int | None = None) -> tuple[float, float]:
         """Relative reduction of the squared error against another score, mean over folds, and its standard error."""
-        own = self.squares.sum(axis=1) if joint is None else self.squares[:, joint]
-        theirs = other.squares.sum(axis=1) if joint is None else other.squares[:, joint]
+        own = self.squares @ self.lever**2 if joint is None else self.squares[:, joint]
+        theirs = other.squares @ self.lever**2 if joint is None else other.squares[:, joint]
         gain = (theirs - own) / max(float(theirs.mean()), 1e-300)
         return float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else np.inf
 
@@ -110,7 +113,7 @@ class Blocks:
                 beta = self._solve([b for b in range(len(self)) if b != f], use)
                 squares.append([factor.misfit(beta) ** 2 for factor in self.score[f].joints])
                 sizes.append([factor.size**2 for factor in self.score[f].joints])
-        return Score(np.array(squares), np.array(sizes))
+        return Score(np.array(squares), np.array(sizes), levers(self.base.layout.robot))
 
     @cached_property
     def weights(self) -> Array:

@@ -20,6 +20,7 @@ from inertica.experiment.sensors import played
 from inertica.preprocessing.motion import Motion
 from inertica.robot.layout import Layout
 from inertica.robot.model import Robot, vector
+from inertica.robot.natural import longest_link
 from inertica.scalars import Scalar
 
 Array = NDArray[np.float64]
@@ -29,6 +30,9 @@ SLOW = 0.1
 
 PLAY = 0.05
 """Share of the torque's range at which hysteresis is looked for."""
+
+APART = 1e-6
+"""Lengths of the longest link below which two joints are in one place."""
 
 STEP = 1e-4
 """Lean (rad) and relative change of length of the difference quotients; both act all but linearly."""
@@ -128,7 +132,7 @@ def _of_load(motion: Motion, weight: Array) -> Columns:
 
 def _of_velocity(motion: Motion) -> Columns:
     v = motion.dq
-    slow = np.exp(-((v / np.maximum(SLOW * np.sqrt(np.mean(v**2, axis=0)), 1e-12)) ** 2))
+    slow = np.exp(-((v / np.maximum(SLOW * np.sqrt(np.mean(v**2, axis=0)), np.finfo(float).tiny)) ** 2))
     columns = {"slow": np.sign(v) * slow, "fast": v * np.abs(v), "offset": np.ones_like(v), "sided": np.abs(v)}
     return _thinned(motion, "velocity", columns)
 
@@ -173,7 +177,8 @@ def _lean(rigid: _Rigid, thin: Motion) -> Columns:
 def _lengths(rigid: _Rigid, thin: Motion) -> Columns:
     """Distances between joints that are longer than stated; relative."""
     robot = rigid.layout.robot
-    moving = [j for j, joint in enumerate(robot.joints) if joint.parent >= 0 and np.linalg.norm(joint.position) > 1e-6]
+    least = APART * longest_link(robot)
+    moving = [j for j, joint in enumerate(robot.joints) if joint.parent >= 0 and np.linalg.norm(joint.position) > least]
     if not moving:
         return Columns((), np.zeros((*thin.q.shape, 0)))
     stated = rigid.torque(robot, thin.q, thin.dq, thin.ddq)

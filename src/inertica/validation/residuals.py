@@ -22,7 +22,7 @@ class Squares:
 
     Args:
         joints: (2, n) over the samples.
-        samples: (2, N) over the joints.
+        samples: (2, N) over the joints, forces of sliding joints as torques.
         values: (n,) how many count.
         used: (N,) samples of which some value counts.
     """
@@ -33,11 +33,18 @@ class Squares:
     used: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, tau: Array, predicted: Array, use: NDArray[np.bool_] | None = None) -> Squares:
-        """Of torques (N, n); values that are not finite on either side do not count, nor those that are not in use."""
+    def of(cls, tau: Array, predicted: Array, use: NDArray[np.bool_] | None = None, lever: Array | None = None) -> Squares:
+        """Of torques (N, n); values that are not finite on either side do not count, nor those that are not in use.
+
+        Args:
+            tau, predicted: (N, n).
+            use: (N, n) values that count; all by default.
+            lever: (n,) that forces of sliding joints become torques by, see `robot.natural.levers`; ones by default.
+        """
         N, n = tau.shape
         joints, samples, values, used = np.zeros((2, n)), np.empty((2, N)), np.zeros(n), np.ones(N, bool)
         every = np.ones(n)  # products with ones are the quickest sums of narrow arrays
+        weights = every if lever is None else lever**2
         for first in range(0, N, PIECE):
             part = slice(first, first + PIECE)
             both = np.stack([tau[part] - predicted[part], tau[part]])
@@ -51,27 +58,27 @@ class Squares:
                 used[part] = counts.astype(float) @ every > 0.0
             both *= both
             joints += along @ both
-            samples[:, part] = both @ every
+            samples[:, part] = both @ weights
         return cls(joints, samples, values, used)
 
 
 @dataclass(frozen=True)
 class Relative:
-    """|tau - tau_hat| / |tau| per joint and over all joints."""
+    """|tau - tau_hat| / |tau| per joint and over all joints, for which forces of sliding joints count as torques (`levers`)."""
 
     per_joint: tuple[float, ...]
     all: float
 
     @classmethod
-    def of(cls, tau: Array, predicted: Array) -> Relative:
-        """From (N, n) torques; samples that are not finite on either side do not count."""
-        return cls._of(Squares.of(tau, predicted))
+    def of(cls, tau: Array, predicted: Array, lever: Array | None = None) -> Relative:
+        """From (N, n) torques and (n,) levers; samples that are not finite on either side do not count."""
+        return cls._of(Squares.of(tau, predicted, lever=lever))
 
     @classmethod
     def _of(cls, squares: Squares) -> Relative:
-        error, size = squares.joints
+        (error, size), (missed, all_of_it) = squares.joints, squares.samples.sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return cls(tuple(float(x) for x in np.sqrt(error / size)), float(np.sqrt(error.sum() / size.sum())))
+            return cls(tuple(float(x) for x in np.sqrt(error / size)), float(np.sqrt(missed / all_of_it)))
 
     def document(self) -> dict[str, object]:
         return {"per_joint": list(self.per_joint), "all": self.all}
@@ -94,9 +101,11 @@ class Moving:
     blocks: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, tau: Array, predicted: Array, use: NDArray[np.bool_], noise: Array, blocks: int = 5) -> Moving:
-        """From (N, n) low-passed torques, which values count, and (n,) noise."""
-        squares = Squares.of(tau, predicted, use)
+    def of(
+        cls, tau: Array, predicted: Array, use: NDArray[np.bool_], noise: Array, blocks: int = 5, lever: Array | None = None
+    ) -> Moving:
+        """From (N, n) low-passed torques, which values count, (n,) noise and levers."""
+        squares = Squares.of(tau, predicted, use, lever)
         with np.errstate(divide="ignore", invalid="ignore"):
             rms = [np.where(squares.values > 0, np.sqrt(x / squares.values), np.nan) for x in squares.joints]
             rows = np.array_split(np.flatnonzero(squares.used), blocks)
@@ -137,11 +146,11 @@ class TorqueShares:
         load = np.sqrt(np.maximum(rest - noise**2, 0.0))
         return cls(*(tuple(map(float, x)) for x in (np.sqrt(torque), load, noise)))
 
-    @property
-    def noise_share(self) -> float:
-        """|noise| / |torque| over all joints: what no model could predict."""
-        size = float(np.nansum(np.square(self.torque)))
-        return float(np.sqrt(np.nansum(np.square(self.noise)) / size)) if size > 0.0 else 0.0
+    def noise_share(self, lever: Array | None = None) -> float:
+        """|noise| / |torque| over all joints, with (n,) levers of sliding ones: what no model could predict."""
+        weights = 1.0 if lever is None else lever
+        size = float(np.nansum(np.square(weights * np.array(self.torque))))
+        return float(np.sqrt(np.nansum(np.square(weights * np.array(self.noise))) / size)) if size > 0.0 else 0.0
 
     def document(self) -> dict[str, object]:
         return {"torque": list(self.torque), "load": list(self.load), "noise": list(self.noise)}
@@ -187,15 +196,23 @@ class Residual:
         return {"raw": raw, "filtered": filtered, **figures}
 
 
-def residual(tau: Array, predicted: Array, tau_filtered: Array, predicted_filtered: Array) -> Residual:
-    """Figures of merit of one data set, all arrays (N, n); values that are not finite on either side do not count."""
-    squares = Squares.of(tau, predicted)
+def residual(
+    tau: Array, predicted: Array, tau_filtered: Array, predicted_filtered: Array, lever: Array | None = None
+) -> Residual:
+    """Figures of merit of one data set, all arrays (N, n); values that are not finite on either side do not count.
+
+    Args:
+        tau, predicted: as recorded.
+        tau_filtered, predicted_filtered: low-passed alike.
+        lever: (n,) that forces of sliding joints become torques by, see `robot.natural.levers`; ones by default.
+    """
+    squares = Squares.of(tau, predicted, lever=lever)
     missed, size = np.sqrt(squares.samples)
     there = size > 0.0
     per_sample = float(np.mean(missed[there] / size[there])) if there.any() else float("nan")
     return Residual(
         Relative._of(squares),
-        Relative.of(tau_filtered, predicted_filtered),
+        Relative.of(tau_filtered, predicted_filtered, lever),
         float(np.linalg.norm(missed) / tau.size),
         per_sample,
         len(tau),

@@ -16,19 +16,20 @@ from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.covariance import Colour, colours
 from inertica.estimators.intervals import standard_parameters
 from inertica.estimators.linear.irls import bisquare_weights, robust_scales
+from inertica.preprocessing.motion import Motion
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
-RATE = 250.0
-"""Hz of the averages."""
+AVERAGES = 2.5
+"""Averages over a few samples that the finest ripple has at the 95th percentile of a joint's speed."""
 
 FEWEST, MOST, MOST_SLIDING = 3.0, 200.0, 60.0
 """Ripples over the range of motion, ripples a turn, and over the range of a sliding joint: slower ones look like the dynamics, faster
-ones do not show at `RATE`."""
+ones are too small to matter."""
 
 LONGEST = 30_000
-"""Averages of a record that are looked at, from its middle: two minutes."""
+"""Averages of a record that are looked at, from its middle."""
 
 AT_ONCE = 64
 """k worked out together."""
@@ -67,9 +68,12 @@ def wave_numbers(problem: Problem) -> list[Array]:
     out = []
     for j in range(problem.base.layout.robot.n):
         reach = max(float(np.ptp(m.q[:, j])) for m in problem.motions)
-        step = 2.0 * np.pi / max(reach, 1e-12)
+        if reach == 0.0:
+            out.append(np.zeros(0))
+            continue
+        step = 2.0 * np.pi / reach
         if problem.base.layout.robot.joints[j].prismatic:
-            out.append(np.arange(FEWEST, MOST_SLIDING, SPACING) * step if reach > 0.0 else np.zeros(0))
+            out.append(np.arange(FEWEST, MOST_SLIDING, SPACING) * step)
         elif SPACING * step > 1.0:
             out.append(np.arange(FEWEST * step, MOST, SPACING * step))
         else:  # whole turns tell whole numbers apart
@@ -87,7 +91,7 @@ def harmonics(problem: Problem, estimate: Estimate, wanted: list[Array], spreads
         spreads: work out covariances, too.
     """
     with one_thread():
-        records = [_averaged(problem, estimate, k) for k in range(len(problem.motions))]
+        records = [_averaged(problem, estimate, k, wanted) for k in range(len(problem.motions))]
         scale = robust_scales([r for _, r, _ in records], [u for *_, u in records], len(estimate.beta))
         weighed = []
         for q, r, use in records:
@@ -97,7 +101,7 @@ def harmonics(problem: Problem, estimate: Estimate, wanted: list[Array], spreads
                 for j, k in enumerate(wanted)]  # fmt: skip
 
 
-def _averaged(problem: Problem, estimate: Estimate, number: int) -> tuple[Array, Array, NDArray[np.bool_]]:
+def _averaged(problem: Problem, estimate: Estimate, number: int, wanted: list[Array]) -> tuple[Array, Array, NDArray[np.bool_]]:
     """Position, raw residual and which of them take part: averages over a few samples of one motion."""
     motion = problem.motions[number]
     prior = problem.prior if problem.prior is not None else problem.base.layout.zeros()
@@ -105,7 +109,8 @@ def _averaged(problem: Problem, estimate: Estimate, number: int) -> tuple[Array,
     predicted = problem.engine.inverse_dynamics(motion.q, motion.dq, motion.ddq, chi, prior.shapes)
     residual = np.where(np.isfinite(motion.tau_raw), motion.tau_raw - predicted, 0.0)
     use: NDArray[np.bool_] = ~(motion.mask[:, None] | motion.resting) & np.isfinite(motion.tau_raw)
-    together = max(1, int(motion.rate // RATE))
+    fastest = _fastest(motion, wanted)
+    together = max(1, int(motion.rate / (AVERAGES * fastest))) if fastest > 0.0 else 1
     count = len(motion) // together
 
     def blocks(x: NDArray) -> NDArray:
@@ -115,6 +120,13 @@ def _averaged(problem: Problem, estimate: Estimate, number: int) -> tuple[Array,
     middle = slice(first, first + LONGEST)
     there = np.asarray(blocks(use).all(axis=1))[middle]
     return blocks(motion.q).mean(axis=1)[middle], np.where(there, blocks(residual).mean(axis=1)[middle], 0.0), there
+
+
+def _fastest(motion: Motion, wanted: list[Array]) -> float:
+    """Hz of the finest ripple that is looked for, over the joints at their usual speeds."""
+    speeds = np.quantile(np.abs(motion.dq), 0.95, axis=0)
+    finest = np.array([k.max(initial=0.0) for k in wanted])
+    return float(np.max(finest * speeds)) / (2.0 * np.pi)
 
 
 def _joint(joint: int, wanted: Array, records: list[tuple[Array, Array, Array, Colour | None]]) -> Harmonics:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.robot.description import Description
+from inertica.robot.natural import levers
 from inertica.validation.residuals import Residual
 from inertica.workflow.export_torques import ModelTorques, States, independent_reader, our_reader
 from inertica.workflow.logs_again import UNKNOWN, LogsAgain
@@ -81,11 +82,11 @@ def measured_file(model: ModelTorques, logs: LogsAgain, path: Path, format: str,
         {name: [torques(x) for x in several] for name, several in states.items()}
         for torques in (ours.torques, reader.torques, model.whole)
     )
-    first = next(iter(states))
+    first, lever = next(iter(states)), levers(again.robot)
     q, dq, ddq = (np.vstack(part) for part in zip(*states[first], strict=True))
     return Measured(
-        {name: judged_torques(by_reader[name], motions) for name, motions in logs.motions.items()},
-        {name: judged_torques(wanted[name], motions) for name, motions in logs.motions.items()},
+        {name: judged_torques(by_reader[name], motions, lever) for name, motions in logs.motions.items()},
+        {name: judged_torques(wanted[name], motions, lever) for name, motions in logs.motions.items()},
         reader.name,
         _difference(by_reader, by_ours),
         "",

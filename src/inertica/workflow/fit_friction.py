@@ -152,8 +152,8 @@ class _Search:
         self.base = base_model(self.rest.layout)
         self.system = Observations(self.base, self.motions, self.rest.prior)
         self.sigma = Observations(base_model(description.layout), self.motions, description.prior).sigmas
-        rates = np.concatenate([m.dq for m in self.motions])
-        self.fastest = np.maximum(np.quantile(np.abs(rates), 0.95, axis=0), 1e-9)
+        rates = np.abs(np.concatenate([m.dq for m in self.motions]))
+        self.fastest = np.maximum(np.quantile(rates, 0.95, axis=0), 1e-9 * rates.max(axis=0))
 
     def run(self) -> FoundShapes:
         n = self.description.robot.n
@@ -205,7 +205,7 @@ class _Search:
             return Shaped(j, (), empty, empty, empty, (f"Fc{j + 1}", f"Fv{j + 1}"), lambda _: self._columns(j, kind, empty))
         way = float(np.sqrt(np.mean(np.concatenate([m.q[:, j] - m.q[:, j].mean() for m in self.motions]) ** 2)))
         step = min(float(np.sqrt(np.mean(np.diff(m.q[:, j]) ** 2))) for m in self.motions)
-        lower, upper = [1.0 / max(SOFTEST * way, 1e-12)], [STIFFEST / max(step, 1e-12)]
+        lower, upper = [1.0 / (SOFTEST * way)], [STIFFEST / max(step, 1e-9 * way)]  # a joint that does not move is refused before
         start, names = [float(np.sqrt(lower[0] * upper[0]))], [f"kappa{j + 1}"]
         if kind.stribeck:
             names += [f"rho{j + 1}", f"slow{j + 1}"]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimator, Problem
 from inertica.preprocessing.motion import LEFT_OUT, Motion
+from inertica.robot.natural import levers
 from inertica.validation.guard import Comparison, compare
 
 Array = NDArray[np.float64]
@@ -58,7 +59,7 @@ class LeftOut:
     """Squares on parts of the data that were left out in turn.
 
     Args:
-        errors: (parts, n) squared errors of raw torque.
+        errors: (parts, n) squared errors of raw torque; forces of sliding joints count as torques (`robot.natural.levers`).
         sizes: (parts, n) squares of that torque.
     """
 
@@ -90,7 +91,8 @@ def left_out(problem: Problem, estimator: Estimator) -> LeftOut:
             miss = motion.tau_raw[part] - problem.engine.inverse_dynamics(*state, values, shapes)
             errors[f] += np.sum(miss**2, axis=0)
             sizes[f] += np.sum(motion.tau_raw[part] ** 2, axis=0)
-    return LeftOut(errors, sizes)
+    lever = levers(problem.base.layout.robot) ** 2
+    return LeftOut(errors * lever, sizes * lever)
 
 
 def _part(motion: Motion, fold: int) -> Mask:

@@ -20,6 +20,8 @@ from inertica.logs.noise import extremes
 from inertica.logs.read import read_log
 from inertica.robot.description import Description
 from inertica.robot.load import load
+from inertica.robot.model import Robot
+from inertica.robot.natural import levers
 from inertica.workflow.choice import Notes, Say
 from inertica.workflow.replay import own_reference
 from inertica.workflow.representative import Part, representative
@@ -34,7 +36,7 @@ IDENTIFICATION, HOLD_OUT = "identification", "hold-out"
 """Data sets: what is fitted, and what a second fit leaves out where there is no validation log."""
 
 STILL = 1e-3
-"""rad or m; a joint whose position stays within this does not move."""
+"""rad, or lengths of the longest link on sliding joints; a joint whose position stays within this does not move."""
 
 SIGNAL = {"q": "position", "tau": "torque"}
 
@@ -104,7 +106,7 @@ def read(
         notes = notes.warned([bare.text])
     inputs = Inputs(description, fitted, validation, settings, notes.took("read", start))
     if not inputs.torque_only:
-        check_logs(fitted)
+        check_logs(fitted, description.robot)
     return inputs
 
 
@@ -132,7 +134,7 @@ def numbered(names: Sequence[str], things: Sequence[T]) -> dict[str, T]:
     return out
 
 
-def check_logs(logs: Sequence[Log]) -> None:
+def check_logs(logs: Sequence[Log], robot: Robot) -> None:
     """Every joint has values in every log, every joint moves in some log, and no torque is zero throughout."""
     ends: dict[str, list[Array]] = {symbol: [] for symbol in SIGNAL}
     for log in logs:
@@ -144,7 +146,7 @@ def check_logs(logs: Sequence[Log]) -> None:
                     f"{log.origin}: the {words} of joint {empty[0] + 1} ({log.joints[empty[0]]}) has no usable values"
                 )
             ends[symbol].append(np.array([low, high]))
-    moves = np.any([high - low > STILL for low, high in ends["q"]], axis=0)
+    moves = np.any([high - low > STILL * levers(robot) for low, high in ends["q"]], axis=0)
     still = [name for name, there in zip(logs[0].joints, moves, strict=True) if not there]
     if len(still) == logs[0].n:
         raise InputError(f"{_names(logs)}: no joint moves; identification needs a log of the robot in motion")

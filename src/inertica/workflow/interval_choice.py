@@ -220,7 +220,7 @@ def _widened(estimate: Estimate, said: DataFit, factor: Array) -> Estimate:
     covariance = factor[:, None] * said.covariance * factor
     evidence = estimate.evidence
     if evidence is not None and evidence.strategy is not None:
-        evidence = replace(evidence, stated=covariance)
+        evidence = replace(evidence, widened=factor)
     diagnostics = None if estimate.diagnostics is None else replace(estimate.diagnostics, widened=factor)
     return replace(estimate, covariance=covariance, evidence=evidence, diagnostics=diagnostics)
 

@@ -98,7 +98,7 @@ def joint_fit(
         prior = np.full(n, np.inf) if prior is None else prior
         units = [replace(one, logs=tuple(in_units(log, scale) for log in one.logs)) for one in sets]
     for one in units:
-        check_logs(one.logs)
+        check_logs(one.logs, description.robot)
     known, first, guess = (loads, body, prior), units[0].logs, np.ones(n)
     if scale is not None:
         say("first gains: plain friction")

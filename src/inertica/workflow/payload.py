@@ -109,7 +109,7 @@ class _Job:
             self.given = _described(robot)
             self.unloaded = [_read(x, self.given) for x in unloaded]
         self.loaded = [_read(x, self.given) for x in loaded]
-        check_logs(self.loaded)
+        check_logs(self.loaded, self.given.robot)
         self.flange = flange(self.given, frame)
         if robot_from is None:
             bare = self.given.with_terms(self.given.layout.terms, ())

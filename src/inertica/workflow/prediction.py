@@ -13,6 +13,7 @@ from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import long_runs
 from inertica.robot.friction import friction_terms
 from inertica.robot.layout import Parameters
+from inertica.robot.natural import levers
 from inertica.validation.residuals import Moving, Residual, TorqueShares, residual
 
 Array = NDArray[np.float64]
@@ -70,12 +71,15 @@ def judged(
         keep: (N,) per motion, samples to look at; all by default.
     """
     engine = engine or Engine(parameters.layout)
-    found = judged_torques([predicted_torque(parameters, motion, engine) for motion in motions], motions, keep)
+    torques = [predicted_torque(parameters, motion, engine) for motion in motions]
+    found = judged_torques(torques, motions, levers(parameters.layout.robot), keep)
     return replace(found, shares=_torque_shares(parameters, motions, engine, keep))
 
 
-def judged_torques(torques: Sequence[Array], motions: Sequence[Motion], keep: Sequence[Mask] | None = None) -> Residual:
-    """The same of torques that were predicted elsewhere, (N, n) per motion on its own clock."""
+def judged_torques(
+    torques: Sequence[Array], motions: Sequence[Motion], lever: Array, keep: Sequence[Mask] | None = None
+) -> Residual:
+    """The same of torques that were predicted elsewhere, (N, n) per motion on its own clock, and the robot's (n,) `levers`."""
     rows = []
     for k, (motion, predicted) in enumerate(zip(motions, torques, strict=True)):
         tau, low = motion.tau_low, motion.decimator.filtered(predicted)
@@ -86,7 +90,7 @@ def judged_torques(torques: Sequence[Array], motions: Sequence[Motion], keep: Se
         rows.append((raw, seen, tau, low, sound))
     raw, seen, tau, low, sound = rows[0] if len(rows) == 1 else (np.vstack(part) for part in zip(*rows, strict=True))
     noise = np.sqrt(np.mean([torque_noise(motion) ** 2 for motion in motions], axis=0))
-    return replace(residual(raw, seen, tau, low), moving=Moving.of(tau, low, sound, noise))
+    return replace(residual(raw, seen, tau, low, lever), moving=Moving.of(tau, low, sound, noise, lever=lever))
 
 
 def _torque_shares(

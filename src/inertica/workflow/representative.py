@@ -1,6 +1,7 @@
 """The part of long logs that choices are made on: stretches spread over them in which every joint moves.
 
-A hundred seconds tell filter, delay, mount, friction and method as well as a thousand; only the fit gains from all of them.
+A hundred seconds of a usual motion tell filter, delay, mount, friction and method as well as a thousand; only the fit gains from more.
+Time is counted in crossings: how long the joints take to travel as far as their range is wide.
 """
 
 from __future__ import annotations
@@ -20,14 +21,17 @@ Array = NDArray[np.float64]
 LONG = 200_000
 """Samples of all logs together up to which choices are made on all of them."""
 
-SECONDS = 100.0
-"""Of the stretches that are taken otherwise, all together."""
+CROSSINGS = 32.0
+"""Of the stretches that are taken otherwise, all together; of a sine, two make a period."""
 
-FEWEST, SHORTEST = 5, 10.0
-"""Stretches, one for each joint if that is more, and s of each: long enough for filters, and for noise correlated in time."""
+FEWEST, SHORTEST = 5, 3.2
+"""Stretches, one for each joint if that is more, and crossings of each: long enough for filters, and for noise correlated in time."""
 
-CHECKED = 30.0
-"""s of a long log that are checked."""
+CHECKED = 10.0
+"""Crossings of a long log that are checked."""
+
+THINNED = 20_000
+"""Samples by which crossings are told."""
 
 CANDIDATES = 40
 """Places of a stretch that are compared."""
@@ -70,10 +74,10 @@ def representative(logs: Sequence[Log]) -> Part:
     if total <= LONG or any("q" not in log.signals for log in logs):
         return Part(tuple(logs), tuple(range(len(logs))))
     most = max(FEWEST, logs[0].n)
-    span = max(SECONDS / most, SHORTEST)
+    crossings = max(CROSSINGS / most, SHORTEST)
     parts: list[tuple[int, Log]] = []
     for k, log in enumerate(logs):
-        count = max(1, round(most * len(log) / total))
+        count, span = max(1, round(most * len(log) / total)), crossings * crossing_time(log)
         cut = stretches(log, count, span) if log.duration > 2.0 * count * span else []
         parts += [(k, part) for part in cut or [log]]
     if len(parts) == len(logs) and all(part is log for (_, part), log in zip(parts, logs, strict=True)):
@@ -88,7 +92,19 @@ def representative(logs: Sequence[Log]) -> Part:
 
 def in_one_piece(logs: Sequence[Log]) -> list[Log]:
     """Of every log the stretch that moves most: what a log says wrongly, it says all the time."""
-    return [busiest(log, CHECKED) for log in logs]
+    return [busiest(log, CHECKED * crossing_time(log)) for log in logs]
+
+
+def crossing_time(log: Log) -> float:
+    """s that a joint takes on average to travel as far as its range is wide: of the joints in the middle, or the busier of two.
+
+    Joints that move seldom take long, and must not stretch the time of all.  The whole log, where nothing moves.
+    """
+    rows = _usable(log)
+    q = log.need("q")[rows[:: max(1, len(rows) // THINNED)]]
+    width, way = np.ptp(q, axis=0), np.abs(np.diff(q, axis=0)).sum(axis=0)
+    crossings = np.sort((way / np.where(width > 0.0, width, 1.0))[width > 0.0])
+    return log.duration / float(crossings[len(crossings) // 2]) if len(crossings) else log.duration
 
 
 def stretches(log: Log, count: int, span: float) -> list[Log]:
@@ -101,8 +117,7 @@ def stretches(log: Log, count: int, span: float) -> list[Log]:
         count: of sections.
         span: of a stretch in s.
     """
-    use = ~log.mask & np.isfinite(log.t) & np.isfinite(log.need("q")).all(axis=1)
-    rows = np.flatnonzero(use)
+    rows = _usable(log)
     thinned = rows[:: max(1, round(0.01 * span * log.rate))]
     t, q, there = log.t[thinned], log.need("q")[thinned], log.t[rows]
     way = np.cumsum(np.abs(np.diff(q, axis=0, prepend=q[:1])), axis=0)
@@ -121,3 +136,8 @@ def stretches(log: Log, count: int, span: float) -> list[Log]:
         covered = covered + gained[best]
         out.append(log.sliced(float(starts[best]), float(starts[best] + span)))
     return out
+
+
+def _usable(log: Log) -> NDArray[np.intp]:
+    """Samples that are not masked and have a time and all positions."""
+    return np.flatnonzero(~log.mask & np.isfinite(log.t) & np.isfinite(log.need("q")).all(axis=1))

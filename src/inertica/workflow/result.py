@@ -23,6 +23,7 @@ from inertica.identifiability.base import base_model
 from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK
 from inertica.logs.log import Log
 from inertica.physical.plausible import MassSummary, mass_summary
+from inertica.physical.scales import Reference
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
@@ -304,8 +305,10 @@ def is_possible(parameters: Parameters) -> bool:
 
 
 def negative(parameters: Parameters) -> list[str]:
-    """Drive and friction parameters on the wrong side of their sign constraint."""
+    """Drive and friction parameters on the wrong side of their sign constraint, by more than rounding of their reference sizes."""
+    rounding = dict(zip(parameters.layout.names, 1e-12 * Reference.of(parameters.layout, parameters.values).scale, strict=True))
     listed = zip(parameters.layout.parameters, parameters.values, strict=True)
-    out = [p.name for p, value in listed if p.kind not in ("inertia", "mass") and value < p.lower - 1e-12]
+    out = [p.name for p, value in listed if p.kind not in ("inertia", "mass") and value < p.lower - rounding[p.name]]
     sums = [row for term in parameters.layout.terms for row in term.inequalities]
-    return out + [" + ".join(row) for row in sums if sum(c * parameters[name] for name, c in row.items()) < -1e-12]
+    below = [row for row in sums if sum(c * parameters[k] for k, c in row.items()) < -max(rounding[k] for k in row)]
+    return out + [" + ".join(row) for row in below]

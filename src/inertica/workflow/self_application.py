@@ -28,10 +28,12 @@ from inertica.experiment.track import Track
 from inertica.logs.log import Log, Origin
 from inertica.logs.noise import position_noise
 from inertica.physical.cone import SolveError
+from inertica.preprocessing.bandwidth import position_band
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
+from inertica.robot.natural import levers
 from inertica.workflow.replay import own_reference
 
 Array = NDArray[np.float64]
@@ -48,11 +50,13 @@ UNEXPLAINED = 0.3
 NOISES = 5.0
 """Differences between log and simulation below so many standard deviations of the position noise count for nothing."""
 
-WINDOW = 0.1
-"""Seconds over which tracking errors are averaged, so that noise does not count as unexplained."""
+WINDOW, EARLY = 0.05, 0.01
+"""Periods of the motion's band over which tracking errors are averaged, so that noise does not count as unexplained, and those from
+which the state at the beginning is taken."""
 
 SILENT = 1e-8
-"""rad or m; a log with less noise than this is a noise-free simulation, whose law sees the true velocity unless stated."""
+"""rad, or lengths of the longest link on sliding joints; a log with less noise is a noise-free simulation, whose law sees the true
+velocity unless stated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,21 +181,24 @@ class _LoopLog:
         self.most_noise = (
             log.position_noise if whole.all() else position_noise(self.q[whole])
         )  # the motion itself counts as noise
+        self.silent = SILENT * levers(parameters.layout.robot)
+        band = float(position_band(self.q[whole], 1.0 / log.rate).max(initial=0.0))
+        self.period = log.rate / band if band > 0.0 else 1.0  # samples
         track = Track.along(log, self.t, loop, reference, prior)
         self.track = replace(track, start=self._start(*(track.reference[name][0] for name in ("q", "dq"))))
-        self.run = LoopRun(loop, engine, parameters.shapes, noisy=bool(np.any(self.most_noise > SILENT)))
+        self.run = LoopRun(loop, engine, parameters.shapes, noisy=bool(np.any(self.most_noise > self.silent)))
         self.smooth = self._simulate(np.zeros(log.n), np.arange(2), 0)  # two lanes, so that the same compiled code serves
         self.stable = bool(follows(self.smooth, self.track)[0])
         self.noise = self._noise() if self.stable else self.most_noise
 
     def _start(self, q: Array, dq: Array) -> tuple[Array, Array]:
         """The reference's first state; the log's where that is elsewhere: the tracking error of a slice does not begin at zero."""
-        early = slice(0, max(4, round(0.02 * self.log.rate)))
+        early = slice(0, max(4, round(EARLY * self.period)))
         t, seen = self.t[early] - self.t[0], self.q[early]
         if not np.isfinite(seen).all():
             return q, dq
         rate, first = np.polyfit(t, seen, 1)
-        away = np.abs(seen[0] - q) > NOISES * np.maximum(self.most_noise, SILENT)
+        away = np.abs(seen[0] - q) > NOISES * np.maximum(self.most_noise, self.silent)
         return np.where(away, first, q), np.where(away, rate, dq)
 
     def _simulate(self, noise: Array, runs: NDArray[np.int64], seed: int) -> Simulation:
@@ -218,13 +225,13 @@ class _LoopLog:
         """Why the simulated loop is not that of the log, as the end of a sentence; empty when it is."""
         if not self.stable:
             return "the control loop does not follow its reference when it is simulated with the estimate"
-        width = max(1, round(WINDOW * self.log.rate))
+        width = max(1, round(WINDOW * self.period))
         tracking = self.q - self.track.reference["q"][self.track.keep][self.track.before]
         left = self.q - self._positions(self.smooth, 0)
         there = np.isfinite(tracking).all(axis=1) & np.isfinite(left).all(axis=1)
         whole, rest = (_averaged(x[there], width) for x in (tracking, left))
         share = rest / np.maximum(whole, 1e-300)
-        lost = (share > UNEXPLAINED) & (rest > NOISES * np.maximum(self.noise, SILENT))
+        lost = (share > UNEXPLAINED) & (rest > NOISES * np.maximum(self.noise, self.silent))
         if not lost.any():
             return ""
         listed = ", ".join(f"{j + 1} ({100 * share[j]:.0f} %)" for j in np.flatnonzero(lost))

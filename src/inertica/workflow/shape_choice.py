@@ -76,7 +76,8 @@ def _searched(description: Description, laws: Sequence[FrictionLaw], motions: Se
     assumed = with_laws(description, plain_friction(description.robot.n))
     noise = Observations(base_model(assumed.layout), motions, assumed.prior).sigmas
     system = Observations(base_model(rest.layout), motions, rest.prior)
-    fastest = np.maximum(np.quantile(np.abs(np.concatenate([m.dq for m in motions])), 0.95, axis=0), 1e-9)
+    speeds = np.abs(np.concatenate([m.dq for m in motions]))
+    fastest = np.maximum(np.quantile(speeds, 0.95, axis=0), 1e-9 * speeds.max(axis=0))
     return found_shapes(system, [_shaped(law, motions, float(fastest[law.at])) for law in laws], noise)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from inertica.physical.check import check_links
 from inertica.physical.plausible import MASS_FACTOR, Odd
 from inertica.robot.model import Robot
-from inertica.robot.natural import longest_link
+from inertica.robot.natural import levers
 from inertica.validation.residuals import Residual
 from inertica.workflow.before import headline_set
 from inertica.workflow.exported import ExportedModel
@@ -149,20 +149,19 @@ def carries_load(residual: Residual, robot: Robot) -> tuple[bool, ...]:
     What a wrong model misses counts as load: nobody knows that it is friction.  Forces of sliding joints are compared with torques by
     the length of the longest link.  Results of earlier versions know the torque only, or nothing: then all of it is load.
     """
-    lengths = np.array([(longest_link(robot) or 1.0) if joint.unit == "m" else 1.0 for joint in robot.joints])
     if residual.shares is not None:
         load = np.array(residual.shares.load)
     elif residual.moving is not None:
         load = np.array(residual.moving.torque)
     else:
         load = np.full(robot.n, math.inf)
-    load = np.nan_to_num(load, nan=0.0) * lengths
+    load = np.nan_to_num(load, nan=0.0) * levers(robot)
     return tuple(bool(x) for x in load >= LOAD * load.max(initial=0.0))
 
 
 def _of_prediction(result: Result, name: str, judged: Residual) -> Iterator[Reason]:
     """Conditions on how well torque is predicted; the first is the one that matters most."""
-    raw, noise = judged.raw.all, 0.0 if judged.shares is None else judged.shares.noise_share
+    raw, noise = judged.raw.all, 0.0 if judged.shares is None else judged.shares.noise_share(levers(result.description.robot))
     least = math.hypot(NOTHING, noise)
     if not raw < least:
         yield Reason(What.NOTHING, (), raw, least)

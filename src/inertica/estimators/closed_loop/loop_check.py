@@ -25,6 +25,7 @@ from inertica.estimators.closed_loop.gain_fit import ENOUGH, ENOUGH_TORQUE, KNOW
 from inertica.estimators.closed_loop.loop_gains import LoopGains, driven
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
 from inertica.experiment.track import Replay
+from inertica.preprocessing.bandwidth import position_band
 
 Array = NDArray[np.float64]
 
@@ -43,8 +44,8 @@ FAST = 2000.0
 CLOSE = 0.02
 """Relative difference of torques up to which Euler steps serve for differences."""
 
-WINDOW = 0.1
-"""Seconds over which tracking errors are averaged, so that noise does not count as unexplained."""
+WINDOW = 0.05
+"""Periods of the motion's band over which tracking errors are averaged, so that noise does not count as unexplained."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +168,8 @@ def _unexplained(problem: Problem, nominal: list[Replay]) -> Array:
             continue
         use = ~motion.mask
         qr = np.column_stack([np.interp(motion.t, motion.log.t, c) for c in motion.log.signals["qr"].T])
-        width = max(1, round(WINDOW * motion.rate))
+        band = float(position_band(motion.q, motion.dt).max(initial=0.0))
+        width = max(1, round(WINDOW * motion.rate / band)) if band > 0.0 else 1
         count = int(np.count_nonzero(use)) // width
         if count < 2:
             continue

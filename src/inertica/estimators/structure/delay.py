@@ -54,14 +54,17 @@ LEFT = 0.004
 AGREE = 1e-3
 """Chance that joints with one delay are taken for different ones."""
 
-STICK = 0.03
-"""s around a reversal in which a joint may stick."""
+STICK = 0.2
+"""Times rms speed / rms acceleration of a joint around a reversal in which it may stick; a thirtieth of the period of a sine."""
 
 SLOW = 0.05
 """Part of its rms velocity below which a joint is about to turn round."""
 
 SETTLED = 2.0
 """Periods of the cut-off left out at both ends of a record."""
+
+ARRIVED = 1e-6
+"""Periods of the cut-off by which a step may still move a delay that is known to the last digit."""
 
 FINE = 30.0
 """Samples of the columns in a period of the cut-off; torque keeps all its samples."""
@@ -188,7 +191,7 @@ class DelayFit:
                 delta, C = self._step(d, shares)
                 before = d
                 d = np.clip(d + shares @ np.clip(delta, -most, most), -farthest, farthest)
-                if np.all(np.abs(d - before) <= 0.1 * np.sqrt(np.diag(shares @ C @ shares.T)) + 1e-7):
+                if np.all(np.abs(d - before) <= 0.1 * np.sqrt(np.diag(shares @ C @ shares.T)) + ARRIVED / self.cutoff):
                     break
         return DelayEstimate(d, shares @ C @ shares.T)
 
@@ -198,7 +201,8 @@ class DelayFit:
         W, less = self.system.block(motion, slice(0, None, thin))
         smoother, own = CompactGaussian(self.cutoff, rate), CompactGaussian(self.cutoff, motion.rate)
         rows = np.arange(smoother.half + 1, len(less) - smoother.half - 1, max(1, int(smoother.sigma)))
-        use = ~self._near_reversal(W, motion.dq[::thin], smoother.half + int(np.ceil(rate * (0.5 / position + STICK))))
+        reach = smoother.half + np.ceil(rate * (0.5 / position + _sticking(motion))).astype(int)
+        use = ~self._near_reversal(W, motion.dq[::thin], reach)
         use &= ~widened(motion.mask, own.half)[::thin, None]
         ends = int(np.ceil(SETTLED / self.cutoff * rate))
         use[:ends] = use[len(use) - ends :] = False
@@ -208,8 +212,8 @@ class DelayFit:
             known, use[rows], np.asarray(motion.tau), own, rows * thin,
         )  # fmt: skip
 
-    def _near_reversal(self, W: Sequence[Array], dq: Array, reach: int) -> Mask:
-        """(N, n) within reach of an instant at which the joint, or a motor that acts on it, turns round or hardly moves."""
+    def _near_reversal(self, W: Sequence[Array], dq: Array, reach: NDArray[np.intp]) -> Mask:
+        """(N, n) within (n,) samples of an instant at which the joint, or a motor that acts on it, turns round or hardly moves."""
         kinds = [parameter.kind for parameter in self.base.layout.parameters]
         out = np.abs(dq) < SLOW * np.sqrt(np.mean(dq**2, axis=0))
         out[1:] |= np.sign(dq[1:]) != np.sign(dq[:-1])
@@ -218,7 +222,7 @@ class DelayFit:
                 if kinds[int(self.base.kept[c])] in JUMPING:
                     s = np.sign(W[j][:, i])
                     out[1:, j] |= s[1:] != s[:-1]
-        return np.column_stack([widened(turns, reach) for turns in out.T])
+        return np.column_stack([widened(turns, int(samples)) for turns, samples in zip(out.T, reach, strict=True)])
 
     def _gram(self, j: int) -> Array:
         return np.asarray(sum(W.T @ (W * r.use[:, j, None]) for r in self.records for W in (r.W[j],)))
@@ -314,6 +318,12 @@ def find_delays(fit: DelayFit, start: float) -> FoundDelays:
     return FoundDelays(each, level, error, known, apart, fit.most_sd)
 
 
+def _sticking(motion: Motion) -> Array:
+    """(n,) s before and after a reversal in which each joint may stick."""
+    speed, acceleration = (np.sqrt(np.mean(x**2, axis=0)) for x in (motion.dq, motion.ddq))
+    return STICK * np.divide(speed, acceleration, out=np.zeros_like(speed), where=acceleration > 0.0)
+
+
 def _few(freedom: float) -> float:
     """Factor on a standard deviation that few independent rows told: normal quantiles then hold as Student's would."""
 
@@ -328,4 +338,4 @@ def _inverse(G: Array) -> Array:
 
 def _size(values: Array, otherwise: float) -> float:
     """Median size, as a standard deviation of normal errors; few large ones do not count."""
-    return max(1.4826 * float(np.median(np.abs(values))), 1e-12) if len(values) else otherwise
+    return max(1.4826 * float(np.median(np.abs(values))), 1e-100) if len(values) else otherwise

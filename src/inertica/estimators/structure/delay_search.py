@@ -43,14 +43,14 @@ and whose bias counts, and that of a joint which differs from the others already
 SAME = 0.2
 """Part of a delay by which half the band may disagree before it is no pure delay."""
 
-LOOKED_AT = 30.0
-"""s of a log whose spectrum is looked at."""
+LOOKED_AT = 100_000
+"""Samples of a log whose spectrum is looked at."""
 
 SAMPLES = 20_000
 """Samples of the regressor that the search may cost, all logs together."""
 
-SHORTEST = 10.0
-"""s of each log that take part at least."""
+SHORTEST = 150.0
+"""Periods of the cut-off of each log that take part at least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +172,7 @@ class _JointDelays:
         """Hz up to which the logs move, and at which the first joint drowns in noise."""
         band, edge = 0.0, np.inf
         for log in self.logs:
-            part = busiest(log, LOOKED_AT)
+            part = busiest(log, LOOKED_AT / log.rate)
             motion = prepare(part, Recipe(filter=Unfiltered(), standstill=None, border=0))
             as_recorded = np.array_equal(motion.q, part.need("q"))  # then a log looks at its noise only once
             sigma = part.position_noise if as_recorded else position_noise(motion.q)
@@ -182,7 +182,7 @@ class _JointDelays:
         return band, edge
 
     def _fit(self, cutoff: float) -> DelayFit:
-        span = max(SHORTEST, SAMPLES / (FINE * cutoff * len(self.logs)))
+        span = max(SHORTEST, SAMPLES / (FINE * len(self.logs))) / cutoff
         return DelayFit(self.base, self.description.prior, [busiest(log, span) for log in self.logs], cutoff)
 
     def _judged(self, found: FoundDelays) -> _Verdict:
