@@ -1,6 +1,7 @@
 """Changes of a recorded log that should change nothing about the robot, and some that should: on the columns of a CSV file.
 
-`HARMLESS` are what recorders, converters and users do to a log without asking; `HARMFUL` are what drives and slow sensors do to it.
+`HARMLESS` are what recorders, converters and users do to a log without asking; `LATE_VELOCITY` and `LOW_PASSED` are what drives and
+slow sensors do to it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import butter, sosfilt
+from scipy.signal import butter, sosfilt, sosfiltfilt
 
 Array = NDArray[np.float64]
 Columns = Mapping[str, Array]
@@ -23,7 +24,10 @@ SEED = 26
 """Of every random change, so that a failing test fails again."""
 
 REST = 0.2
-"""Resting stretch that is put in front of a log, relative to its duration."""
+"""Resting stretch that is put behind a log, relative to its duration."""
+
+TAIL = 20
+"""Rows at the end of a log in which a robot has stopped or has not."""
 
 PERMUTED = 7
 """Seed of the order of permuted columns."""
@@ -37,6 +41,8 @@ class Change:
         name: for the reports of tests.
         of: columns of a log -> those of the one or more files that are read instead.
         exact: nothing that a fit reads is different, so that its numbers are the same.
+        applies: whether it can happen to a log.
+        late: it delays the torque.
         stem: name of the files.
     """
 
@@ -44,6 +50,8 @@ class Change:
     of: Callable[[Columns], Sequence[Columns]]
     exact: bool = False
     stem: str = "log"
+    applies: Callable[[Columns], bool] = lambda columns: True
+    late: bool = False
 
     def files(self, columns: Columns, folder: Path, comments: Sequence[str] = ()) -> list[Path]:
         """The changed log, written."""
@@ -157,8 +165,15 @@ def cut_in_two(columns: Columns) -> Sequence[Columns]:
     return [_rows(columns, half), _rows(columns, ~half)]
 
 
-def rest_first(columns: Columns) -> Sequence[Columns]:
-    """The robot stands where its motion begins, for a while before it does; the sensors go on as they do.
+def ends_at_rest(columns: Columns) -> bool:
+    """Whether every joint has nearly stopped when the log ends, so that rest can follow without a jerk."""
+    q = np.column_stack([columns[name] for name in of_kind(columns, "q")])
+    way = q[TAIL:] - q[:-TAIL]
+    return bool(np.all(np.abs(way[-1]) < 0.1 * np.sqrt(np.mean(way**2, axis=0))))
+
+
+def rest_last(columns: Columns) -> Sequence[Columns]:
+    """The robot stands where its motion has ended; torques stay as they are, and the sensors go on as they do.
 
     Noise is that of each column: fourth differences hold nothing else.
     """
@@ -167,8 +182,9 @@ def rest_first(columns: Columns) -> Sequence[Columns]:
     draws, out = _draws(), dict[str, Array]()
     for name, x in columns.items():
         noise = 1.4826 * float(np.median(np.abs(np.diff(x, 4)))) / np.sqrt(70.0)
-        before = np.full(count, 0.0 if name in of_kind(columns, "dq", "dqr") else x[0]) + noise * draws.standard_normal(count)
-        out[name] = np.concatenate([t[0] - dt * np.arange(count, 0, -1) if name == "t" else before, x])
+        level = 0.0 if name in of_kind(columns, "dq", "dqr") else float(np.mean(x[-TAIL:]))
+        after = t[-1] + dt * np.arange(1, count + 1) if name == "t" else level + noise * draws.standard_normal(count)
+        out[name] = np.concatenate([x, after])
     return [out]
 
 
@@ -200,15 +216,15 @@ def late_velocity(seconds: float) -> Callable[[Columns], Sequence[Columns]]:
     return change
 
 
-def lowpassed_torque(cutoff: float) -> Callable[[Columns], Sequence[Columns]]:
-    """A drive that smooths the torque before it sends it: causal, second order."""
+def lowpassed_torque(cutoff: float, order: int, zero_phase: bool = False) -> Callable[[Columns], Sequence[Columns]]:
+    """A drive that smooths the torque before it sends it, or somebody who did so afterwards without a phase."""
 
     def change(columns: Columns) -> Sequence[Columns]:
-        sos = butter(2, cutoff, fs=1.0 / _interval(columns), output="sos")
+        sos = butter(order, cutoff, fs=1.0 / _interval(columns), output="sos")
         out = dict(columns)
         for name in of_kind(columns, "tau", "i"):
             first = columns[name][0]
-            out[name] = first + sosfilt(sos, columns[name] - first)
+            out[name] = first + (sosfiltfilt if zero_phase else sosfilt)(sos, columns[name] - first)
         return [out]
 
     return change
@@ -228,13 +244,16 @@ HARMLESS = (
     Change("columns permuted", permuted_columns, exact=True),
     Change("another name", unchanged, exact=True, stem="Messung 3 (Kopie)"),
     Change("cut in two files", cut_in_two),
-    Change("rest first", rest_first),
+    Change("rest last", rest_last, applies=ends_at_rest),
     Change("12 bits", quantised(12)),
     Change("16 bits", quantised(16)),
     Change("20 bits", quantised(20)),
 )
 
-HARMFUL = (
-    Change("velocity 5 ms late", late_velocity(5e-3)),
-    Change("torque low-passed at 30 Hz", lowpassed_torque(30.0)),
+LATE_VELOCITY = Change("velocity 5 ms late", late_velocity(5e-3))
+
+LOW_PASSED = (
+    Change("torque low-passed at 30 Hz, order 1", lowpassed_torque(30.0, 1), late=True),
+    Change("torque low-passed at 30 Hz, order 2", lowpassed_torque(30.0, 2), late=True),
+    Change("torque low-passed at 30 Hz without phase", lowpassed_torque(30.0, 2, zero_phase=True)),
 )
