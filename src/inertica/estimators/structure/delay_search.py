@@ -16,8 +16,7 @@ from inertica.estimators.structure.delay import FINE, DelayEstimate, DelayFit, F
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
 from inertica.logs.noise import position_noise
-from inertica.preprocessing.bandwidth import position_band
-from inertica.preprocessing.edge import noise_edge
+from inertica.preprocessing.edge import motion_band, noise_edge
 from inertica.preprocessing.filters import Unfiltered
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
@@ -29,14 +28,14 @@ Mask = NDArray[np.bool_]
 BELOW_EDGE = 3.0
 """The search looks below the edge of the motion divided by this: noise that went through the controller looks like a lead."""
 
-ABOVE_BAND = 15.0
-"""It looks at most this many times above the band of the positions: what lies beyond is noise, ripple and elasticity."""
+ABOVE_BAND = 10.0
+"""It looks at most this many times above the band of the motion: what lies beyond is noise, ripple and elasticity."""
 
 HIGHEST = 25.0
 """Hz, the highest cut-off of the search."""
 
-NARROW = 4.5
-"""Times the band of the positions that their edge must reach for a search; else noise is taken for delays."""
+NARROW = 3.0
+"""Times the band of the motion that its edge must reach for a search; else noise is taken for delays."""
 
 CLEAR, CLEAR_OWN = 4.5, 3.3
 """Standard deviations by which a delay must differ from what is expected without looking: that of all joints, whose error is small
@@ -169,7 +168,7 @@ class _JointDelays:
         return tuple(out)
 
     def _bands(self) -> tuple[float, float]:
-        """Hz up to which the positions move, and at which the first joint drowns in noise."""
+        """Hz up to which the logs move, and at which the first joint drowns in noise."""
         band, edge = 0.0, np.inf
         for log in self.logs:
             part = busiest(log, LOOKED_AT)
@@ -177,7 +176,7 @@ class _JointDelays:
             as_recorded = np.array_equal(motion.q, part.need("q"))  # then a log looks at its noise only once
             sigma = part.position_noise if as_recorded else position_noise(motion.q)
             edges = noise_edge(motion.q, motion.dt, sigma)
-            band = max(band, float(position_band(motion.q, motion.dt).max(initial=0.0)))
+            band = max(band, motion_band(motion.q, motion.dt, sigma))
             edge = min(edge, float(np.min(edges[edges > 0.0], initial=np.inf)), 0.39 * motion.rate)
         return band, edge
 
