@@ -7,7 +7,7 @@ import pytest
 
 from inertica.logs.log import Log
 from inertica.logs.noise import LONG, position_noise, quantisation_step
-from inertica.preprocessing.edge import ABOVE, lowest_edge, noise_edge
+from inertica.preprocessing.edge import ABOVE, lowest_edge, motion_band, noise_edge
 
 RATE, SIGMA = 500.0, 1e-4
 
@@ -55,3 +55,13 @@ def test_noise_of_a_long_record_is_read_off_pieces_of_it() -> None:
     stepped = np.rint(noisy[:, 0] / 1e-3) * 1e-3
     assert quantisation_step(stepped) == pytest.approx(1e-3, rel=1e-6)
     assert quantisation_step(noisy[:, 0]) is None
+
+
+def test_noise_of_few_samples_counts_although_the_median_does_not_see_it() -> None:
+    """A twentieth of the samples off by much more than the others, as stale rows are: white, and seen in the spectrum."""
+    rng = np.random.default_rng(6)
+    moving = coloured(rng, 30_000, 1.0, 8.0) + SIGMA * rng.standard_normal(30_000)
+    few = np.where(rng.random(30_000) < 0.05, 40.0 * SIGMA * rng.standard_normal(30_000), 0.0)
+    quiet, loud = noise_edge(np.column_stack([moving, moving + few]), 1.0 / RATE)
+    assert loud == pytest.approx(quiet * (1.0 + 0.05 * 40.0**2) ** (-1.0 / 8.0), rel=0.1)
+    assert motion_band(np.column_stack([moving + few]), 1.0 / RATE) <= 2.0

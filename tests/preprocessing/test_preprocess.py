@@ -170,6 +170,27 @@ def test_gaps_are_bridged_and_masked_with_their_neighbourhood() -> None:
     assert np.array_equal(masked.mask, motion.mask)
 
 
+def test_repeated_rows_are_interpolated_over_and_not_masked() -> None:
+    t, rng = np.arange(3000) / 1000.0, np.random.default_rng(2)
+    last = np.maximum.accumulate(np.where(rng.random(3000) < 0.2, 0, np.arange(3000)))
+    last[1500:1600] = 1500  # a recording that hangs is none that had nothing new for a moment
+    log = log_of(t, sines(t)[last], tau=sines(t)[last])
+    assert np.array_equal(log.repeated[:1500], (last != np.arange(3000))[:1500]) and not log.repeated[1500:1600].any()
+    recipe = Recipe(filter=Butterworth(50.0), standstill=None)
+    motion = prepare(log, recipe)
+    sound = (motion.t > 0.1) & (motion.t < 1.4)
+    assert not motion.mask[sound].any() and "repeat all values" in motion.done["clock"]
+    assert np.abs(motion.ddq - sines(motion.t, 2))[sound].max() < 0.01 * W.max() ** 2
+    assert np.abs(motion.tau - sines(motion.t))[sound].max() < 1e-4
+
+
+def test_a_joint_that_repeats_alone_is_quantised_and_not_repeated() -> None:
+    t = np.arange(1000) / 1000.0
+    q = sines(t)
+    q[:, 0] = np.round(q[:, 0], 1)
+    assert not log_of(t, q, tau=sines(t)).repeated.any()
+
+
 def test_wrong_values_under_a_mask_do_not_reach_the_motion() -> None:
     t = np.arange(2000) / 1000.0
     q = sines(t)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from inertica.estimators.structure.delay import DelayEstimate, DelayFit
-from inertica.estimators.structure.delay_search import busiest
+from inertica.estimators.structure.delay_search import busiest, search_delays
 from inertica.excitation import catalog_trajectory
 from inertica.experiment import Experiment, Sensors
 from inertica.identifiability.base import BaseModel, base_model
@@ -182,3 +182,20 @@ def test_real_records(real_data: Path, tmp_path: Path, folder: str, file: str, c
     recipe = choose_delay(assumed, base_model(assumed.layout), [log], Recipe(), lambda _: None).recipe
     found = np.asarray(recipe.delays(log.n))
     assert least <= found.min() and found.max() <= most
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3])
+def test_repeated_and_missing_rows_do_not_end_the_search(share: float) -> None:
+    """They fill the spectrum of the position, and were taken for motion up to half the rate."""
+    log = recorded("panda7")
+    rng = np.random.default_rng(5)
+    chance = rng.random(len(log)) < share
+    last = np.maximum.accumulate(np.where(chance, 0, np.arange(len(log))))
+    repeated = replace(log, signals={symbol: x[last] for symbol, x in log.signals.items()})
+    dropped = replace(log, t=log.t[~chance], signals={s: x[~chance] for s, x in log.signals.items()}, truth={})
+    description, base = robot("panda7")
+    for changed in (repeated, dropped):
+        search = search_delays(replace(description, loop=None), base, [changed])
+        assert search.level_known and search.each is not None, search.sentence
+        sure = search.each.sd < 0.5e-3
+        assert sure.sum() >= 4 and np.all(np.abs(search.each.values - LEAD)[sure] < 4.0 * search.each.sd[sure])

@@ -61,18 +61,30 @@ def _numbered(t: Array) -> tuple[Array | None, tuple[float, float, float] | None
     jitter = float(np.std(regular)) / max(dt, 1e-300)
     if not JITTER < jitter < 0.5:
         return None, None
+    if (whole := _line(t, np.arange(len(t), dtype=float))) is not None:  # no row is missing, however the stamps jitter
+        return np.arange(len(t), dtype=float), (*whole, jitter)
     k = np.concatenate([[0.0], np.cumsum(np.maximum(np.rint(steps / dt), 1.0))])
     for _ in range(3):
-        middle = k - k.mean()
-        dt = float(middle @ t / (middle @ middle))
-        start = float(np.mean(t - dt * k))
+        start, dt = _fitted(t, k)
         again = np.rint((t - start) / dt)
         if np.array_equal(again, k):
             break
         k = again
-    if np.any(np.diff(k) < 1.0) or np.abs(t - start - dt * k).max() >= 0.5 * dt:
-        return None, None
-    return k, (start, dt, jitter)
+    clock = _line(t, k)
+    return (None, None) if clock is None else (k, (*clock, jitter))
+
+
+def _line(t: Array, k: Array) -> tuple[float, float] | None:
+    """Start and interval of the even clock through stamps of numbered samples; None where a stamp is not nearest to its own."""
+    start, dt = _fitted(t, k)
+    return None if np.any(np.diff(k) < 1.0) or np.abs(t - start - dt * k).max() >= 0.5 * dt else (start, dt)
+
+
+def _fitted(t: Array, k: Array) -> tuple[float, float]:
+    """Start and interval of the straight line through stamps over sample numbers."""
+    middle = k - k.mean()
+    dt = float(middle @ t / (middle @ middle))
+    return float(np.mean(t - dt * k)), dt
 
 
 def _ratio(t: Array, q: Array, numbers: Array) -> float:

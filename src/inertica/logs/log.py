@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from inertica.display import html_table, line, paragraph, titled
 from inertica.errors import FileError, InputError, nearest
 from inertica.frames import Tabular
-from inertica.logs.noise import position_noise, quantisation_step
+from inertica.logs.noise import position_noise, quantisation_step, repeated_rows
 from inertica.logs.readers.table import SIMULATED
 from inertica.logs.save import write_csv, write_npz
 from inertica.logs.units import SIGNALS
@@ -231,6 +231,12 @@ class Log(Tabular):
     def position_noise(self) -> Array:
         """(n,) standard deviation of the noise of the recorded positions, see `inertica.logs.noise`."""
         return position_noise(self.need("q")[~self.mask] if self.mask.any() else self.need("q"))
+
+    @cached_property
+    def repeated(self) -> Mask:
+        """(N,) samples that repeat all measured values of the one before, see `inertica.logs.noise`; references need not repeat."""
+        measured = [values for symbol, values in self.signals.items() if symbol not in ("qr", "dqr", "ddqr")]
+        return repeated_rows(measured) if measured and len(self) > 1 else np.zeros(len(self), bool)
 
     @cached_property
     def steps(self) -> Mapping[str, Array]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 FOURTH = np.sqrt(70.0)  # norm of the fourth difference 1 -4 6 -4 1
 MAD = 1.4826  # standard deviation of a normal distribution over its median absolute deviation
+
+REPEATS = 10
+"""Rows in succession up to which repeated values are those of a recorder that had nothing new."""
 
 LONG = 200_000
 """Samples of a record beyond which only the beginning of each of its pieces is looked at."""
@@ -25,6 +31,19 @@ _FEW_STEPS = 60
 def extremes(values: Array) -> tuple[Array, Array]:
     """(n,) smallest and (n,) largest value of each column of (N, n); for narrow arrays quicker than along their first axis."""
     return np.array([x.min() for x in values.T]), np.array([x.max() for x in values.T])
+
+
+def repeated_rows(signals: Sequence[Array]) -> Mask:
+    """(N,) samples at which every measured signal (N, n) has the very values of the sample before, a few in a row at most.
+
+    The recorder had nothing new then and wrote the old values under a new stamp.  Longer runs are a robot at rest, or a recording that
+    hangs, and not meant here.
+    """
+    same = np.concatenate([[False], np.logical_and.reduce([np.all(x[1:] == x[:-1], axis=1) for x in signals])])
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]]).astype(np.int8)))
+    for start, stop in zip(edges[::2], edges[1::2], strict=True):
+        same[start:stop] = stop - start <= REPEATS
+    return same
 
 
 def position_noise(q: Array) -> Array:

@@ -27,6 +27,9 @@ CLEAR = 10.0
 SEGMENTS = 4
 """Segments of a record, one after the other, whose spectra are averaged."""
 
+TOP = 2.0 / 3.0
+"""Of half the sampling rate: above it a spectrum is taken for noise."""
+
 _BELOW, _BEYOND = 0.9, 1.12  # a spectrum is smoothed over this range of the frequency
 _FEWEST = 256  # samples of a segment
 
@@ -41,7 +44,8 @@ def noise_edge(q: Array, dt: float, sigma: Array | None = None) -> Array:
     Args:
         q: (N, n) recorded positions, or recorded velocities, on a uniform clock.
         dt: of that clock, s.
-        sigma: (n,) standard deviation of white noise on q; as the fourth difference shows it by default.
+        sigma: (n,) standard deviation of white noise on q; as the fourth difference shows it by default.  The floor is at least the
+            spectrum at the highest frequencies.
     """
     noise = position_noise(q) if sigma is None else np.asarray(sigma, float)
     if len(q) < 8:
@@ -54,10 +58,19 @@ def noise_edge(q: Array, dt: float, sigma: Array | None = None) -> Array:
     last = np.searchsorted(f, _BEYOND * f, side="right")
     total = np.vstack([np.zeros(P.shape[1]), np.cumsum(P[::-1], axis=0)])[::-1]  # from above, where numbers are small
     smooth = (total[first] - total[last]) / (last - first)[:, None]
-    floor = 2.0 * noise**2 / rate  # one-sided density of white noise
+    floor = np.maximum(2.0 * noise**2 / rate, _top_density(f, P))  # one-sided density of white noise
     above = (smooth > ABOVE * floor) & (np.ptp(q, axis=0) > 0.0)
     highest = len(f) - 1 - np.argmax(above[::-1], axis=0)
     return np.where(above.any(axis=0), f[highest], 0.0)
+
+
+def _top_density(f: Array, P: Array) -> Array:
+    """(n,) median of the densities (F, n) at the highest frequencies.
+
+    Repeated rows and jitter of the clock are rare or small against the median size of differences and fill the spectrum all the
+    same, so that a floor has to be seen in the spectrum, too.
+    """
+    return np.asarray(np.median(P[f > TOP * f[-1]], axis=0))
 
 
 def edges_of(log: Log, *, velocity: bool = False) -> Array:
@@ -90,7 +103,8 @@ def motion_band(q: Array, dt: float, sigma: Array | None = None) -> float:
         return 0.0
     rate = 1.0 / dt
     f, P = (x[1:] for x in spectra(np.diff(q, axis=0), rate, min(len(q) - 1, max(_FEWEST, 2 * len(q) // SEGMENTS))))
-    floor = (2.0 - 2.0 * np.cos(2.0 * np.pi * f * dt))[:, None] * 2.0 * noise**2 / rate
+    gain = (2.0 - 2.0 * np.cos(2.0 * np.pi * f * dt))[:, None]  # of a first difference
+    floor = gain * np.maximum(2.0 * noise**2 / rate, _top_density(f, P / gain))
     total = np.cumsum(np.where(CLEAR * floor < P, P, 0.0), axis=0)
     moving = (total[-1] > 0.0) & (np.ptp(q, axis=0) > 0.0)
     return max((float(f[np.searchsorted(x, ENERGY * x[-1])]) for x in total.T[moving]), default=0.0)

@@ -52,6 +52,7 @@ class _Preparation:
         self.done: dict[str, str] = {}
         self.masks: dict[str, Mask] = {}
         self.use = ~log.mask & np.isfinite(log.t)
+        self.stale = log.repeated & self.use
         self.clock, self.period = self._clock()
         self.q, self.tau = self._signal("q", np.zeros(log.n)), self._torque()
         self.spoiled = np.any(list(self.masks.values()), axis=0) if self.masks else np.zeros(self.clock.count, bool)
@@ -95,6 +96,8 @@ class _Preparation:
                 f"signals were brought to a uniform clock of {clock.rate:.6g} Hz by {recipe.interpolation} interpolation "
                 f"(the recorded one jitters by {100 * clock.jitter:.2g} %)"
             )
+        if repeats := int(np.count_nonzero(self.stale)):
+            said += f"; {repeats} samples that repeat all values of the one before were interpolated instead"
         self.done["clock"] = said
         return clock, period
 
@@ -107,7 +110,7 @@ class _Preparation:
 
     def _signal(self, symbol: str, shift: Array) -> Array:
         values, missing = on_clock(
-            self.clock, self.log.t, self.log.need(symbol), self.use, shift.tolist(), self.recipe.interpolation
+            self.clock, self.log.t, self.log.need(symbol), self.use, shift.tolist(), self.recipe.interpolation, self.stale
         )
         if missing.any():
             self._mask(f"no {symbol}", missing)
@@ -255,7 +258,7 @@ class _Preparation:
 
     def _position_noise(self) -> Array:
         """Of the positions before the filter; samples as recorded need looking at only once, however often they are prepared."""
-        as_recorded = self.clock.exact and len(self.q) == np.count_nonzero(self.use) and not self.spoiled.any()
+        as_recorded = self.clock.exact and len(self.q) == np.count_nonzero(self.use & ~self.stale) and not self.spoiled.any()
         return self.log.position_noise if as_recorded and not self.recipe.average else position_noise(self.q)
 
     def _decimator(self) -> Decimator:

@@ -101,7 +101,13 @@ def _slope(t: Array, dt: float) -> float:
 
 
 def on_clock(
-    clock: UniformClock, t: Array, values: Array, use: Mask, shift: Sequence[float], how: Interpolation
+    clock: UniformClock,
+    t: Array,
+    values: Array,
+    use: Mask,
+    shift: Sequence[float],
+    how: Interpolation,
+    stale: Mask | None = None,
 ) -> tuple[Array, Mask]:
     """A signal on the clock, and where there was nothing near to read it from.
 
@@ -112,21 +118,24 @@ def on_clock(
         use: (M,) samples to go by.
         shift: per joint, s: the value at clock time x is the one recorded at x + shift.
         how: interpolation.
+        stale: (M,) samples that only repeat the one before: interpolated over, but not counted as missing.
     """
+    current = use if stale is None else use & ~stale
     missing = np.zeros(clock.count, bool)
     whole = clock.exact and not any(shift) and len(t) == clock.count > 2
-    if whole and use.all() and np.isfinite(values).all():  # nothing to fill in
+    if whole and current.all() and np.isfinite(values).all():  # nothing to fill in
         return np.ascontiguousarray(values, float).view(), missing  # whoever freezes it leaves the log's own alone
     out, x = np.empty((clock.count, values.shape[1])), clock.t
     for j, column in enumerate(values.T):
-        good = use & np.isfinite(column)
+        finite = np.isfinite(column)
+        good = current & finite
         if np.count_nonzero(good) < 3:
             raise InputError(f"joint {j + 1} has fewer than three usable samples of a signal")
         known, at = t[good], x + shift[j]
         if clock.exact and shift[j] == 0.0 and len(known) == clock.count:  # nothing to fill in
             out[:, j] = column[good]
             continue
-        missing |= _far(known, at, clock.dt) | (at < known[0] - EXACT * clock.dt) | (at > known[-1] + EXACT * clock.dt)
+        missing |= _far(t[use & finite], at, clock.dt) | (at < known[0] - EXACT * clock.dt) | (at > known[-1] + EXACT * clock.dt)
         out[:, j] = interpolant(known, column[good], how)(np.clip(at, known[0], known[-1]))
         if clock.exact and shift[j] == 0.0:  # the recorded numbers themselves, not what rounding makes of them
             out[np.rint((known - clock.start) / clock.dt).astype(int), j] = column[good]

@@ -203,7 +203,7 @@ class DelayFit:
         rows = np.arange(smoother.half + 1, len(less) - smoother.half - 1, max(1, int(smoother.sigma)))
         reach = smoother.half + np.ceil(rate * (0.5 / position + _sticking(motion))).astype(int)
         use = ~self._near_reversal(W, motion.dq[::thin], reach)
-        use &= ~widened(motion.mask, own.half)[::thin, None]
+        use &= ~widened(motion.spoiled, own.half)[::thin, None]
         ends = int(np.ceil(SETTLED / self.cutoff * rate))
         use[:ends] = use[len(use) - ends :] = False
         known = smoother.smooth(motion.tau[::thin] - less, rows) if len(self.base.fixed) else np.zeros((len(rows), self.n))
