@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import inertica as ia
-from inertica.physical.geometry_prior import DENSITY, GEOMETRY_ORIGIN, capsule, placeholder, usable_prior
+from estimators.simulated import exact_motion
+from inertica.physical.geometry_prior import DENSITY, GEOMETRY_ORIGIN, capsule, placeholder, usable_prior, weighed
 from inertica.robot import inertia
 from inertica.robot.description import Description
 
@@ -73,6 +74,29 @@ def test_only_links_without_values_are_replaced() -> None:
     assert sentence is not None and "link 4" in sentence and prior.origin == description.prior.origin
     kept = np.setdiff1d(np.arange(len(values)), np.arange(len(values))[description.layout.link(3)])
     assert np.array_equal(prior.values[kept], values[kept]) and prior.link(3)[9] > 0.0
+
+
+@pytest.mark.parametrize("factor", [1e-3, 3.0, 1e3])
+def test_the_density_is_that_of_the_torque(factor: float, tmp_path: Path) -> None:
+    """Friction, offset and drive inertia beside the links' torque, as large as that, are not taken for mass."""
+    prior, _ = usable_prior(bare(tmp_path))
+    heavy = prior.with_values(factor * prior.values)
+    motion = exact_motion(heavy, seed=4)
+    size = motion.tau.std(axis=0)
+    braking = np.sign(motion.dq) + motion.dq / motion.dq.std(axis=0) + motion.ddq / motion.ddq.std(axis=0) + 1.0
+    found = weighed(prior, [replace(motion, tau=motion.tau + size * braking)])
+    assert found.origin == GEOMETRY_ORIGIN and found.values == pytest.approx(heavy.values, rel=1e-6)
+
+
+def test_stated_masses_are_not_weighed_and_tell_the_density_of_others() -> None:
+    description = ia.load("tx40")
+    assert weighed(description.prior, []) is description.prior
+    values, where = np.array(description.prior.values), description.layout.link(3)
+    values[where] = 0.0
+    light, heavy = (
+        usable_prior(replace(description, prior=description.prior.with_values(k * values)))[0].link(3) for k in (1.0, 50.0)
+    )
+    assert heavy == pytest.approx(50.0 * light)
 
 
 def test_a_capsule_is_a_solid_rod() -> None:

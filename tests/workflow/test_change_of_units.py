@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -191,6 +192,18 @@ def test_friction_spring_and_delay_have_no_preferred_size(folder: Path, scale: S
     assert any(isinstance(t, Saturating) for t in terms) and any(isinstance(t, Spring | Counterbalance) for t in terms)
     assert before.recipe.delays(3) * RATE == pytest.approx(LATE, rel=0.1)
     assert_same(before, lift_in(folder, scale, eventful=True), scale, CLOSE)
+
+
+@pytest.mark.xfail(strict=False, reason="the check of logs ends in a singular matrix where a model has no masses")
+@pytest.mark.parametrize("scale", [SMALL_AND_SLOW, LARGE_AND_FAST], ids=["small and slow", "large and fast"])
+def test_models_without_masses_have_no_preferred_size(folder: Path, scale: Scale) -> None:
+    """Their density is told by the log."""
+    description, log = lift(folder)
+    values = np.array(description.prior.values)
+    for _, where in description.layout.bodies:
+        values[where] = 0.0
+    bare = replace(description, prior=description.prior.with_values(values))
+    assert_same(identified(bare, log, Scale()), identified(bare, log, scale), scale)
 
 
 @pytest.mark.slow

@@ -169,7 +169,7 @@ class TotalMass:
         for body, where, _ in reference.bodies:
             if body.suffix == str(body.link + 1):
                 F[0, where.start + 9] = 1.0
-        size = max(abs(self.upper) if np.isfinite(self.upper) else abs(self.lower), 1e-9)
+        size = max(abs(self.upper) if np.isfinite(self.upper) else abs(self.lower), np.finfo(float).tiny)
         if self.lower == self.upper:
             yield Block(f"total mass {self.lower:g} kg", "zero", F / size, np.array([-self.lower / size]))
             return

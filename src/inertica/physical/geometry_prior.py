@@ -8,14 +8,19 @@ to the next one (a quarter of the longest link's length l beyond the last), with
 
 and one density for all.  Five arms of which models are known have fitted densities of such capsules between 543 and 711 kg/m^3 (a
 sixth of 6301); the round middle of the five is taken.  Totals become sane this way, single links do not: short ones are too light
-by up to ten times.  Everything made from it is labelled as coming from geometry.
+by up to ten times.  Where a log is at hand its torque tells the density instead (`weighed`), and where some links have masses, those
+do.  Everything made from it is labelled as coming from geometry.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.engine import Engine
+from inertica.preprocessing.motion import Motion
 from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.layout import Layout, Parameters
@@ -28,10 +33,13 @@ GEOMETRY_ORIGIN = "from geometry"
 """`Parameters.origin` of such a prior."""
 
 DENSITY = 600.0
-"""kg/m^3."""
+"""kg/m^3, where neither torque nor another link tells it."""
 
 THINNEST, SLENDER, TIP = 0.15, 8.0, 0.25
 """Least radius in lengths of the longest link, length over radius, and length of the last link in lengths of the longest."""
+
+LOOKED_AT = 5000
+"""Samples of a motion from which a density is told."""
 
 ALIKE = 1e-6
 """Relative difference up to which links count as copies of each other."""
@@ -49,19 +57,50 @@ def usable_prior(description: Description) -> tuple[Parameters, str | None]:
         return prior, None
     values = np.array(prior.values)
     ends, thinnest = link_ends(description.robot), THINNEST * _size(description.robot)
+    capsules = [capsule(end, thinnest) for end in ends]
+    stated = [j for j in range(description.robot.n) if j not in unusable]
+    factor = sum(prior.link(j)[9] for j in stated) / sum(capsules[j][9] for j in stated) if stated else 1.0
     for j in unusable:
-        values[layout.link(j)] = capsule(ends[j], thinnest)
+        values[layout.link(j)] = factor * capsules[j]
     names = ", ".join(str(j + 1) for j in unusable)
     every = len(unusable) == description.robot.n
     why = "the model says nothing usable about masses"
     if not every:
         why = f"the model says nothing usable about the mass of link {names}"
     sentence = (
-        f"{why}; links are taken for capsules from joint to joint of {DENSITY:g} kg/m3 where data do not decide, so their masses "
+        f"{why}; links are taken for capsules from joint to joint, all of one density, where data do not decide, so their masses "
         "and centres of mass are from geometry: weigh the arm or its links and state it under constraints:"
     )
     origin = GEOMETRY_ORIGIN if every else prior.origin
     return Parameters(layout, values, prior.shapes, origin), sentence
+
+
+def weighed(prior: Parameters, motions: Sequence[Motion]) -> Parameters:
+    """A prior from geometry with the density that explains recorded torque best, any other prior as it is.
+
+    Torques of the links are in proportion to it.  What friction, an offset, a drive's inertia or a spring could explain of a joint's
+    torque is taken out of both sides first, and joints count by their own torque.  Where no density above zero explains anything, that
+    of known arms stays.
+    """
+    if prior.origin != GEOMETRY_ORIGIN:
+        return prior
+    bodies = np.zeros(prior.layout.size)
+    for _, where in prior.layout.bodies:
+        bodies[where] = prior.values[where]
+    engine, both, own = Engine(prior.layout), 0.0, 0.0
+    for motion in motions:
+        use = np.flatnonzero(~motion.mask)
+        use = use[:: max(1, len(use) // LOOKED_AT)]
+        q, dq, ddq, tau = (x[use] for x in (motion.q, motion.dq, motion.ddq, motion.tau))
+        links = np.asarray(engine.inverse_dynamics(q, dq, ddq, bodies, prior.shapes))
+        for j in range(prior.layout.robot.n):
+            others = np.column_stack([q[:, j], dq[:, j], np.sign(dq[:, j]), ddq[:, j], np.ones(len(use))])
+            Q = np.linalg.qr(others / np.maximum(np.linalg.norm(others, axis=0), np.finfo(float).tiny))[0]
+            x, y = (z - Q @ (Q.T @ z) for z in (links[:, j], tau[:, j]))
+            weight = 1.0 / max(float(tau[:, j] @ tau[:, j]), np.finfo(float).tiny)
+            both, own = both + weight * float(x @ y), own + weight * float(x @ x)
+    factor = both / own if own > 0.0 and both > 0.0 else 1.0
+    return prior.with_values(prior.values + (factor - 1.0) * bodies)
 
 
 def without_placeholders(prior: Parameters) -> Parameters:

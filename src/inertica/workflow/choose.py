@@ -18,7 +18,7 @@ from inertica.estimators.registry import able, method
 from inertica.excitation.trajectory import Trajectory
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.log import Log
-from inertica.physical.geometry_prior import usable_prior
+from inertica.physical.geometry_prior import usable_prior, weighed
 from inertica.physical.stated import stated
 from inertica.preprocessing.filters import Unfiltered, named_filter
 from inertica.preprocessing.motion import Motion
@@ -172,6 +172,7 @@ def choose(checked: Checked, say: Say) -> Chosen:
         choices.append(Choice("long log", part.sentence, why))
         motions = tuple(prepare(log, recipe) for log in inputs.logs)
     prior, replaced = usable_prior(description)
+    prior = weighed(prior, seen)
     description = replace(description, prior=prior)
     base, known = _base(description, base), stated(description)
     problem = Problem(base, motions, prior, references=s.references[: len(motions)], constraints=known.constraints)
