@@ -13,7 +13,7 @@ from inertica.excitation import Condition, catalog_trajectory, evaluate, robot_c
 from inertica.physical.check import check_model
 from inertica.reproduce.jaco2 import METHODS, Study, errors
 from inertica.reproduce.jaco2_figures import _frames
-from inertica.reproduce.jaco2_setup import CONDITION, Case, Setup, designed
+from inertica.reproduce.jaco2_setup import CONDITION, DESIGN_MARGIN, Case, Setup, designed
 from inertica.reproduce.rows import Options
 from inertica.reproduce.studies import reproduce
 from inertica.robot.load import load
@@ -49,7 +49,7 @@ def test_truth_is_a_real_robot_near_the_printed_estimate(setup: Setup) -> None:
 def test_shipped_motions_keep_limits_and_have_the_papers_condition(setup: Setup, number: int) -> None:
     file, engine = catalog_trajectory("jaco2", f"comparison{number}"), setup.base.engine
     any_time = np.random.default_rng(0).uniform(0.0, file.trajectory.period, 5000)
-    assert violations(file.trajectory, robot_constraints(setup.description, engine), any_time) == ()
+    assert violations(file.trajectory, robot_constraints(setup.description, engine, margin=DESIGN_MARGIN), any_time) == ()
     found = evaluate(file.trajectory, engine, setup.base, Condition())
     assert found == pytest.approx(file.about["condition"], rel=1e-5) and 0.9 * CONDITION < found <= CONDITION
 

@@ -58,7 +58,7 @@ SMALL_AND_SLOW, LARGE_AND_FAST = Scale(1e-3, 0.1, 10.0), Scale(1e3, 10.0, 0.1)
 CLOSE, CLOSER = 1e-3, 1e-6
 """Relative difference that iterative solvers may leave, of a delay say and of what rests on it, and that of linear fits."""
 
-FLAT = 0.01
+FLAT = 0.02
 """Part of an interval within which solvers place its ends, and a value that data hardly decide on."""
 
 
@@ -194,7 +194,6 @@ def test_friction_spring_and_delay_have_no_preferred_size(folder: Path, scale: S
     assert_same(before, lift_in(folder, scale, eventful=True), scale, CLOSE)
 
 
-@pytest.mark.xfail(strict=False, reason="the check of logs ends in a singular matrix where a model has no masses")
 @pytest.mark.parametrize("scale", [SMALL_AND_SLOW, LARGE_AND_FAST], ids=["small and slow", "large and fast"])
 def test_models_without_masses_have_no_preferred_size(folder: Path, scale: Scale) -> None:
     """Their density is told by the log."""
@@ -222,7 +221,6 @@ def record_in(folder: Path, name: str, scale: Scale) -> Result:
     return identified(description, read_log(record.windows[0].path(record.folder), description), scale)
 
 
-@pytest.mark.xfail(strict=False, reason="the check of logs still has thresholds in SI units")
 @pytest.mark.parametrize("scale", EACH)
 def test_the_check_has_no_preferred_size(folder: Path, scale: Scale) -> None:
     """Findings of the same name with the same verdicts, and no problem with a log that has none."""

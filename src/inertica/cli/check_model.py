@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, numbers, one_line, progress, table
 from inertica.errors import InputError, ModelWarning
+from inertica.numbers import number
 from inertica.physical.check import CONFIGURATIONS, LinkCheck, ModelCheck, check_model
 from inertica.physical.stated import stated
-from inertica.report.numbers import number
 from inertica.robot.load import load
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from inertica.cli.progress import by_count
 from inertica.cli.reading import described
 from inertica.errors import InputError, ModelWarning
 from inertica.estimators.registry import METHODS, method
+from inertica.numbers import number
 from inertica.report.names import short_names
-from inertica.report.numbers import number
 from inertica.workflow.compare import Comparison, Row, compare
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from inertica.cli.progress import LOUDNESS, progress, progress_line
 from inertica.errors import InerticaError, ModelWarning
-from inertica.report.numbers import number
+from inertica.numbers import number
 from inertica.workflow.plain import plain
 
 if TYPE_CHECKING:

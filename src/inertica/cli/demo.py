@@ -20,7 +20,7 @@ from inertica.cli.console import Answer, progress_line, table
 from inertica.cli.progress import by_stages
 from inertica.errors import InputError
 from inertica.experiment import Experiment
-from inertica.report.numbers import number
+from inertica.numbers import number
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.workflow.choice import Say

@@ -21,7 +21,7 @@ from inertica.cli.fitting import add_choices, settings
 from inertica.cli.identify import marked
 from inertica.cli.payload import frame
 from inertica.errors import ModelWarning
-from inertica.report.numbers import NONE, number, span
+from inertica.numbers import NONE, number, span
 from inertica.robot import inertia
 from inertica.workflow.drive_gains import DriveGains, drive_gains
 from inertica.workflow.folder import whole_file

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress, table
 from inertica.errors import InputError
-from inertica.report.numbers import number
+from inertica.numbers import number
 from inertica.robot.load import load
 from inertica.workflow.calls import dynamics_at
 from inertica.workflow.result import RESULT, Result

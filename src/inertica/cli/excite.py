@@ -38,7 +38,7 @@ import numpy as np
 from inertica.cli.console import Answer, progress_line, table
 from inertica.cli.progress import by_clock
 from inertica.errors import InerticaError, InputError, ModelWarning
-from inertica.report.numbers import number
+from inertica.numbers import number
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress, table
 from inertica.errors import InputError, ModelWarning
-from inertica.report.numbers import number
+from inertica.numbers import number
 from inertica.robot.control import LAWS
 
 if TYPE_CHECKING:

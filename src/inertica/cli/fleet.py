@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress, table
 from inertica.errors import ModelWarning
+from inertica.numbers import number
 from inertica.report.compared import probability
 from inertica.report.fleet import Fleet, fleet
-from inertica.report.numbers import number
 from inertica.workflow.folder import whole_file
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from inertica.cli import fitting
 from inertica.cli.console import Answer, progress_line, table
 from inertica.cli.reading import described
 from inertica.errors import FileError, InputError, ModelWarning
-from inertica.report.numbers import number
+from inertica.numbers import number
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

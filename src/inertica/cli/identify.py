@@ -23,7 +23,7 @@ from inertica.cli.reading import described
 from inertica.errors import InputError, ModelWarning
 from inertica.estimators.registry import METHODS, PRIORS
 from inertica.identifiability.labels import LABELS
-from inertica.report.numbers import number
+from inertica.numbers import number
 from inertica.report.style import LABEL_COLOURS
 from inertica.report.tables import BASE, STANDARD, base_rows, standard_cells
 from inertica.report.verdict_words import verdict_document, verdict_words

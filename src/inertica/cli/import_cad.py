@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from inertica.cli.console import Answer, progress, table
 from inertica.cli.show import check_folder
 from inertica.errors import ModelWarning
-from inertica.report.numbers import number
+from inertica.numbers import number
 from inertica.robot import inertia
 from inertica.robot.load import load, save_model
 from inertica.workflow.cad import TOLERANCE, Imported, import_cad

@@ -29,7 +29,7 @@ from inertica.errors import InputError, ModelWarning
 from inertica.identifiability.labels import DETERMINED, INTERVAL, WEAK
 from inertica.logs.lines import blocks
 from inertica.logs.read import read_log
-from inertica.report.numbers import number, span, tidy
+from inertica.numbers import number, span, tidy
 from inertica.robot import inertia
 from inertica.robot.load import load
 from inertica.workflow.payload import payload

@@ -25,7 +25,7 @@ from inertica.excitation.files import load_trajectory
 from inertica.excitation.trajectory import Trajectory
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
-from inertica.report.numbers import number
+from inertica.numbers import number
 from inertica.workflow.folder import whole_file
 from inertica.workflow.result import Result
 

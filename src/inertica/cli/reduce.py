@@ -17,7 +17,7 @@ from inertica.cli.fitting import add_prior
 from inertica.errors import ModelWarning
 from inertica.estimators.base import Estimate
 from inertica.identifiability.svd_reduction import SvdReduction
-from inertica.report.numbers import number
+from inertica.numbers import number
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.workflow.calls import reduce

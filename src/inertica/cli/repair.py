@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, get_args
 from inertica.cli.console import Answer, one_line, progress, table
 from inertica.errors import InputError, ModelWarning
 from inertica.identifiability.base import base_model
+from inertica.numbers import number
 from inertica.physical.constraints import PHYSICAL, combined
 from inertica.physical.repair import Metric, Repair, inconsistent, repair
 from inertica.physical.stated import broken, stated
-from inertica.report.numbers import number
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load, save_model
 

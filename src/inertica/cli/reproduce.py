@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress_line, table
 from inertica.errors import InputError
-from inertica.report.numbers import number
+from inertica.numbers import number
 from inertica.reproduce.rows import Options, Row
 from inertica.reproduce.studies import STUDIES, check, reproduce, usual_runs
 

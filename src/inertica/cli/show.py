@@ -22,7 +22,7 @@ from inertica.cli.console import Answer, grid, numbers, progress, table
 from inertica.errors import InputError, ModelWarning
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.identifiability.figure import STYLE, identifiability_map
-from inertica.report.numbers import number
+from inertica.numbers import number
 from inertica.robot import control, friction
 from inertica.robot.card import describe_tree
 from inertica.robot.description import Description

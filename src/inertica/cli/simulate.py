@@ -18,7 +18,7 @@ import numpy as np
 
 from inertica.cli.console import Answer, progress, progress_line, table
 from inertica.errors import ModelWarning
-from inertica.report.numbers import number
+from inertica.numbers import number
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inertica.cli.console import Answer, progress, table
-from inertica.report.numbers import number
+from inertica.numbers import number
 from inertica.workflow.truth import SURE, AgainstTruth, Held, against_truth
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from inertica.estimators.recursive.change import HOURS, SHARE, Change
 from inertica.identifiability.labels import INTERVAL
 from inertica.logs.lines import Block, blocks
 from inertica.logs.read import read_log
-from inertica.report.numbers import number
+from inertica.numbers import number
 from inertica.robot.load import load
 from inertica.robot.plain import assumed_friction
 from inertica.workflow.plain import plain

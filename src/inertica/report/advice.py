@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from inertica.identifiability.labels import COMBINED, DETERMINED, UNIDENTIFIABLE, WEAK
-from inertica.report.numbers import number
+from inertica.numbers import number
 from inertica.report.verdict_words import verdict_words
 from inertica.workflow.inputs import IDENTIFICATION
 from inertica.workflow.logs_again import log_names

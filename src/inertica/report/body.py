@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from inertica.errors import InerticaError
 from inertica.excitation.kinematics import frames
+from inertica.numbers import NONE, number, span
 from inertica.report import html
 from inertica.report.data import Record
 from inertica.report.figures import thinned
-from inertica.report.numbers import NONE, number, span
 from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters

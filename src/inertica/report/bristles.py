@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from inertica.numbers import NONE, number
 from inertica.report import html
 from inertica.report.figures import Panel, Series, figure, key
 from inertica.report.names import short_names
-from inertica.report.numbers import NONE, number
 from inertica.robot.friction import LuGre
 from inertica.workflow.result import Result
 

@@ -8,9 +8,9 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.numbers import number
 from inertica.report import html
 from inertica.report.figures import floats
-from inertica.report.numbers import number
 from inertica.workflow.result import Result
 
 Array = NDArray[np.float64]

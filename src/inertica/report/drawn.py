@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.numbers import number, percent
 from inertica.report import html
 from inertica.report.data import Record, friction_laws
 from inertica.report.figures import Panel, Series, bars, dense, envelope, figure, key, thinned, zoom_bar
-from inertica.report.numbers import number, percent
 from inertica.robot.model import Joint
 from inertica.validation.residuals import Whiteness
 from inertica.workflow.choice import Choice

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from inertica import __version__
+from inertica.numbers import NONE, number, percent
 from inertica.report import html
 from inertica.report.advice import advice
 from inertica.report.body import consistency
@@ -14,7 +15,6 @@ from inertica.report.correlation import correlation_section
 from inertica.report.data import Record, records
 from inertica.report.drawn import choice_figures, fit_sections, torque_figures
 from inertica.report.names import short_names
-from inertica.report.numbers import NONE, number, percent
 from inertica.report.tables import (
     base_table,
     check_table,

@@ -10,10 +10,10 @@ from typing import Any
 from inertica import __version__
 from inertica.checks.findings import SEVERITY
 from inertica.identifiability.labels import INTERVAL, LABELS
+from inertica.numbers import number, percent, span, tidy
 from inertica.report import html
 from inertica.report.data import Record
 from inertica.report.names import short_names
-from inertica.report.numbers import number, percent, span, tidy
 from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS, LABEL_WORDS
 from inertica.robot.inertia import NAMES
 from inertica.validation.misfit_words import MISFITS

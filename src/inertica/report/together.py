@@ -7,13 +7,13 @@ from pathlib import Path
 
 from inertica import __version__
 from inertica.errors import InputError
+from inertica.numbers import NONE, number, percent, span
 from inertica.report import html
 from inertica.report.compared import LEVEL, Pair, compare_parameters, compare_predictions, probability
 from inertica.report.data import Record, records
 from inertica.report.drawn import effort
 from inertica.report.figures import Panel, Series, dense, envelope, figure, key, zoom_bar
 from inertica.report.names import short_names
-from inertica.report.numbers import NONE, number, percent, span
 from inertica.report.report import NO_LOGS, page_head, verdict_box
 from inertica.workflow.before import headline_set
 from inertica.workflow.folder import whole_file

@@ -12,12 +12,12 @@ from inertica.errors import InputError
 from inertica.estimators.base import Capability
 from inertica.estimators.registry import able, method
 from inertica.identifiability.labels import DETERMINED, WEAK
+from inertica.numbers import percent
 from inertica.physical.check import smallest_margin
 from inertica.physical.constraints import MARGIN
 from inertica.physical.geometry_prior import link_ends
 from inertica.physical.plausible import Odd
 from inertica.report.names import short_names
-from inertica.report.numbers import percent
 from inertica.robot.natural import longest_link
 from inertica.workflow.inputs import HOLD_OUT, IDENTIFICATION
 from inertica.workflow.result import Result

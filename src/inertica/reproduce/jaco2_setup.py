@@ -72,6 +72,9 @@ CONTROL_RATE = 2000.0
 
 HYSTERESIS, OFFSET, DELAY = 0.02, 0.1, 0.005
 FILTER = Butterworth(cutoff=5.0, order=2)
+DESIGN_MARGIN = 0.1
+"""rad, rad/s and rad/s^2 that designed motions keep from the limits."""
+
 TRUE_MARGIN = 0.02
 """How far inside the set of bodies that can exist the true links are, in units of their size."""
 
@@ -188,7 +191,14 @@ def designed(number: int, description: Description | None = None) -> Design:
     base = base_model(robot.layout)
     family = Fourier.still(PERIOD, robot.home, HARMONICS, free_start=True)
     search = Search(evaluations=0, rounds=10, iterations=60, target=CONDITION)
-    return design(base.engine, base, family, constraints=robot_constraints(robot, base.engine), search=search, rng=number)
+    return design(
+        base.engine,
+        base,
+        family,
+        constraints=robot_constraints(robot, base.engine, margin=DESIGN_MARGIN),
+        search=search,
+        rng=number,
+    )
 
 
 @dataclass(frozen=True, eq=False)

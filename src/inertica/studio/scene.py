@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.excitation.kinematics import frames
+from inertica.numbers import number
 from inertica.report.body import ellipsoid
-from inertica.report.numbers import number
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.studio.visuals import visuals

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 SURE = 0.95
 """Probability of the one-sided t test beyond which a difference is called clear."""
@@ -39,7 +39,7 @@ class Comparison:
     @property
     def limit(self) -> float:
         """|t| beyond which a difference is clear; infinite where a single part was left out."""
-        return float(student.ppf(SURE, self.parts - 1)) if self.parts > 1 else float("inf")
+        return float(stdtrit(self.parts - 1, SURE)) if self.parts > 1 else float("inf")
 
     @property
     def significantly_better(self) -> bool:

@@ -219,6 +219,7 @@ def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None,
     recorded = all(log.dq is not None for log in inputs.logs)
     recipe = Recipe(velocity=s.velocity or ("recorded" if recorded else "differences"))  # type: ignore[arg-type]
     more: list[Choice] = []
+    velocities = (s.velocity,) if s.velocity else None
     if s.filter is not None and s.filter != "butterworth":
         recipe = replace(recipe, filter=named_filter(s.filter, s.cutoff, min(log.rate for log in inputs.logs)))
         choice = Choice.given("filter", f"{s.filter}, velocity: {recipe.velocity}")
@@ -226,7 +227,6 @@ def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None,
         recipe = recipe_for(s.cutoff, min(log.rate for log in inputs.logs), recipe)
         choice = Choice.given("filter", f"fit and predictions up to {s.cutoff:g} Hz, velocity: {recipe.velocity}")
     else:
-        velocities = (s.velocity,) if s.velocity else None
         recipe, choice = choose_filter(assumed, base, logs, recipe, say, velocities)  # type: ignore[arg-type]
         if s.method_can(Capability.WANTS_RAW) and s.filter is None:
             recipe = replace(recipe, filter=Unfiltered())
@@ -237,7 +237,12 @@ def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None,
     if s.delay is not None:
         delay = Delay(replace(recipe, delay=s.delay), Choice.given("delay", str(s.delay)))
     else:
-        delay = choose_delay(assumed, base, logs, recipe, say, held=s.method_can(Capability.HOLDS_TORQUE))
+        held = s.method_can(Capability.HOLDS_TORQUE)
+        delay = choose_delay(assumed, base, logs, recipe, say, held=held)
+        if delay.choice.score is not None and not delay.choice.disagreement and choice.automatic and not more:
+            # a delay that is still in the torque lowers the gain by which the bandwidth is found
+            recipe, choice = choose_filter(assumed, base, logs, delay.recipe, say, velocities)  # type: ignore[arg-type]
+            delay = choose_delay(assumed, base, logs, recipe, say, held=held)
     return [choice, *more, delay.choice], delay
 
 

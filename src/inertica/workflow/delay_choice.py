@@ -57,7 +57,7 @@ def choose_delay(
     compared = _compared(description, base, logs, recipe, taken, found.expected) if found.stated.any() else None
     if compared is not None:
         sentence += f"; {compared.sentence}"
-        if compared.clearly_worse:
+        if not compared.better:
             taken = np.full(len(taken), found.expected)
             sentence += ", so it is not taken out"
     if held:
@@ -68,8 +68,8 @@ def choose_delay(
     value = ", ".join(f"{1e3 * d:.3g}" for d in (taken if several else taken[:1])) + " ms" if taken.any() else "none"
     choice = Choice("delay", value, f"{value}: {sentence}")
     if compared is not None:
-        score = compared.score_without if compared.clearly_worse else compared.score
-        choice = replace(choice, score=score, score_without=compared.score_without, disagreement=compared.clearly_worse)
+        score = min(compared.score, compared.score_without)
+        choice = replace(choice, score=score, score_without=compared.score_without, disagreement=not compared.better)
     return Delay(replace(recipe, delay=tuple(taken.tolist())), choice, found.left)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from inertica.estimators.load_trust import MASS, FirstMoment
 from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK
-from inertica.report.numbers import number, span
+from inertica.numbers import number, span
 from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.flange import Flange
