@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.base import Problem
+from inertica.estimators.consistent.strategy import MILD, Consistent
+from inertica.estimators.linear.least_squares import Wls
 from inertica.estimators.structure.mount import LeanTest, MountData, compare_signs, lean_test
 from inertica.estimators.structure.tilt import Tilt, between, sphere, tangents
 from inertica.identifiability.base import BaseModel, base_model
@@ -29,6 +31,7 @@ from inertica.robot.plain import assumed_friction
 from inertica.threads import one_thread
 from inertica.validation.guard import compare
 from inertica.workflow.choice import Say
+from inertica.workflow.hold_out import left_out
 from inertica.workflow.mount import Mount, listed
 
 Array = NDArray[np.float64]
@@ -204,7 +207,7 @@ class _Decision:
         correlation = 1.0 if test is None else test.correlation
         signs = compare_signs(self.data, tilt, home, correlation, CLEAR)
         ambiguous = ""
-        if signs.gain > CLEAR and signs.consistent and self._hangs(home):
+        if signs.gain > CLEAR and signs.consistent and self._hangs(home) and self._possible_links_hang(home):
             home = -home
             weights, tilt = self._at(home)
             test = lean_test(self.data, tilt, weights, home)
@@ -217,6 +220,17 @@ class _Decision:
         """Whether the opposite of g predicts data left out no worse; where only real bodies tell them apart, they do alike."""
         weights, _ = self._at(-g)
         return self.data.left_out(weights, -g).error <= (1.0 + ALIKE) * self.data.left_out(weights, g).error
+
+    def _possible_links_hang(self, g: Array) -> bool:
+        """Whether links that could exist clearly predict data left out better under the opposite of g: a short motion may be explained
+        by links upside down that predict nothing else.
+        """
+        scores = []
+        for direction in (g, -g):
+            turned = assumed_friction(self.description.with_gravity(vector(direction)))
+            problem = Problem(base_model(turned.layout), tuple(self.motions), turned.prior)
+            scores.append(left_out(problem, Wls(solve=replace(Consistent.towards(MILD), strength="mildest"))))
+        return scores[1].against(scores[0]).clearly_better
 
     def _leaning(self, home: Array, weights: Array, tilt: Tilt, test: LeanTest | None) -> Mount:
         """At one of the two directions, with a lean when it is believed."""
