@@ -102,7 +102,7 @@ def lift_in(folder: Path, scale: Scale, eventful: bool = False) -> Result:
 
 
 def identified(description: Description, log: Log, scale: Scale) -> Result:
-    return ia.identify(scale.description(description), [scale.log(log, description.robot)], quick=True, force=True)
+    return ia.identify(scale.description(description), [scale.log(log, description.robot)], quick=True)
 
 
 def assert_same(before: Result, after: Result, scale: Scale, close: float = CLOSER) -> None:

@@ -63,7 +63,7 @@ class Recording:
         own = folder / change.name.replace("%", "percent")
         own.mkdir()
         files = change.files(self.columns, own, self.comments)
-        return ia.identify(self.robot, [str(f) for f in files], validate=[str(self.left_out)], force=True)
+        return ia.identify(self.robot, [str(f) for f in files], validate=[str(self.left_out)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,13 +15,13 @@ from inertica.workflow.payload_result import Payload
 from inertica.workflow.settings import Settings
 from workflow.pan_tilt import LOAD, pair, pan_tilt
 
-FORCED = Settings(force=True)  # the load outweighs the head, which the check takes for another robot
+DEFAULTS = Settings()
 AWAY = (0.25, 0.0, 0.0)
 
 
 def found_load(seed: int, rate: float | None, frame: tuple[float, ...] | None) -> Payload:
     first, second = pair(seed, rate)
-    return payload(replace(pan_tilt(), loop=None), unloaded=[first], loaded=[second], frame=frame, settings=FORCED)
+    return payload(replace(pan_tilt(), loop=None), unloaded=[first], loaded=[second], frame=frame, settings=DEFAULTS)
 
 
 def inside(found: Payload, frame: tuple[float, ...] | None) -> list[bool]:
