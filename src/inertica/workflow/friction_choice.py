@@ -73,7 +73,10 @@ class FrictionSelection:
         self.base = base_model(with_laws(description, ()).layout)
         self.prior = description.prior.on(self.base.layout)
         system = Observations(self.base, self.motions, self.prior)
-        self.fastest = np.maximum(np.quantile(np.abs(np.concatenate([m.dq for m in motions])), 0.95, axis=0), 1e-9)
+        speeds = np.quantile(np.abs(np.concatenate([m.dq for m in motions])), 0.95, axis=0)
+        self.fastest = np.maximum(
+            speeds, max(1e-9 * float(speeds.max()), np.finfo(float).tiny)
+        )  # joints that rest have some, too
         assumed = with_laws(description, plain_friction(self.n))  # whose residuals are the noise
         noise = Observations(base_model(assumed.layout), self.motions, assumed.prior).sigmas
         self.selection = Selection(system, noise)
@@ -283,7 +286,7 @@ class FrictionSelection:
         """All other laws that may be added; as the load, gravity of a first fit with plain friction."""
         self._carry(plain)
         size = np.sqrt(np.mean(np.concatenate(self.loads) ** 2, axis=0))
-        loaded = size > 1e-6 * max(float(size.max()), 1e-12)
+        loaded = size > 1e-6 * float(size.max())
         for kind in [kind for kind, how in others().items() if how.speeds is None]:
             for piece in (Piece(j, kind) for j in range(self.n)):
                 if loaded[piece.joint] or not piece.loaded:

@@ -5,13 +5,15 @@
 kappa is the median correlation time of the joints' residuals in rows: so many rows say as much as one independent one, so a prior
 of this strength weighs a change of a parameter by its own size like one independent residual of one standard deviation.
 s_1SE is the largest strength whose error on blocks left out exceeds the least by at most one standard error of the blocks'
-differences.  A prior that stands for geometry alone (`physical.geometry_prior`) gets strength 1.
+differences; below kappa it is used only where kappa itself is worse than the best beyond doubt (a t test at 95 %).  A prior that
+stands for geometry alone (`physical.geometry_prior`) gets strength 1.
 
 The prior must cost no significant residual: the squares of the data may rise above those of the consistent fit without a pull by no
 more than 2 kappa sqrt(2 b) noise variances, b the number of base parameters (twice the standard deviation of what b independent
 directions leave by chance, counted in independent rows) and the noise what that consistent fit leaves; or by as much as that fit
 lies above one without constraints, where that is more: what links that could exist cannot explain is an error of the model, beside
-which noise is no measure.  Where they rise by more, the strength is lowered step by step, and at the end the prior is given up.
+which noise is no measure.  Where they rise by more, the strength is lowered step by step, not below the one that predicts blocks left
+out best, and where that is the weakest of all, at the end the prior is given up.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Problem
@@ -49,6 +52,9 @@ LOWERED = float(np.sqrt(10.0))
 """By which a strength that costs too much is divided."""
 
 BLOCKS = 5
+
+SURE = 0.95
+"""Probability of the t test beyond which the usual strength is too strong."""
 
 ROUGH = NewtonAccuracy(gap=1e-6, decrement=1e-8, good=1e-1)
 """Fits that are only compared need not be exact to more than a third of a standard deviation."""
@@ -121,13 +127,20 @@ def mild_strength(pull: Pull, problem: Problem, searched: bool = True) -> Mild:
     noise = fit.noise * (stacked.rest**2 + least) / max(stacked.rest**2, 1e-300)
     by_chance, held_back = 2.0 * kappa * float(np.sqrt(2.0 * problem.base.rank)), float(least / noise)
     limit, rise, strength = max(by_chance, held_back), 0.0, first
-    while strength >= WEAKEST * min(kappa, first):
+    lowest = _lowest(scores, WEAKEST * min(kappa, first))
+    while strength >= (1.0 - 1e-9) * lowest:
         found, _ = pull.kept(fit, pull.prior(strength), lambda: kappa)
         rise = (found.squares - least) / noise
-        if rise <= limit:
+        if rise <= limit or (lowest in scores and strength / LOWERED < (1.0 - 1e-9) * lowest):
             return Mild(strength, kappa, scores, rise, limit)
         strength /= LOWERED
     return Mild(None, kappa, scores, rise, limit)
+
+
+def _lowest(scores: Mapping[float, float], weakest: float) -> float:
+    """How far a strength that costs too much may be lowered: not below the one that predicts data left out best."""
+    best = min(scores, key=lambda strength: scores[strength], default=weakest)
+    return weakest if not scores or best == min(scores) else best
 
 
 def correlation(system: Observations, stacked: Stacked) -> float:
@@ -152,4 +165,6 @@ def _one_standard_error(pull: Pull, blocks: Sequence[Stacked], kappa: float) -> 
     doubt = np.std(errors - errors[best], axis=1, ddof=1) * np.sqrt(len(blocks))
     allowed = [f for f, total, d in zip(FACTORS, totals, doubt, strict=True) if total - totals[best] <= d]
     strengths = (float(f * kappa) for f in FACTORS)
-    return float(max(allowed)) * kappa, dict(zip(strengths, map(float, totals), strict=True))
+    usual = FACTORS.index(1.0)
+    needed = totals[usual] - totals[best] > doubt[usual] * stdtrit(len(blocks) - 1, SURE)
+    return float(max(allowed) if needed else max(1.0, *allowed)) * kappa, dict(zip(strengths, map(float, totals), strict=True))
