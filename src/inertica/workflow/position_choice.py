@@ -78,11 +78,22 @@ class _Model:
         Both fits have the pull that counts a change of a parameter by its own size as one independent residual (a weaker one may
         have been chosen just because links cannot explain the torque), and the same weights of the joints.
         """
-        weights = 1.0 / self.problem.observations.sigmas
-        (before, noise), (after, _) = (m.outcome(self.correlation, weights) for m in (self, trial))
+        before, noise = self.pulled
+        after, _ = trial.outcome(self.correlation, 1.0 / self.problem.observations.sigmas)
         unit = self.correlation * noise
         pull = (before.objective - before.squares) - (after.objective - after.squares)
         return float(min(pull, before.objective - after.objective) / unit)
+
+    @cached_property
+    def pulled(self) -> tuple[Outcome, float]:
+        """The fit with the pull of one independent residual, and the noise variance of its rows."""
+        return self.outcome(self.correlation, 1.0 / self.problem.observations.sigmas)
+
+    @property
+    def most_relief(self) -> float:
+        """What no trial can exceed: all of the pull."""
+        found, noise = self.pulled
+        return float((found.objective - found.squares) / (self.correlation * noise))
 
     def outcome(self, strength: float, weights: Array) -> tuple[Outcome, float]:
         """The fit with a given strength of the pull, and the noise variance of its rows."""
@@ -160,7 +171,7 @@ def _candidates(model: _Model, refused: set[int]) -> Iterator[tuple[int, list[On
             columns = np.concatenate([m.decimator.decimate(_columns(kind(j), m.q)) for m in motions])
             shares[kind(j)] = _explained(columns, residual)
         likely = [term for term, share in shares.items() if share > WORTHWHILE]
-        if not likely and np.any(residual) and model.relief(model.with_term(Spring(j))) > RELIEF:
+        if not likely and np.any(residual) and model.most_relief > RELIEF and model.relief(model.with_term(Spring(j))) > RELIEF:
             likely = [Spring(j)]
         if likely:
             ranked.append((max(shares.values()), j, likely))
