@@ -18,7 +18,7 @@ from inertica.robot.model import Robot, Vector
 
 Array = NDArray[np.float64]
 
-KINDS = ("joint signs", "joint order", "encoder zeros", "units", "clock", "mount")
+KINDS = ("joint signs", "joint order", "encoder zeros", "units", "mount")
 
 SIDEWAYS, HANGING = "sideways", "hanging"
 
@@ -30,10 +30,6 @@ GAIN_PRICE = 20.0
 
 UNITS = {0.001: "mN m instead of N m", 1000.0: "kN m instead of N m"}
 """Factors that bring a torque to N m -> what it was recorded in."""
-
-
-CLOCKS = {1e-3: "milliseconds", 1e-6: "microseconds", 1e-9: "nanoseconds"}
-"""Factors that bring a clock to seconds -> what it counts."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +45,6 @@ class Hypothesis:
         turn: (n,) factors of the positions after that.
         zero: (n,) added to the positions after that, rad.
         gain: (n,) factors of the torques after that.
-        clock: factor that brings times to s.
         gravity: free fall in the base frame; None for the model's.
         single: a factor of one joint's torque, which a tool or a link that the model has wrong explains as well.
         advice: what to do about it.
@@ -64,7 +59,6 @@ class Hypothesis:
     turn: tuple[float, ...] | None = None
     zero: tuple[float, ...] | None = None
     gain: tuple[float, ...] | None = None
-    clock: float = 1.0
     gravity: Vector | None = None
     single: bool = False
     advice: str = ""
@@ -77,19 +71,12 @@ class Hypothesis:
 
     def position(self, q: Array) -> Array:
         """Positions (N, n) as they would be without the fault."""
-        out = self._columns(q)
+        out = self.velocity(q)
         return out if self.zero is None else out + np.array(self.zero)
 
     def velocity(self, dq: Array) -> Array:
-        """Velocities (N, n) without the fault."""
-        return self._columns(dq) / self.clock
-
-    def acceleration(self, ddq: Array) -> Array:
-        """Accelerations (N, n) without the fault."""
-        return self._columns(ddq) / self.clock**2
-
-    def _columns(self, x: Array) -> Array:
-        out = x if self.columns is None else x[:, list(self.columns)]
+        """Velocities or accelerations (N, n) without the fault."""
+        out = dq if self.columns is None else dq[:, list(self.columns)]
         return out if self.turn is None else out * np.array(self.turn)
 
     def torque(self, tau: Array) -> Array:
@@ -111,7 +98,6 @@ def hypotheses(robot: Robot, moving: NDArray[np.bool_]) -> Iterator[Hypothesis]:
     yield from _orders(robot.n)
     yield from _zeros(robot, moving)
     yield from _units(robot)
-    yield from _clocks()
     yield from _mounts(robot)
 
 
@@ -202,14 +188,6 @@ def _units(robot: Robot) -> Iterator[Hypothesis]:
                 "units", f"the torque of joint {j + 1} is {_times(factor)}", (j,), gain=_one(n, j, factor), single=True,
                 advice=f"check unit, gear ratio and torque constant of joint {j + 1}", price=GAIN_PRICE,
             )  # fmt: skip
-
-
-def _clocks() -> Iterator[Hypothesis]:
-    for factor, words in CLOCKS.items():
-        yield Hypothesis(
-            "clock", f"the clock counts {words}", clock=factor,
-            advice=f"state the unit in the name of the column, or divide the times by {1 / factor:.0e}",
-        )  # fmt: skip
 
 
 def _mounts(robot: Robot) -> Iterator[Hypothesis]:

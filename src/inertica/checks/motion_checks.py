@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.checks.clock import UNITS
 from inertica.checks.findings import Finding, Verdict, joint_list
-from inertica.checks.hypotheses import CLOCKS
 from inertica.checks.lag import scan
 from inertica.checks.plainfit import BANDS, Observed
 from inertica.checks.where import stretches
@@ -92,7 +92,7 @@ def velocity(o: Observed) -> Finding | None:
 
 def _clock_unit(scale: Array) -> str | None:
     """What a clock counts under which every recorded velocity is the derivative of its position."""
-    fits = [words for factor, words in CLOCKS.items() if np.all(np.abs(scale * factor - 1.0) < MUCH_OFF)]
+    fits = [words for words, count in UNITS.values() if np.all(np.abs(scale / count - 1.0) < MUCH_OFF)]
     return fits[0] if fits else None
 
 

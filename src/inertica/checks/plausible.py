@@ -90,7 +90,7 @@ class Rows:
 
     def under(self, h: Hypothesis) -> Rows:
         """The rows with a fault undone."""
-        return Rows(h.position(self.q), h.velocity(self.dq), h.acceleration(self.ddq), h.torque(self.tau))
+        return Rows(h.position(self.q), h.velocity(self.dq), h.velocity(self.ddq), h.torque(self.tau))
 
     def where(self, use: Mask) -> Rows:
         """Some of the rows."""

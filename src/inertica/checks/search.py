@@ -179,7 +179,6 @@ _WORDS = {
     "joint order": "order of columns",
     "encoder zeros": "zeros",
     "units": "units",
-    "clock": "unit of time",
     "mount": "direction of gravity",
 }
 
@@ -188,7 +187,6 @@ _FINE = {
     "joint order": "no two columns look swapped",
     "encoder zeros": "no zero is off by quarter turns",
     "units": "positions and torques have the expected size",
-    "clock": "torque and motion agree on the unit of time",
     "mount": "of six directions of gravity the model's own fits best",
 }
 

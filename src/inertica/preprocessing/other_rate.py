@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from inertica.logs.log import Log
+from inertica.preprocessing.decimate import EDGE
 from inertica.preprocessing.filters import Butterworth, Filter, FirDifferentiator, Fourier, SmoothingSpline
 from inertica.preprocessing.recipe import Recipe
 
@@ -35,7 +36,7 @@ def for_logs(recipe: Recipe, logs: Sequence[Log]) -> Recipe:
     if rate is None or recipe.ratio is None:
         return own
     # a ratio counts samples: the frequency that it stands for does not (`Recipe.decimate`)
-    return replace(own, decimate=0.8 * 0.5 * rate / recipe.ratio, ratio=None, border=None)
+    return replace(own, decimate=EDGE * 0.5 * rate / recipe.ratio, ratio=None, border=None)
 
 
 def _held(chosen: Filter, rate: float) -> Filter:

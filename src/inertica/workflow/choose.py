@@ -239,7 +239,7 @@ def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None,
     else:
         held = s.method_can(Capability.HOLDS_TORQUE)
         delay = choose_delay(assumed, base, logs, recipe, say, held=held)
-        if delay.choice.score is not None and not delay.choice.disagreement and choice.automatic and not more:
+        if delay.found and choice.automatic and not more:
             # a delay that is still in the torque lowers the gain by which the bandwidth is found
             recipe, choice = choose_filter(assumed, base, logs, delay.recipe, say, velocities)  # type: ignore[arg-type]
             delay = choose_delay(assumed, base, logs, recipe, say, held=held)

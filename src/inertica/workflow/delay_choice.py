@@ -31,11 +31,13 @@ class Delay:
         recipe: that takes them out.
         choice: why.
         left: (n,) each, standard deviations in s of what may be left of them.
+        found: whether the data show one that is taken out, besides the lead that a held torque is expected to have.
     """
 
     recipe: Recipe
     choice: Choice
     left: Sequence[Array] = ()
+    found: bool = False
 
 
 def choose_delay(
@@ -70,7 +72,7 @@ def choose_delay(
     if compared is not None:
         score = min(compared.score, compared.score_without)
         choice = replace(choice, score=score, score_without=compared.score_without, disagreement=not compared.better)
-    return Delay(replace(recipe, delay=tuple(taken.tolist())), choice, found.left)
+    return Delay(replace(recipe, delay=tuple(taken.tolist())), choice, found.left, compared is not None and compared.better)
 
 
 def _compared(

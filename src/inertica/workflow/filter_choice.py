@@ -17,7 +17,7 @@ from inertica.estimators.base import Problem
 from inertica.estimators.structure.bandwidth import STEP, BandwidthSearch, first_bandwidth, search_bandwidth
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
-from inertica.preprocessing.bandwidth import position_band
+from inertica.preprocessing.bandwidth import widest_position_band
 from inertica.preprocessing.edge import lowest_edge, unfiltered, widest_band
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.prepare import prepare
@@ -85,9 +85,7 @@ def choose_bandwidth(description: Description, base: BaseModel, logs: Sequence[L
         recipe: everything that is not chosen here.
     """
     rate = min(log.rate for log in logs)
-    uniform = [unfiltered(log) for log in logs]
-    band = max(float(position_band(m.q, m.dt).max(initial=0.0)) for m in uniform)
-    start = first_bandwidth(band, sum(m.dt * len(m) for m in uniform), base.rank)
+    band, start = search_start(logs, base)
     widest = max(lowest_edge(tuple(logs)), BANDS * widest_band(tuple(logs)))
 
     @cache
@@ -102,6 +100,13 @@ def choose_bandwidth(description: Description, base: BaseModel, logs: Sequence[L
     if len(search.candidates) == 1:
         return Bandwidth(search.start, band, search, {}, None)
     return _guarded(search, band, [Blocks(prepared(f), PARTS) for f in search.candidates])
+
+
+def search_start(logs: Sequence[Log], base: BaseModel) -> tuple[float, float]:
+    """Hz: the band of the positions, and the bandwidth at which the search for that of a fit begins."""
+    motions = [unfiltered(log) for log in logs]
+    band = max(widest_position_band(m.q, m.dt) for m in motions)
+    return band, first_bandwidth(band, sum(m.dt * len(m) for m in motions), base.rank)
 
 
 def _guarded(search: BandwidthSearch, band: float, blocks: Sequence[Blocks]) -> Bandwidth:
@@ -173,9 +178,9 @@ def choose_filter(
         "settings"
     )
     chosen = replace(recipe_for(fit, rate, replace(recipe, velocity=velocity)), prediction=Butterworth(cutoff=cutoff))
-    listed = {f"{c:.3g} Hz, {v}": s for (c, v), s in sorted(tried.items())}
+    raw_residuals = {f"{c:.3g} Hz, {v}": s for (c, v), s in sorted(tried.items())}
     guarded = bandwidth.scores.get(fit), bandwidth.scores.get(bandwidth.search.start)
-    return chosen, Choice("filter", value, sentence, True, listed, *guarded, bandwidth.disagreement)
+    return chosen, Choice("filter", value, sentence, True, raw_residuals, *guarded, bandwidth.disagreement)
 
 
 def _why(bandwidth: Bandwidth) -> str:

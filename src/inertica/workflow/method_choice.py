@@ -39,12 +39,12 @@ def choose_method(problem: Problem, quick: bool = False) -> tuple[Estimator, Cho
     scores = {kind.kind: left_out(problem, kind()) for kind in (Wls, Irls)}
     compared = scores[ROBUST].against(scores[PLAIN])
     chosen = (Irls if compared.better else Wls)(solve=solve)
-    listed = {PLAIN: compared.score_without, ROBUST: compared.score}
+    residuals = {PLAIN: compared.score_without, ROBUST: compared.score}
     sentence = (
-        f"{chosen.name}: {count}; on data left out {PLAIN} leaves {100 * listed[PLAIN]:.3g} % of the raw torque, "
-        f"{ROBUST} {100 * listed[ROBUST]:.3g} %, joints weighed by their errors; {WHY}"
+        f"{chosen.name}: {count}; on data left out {PLAIN} leaves {100 * residuals[PLAIN]:.3g} % of the raw torque, "
+        f"{ROBUST} {100 * residuals[ROBUST]:.3g} %, joints weighed by their errors; {WHY}"
     )
-    return chosen, Choice("method", chosen.name, sentence, True, listed, listed[chosen.kind], listed[PLAIN])
+    return chosen, Choice("method", chosen.name, sentence, True, residuals, residuals[chosen.kind], residuals[PLAIN])
 
 
 def outliers(problem: Problem) -> float:

@@ -28,7 +28,7 @@ from inertica.experiment.track import Track
 from inertica.logs.log import Log, Origin
 from inertica.logs.noise import position_noise
 from inertica.physical.cone import SolveError
-from inertica.preprocessing.bandwidth import position_band
+from inertica.preprocessing.bandwidth import widest_position_band
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
@@ -182,7 +182,7 @@ class _LoopLog:
             log.position_noise if whole.all() else position_noise(self.q[whole])
         )  # the motion itself counts as noise
         self.silent = SILENT * levers(parameters.layout.robot)
-        band = float(position_band(self.q[whole], 1.0 / log.rate).max(initial=0.0))
+        band = widest_position_band(self.q[whole], 1.0 / log.rate)
         self.period = log.rate / band if band > 0.0 else 1.0  # samples
         track = Track.along(log, self.t, loop, reference, prior)
         self.track = replace(track, start=self._start(*(track.reference[name][0] for name in ("q", "dq"))))

@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from inertica.estimators.structure.bandwidth import first_bandwidth
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
-from inertica.preprocessing.bandwidth import position_band
 from inertica.preprocessing.decimate import EDGE
-from inertica.preprocessing.edge import unfiltered
 from inertica.preprocessing.filters import Butterworth
+from inertica.preprocessing.other_rate import for_logs
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.workflow.choice import Choice
-from inertica.workflow.filter_choice import HIGHEST, choose_bandwidth, recipe_for
+from inertica.workflow.filter_choice import HIGHEST, choose_bandwidth, recipe_for, search_start
 from inertica.workflow.representative import representative
 from inertica.workflow.settings import Settings
 
@@ -94,9 +92,8 @@ def _range_of(description: Description, base: BaseModel, recipe: Recipe, logs: S
     if chosen is None:
         found = choose_bandwidth(description, base, part, _for_set(recipe, logs))
         return _Range(found.search.start, found.chosen, found.disagreement)
-    motions = [unfiltered(log) for log in part]
-    band = max(float(position_band(m.q, m.dt).max(initial=0.0)) for m in motions)
-    return _Range(first_bandwidth(band, sum(m.dt * len(m) for m in motions), base.rank), chosen)
+    _, start = search_start(part, base)
+    return _Range(start, chosen)
 
 
 def _stated(recipe: Recipe, settings: Settings, rate: float) -> Recipe:
@@ -109,7 +106,7 @@ def _stated(recipe: Recipe, settings: Settings, rate: float) -> Recipe:
 def _for_set(recipe: Recipe, logs: Sequence[Log]) -> Recipe:
     """The recipe on the clocks of these logs, with velocities that they have."""
     recorded = all(log.dq is not None for log in logs)
-    return replace(recipe, rate=None, velocity=recipe.velocity if recorded else "differences")
+    return replace(for_logs(recipe, logs), velocity=recipe.velocity if recorded else "differences")
 
 
 def _limited(new: Recipe, chosen: Recipe, rate: float) -> Recipe:

@@ -20,7 +20,7 @@ from inertica.identifiability.base import BaseModel, base_model
 from inertica.logs.lines import Block
 from inertica.logs.log import Log
 from inertica.logs.noise import position_noise
-from inertica.preprocessing.bandwidth import position_band
+from inertica.preprocessing.bandwidth import widest_position_band
 from inertica.preprocessing.prepare import SLOW
 from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import on_clock, uniform_clock
@@ -313,7 +313,7 @@ def stretch_band(block: Block) -> float:
     x = np.linspace(-1.0, 1.0, len(q))
     bent = q - q.mean(axis=0) - np.outer(x, (x @ q) / (x @ x))  # a trend is no part of the band
     clear = bent.std(axis=0) > _CLEAR * position_noise(block.q)
-    return float(position_band(q[:, clear], float(np.median(np.diff(block.t)))).max(initial=0.0))
+    return widest_position_band(q[:, clear], float(np.median(np.diff(block.t))))
 
 
 def stretch_bandwidth(description: Description, base: BaseModel, block: Block, delay: Array) -> float:

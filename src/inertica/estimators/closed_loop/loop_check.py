@@ -25,7 +25,7 @@ from inertica.estimators.closed_loop.gain_fit import ENOUGH, ENOUGH_TORQUE, KNOW
 from inertica.estimators.closed_loop.loop_gains import LoopGains, driven
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
 from inertica.experiment.track import Replay
-from inertica.preprocessing.bandwidth import position_band
+from inertica.preprocessing.bandwidth import widest_position_band
 
 Array = NDArray[np.float64]
 
@@ -168,7 +168,7 @@ def _unexplained(problem: Problem, nominal: list[Replay]) -> Array:
             continue
         use = ~motion.mask
         qr = np.column_stack([np.interp(motion.t, motion.log.t, c) for c in motion.log.signals["qr"].T])
-        band = float(position_band(motion.q, motion.dt).max(initial=0.0))
+        band = widest_position_band(motion.q, motion.dt)
         width = max(1, round(WINDOW * motion.rate / band)) if band > 0.0 else 1
         count = int(np.count_nonzero(use)) // width
         if count < 2:

@@ -17,7 +17,7 @@ from inertica.estimators.structure.delay import FINE, DelayEstimate, DelayFit, F
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
 from inertica.logs.noise import position_noise
-from inertica.preprocessing.bandwidth import position_band
+from inertica.preprocessing.bandwidth import widest_position_band
 from inertica.preprocessing.edge import noise_edge
 from inertica.preprocessing.filters import Unfiltered
 from inertica.preprocessing.prepare import prepare
@@ -177,7 +177,7 @@ class _JointDelays:
             as_recorded = np.array_equal(motion.q, part.need("q"))  # then a log looks at its noise only once
             sigma = part.position_noise if as_recorded else position_noise(motion.q)
             edges = noise_edge(motion.q, motion.dt, sigma)
-            band = max(band, HARMONICS * float(position_band(motion.q, motion.dt).max(initial=0.0)))
+            band = max(band, HARMONICS * widest_position_band(motion.q, motion.dt))
             edge = min(edge, float(np.min(edges[edges > 0.0], initial=np.inf)), 0.39 * motion.rate)
         return band, edge
 
