@@ -318,6 +318,8 @@ def _lost(
     if plain is not None:
         missing.approximated(plain)
     missing.left_out(parts.left)
+    if result.correction is not None:
+        missing.correction()
     missing.memory([t.joint for t in laws if t.memory and format != "dh"])
     missing.memory(list(result.bristles.found) if result.bristles is not None else [])
     if _leans(result.description, again):

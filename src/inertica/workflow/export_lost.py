@@ -30,6 +30,7 @@ NEGLIGIBLE = 1e-6
 """Share of a joint's torque up to which nothing counts as lost."""
 
 GRAVITY = "direction of gravity"
+CORRECTION = "correction of predictions"
 
 
 class Missing:
@@ -71,6 +72,10 @@ class Missing:
                     groups.setdefault(block_name(block, p.name), []).append(p.name)
         for what, several in groups.items():
             self.add(what, several, self.model.part(several, self.states), no_place(self.format))
+
+    def correction(self) -> None:
+        """What the result's predictions add to its links: a model file holds links that could exist."""
+        self.add(CORRECTION, (), self.model.correction(self.states), no_place(self.format))
 
     def memory(self, joints: Sequence[int | None]) -> None:
         """Laws with memory: their torque depends on the past and is not looked at."""

@@ -64,10 +64,12 @@ class ModelTorques:
     Args:
         parameters: of the result, without such laws.
         engine: of their layout.
+        predictor: what the result predicts with, on the same layout; the parameters, where it has no correction.
     """
 
     parameters: Parameters
     engine: Engine
+    predictor: Parameters
 
     @classmethod
     def of(cls, result: Result) -> ModelTorques:
@@ -75,11 +77,18 @@ class ModelTorques:
         layout, engine = result.parameters.layout, result.estimate.base.engine
         if layout.memory:
             layout = replace(layout, terms=tuple(t for t in layout.terms if not t.memory))
-        return cls(result.parameters.on(layout), engine if engine.layout == layout else Engine(layout))
+        return cls(
+            result.parameters.on(layout), engine if engine.layout == layout else Engine(layout), result.predictor.on(layout)
+        )
 
     def whole(self, states: States) -> Array:
-        """(N, n) of all parameters."""
-        return np.asarray(self.engine.inverse_dynamics(*states, self.parameters.values, self.parameters.shapes))
+        """(N, n) as the result predicts them."""
+        return np.asarray(self.engine.inverse_dynamics(*states, self.predictor.values, self.predictor.shapes))
+
+    def correction(self, states: States) -> Array:
+        """(N, n) of what predictions add to the parameters."""
+        values = self.predictor.values - self.parameters.values
+        return np.asarray(self.engine.inverse_dynamics(*states, values, self.parameters.shapes))
 
     def part(self, names: Iterable[str], states: States) -> Array:
         """(N, n) of some parameters alone; the dynamics are linear in them."""

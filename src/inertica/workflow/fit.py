@@ -18,7 +18,9 @@ from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.workflow.choice import Notes, Say
 from inertica.workflow.choose import Chosen
+from inertica.workflow.correction_choice import Correction, choose_correction
 from inertica.workflow.interval_choice import DataFit, delayed_fits, neighbour_fits, stated_uncertainty
+from inertica.workflow.prediction import with_correction
 from inertica.workflow.self_application import Replicas, replicas
 
 Array = NDArray[np.float64]
@@ -35,6 +37,7 @@ class Fitted:
         found: as the method gave it.
         estimate: what is stated of it: corrected, with a covariance that holds; the same before `assess`.
         replicas: the estimate applied to itself.
+        correction: what predictions add to consistent links; None where nothing.
     """
 
     chosen: Chosen
@@ -45,6 +48,7 @@ class Fitted:
     estimate: Estimate
     replicas: Replicas
     notes: Notes
+    correction: Correction | None = None
 
     @property
     def whole(self) -> bool:
@@ -55,6 +59,16 @@ class Fitted:
     def parameters(self) -> Parameters:
         """The estimate as standard parameters."""
         return identified(self.estimate, self.chosen.description)
+
+    @cached_property
+    def base_correction(self) -> Array | None:
+        """(b,) that predictions add to the base parameters."""
+        return None if self.correction is None else self.correction.of(self.problem, self.found)
+
+    @property
+    def predictor(self) -> Parameters:
+        """What torque is predicted with."""
+        return with_correction(self.parameters, self.estimate.base, self.base_correction)
 
 
 def identified(estimate: Estimate, description: Description) -> Parameters:
@@ -80,6 +94,18 @@ def fit(chosen: Chosen, estimator: Estimator, say: Say) -> Fitted:
         choices = (replace(c, sentence=f"{c.sentence}; {mild.sentence}") if c.subject == "method" else c for c in notes.choices)
         notes = replace(notes, choices=tuple(choices))
     return Fitted(chosen, estimator, problem, part, estimate, estimate, Replicas(), notes.took("fit", start))
+
+
+def corrected(fitted: Fitted, say: Say) -> Fitted:
+    """With the correction of its predictions, where the method was left to the program and one pays on data left out."""
+    if fitted.chosen.inputs.settings.method != "auto":
+        return fitted
+    start = time.perf_counter()
+    say("correction: can links that could exist explain the data")
+    own = fitted.found if fitted.whole else fitted.estimator.estimate(fitted.part)
+    correction, choice = choose_correction(fitted.part, own)
+    notes = fitted.notes if choice is None else fitted.notes.chose(choice)
+    return replace(fitted, correction=correction, notes=notes.took("correction", start))
 
 
 def assess(fitted: Fitted, say: Say) -> Fitted:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
+from inertica.identifiability.base import BaseModel
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import long_runs
 from inertica.robot.friction import friction_terms
@@ -35,6 +36,15 @@ def predicted_torque(parameters: Parameters, motion: Motion, engine: Engine | No
     """
     used = engine or Engine(parameters.layout)
     return np.asarray(used.inverse_dynamics(motion.q, held_direction(motion), motion.ddq, parameters))
+
+
+def with_correction(parameters: Parameters, base: BaseModel, correction: Array | None) -> Parameters:
+    """Parameters whose base parameters differ by a correction; those that grouping keeps are changed, so links need not be possible."""
+    if correction is None:
+        return parameters
+    values = np.array(parameters.values)
+    values[base.kept] += correction
+    return parameters.with_values(values)
 
 
 def held_direction(motion: Motion) -> Array:

@@ -196,7 +196,14 @@ def check_arrays(folder: Path, document: Mapping[str, Any], arrays: Mapping[str,
     """
     b, size, n = base.rank, base.layout.size, base.layout.robot.n
     wanted = {"beta": (b,), "chi": (size,), "prior": (size,), "intervals": (size, 2), "shapes": (shapes,)}
-    optional = {"covariance": (b, b), "plain_covariance": (b, b), "sigma": (n,), "widened": (b,), "by_data": (b,)}
+    optional = {
+        "covariance": (b, b),
+        "plain_covariance": (b, b),
+        "sigma": (n,),
+        "widened": (b,),
+        "by_data": (b,),
+        "correction": (b,),
+    }
     for name, shape in (wanted | {k: v for k, v in optional.items() if k in arrays}).items():
         if name not in arrays:
             raise FileError(folder, f"the result cannot be read: its arrays lack '{name}'")
