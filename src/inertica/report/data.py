@@ -58,7 +58,7 @@ def records(result: Result, motions: Motions) -> list[Record]:
 
 def record(result: Result, name: str, motion: Motion) -> Record:
     engine = result.estimate.base.engine
-    predicted = predicted_torque(result.predictor, motion, engine)
+    predicted = predicted_torque(result.predictor, motion, result.predictor_engine)
     friction = predicted_torque(friction_only(result.parameters), motion, engine)
     n, d = motion.n, motion.decimator
     smooth = np.hstack([np.where(motion.unmeasured, 0.0, motion.tau_low), d.filtered(predicted)])

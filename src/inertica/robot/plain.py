@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from inertica.robot.description import Description
-from inertica.robot.friction import Coulomb, Offset, Viscous, friction_terms
+from inertica.robot.friction import CONSTANT, DRY, Coulomb, Offset, Viscous, friction_terms
+from inertica.robot.layout import Layout
 from inertica.robot.terms import Term
 
 
@@ -25,3 +26,15 @@ def with_laws(description: Description, laws: Iterable[Term]) -> Description:
     """The robot with these friction laws in place of its own."""
     dropped = set(friction_terms(description.layout.terms))
     return description.with_terms((*(t for t in description.layout.terms if t not in dropped), *laws))
+
+
+def with_plain_friction(layout: Layout) -> Layout:
+    """A layout with viscous and dry friction and an offset on every joint: those that a joint lacks are added."""
+    more: list[Term] = []
+    for j in range(layout.robot.n):
+        laws = [t for t in friction_terms(layout.terms) if t.joint == j]
+        kinds = {kind for t in laws for kind in t.states}
+        more += [] if any(isinstance(t, Viscous) for t in laws) else [Viscous(j)]
+        more += [] if DRY in kinds else [Coulomb(j)]
+        more += [] if CONSTANT in kinds else [Offset(j)]
+    return layout.with_terms((*layout.terms, *more)) if more else layout

@@ -64,12 +64,12 @@ class ModelTorques:
     Args:
         parameters: of the result, without such laws.
         engine: of their layout.
-        predictor: what the result predicts with, on the same layout; the parameters, where it has no correction.
+        added: what the result's predictions add to the parameters, with compiled dynamics of its layout; None where nothing.
     """
 
     parameters: Parameters
     engine: Engine
-    predictor: Parameters
+    added: tuple[Parameters, Engine] | None = None
 
     @classmethod
     def of(cls, result: Result) -> ModelTorques:
@@ -77,18 +77,20 @@ class ModelTorques:
         layout, engine = result.parameters.layout, result.estimate.base.engine
         if layout.memory:
             layout = replace(layout, terms=tuple(t for t in layout.terms if not t.memory))
-        return cls(
-            result.parameters.on(layout), engine if engine.layout == layout else Engine(layout), result.predictor.on(layout)
-        )
+        added = None if result.correction is None else (result.correction, result.predictor_engine)
+        return cls(result.parameters.on(layout), engine if engine.layout == layout else Engine(layout), added)
 
     def whole(self, states: States) -> Array:
         """(N, n) as the result predicts them."""
-        return np.asarray(self.engine.inverse_dynamics(*states, self.predictor.values, self.predictor.shapes))
+        torque = np.asarray(self.engine.inverse_dynamics(*states, self.parameters.values, self.parameters.shapes))
+        return torque if self.added is None else torque + self.correction(states)
 
     def correction(self, states: States) -> Array:
         """(N, n) of what predictions add to the parameters."""
-        values = self.predictor.values - self.parameters.values
-        return np.asarray(self.engine.inverse_dynamics(*states, values, self.parameters.shapes))
+        if self.added is None:
+            return np.zeros_like(np.asarray(states[0], float))
+        values, engine = self.added
+        return np.asarray(engine.inverse_dynamics(*states, values.values, values.shapes))
 
     def part(self, names: Iterable[str], states: States) -> Array:
         """(N, n) of some parameters alone; the dynamics are linear in them."""

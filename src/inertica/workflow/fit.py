@@ -61,14 +61,14 @@ class Fitted:
         return identified(self.estimate, self.chosen.description)
 
     @cached_property
-    def base_correction(self) -> Array | None:
-        """(b,) that predictions add to the base parameters."""
-        return None if self.correction is None else self.correction.of(self.problem, self.found)
+    def added(self) -> Parameters | None:
+        """What predictions add to the parameters."""
+        return None if self.correction is None else self.correction.of(self.problem, self.parameters)
 
-    @property
+    @cached_property
     def predictor(self) -> Parameters:
         """What torque is predicted with."""
-        return with_correction(self.parameters, self.estimate.base, self.base_correction)
+        return with_correction(self.parameters, self.added)
 
 
 def identified(estimate: Estimate, description: Description) -> Parameters:
@@ -103,7 +103,9 @@ def corrected(fitted: Fitted, say: Say) -> Fitted:
     start = time.perf_counter()
     say("correction: can links that could exist explain the data")
     own = fitted.found if fitted.whole else fitted.estimator.estimate(fitted.part)
-    correction, choice = choose_correction(fitted.part, own)
+    description, settings = fitted.chosen.inputs.description, fitted.chosen.inputs.settings
+    friction_chosen = settings.friction is None and not description.friction_stated
+    correction, choice = choose_correction(fitted.part, own, friction_chosen)
     notes = fitted.notes if choice is None else fitted.notes.chose(choice)
     return replace(fitted, correction=correction, notes=notes.took("correction", start))
 

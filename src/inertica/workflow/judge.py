@@ -26,7 +26,7 @@ from inertica.workflow.choice import Say
 from inertica.workflow.fit import Fitted, identified
 from inertica.workflow.hold_out import HoldOut
 from inertica.workflow.inputs import HOLD_OUT, IDENTIFICATION, STILL
-from inertica.workflow.prediction import judged, with_correction
+from inertica.workflow.prediction import engine_of, judged, with_correction
 from inertica.workflow.replay import driven_log, loop_gains
 from inertica.workflow.representative import LONG, in_one_piece
 from inertica.workflow.result import Result, negative
@@ -68,7 +68,7 @@ def judge(fitted: Fitted, say: Say) -> Judged:
         description, estimate, fitted.parameters, intervals, labels, chosen.recipe, notes.choices, residuals, notes.time, logs=logs,
         references=inputs.settings.references if needed else (), check=chosen.report.document(), lack_of_fit=misfit.document(),
         speeds=_fastest(used), gravity=chosen.mount.document(),
-        shape_std=chosen.shapes, before=came_in, correction=fitted.base_correction,
+        shape_std=chosen.shapes, before=came_in, correction=fitted.added,
     )  # fmt: skip
     warnings = (*notes.warnings, *_about_speeds(slow), *_about_values(result), *_about_motion(inputs.logs))
     return Judged(replace(result, warnings=warnings), motions)
@@ -76,7 +76,7 @@ def judge(fitted: Fitted, say: Say) -> Judged:
 
 def residuals_of(fitted: Fitted, motions: Motions, say: Say) -> dict[str, Residual]:
     """Data set -> figures of merit; without validation logs, of stretches that a second fit leaves out, too."""
-    engine = fitted.estimate.base.engine
+    engine = engine_of(fitted.predictor, fitted.estimate.base)
     out = {name: judged(fitted.predictor, seen, engine) for name, seen in motions.items()}
     return out if len(out) > 1 else out | {HOLD_OUT: _hold_out(fitted, say)}
 
@@ -89,9 +89,10 @@ def _hold_out(fitted: Fitted, say: Say) -> Residual:
     rest = problem.masked(left.rest(problem.motions))
     without = fitted.estimator.estimate(rest)
     seen = chosen.motions(without)[IDENTIFICATION]
-    correction = None if fitted.correction is None else fitted.correction.of(rest, without)
-    predictor = with_correction(identified(without, chosen.description), without.base, correction)
-    return judged(predictor, seen, problem.engine, left.masks)
+    predictor = identified(without, chosen.description)
+    if fitted.correction is not None:
+        predictor = with_correction(predictor, fitted.correction.of(rest, predictor))
+    return judged(predictor, seen, engine_of(predictor, problem.base), left.masks)
 
 
 def _before(fitted: Fitted, motions: Motions, data_set: str) -> Before:

@@ -38,13 +38,17 @@ def predicted_torque(parameters: Parameters, motion: Motion, engine: Engine | No
     return np.asarray(used.inverse_dynamics(motion.q, held_direction(motion), motion.ddq, parameters))
 
 
-def with_correction(parameters: Parameters, base: BaseModel, correction: Array | None) -> Parameters:
-    """Parameters whose base parameters differ by a correction; those that grouping keeps are changed, so links need not be possible."""
+def engine_of(parameters: Parameters, base: BaseModel) -> Engine:
+    """Compiled dynamics for parameters: those of a base model where it has their layout."""
+    return base.engine if base.layout == parameters.layout else Engine(parameters.layout)
+
+
+def with_correction(parameters: Parameters, correction: Parameters | None) -> Parameters:
+    """Parameters with a correction added, on its layout; those that grouping keeps are changed, so links need not be possible."""
     if correction is None:
         return parameters
-    values = np.array(parameters.values)
-    values[base.kept] += correction
-    return parameters.with_values(values)
+    wider = parameters.on(correction.layout)
+    return wider.with_values(wider.values + correction.values)
 
 
 def held_direction(motion: Motion) -> Array:

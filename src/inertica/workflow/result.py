@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.display import html_table, paragraph, titled
+from inertica.dynamics.engine import Engine
 from inertica.errors import FileError
 from inertica.estimators.base import Diagnostics, Estimate, LoopFindings
 from inertica.excitation.files import load_trajectory, save_trajectory
@@ -37,9 +38,17 @@ from inertica.workflow.bristles import Bristles
 from inertica.workflow.choice import Choice
 from inertica.workflow.exported import ExportedModel
 from inertica.workflow.plain import plain
-from inertica.workflow.prediction import judged, predicted_torque, with_correction
+from inertica.workflow.prediction import engine_of, judged, predicted_torque, with_correction
 from inertica.workflow.replay import own_reference, prediction_motion
-from inertica.workflow.saved import check_arrays, recipe_document, recipe_of, residual_of, write_card
+from inertica.workflow.saved import (
+    check_arrays,
+    correction_document,
+    correction_of,
+    recipe_document,
+    recipe_of,
+    residual_of,
+    write_card,
+)
 
 Array = NDArray[np.float64]
 
@@ -76,8 +85,8 @@ class Result(Tabular):
         bristles: friction with memory that `inertica friction` found and added; predictions are made without it.
         before: what the model that came in leaves of the same torque; None in results of earlier versions.
         exported: model files that were written with it, each with its own residual.
-        correction: (b,) that predictions add to the base parameters, where data left out show that no physically consistent links
-            explain the torque as well; None where predictions are those of the parameters.
+        correction: what predictions add to the parameters, where data left out show that no physically consistent links explain the
+            torque as well; its layout may have friction that the parameters lack.  None where predictions are those of the parameters.
     """
 
     description: Description
@@ -101,7 +110,7 @@ class Result(Tabular):
     bristles: Bristles | None = None
     before: Before | None = None
     exported: tuple[ExportedModel, ...] = ()
-    correction: Array | None = None
+    correction: Parameters | None = None
 
     def __repr__(self) -> str:
         errors = ", ".join(f"{name} {100.0 * r.raw.all:.3g} %" for name, r in self.residuals.items())
@@ -143,10 +152,15 @@ class Result(Tabular):
     def physically_consistent(self) -> bool:
         return is_possible(self.parameters)
 
-    @property
+    @cached_property
     def predictor(self) -> Parameters:
         """What torque is predicted with: the parameters, and the correction where there is one."""
-        return with_correction(self.parameters, self.estimate.base, self.correction)
+        return with_correction(self.parameters, self.correction)
+
+    @cached_property
+    def predictor_engine(self) -> Engine:
+        """Compiled dynamics of `predictor`."""
+        return engine_of(self.predictor, self.estimate.base)
 
     @cached_property
     def masses(self) -> MassSummary:
@@ -174,11 +188,11 @@ class Result(Tabular):
     def predict(self, log: Log, reference: Trajectory | None = None) -> Array:
         """(M, n) torques at the samples of a log; see `motion`."""
         motion = self.motion(log, reference)
-        return motion.at_samples(predicted_torque(self.predictor, motion, self.estimate.base.engine))
+        return motion.at_samples(predicted_torque(self.predictor, motion, self.predictor_engine))
 
     def validate(self, log: Log, reference: Trajectory | None = None) -> Residual:
         """Figures of merit on a log; see `motion`."""
-        return judged(self.predictor, [self.motion(log, reference)], self.estimate.base.engine)
+        return judged(self.predictor, [self.motion(log, reference)], self.predictor_engine)
 
     def document(self) -> dict[str, Any]:
         """Everything as plain data, with the names of the command line's JSON."""
@@ -209,7 +223,7 @@ class Result(Tabular):
                 self._shape(s.name, s.unit, float(v))
                 for s, v in zip(self.parameters.layout.shapes, self.parameters.shapes, strict=True)
             ],
-            "correction": None if self.correction is None else dict(zip(base.names, self.correction.tolist(), strict=True)),
+            "correction": None if self.correction is None else correction_document(self.correction),
             "sigma": list(estimate.sigma),
             "masses": self.masses.document(),
             "gravity": dict(self.gravity),
@@ -246,7 +260,6 @@ class Result(Tabular):
         arrays = {"beta": e.beta, "chi": self.parameters.values, "shapes": self.parameters.shapes}
         arrays |= {"intervals": self.intervals, "prior": self.description.prior.values, "base": e.base.T}
         arrays |= {} if e.covariance is None else {"covariance": e.covariance}
-        arrays |= {} if self.correction is None else {"correction": self.correction}
         if (d := e.diagnostics) is not None:
             arrays |= {"plain_covariance": d.plain_covariance, "sigma": d.sigma, "unresolved": d.unresolved}
             arrays |= {} if d.widened is None else {"widened": d.widened}
@@ -306,7 +319,7 @@ class Result(Tabular):
             {s["name"]: math.inf if s["std"] is None else s["std"] for s in document.get("shapes", ()) if "std" in s},
             Bristles.of(document.get(BRISTLES)), Before.of(document.get("before")),
             tuple(ExportedModel.of(source / name, stated) for name, stated in document.get("exported", {}).items()),
-            arrays.get("correction"),
+            correction_of(source, document.get("correction"), found),
         )  # fmt: skip
 
 

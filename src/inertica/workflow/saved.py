@@ -22,8 +22,10 @@ from inertica.robot.cardwrite import armature_flags, coupling_entries, limits_en
 from inertica.robot.description import Description
 from inertica.robot.files import CARD
 from inertica.robot.friction import friction_terms, friction_text
+from inertica.robot.layout import Parameters
 from inertica.robot.load import load as load_robot
 from inertica.robot.model import Robot
+from inertica.robot.plain import with_plain_friction
 from inertica.robot.settings import loop_per_joint
 from inertica.validation.residuals import Moving, Relative, Residual, TorqueShares
 from inertica.workflow.plain import plain
@@ -196,14 +198,7 @@ def check_arrays(folder: Path, document: Mapping[str, Any], arrays: Mapping[str,
     """
     b, size, n = base.rank, base.layout.size, base.layout.robot.n
     wanted = {"beta": (b,), "chi": (size,), "prior": (size,), "intervals": (size, 2), "shapes": (shapes,)}
-    optional = {
-        "covariance": (b, b),
-        "plain_covariance": (b, b),
-        "sigma": (n,),
-        "widened": (b,),
-        "by_data": (b,),
-        "correction": (b,),
-    }
+    optional = {"covariance": (b, b), "plain_covariance": (b, b), "sigma": (n,), "widened": (b,), "by_data": (b,)}
     for name, shape in (wanted | {k: v for k, v in optional.items() if k in arrays}).items():
         if name not in arrays:
             raise FileError(folder, f"the result cannot be read: its arrays lack '{name}'")
@@ -250,3 +245,20 @@ def residual_of(document: Mapping[str, Any]) -> Residual:
 
 def _numbers(values: Sequence[float | None]) -> tuple[float, ...]:
     return tuple(math.nan if x is None else float(x) for x in values)
+
+
+def correction_document(correction: Parameters) -> dict[str, float]:
+    """Name -> what predictions add to that parameter, those they change."""
+    return {name: float(v) for name, v in zip(correction.layout.names, correction.values, strict=True) if v != 0.0}
+
+
+def correction_of(folder: Path, document: Mapping[str, float] | None, parameters: Parameters) -> Parameters | None:
+    """From what `correction_document` wrote; parameters that a result lacks are plain friction."""
+    if document is None:
+        return None
+    layout = parameters.layout
+    if not set(document) <= set(layout.names):
+        layout = with_plain_friction(layout)
+    if unknown := sorted(set(document) - set(layout.names)):
+        raise FileError(folder, f"the result cannot be read: its correction names {unknown[0]}, which the robot does not have")
+    return parameters.on(layout).with_values([document.get(name, 0.0) for name in layout.names], "correction")

@@ -2,17 +2,20 @@
 
     delta = argmin |R (beta + delta) - z|^2 + strength * sum_k (|R_k| delta_k)^2
 
-beta is a consistent fit, R_k a column of the weighted observation matrix.  Wrong link lengths, bars of a parallelogram that no link of the
-chain stands for, sensors that feel other loads: consistent links cannot follow such torque, the base parameters of an unconstrained
-fit can, and predict motion like the fitted one better.  |R_k| delta_k is the torque of a change by itself, so that the strength has no
-unit; it is stated in correlation times of the residuals (`mild`).  Towards zero the correction becomes that of plain least
-squares, towards infinity it vanishes: where the motion tells a direction hardly at all, the consistent links decide.
+beta is a consistent fit, R_k a column of the weighted observation matrix.  Wrong link lengths, bars of a parallelogram that no link
+of the chain stands for, sensors that feel other loads: consistent links cannot follow such torque, the base parameters of an
+unconstrained fit can, and predict motion like the fitted one better.  |R_k| delta_k is the torque of a change by itself, so that the
+strength has no unit; it is stated in correlation times of the residuals (`mild`).  Towards zero the correction becomes that of plain
+least squares, towards infinity it vanishes: where the motion tells a direction hardly at all, the consistent links decide.
+
+R may have more columns than the consistent fit: friction that the choice of laws left out (`Extended`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +24,9 @@ from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Problem
 from inertica.estimators.consistent.mild import ROUGH
 from inertica.estimators.consistent.strategy import Settled
+from inertica.identifiability.base import base_model
 from inertica.physical.logdet import newton_solve
+from inertica.robot.layout import Layout, Parameters
 
 Array = NDArray[np.float64]
 
@@ -45,6 +50,83 @@ def correction(system: Stacked, beta: Array, strengths: Sequence[float]) -> Arra
 
 
 @dataclass(frozen=True, eq=False)
+class Extended:
+    """A problem, and the same data with the columns of a layout that has more terms.
+
+    Args:
+        problem: that the consistent links are fitted to.
+        wider: the same motions with the base parameters of the larger layout; the problem itself where it has no more terms.
+    """
+
+    problem: Problem
+    wider: Problem
+
+    @classmethod
+    def of(cls, problem: Problem, layout: Layout) -> Extended:
+        if layout == problem.base.layout:
+            return cls(problem, problem)
+        prior = None if problem.prior is None else problem.prior.on(layout)
+        return cls(problem, replace(problem, base=base_model(layout), prior=prior))
+
+    @cached_property
+    def _lift(self) -> Array:
+        """(wider standard, standard) values of a layout on the larger one."""
+        names = {name: k for k, name in enumerate(self.wider.base.layout.names)}
+        out = np.zeros((len(names), self.problem.base.layout.size))
+        out[[names[name] for name in self.problem.base.layout.names], np.arange(out.shape[1])] = 1.0
+        return out
+
+    def base_values(self, chi: Array) -> Array:
+        """(b,) base parameters of the larger layout that standard parameters of the smaller one make."""
+        return np.asarray(self.wider.base.T @ (self._lift @ chi))
+
+    def correction(self, chi: Array, strength: float) -> Parameters:
+        """Changes of the standard parameters that grouping keeps, on the larger layout; the others are zero.
+
+        Args:
+            chi: standard parameters of the consistent fit to the problem's data.
+            strength: of the pull towards no correction.
+        """
+        weights = 1.0 / self.problem.observations.sigmas
+        delta = correction(self.wider.observations.stacked(weights), self.base_values(chi), [strength])[0]
+        values = np.zeros(self.wider.base.layout.size)
+        values[self.wider.base.kept] = delta
+        shapes = None if self.wider.prior is None else self.wider.prior.shapes
+        return Parameters(self.wider.base.layout, values, shapes, "correction")  # type: ignore[arg-type]
+
+    def blocks_and_motions(self, count: int) -> tuple[list[Part], list[Part]]:
+        """Every motion in `count` blocks of consecutive rows, the same block of all motions together, and the motions one by one."""
+        weights = 1.0 / self.problem.observations.sigmas
+
+        def stretches(problem: Problem) -> list[list[Stacked]]:
+            system = problem.observations
+            edges = [[i * rows // count for i in range(count + 1)] for rows in system.lengths]
+            return [[part.stacked(weights=weights) for part in motion] for motion in system.stretches(edges)]
+
+        narrow = stretches(self.problem)
+        wide = narrow if self.wider is self.problem else stretches(self.wider)
+        parts = [[Part(a, b) for a, b in zip(x, y, strict=True)] for x, y in zip(narrow, wide, strict=True)]
+        return [Part.joined(same) for same in zip(*parts, strict=True)], [Part.joined(motion) for motion in parts]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Weighted rows of a part of the data.
+
+    Args:
+        narrow: with the columns of the consistent fit.
+        wide: the same rows with those of the larger layout.
+    """
+
+    narrow: Stacked
+    wide: Stacked
+
+    @classmethod
+    def joined(cls, parts: Sequence[Part]) -> Part:
+        return cls(Stacked.joined([p.narrow for p in parts]), Stacked.joined([p.wide for p in parts]))
+
+
+@dataclass(frozen=True, eq=False)
 class LeftOutErrors:
     """Squared errors on parts of the data left out in turn, rows divided by their standard deviations.
 
@@ -59,34 +141,26 @@ class LeftOutErrors:
     sizes: Array
 
 
-def errors_left_out(strategy: Settled, parts: Sequence[Stacked], strengths: Sequence[float]) -> LeftOutErrors:
+def errors_left_out(strategy: Settled, data: Extended, parts: Sequence[Part], strengths: Sequence[float]) -> LeftOutErrors:
     """Fits of all parts but one predict that one.
 
     Args:
         strategy: the consistent fit, with the prior it has for these data.
+        data: what the parts are of.
         parts: of the data.
         strengths: of corrections.
     """
     program = strategy.program
     plain, corrected = np.zeros(len(parts)), np.zeros((len(strengths), len(parts)))
     for i, left_out in enumerate(parts):
-        rest = Stacked.joined([s for k, s in enumerate(parts) if k != i])
-        fit = strategy.fit(rest)
-        beta = fit.T @ newton_solve(program, fit, strategy.used.prior.penalty(program.reference, fit), ROUGH).chi
-        plain[i] = _squares(left_out, beta)
-        corrected[:, i] = [_squares(left_out, beta + delta) for delta in correction(rest, beta, strengths)]
-    sizes = np.array([float(part.z @ part.z) + part.rest**2 for part in parts])
+        rest = Part.joined([s for k, s in enumerate(parts) if k != i])
+        fit = strategy.fit(rest.narrow)
+        chi = newton_solve(program, fit, strategy.used.prior.penalty(program.reference, fit), ROUGH).chi
+        beta = data.base_values(chi)
+        plain[i] = _squares(left_out.wide, beta)
+        corrected[:, i] = [_squares(left_out.wide, beta + delta) for delta in correction(rest.wide, beta, strengths)]
+    sizes = np.array([float(part.wide.z @ part.wide.z) + part.wide.rest**2 for part in parts])
     return LeftOutErrors(plain, corrected, sizes)
-
-
-def blocks_and_motions(problem: Problem, count: int) -> tuple[list[Stacked], list[Stacked]]:
-    """Every motion in `count` blocks of consecutive rows, the same block of all motions together, and the motions one by one."""
-    system = problem.observations
-    weights = 1.0 / system.sigmas
-    edges = [[i * rows // count for i in range(count + 1)] for rows in system.lengths]
-    stretches = [[part.stacked(weights=weights) for part in motion] for motion in system.stretches(edges)]
-    blocks = [Stacked.joined(same) for same in zip(*stretches, strict=True)]
-    return blocks, [Stacked.joined(motion) for motion in stretches]
 
 
 def _squares(part: Stacked, beta: Array) -> float:
