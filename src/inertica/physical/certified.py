@@ -126,9 +126,10 @@ class _Task:
             steps += used
             x = self.x_u + B @ v
             slack = self.cones.value(x)
-            if self.cones.depth(slack) <= 0.0:
+            multipliers = weight * self.cones.multipliers(slack)
+            if self.cones.depth(slack) <= 0.0 or not np.isfinite(multipliers).all():  # on the boundary, to rounding
                 return
-            gap = self.gap(x, weight * self.cones.multipliers(slack))
+            gap = self.gap(x, multipliers)
             yield Nearest(x, gap, used, "barrier")
             if gap <= good or weight < 1e-14 * max(float(D @ v**2), 1.0):
                 return

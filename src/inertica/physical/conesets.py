@@ -99,14 +99,19 @@ class ConeSet:
         return out
 
     def multipliers(self, s: Array) -> Array:
-        """Minus the slope of the barrier at strictly interior values s: a point of the dual cone whose product with s is `degree`."""
+        """Minus the slope of the barrier at strictly interior values s: a point of the dual cone whose product with s is `degree`.
+
+        Infinite where a matrix is singular to rounding; an inverse would raise there.
+        """
         out = np.zeros(len(s))
         out[self.linear] = 1.0 / s[self.linear]
         for i in self.second:
             v = s[i]
             out[i] = 2.0 * np.concatenate([v[:1], -v[1:]]) / (v[0] ** 2 - v[1:] @ v[1:])
         for i in self.matrices:
-            out[i] = svec(np.linalg.inv(smat(s[i])))
+            e, V = np.linalg.eigh(smat(s[i]))
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                out[i] = svec((V / e[:, None, :]) @ np.swapaxes(V, -1, -2))
         return out
 
     @cached_property

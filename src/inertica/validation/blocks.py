@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,21 +100,35 @@ class Blocks:
     def __len__(self) -> int:
         return len(self.fit)
 
-    def evaluate(self, active: NDArray[np.bool_] | None = None, target: Sequence[int] | None = None) -> Score:
+    def evaluate(
+        self,
+        active: NDArray[np.bool_] | None = None,
+        target: Sequence[int] | None = None,
+        folds: Sequence[Sequence[int]] | None = None,
+    ) -> Score:
         """Score of the model that uses only the active base parameters.
 
         Args:
             active: (b,) which base parameters take part; all by default.
             target: blocks to leave out in turn; all by default.
+            folds: blocks that are left out together, instead.
         """
         use = np.ones(self.base.rank, bool) if active is None else active
+        listed = folds if folds is not None else [[f] for f in (range(len(self)) if target is None else target)]
         squares, sizes = [], []
         with one_thread():
-            for f in range(len(self)) if target is None else target:
-                beta = self._solve([b for b in range(len(self)) if b != f], use)
-                squares.append([factor.misfit(beta) ** 2 for factor in self.score[f].joints])
-                sizes.append([factor.size**2 for factor in self.score[f].joints])
+            for fold in listed:
+                beta = self._solve([b for b in range(len(self)) if b not in fold], use)
+                joints = range(self.n)
+                squares.append([sum(self.score[f].joints[j].misfit(beta) ** 2 for f in fold) for j in joints])
+                sizes.append([sum(self.score[f].joints[j].size ** 2 for f in fold) for j in joints])
         return Score(np.array(squares), np.array(sizes), levers(self.base.layout.robot))
+
+    @cached_property
+    def thirds(self) -> list[list[int]]:
+        """Three stretches of blocks: left out, they ask more of a model than single blocks do (`guard.ShortAndLong`)."""
+        edges = np.rint(np.linspace(0, len(self), min(3, len(self)) + 1)).astype(int)
+        return [list(range(a, b)) for a, b in pairwise(edges)]
 
     @cached_property
     def weights(self) -> Array:

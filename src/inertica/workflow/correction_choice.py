@@ -7,17 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertica.estimators.base import Estimate, Problem
-from inertica.estimators.consistent.correction import STRENGTHS, Extended, errors_left_out
+from inertica.estimators.consistent.correction import STRENGTHS, Extended, Part, errors_left_out
 from inertica.estimators.consistent.strategy import Settled
+from inertica.guard import ShortAndLong, compare
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.plain import with_plain_friction
-from inertica.validation.guard import compare
 from inertica.workflow.choice import Choice
 
 SUBJECT = "correction"
 
 BLOCKS = 10
 """Blocks of every motion of which one is left out at a time; tenfold cross-validation, as everywhere."""
+
+THIRDS = (slice(0, 3), slice(3, 7), slice(7, 10))
+"""Blocks that are left out together: motion like theirs is scarce in the rest."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Correction:
 
 
 def choose_correction(problem: Problem, estimate: Estimate, friction_chosen: bool) -> tuple[Correction | None, Choice | None]:
-    """The correction that predicts blocks left out best, if it does so beyond doubt and no whole motion is predicted worse.
+    """The correction that predicts blocks and thirds left out best, if that pays (`ShortAndLong`) and whole motions are no worse.
 
     Args:
         problem: the data that choices are made on.
@@ -53,15 +56,17 @@ def choose_correction(problem: Problem, estimate: Estimate, friction_chosen: boo
     layout = problem.base.layout
     data = Extended.of(problem, with_plain_friction(layout) if friction_chosen else layout)
     blocks, motions = data.blocks_and_motions(BLOCKS)
-    errors = errors_left_out(strategy, data, blocks, strengths)
-    totals = errors.corrected.sum(axis=1)
+    thirds = [Part.joined(blocks[k]) for k in THIRDS]
+    errors = [errors_left_out(strategy, data, parts, strengths) for parts in (blocks, thirds)]
+    totals = np.sum([e.corrected.sum(axis=1) / e.consistent.sum() for e in errors], axis=0)
     if len(motions) > 1:
         whole = errors_left_out(strategy, data, motions, strengths)
         totals = np.where(whole.corrected.sum(axis=1) <= whole.consistent.sum(), totals, np.inf)
     best = int(np.argmin(totals))
-    compared = compare(errors.corrected[best], errors.consistent, errors.sizes)
+    both = ShortAndLong(*(compare(e.corrected[best], e.consistent, e.sizes) for e in errors))
+    compared = both.short
     scores = {"consistent links": compared.score_without, "with a correction": compared.score}
-    if not (np.isfinite(totals[best]) and compared.significantly_better):
+    if not (np.isfinite(totals[best]) and both.pays):
         sentence = f"none: predictions are those of the identified links; {compared.sentence}"
         return None, Choice(SUBJECT, "none", sentence, True, scores, compared.score_without, compared.score_without)
     value = f"base parameters, strength {strengths[best]:.2g}"

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from inertica.estimators.base import Problem
 from inertica.estimators.structure.delay_search import search_delays
+from inertica.guard import Comparison, compare
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.validation.blocks import Blocks
-from inertica.validation.guard import Comparison, compare
 from inertica.workflow.choice import Choice, Say
 from inertica.workflow.filter_choice import PARTS
 

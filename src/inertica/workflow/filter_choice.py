@@ -14,7 +14,8 @@ from typing import Literal
 import numpy as np
 
 from inertica.estimators.base import Problem
-from inertica.estimators.structure.bandwidth import STEP, BandwidthSearch, first_bandwidth, search_bandwidth
+from inertica.estimators.structure.bandwidth import STEP, BandwidthSearch, Start, search_bandwidth
+from inertica.guard import Comparison, ShortAndLong, compare
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
 from inertica.preprocessing.bandwidth import widest_position_band
@@ -24,7 +25,6 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.validation.blocks import SMALLEST_FOLD, Blocks
-from inertica.validation.guard import Comparison, compare
 from inertica.workflow.choice import Choice, Say
 
 Velocity = Literal["differences", "recorded"]
@@ -48,7 +48,7 @@ FEWEST_USED = 2 * SMALLEST_FOLD
 """Rows of every joint that must be left, away from rest and reversals, for the search to begin; at the rate of the log if need be."""
 
 PARTS = 10
-"""Parts of the data that are left out in turn when bandwidths are compared."""
+"""Parts of the data that are left out in turn when bandwidths are compared; thirds are made of them."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,14 @@ class Bandwidth:
 
     Args:
         chosen: Hz.
-        band: Hz, of the position.
+        start: the band of the position, and where the search began.
         search: what the gain of measured on predicted torque says.
-        scores: Hz -> relative residual of left-out torque below the start of the search.
+        scores: Hz -> relative residual of left-out torque below the narrowest candidate.
         comparison: the widest bandwidth of the search against the one that predicts best; None where there was one candidate.
     """
 
     chosen: float
-    band: float
+    start: Start
     search: BandwidthSearch
     scores: dict[float, float]
     comparison: Comparison | None
@@ -85,7 +85,7 @@ def choose_bandwidth(description: Description, base: BaseModel, logs: Sequence[L
         recipe: everything that is not chosen here.
     """
     rate = min(log.rate for log in logs)
-    band, start = search_start(logs, base)
+    start = search_start(logs, base)
     widest = max(lowest_edge(tuple(logs)), BANDS * widest_band(tuple(logs)))
 
     @cache
@@ -93,32 +93,40 @@ def choose_bandwidth(description: Description, base: BaseModel, logs: Sequence[L
         own = recipe_for(bandwidth, rate, replace(recipe, velocity="differences"))
         return Problem(base, tuple(prepare(log, own) for log in logs), description.prior)
 
+    least = min(start.narrowest, HIGHEST * rate)
     # rest and reversals may leave nearly nothing of a narrow band
-    while start * STEP <= HIGHEST * rate and float(np.min(prepared(start).observations.counts)) < FEWEST_USED:
-        start *= STEP
-    search = search_bandwidth(prepared, start, HIGHEST * rate, widest)
-    if len(search.candidates) == 1:
-        return Bandwidth(search.start, band, search, {}, None)
-    return _guarded(search, band, [Blocks(prepared(f), PARTS) for f in search.candidates])
+    while least * STEP <= HIGHEST * rate and float(np.min(prepared(least).observations.counts)) < FEWEST_USED:
+        least *= STEP
+    start = start.at_least(least)
+    search = search_bandwidth(prepared, start.first, HIGHEST * rate, widest)
+    candidates = [*(f for f in start.below if f < search.start), *search.candidates]
+    if len(candidates) == 1:
+        return Bandwidth(search.start, start, search, {}, None)
+    return _guarded(search, start, candidates, [Blocks(prepared(f), PARTS) for f in candidates])
 
 
-def search_start(logs: Sequence[Log], base: BaseModel) -> tuple[float, float]:
-    """Hz: the band of the positions, and the bandwidth at which the search for that of a fit begins."""
+def search_start(logs: Sequence[Log], base: BaseModel) -> Start:
+    """Hz: the band of the positions, and the bandwidths at which the search for that of a fit begins."""
     motions = [unfiltered(log) for log in logs]
     band = max(widest_position_band(m.q, m.dt) for m in motions)
-    return band, first_bandwidth(band, sum(m.dt * len(m) for m in motions), base.rank)
+    return Start.of(band, sum(m.dt * len(m) for m in motions), base.rank)
 
 
-def _guarded(search: BandwidthSearch, band: float, blocks: Sequence[Blocks]) -> Bandwidth:
+def _guarded(search: BandwidthSearch, start: Start, candidates: Sequence[float], blocks: Sequence[Blocks]) -> Bandwidth:
     """The widest candidate that does not predict left-out torque clearly worse than the best one, all in the band of the first."""
     weights = blocks[0].weights ** 2
-    scored = [own.scored_by(blocks[0].fit).evaluate() for own in blocks]
-    errors, sizes = [score.squares @ weights for score in scored], scored[0].sizes @ weights
-    best = int(np.argmin([e.sum() for e in errors]))
-    compared = [compare(e, errors[best], sizes) for e in errors]
-    chosen = max(k for k, c in enumerate(compared) if k == best or not c.clearly_worse)
-    scores = {f: c.score for f, c in zip(search.candidates, compared, strict=True)}
-    return Bandwidth(search.candidates[chosen], band, search, scores, compared[-1])
+    fits = [own.scored_by(blocks[0].fit) for own in blocks]
+    short, long = [fit.evaluate() for fit in fits], [fit.evaluate(folds=fit.thirds) for fit in fits]
+    best = int(np.argmin([score.squares.sum(axis=0) @ weights for score in short]))
+    compared = [
+        ShortAndLong(
+            *(compare(s[k].squares @ weights, s[best].squares @ weights, s[best].sizes @ weights) for s in (short, long))
+        )
+        for k in range(len(candidates))
+    ]
+    chosen = max(k for k, both in enumerate(compared) if k == best or not both.harmful)
+    scores = {f: both.short.score for f, both in zip(candidates, compared, strict=True)}
+    return Bandwidth(candidates[chosen], start, search, scores, compared[-1].short)
 
 
 def prediction_cutoffs(fit: float, band: float, rate: float) -> list[float]:
@@ -162,7 +170,7 @@ def choose_filter(
     rate = min(log.rate for log in logs)
     bandwidth = choose_bandwidth(description, base, logs, recipe)
     fit = bandwidth.chosen
-    cutoffs = prediction_cutoffs(fit, bandwidth.band, rate)
+    cutoffs = prediction_cutoffs(fit, bandwidth.start.band, rate)
     tried: dict[tuple[float, Velocity], float] = {}
     for source in sources:
         own = recipe_for(fit, rate, replace(recipe, velocity=source))
@@ -179,14 +187,14 @@ def choose_filter(
     )
     chosen = replace(recipe_for(fit, rate, replace(recipe, velocity=velocity)), prediction=Butterworth(cutoff=cutoff))
     raw_residuals = {f"{c:.3g} Hz, {v}": s for (c, v), s in sorted(tried.items())}
-    guarded = bandwidth.scores.get(fit), bandwidth.scores.get(bandwidth.search.start)
+    guarded = bandwidth.scores.get(fit), min(bandwidth.scores.items(), default=(0.0, None))[1]  # without: the narrowest
     return chosen, Choice("filter", value, sentence, True, raw_residuals, *guarded, bandwidth.disagreement)
 
 
 def _why(bandwidth: Bandwidth) -> str:
     """Why the fit goes up to where it does, in words."""
     search = bandwidth.search
-    why = f"the positions move below {bandwidth.band:.3g} Hz, so the search began at {search.start:.3g} Hz"
+    why = f"the positions move below {bandwidth.start.band:.3g} Hz, so the search began at {search.start:.3g} Hz"
     if search.gains:
         last = search.gains[-1]
         gain = f"{last.weighted:.2f} (median joint {last.median:.2f})"

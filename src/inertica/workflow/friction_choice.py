@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from inertica.estimators.observe import Observations
 from inertica.estimators.standard import nearest_prior
 from inertica.estimators.structure.selection import Gain, Selection
+from inertica.guard import Comparison, compare
 from inertica.identifiability.base import base_model
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.reversals import near_reversal
@@ -18,7 +19,6 @@ from inertica.robot.description import Description
 from inertica.robot.friction import LAWS, Candidate
 from inertica.robot.layout import Parameters
 from inertica.robot.plain import plain_friction, with_laws
-from inertica.validation.guard import Comparison, compare
 from inertica.workflow.choice import Choice, Say
 from inertica.workflow.friction_pieces import PLAIN, Piece, laws_of, others
 
@@ -129,7 +129,9 @@ class FrictionSelection:
             rest = [c for c in chosen if c != k]
             alike = self._like(k)
             explained = {i: e for i, (a, e) in zip(alike, self.selection.quick(rest, alike), strict=True) if a > 0.0}
-            unit = explained.get(k, 0.0) / max(self.selection.gain(rest, k).z ** 2, 1e-300)
+            if k not in explained:  # it brakes only beside what was chosen after it: there is nothing to compare others with
+                continue
+            unit = explained[k] / max(self.selection.gain(rest, k).z ** 2, 1e-300)
             near = [i for i, e in explained.items() if i != k and explained[k] - e < unit]
             out += [_difference(self._named_fit([*rest, i]), before, 1.0) for i in near]
         return out

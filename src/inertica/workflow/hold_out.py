@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimator, Problem
+from inertica.guard import Comparison, compare
 from inertica.preprocessing.motion import LEFT_OUT, Motion
 from inertica.robot.natural import levers
-from inertica.validation.guard import Comparison, compare
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

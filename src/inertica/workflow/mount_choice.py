@@ -21,6 +21,7 @@ from inertica.estimators.consistent.strategy import MILD, Consistent
 from inertica.estimators.linear.least_squares import Wls
 from inertica.estimators.structure.mount import LeanTest, MountData, compare_signs, lean_test
 from inertica.estimators.structure.tilt import Tilt, between, sphere, tangents
+from inertica.guard import compare
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.identifiability.labels import INTERVAL
 from inertica.preprocessing.motion import Motion
@@ -29,7 +30,6 @@ from inertica.robot.friction import Offset
 from inertica.robot.model import vector
 from inertica.robot.plain import assumed_friction
 from inertica.threads import one_thread
-from inertica.validation.guard import compare
 from inertica.workflow.choice import Say
 from inertica.workflow.hold_out import left_out
 from inertica.workflow.mount import Mount, listed

@@ -91,9 +91,8 @@ def _range_of(description: Description, base: BaseModel, recipe: Recipe, logs: S
     part = representative(logs).logs
     if chosen is None:
         found = choose_bandwidth(description, base, part, _for_set(recipe, logs))
-        return _Range(found.search.start, found.chosen, found.disagreement)
-    _, start = search_start(part, base)
-    return _Range(start, chosen)
+        return _Range(min(found.search.start, found.chosen), found.chosen, found.disagreement)
+    return _Range(min(search_start(part, base).first, chosen), chosen)
 
 
 def _stated(recipe: Recipe, settings: Settings, rate: float) -> Recipe:

@@ -10,7 +10,7 @@ import pytest
 from estimators.consistent.test_strategy import problem_of
 from estimators.simulated import robot
 from inertica.estimators.base import Problem
-from inertica.estimators.consistent.mild import STRONGEST, Mild, mild_strength
+from inertica.estimators.consistent.mild import FACTORS, Mild, mild_strength
 from inertica.estimators.consistent.strategy import Consistent
 from inertica.estimators.intervals import standard_intervals, standard_parameters
 from inertica.estimators.linear.least_squares import Wls
@@ -28,14 +28,14 @@ def _strength(problem: Problem) -> Mild:
     return mild_strength(Consistent(prior=Entropic()).prepared(problem), problem)
 
 
-def test_strength_lies_between_kappa_and_ten_kappa_and_costs_nothing() -> None:
+def test_strength_lies_between_kappa_and_the_strongest_and_costs_nothing_or_predicts_best() -> None:
     for seed in range(3):
         found = _strength(problem_of(2.0, seed))
         assert found.strength is not None and found.kappa >= 1.0
-        assert found.kappa * (1 - 1e-9) <= found.strength <= STRONGEST * found.kappa * (1 + 1e-9)
+        assert found.kappa * (1 - 1e-9) <= found.strength <= max(FACTORS) * found.kappa * (1 + 1e-9)
         best = min(found.left_out, key=lambda strength: found.left_out[strength])
         assert found.rise <= found.limit or found.strength == pytest.approx(best)
-        assert found.rise <= 1.1 * found.limit and "mild pull" in found.sentence
+        assert "mild pull" in found.sentence
 
 
 def test_masses_stay_near_the_model_where_a_free_fit_strays() -> None:

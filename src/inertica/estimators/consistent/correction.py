@@ -30,8 +30,8 @@ from inertica.robot.layout import Layout, Parameters
 
 Array = NDArray[np.float64]
 
-STRENGTHS = tuple(10.0**k for k in range(-8, 1))
-"""In correlation times; at the first the correction is that of plain least squares, at the last it hardly changes anything."""
+STRENGTHS = tuple(10.0**k for k in range(-8, 0))
+"""In correlation times; at the first the correction is that of plain least squares, beyond the last it hardly changes anything."""
 
 
 def correction(system: Stacked, beta: Array, strengths: Sequence[float]) -> Array:

@@ -1,19 +1,20 @@
 """How strong a mild prior is: as strong as data of this correlation bear, and no stronger than they bear without notice.
 
-    strength = s_1SE, kept within [kappa / 10, 10 kappa]
+    strength = s_1SE, kept within [kappa / 10, 100 kappa]
 
 kappa is the median correlation time of the joints' residuals in rows: so many rows say as much as one independent one, so a prior
 of this strength weighs a change of a parameter by its own size like one independent residual of one standard deviation.
-s_1SE is the largest strength whose error on blocks left out exceeds the least by at most one standard error of the blocks'
-differences; below kappa it is used only where kappa itself is worse than the best beyond doubt (a t test at 95 %).  A prior that
-stands for geometry alone (`physical.geometry_prior`) gets strength 1.
+s_1SE is the largest strength whose error on data left out (ninths and thirds, each relative to the least error on such parts) exceeds
+the least by at most one standard error of the parts' differences; below kappa it is used only where kappa itself predicts ninths
+clearly worse than the best (`guard`).  A prior that stands for geometry alone (`physical.geometry_prior`) gets strength 1.
 
 The prior must cost no significant residual: the squares of the data may rise above those of the consistent fit without a pull by no
 more than 2 kappa sqrt(2 b) noise variances, b the number of base parameters (twice the standard deviation of what b independent
-directions leave by chance, counted in independent rows) and the noise what that consistent fit leaves; or by as much as that fit
-lies above one without constraints, where that is more: what links that could exist cannot explain is an error of the model, beside
-which noise is no measure.  Where they rise by more, the strength is lowered step by step, not below the one that predicts blocks left
-out best, and where that is the weakest of all, at the end the prior is given up.
+directions leave by chance, counted in independent rows) and the noise that with which blocks left out are predicted (what a fit leaves
+of data it has seen is far less where terms are many and data few); or by as much as that fit lies above one without constraints, where
+that is more: what links that could exist cannot explain is an error of the model, beside which noise is no measure.  Where the squares
+rise by more, the strength is lowered step by step, not below the one that predicts blocks left out best, and where that is the weakest
+of all, at the end the prior is given up.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Problem
 from inertica.estimators.covariance import residual_times
 from inertica.estimators.observe import Observations
+from inertica.guard import compare
 from inertica.physical.cone import Outcome, Program
 from inertica.physical.fit import Fit
 from inertica.physical.geometry_prior import GEOMETRY_ORIGIN
@@ -39,11 +40,9 @@ from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
-STRONGEST = 10.0
-"""In units of kappa."""
-
-FACTORS = (0.1, 1.0, np.sqrt(10.0), STRONGEST)
-"""Strengths that cross-validation compares, in units of kappa; a model file with invented masses deserves less than kappa."""
+FACTORS = tuple(10.0 ** (0.5 * k) for k in (-2, 0, 1, 2, 3, 4))
+"""Strengths that cross-validation compares, in units of kappa; a model file with invented masses deserves less than kappa, slow motion
+that tells hardly more than weights more."""
 
 WEAKEST = 1e-3
 """In units of kappa; a prior that costs too much at this strength is given up."""
@@ -51,10 +50,10 @@ WEAKEST = 1e-3
 LOWERED = float(np.sqrt(10.0))
 """By which a strength that costs too much is divided."""
 
-BLOCKS = 5
+BLOCKS = 9
+"""Parts that are left out one at a time, and three at a time: most of the motion is then still in the rest, or it is not."""
 
-SURE = 0.95
-"""Probability of the t test beyond which the usual strength is too strong."""
+THIRDS = (slice(0, 3), slice(3, 6), slice(6, 9))
 
 ROUGH = NewtonAccuracy(gap=1e-6, decrement=1e-8, good=1e-1)
 """Fits that are only compared need not be exact to more than a third of a standard deviation."""
@@ -125,7 +124,8 @@ def mild_strength(pull: Pull, problem: Problem, searched: bool = True) -> Mild:
     program, fit = pull.program, pull.fit(stacked)
     least = program.solve(fit, Euclidean().penalty(program.reference, fit)).squares
     noise = fit.noise * (stacked.rest**2 + least) / max(stacked.rest**2, 1e-300)
-    by_chance, held_back = 2.0 * kappa * float(np.sqrt(2.0 * problem.base.rank)), float(least / noise)
+    unseen = max(min(scores.values(), default=0.0) / max(stacked.rest**2 + least, 1e-300), 1.0)
+    by_chance, held_back = 2.0 * kappa * unseen * float(np.sqrt(2.0 * problem.base.rank)), float(least / noise)
     limit, rise, strength = max(by_chance, held_back), 0.0, first
     lowest = _lowest(scores, WEAKEST * min(kappa, first))
     while strength >= (1.0 - 1e-9) * lowest:
@@ -151,20 +151,27 @@ def correlation(system: Observations, stacked: Stacked) -> float:
 
 
 def _one_standard_error(pull: Pull, blocks: Sequence[Stacked], kappa: float) -> tuple[float, dict[float, float]]:
-    """s_1SE within the range of the factors, and the error of every strength."""
-    rests = [Stacked.joined([s for k, s in enumerate(blocks) if k != i]) for i in range(len(blocks))]
-    program, errors = pull.program, np.empty((len(FACTORS), len(blocks)))
-    for i, (left_out, rest) in enumerate(zip(blocks, rests, strict=True)):
-        fit = pull.fit(rest)
-        for k, factor in enumerate(FACTORS):
-            penalty = pull.prior(factor * kappa).penalty(program.reference, fit)
-            chi = newton_solve(program, fit, penalty, ROUGH).chi
-            errors[k, i] = float(np.sum((left_out.R @ (fit.T @ chi) - left_out.z) ** 2)) + left_out.rest**2
-    totals = errors.sum(axis=1)
+    """s_1SE within the range of the factors, and the error on single blocks of every strength."""
+    strengths = [float(f * kappa) for f in FACTORS]
+    thirds = [Stacked.joined(blocks[k]) for k in THIRDS]
+    errors = [_errors_left_out(pull, parts, strengths) for parts in (blocks, thirds)]
+    relative = [e / e.sum(axis=1).min() for e in errors]
+    totals = sum(r.sum(axis=1) for r in relative)
     best = int(np.argmin(totals))
-    doubt = np.std(errors - errors[best], axis=1, ddof=1) * np.sqrt(len(blocks))
-    allowed = [f for f, total, d in zip(FACTORS, totals, doubt, strict=True) if total - totals[best] <= d]
-    strengths = (float(f * kappa) for f in FACTORS)
+    doubt = np.sqrt(sum(np.var(r - r[best], axis=1, ddof=1) * r.shape[1] for r in relative))
+    allowed = [s for s, total, d in zip(strengths, totals, doubt, strict=True) if total - totals[best] <= d]
     usual = FACTORS.index(1.0)
-    needed = totals[usual] - totals[best] > doubt[usual] * stdtrit(len(blocks) - 1, SURE)
-    return float(max(allowed) if needed else max(1.0, *allowed)) * kappa, dict(zip(strengths, map(float, totals), strict=True))
+    needed = compare(errors[0][usual], errors[0][best], errors[0][best]).clearly_worse
+    chosen = max(allowed) if needed else max(kappa, *allowed)
+    return chosen, dict(zip(strengths, map(float, errors[0].sum(axis=1)), strict=True))
+
+
+def _errors_left_out(pull: Pull, parts: Sequence[Stacked], strengths: Sequence[float]) -> Array:
+    """(len(strengths), K) squared errors of each part, predicted by fits of the others."""
+    program, errors = pull.program, np.empty((len(strengths), len(parts)))
+    for i, left_out in enumerate(parts):
+        fit = pull.fit(Stacked.joined([s for k, s in enumerate(parts) if k != i]))
+        for k, strength in enumerate(strengths):
+            chi = newton_solve(program, fit, pull.prior(strength).penalty(program.reference, fit), ROUGH).chi
+            errors[k, i] = float(np.sum((left_out.R @ (fit.T @ chi) - left_out.z) ** 2)) + left_out.rest**2
+    return errors

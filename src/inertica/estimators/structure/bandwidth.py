@@ -5,8 +5,9 @@ instead of one, whatever the colour of the noise: this is the attenuation that t
 jitter of the clock and quantisation are such noise.  Noise of the torque makes the gain uncertain but not smaller.  Noise that goes
 round the control loop gives minus the controller over the inertia, anything but one.
 
-The search starts at a bandwidth that the position alone determines (it stands far above noise of any colour) and widens it while the
-gain of the next band is near one.
+The search starts at a bandwidth that the position alone determines (it stands far above noise of any colour) or that gives every base
+parameter its rows, and widens it while the gain of the next band is near one.  Short logs get their rows at a bandwidth far above the
+motion, where there may be nothing but noise; the bandwidths below, down to two bands of the position, are for data left out to judge.
 """
 
 from __future__ import annotations
@@ -93,15 +94,35 @@ class BandwidthSearch:
         return self.candidates[-1]
 
 
-def first_bandwidth(band: float, duration: float, parameters: int) -> float:
-    """Hz at which the search begins: two bands of the position, or what gives every base parameter its rows.
+@dataclass(frozen=True)
+class Start:
+    """Where a search begins.
 
     Args:
         band: Hz, of the position (`preprocessing.bandwidth.position_band`).
-        duration: s of all logs.
-        parameters: base parameters.
+        narrowest: Hz that a fit needs at least: two bands of the position, and a hundred rows of every joint.
+        first: Hz from which on the gain is looked at: there every base parameter has its rows.
     """
-    return max(HARMONICS * band, max(ROWS_PER_PARAMETER * parameters, FEWEST_ROWS) / (ROWS_PER_PERIOD * duration))
+
+    band: float
+    narrowest: float
+    first: float
+
+    @classmethod
+    def of(cls, band: float, duration: float, parameters: int) -> Start:
+        """For logs of so many s in all, and so many base parameters."""
+        narrowest = max(HARMONICS * band, FEWEST_ROWS / (ROWS_PER_PERIOD * duration))
+        return cls(band, narrowest, max(narrowest, ROWS_PER_PARAMETER * parameters / (ROWS_PER_PERIOD * duration)))
+
+    @property
+    def below(self) -> tuple[float, ...]:
+        """Hz, candidates from the narrowest up to the first, which is not among them."""
+        steps = int(np.ceil(np.log(self.first / self.narrowest) / np.log(STEP) - 1e-9))
+        return tuple(self.narrowest * STEP**k for k in range(steps))
+
+    def at_least(self, bandwidth: float) -> Start:
+        """The same, with nothing below a bandwidth."""
+        return Start(self.band, max(self.narrowest, bandwidth), max(self.first, bandwidth))
 
 
 def search_bandwidth(prepared: Prepared, start: float, highest: float, widest: float) -> BandwidthSearch:

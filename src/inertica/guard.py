@@ -68,6 +68,33 @@ class Comparison:
         return f"on data left out {100 * self.score:.3g} % with it, {100 * self.score_without:.3g} % without ({word}{side})"
 
 
+@dataclass(frozen=True)
+class ShortAndLong:
+    """The same comparison on short parts left out and on long ones.
+
+    Short parts are many, so that a difference shows, but beside each of them the fitted data hold much of the same motion; long ones
+    ask for motion that the rest may lack, as a user's next motion does, and are three.
+
+    Args:
+        short: on single blocks.
+        long: on thirds of the data.
+    """
+
+    short: Comparison
+    long: Comparison
+
+    @property
+    def harmful(self) -> bool:
+        """Whether the choice predicts short parts clearly worse, and long ones do not contradict."""
+        return self.short.clearly_worse and not self.long.better
+
+    @property
+    def pays(self) -> bool:
+        """Whether the choice predicts both better, or short parts beyond doubt and long ones not clearly worse."""
+        surely = self.short.significantly_better and not self.long.clearly_worse
+        return surely or (self.short.better and self.long.better)
+
+
 def compare(errors: ArrayLike, errors_without: ArrayLike, sizes: ArrayLike) -> Comparison:
     """Compare two choices on parts that were left out.
 
