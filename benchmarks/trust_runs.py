@@ -32,6 +32,8 @@ from inertica.workflow.result import Result
 
 Array = NDArray[np.float64]
 Record = dict[str, Any]
+Key = tuple[str, str, int, str, str]
+"""Tag, row, run, loop, defect."""
 
 EQUIVALENT = 0.02
 """A wrong law counts as good enough when its error on fresh motion exceeds the true law's by at most this share of the torque."""
@@ -48,10 +50,11 @@ class Job:
     row: Row
     run: int
     loop: str
+    defect: str = ""
 
     @property
-    def key(self) -> tuple[str, str, int, str]:
-        return self.tag, self.row.name, self.run, self.loop
+    def key(self) -> Key:
+        return self.tag, self.row.name, self.run, self.loop, self.defect
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def simulated(job: Job, folder: Path) -> None:
     """Make everything a job needs that is not on disk yet."""
     cache = Cache(folder)
     law, _, other = cache.world(job.row.robot).plan(job.run)
-    cache.log(job.row, job.run)
+    cache.log(job.row, job.run, job.defect)
     cache.fresh(job.row.robot, law, other)
 
 
@@ -108,10 +111,9 @@ def run(job: Job, folder: Path) -> Record:
     world = cache.world(job.row.robot)
     law, motion, other = world.plan(job.run)
     truth, fresh = cache.truth(job.row.robot, law), cache.fresh(job.row.robot, law, other)
-    log = cache.log(job.row, job.run)
-    answer = identified(cache.card(job.row, job.run, job.loop), log)
+    answer = identified(cache.card(job.row, job.run, job.loop), cache.log(job.row, job.run, job.defect))
     record: Record = {
-        "tag": job.tag, "row": job.row.name, "run": job.run, "loop": job.loop, "law": law, "motion": motion,
+        "tag": job.tag, "row": job.row.name, "run": job.run, "loop": job.loop, "defect": job.defect, "law": law, "motion": motion,
         "code": answer.code, "seconds": round(answer.seconds, 3),
     }  # fmt: skip
     document, result = answer.document, answer.result
@@ -223,10 +225,10 @@ def _true_law_errors(job: Job, cache: Cache, friction: dict[int, list[Any]], fre
 
     Fitted without the loop, once for all records of a run and tag.
     """
-    path = cache.kept(job.row, job.run, f"true_law_{job.tag}.json")
+    path = cache.kept(job.row, job.run, f"true_law_{job.tag}{job.defect}.json")
     if not path.is_file():
         card = cache.card(job.row, job.run, "unknown", friction)
-        answer = identified(card, cache.log(job.row, job.run), *(["--quick"] if _has_quick() else []))
+        answer = identified(card, cache.log(job.row, job.run, job.defect), *(["--quick"] if _has_quick() else []))
         failed = answer.code or answer.result is None
         errors = [None] * fresh["q"].shape[1] if failed else fresh_errors(answer.result, fresh)
         path.write_text(json.dumps(errors))

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trust
 import trust_tables
 import yaml
 from scipy.stats import binom
-from trust_experiments import ROWS, Cache, Row
+from trust_experiments import DEFECTS, ROWS, Cache, Row
 from trust_runs import EQUIVALENT, Job, Record, good_enough, identified, run
 
 import inertica as ia
@@ -137,3 +138,35 @@ def test_a_command_that_refuses_leaves_a_record_with_its_sentence(tmp_path):
     answer = identified(tmp_path / "no_card.yaml", tmp_path / "no_log.csv")
     assert answer.code == 2 and "no such file" in answer.said and answer.result is None
     assert math.isfinite(answer.seconds)
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_a_defect_is_in_what_was_recorded_and_nowhere_else(cache, defect):
+    row = Row("scara2", "standard")
+    sound, spoilt = (np.load(Cache(cache).log(row, 0, word)) for word in ("", defect))
+    assert set(sound) == set(spoilt) and all(sound[name].shape == spoilt[name].shape for name in sound)
+    assert all(np.array_equal(sound[name], spoilt[name]) for name in sound if name.startswith("truth/"))
+    changed = {name: np.mean(sound[name] != spoilt[name]) for name in ("t", "q", "tau")}
+    if defect == "repeats":
+        same = np.mean(np.all(np.diff(spoilt["q"], axis=0) == 0.0, axis=1))
+        assert changed["t"] == 0.0 and changed["tau"] > 0.0 and same == pytest.approx(0.05, abs=0.015)
+    elif defect == "jitter":
+        late = (spoilt["t"] - sound["t"]) / np.median(np.diff(sound["t"]))
+        assert changed["q"] == changed["tau"] == 0.0 and late.std() == pytest.approx(0.14, abs=0.01)
+    else:
+        counts = spoilt["q"] / (2.0 * np.pi / 4096.0)
+        assert changed["t"] == changed["tau"] == 0.0 and np.abs(counts - np.round(counts)).max() < 1e-9
+    assert not np.array_equal(*(np.load(Cache(cache).log(row, k, defect))["q"][:100] for k in (0, 1)))
+
+
+def test_sliding_joints_have_no_counts_of_a_turn():
+    assert [row.robot for row in ROWS if not row.has("bits")] == ["scara4"] and all(r.has("repeats") for r in ROWS)
+
+
+def test_records_with_a_defect_are_others(cache):
+    sound, spoilt = (Job("test", SHORT[0], 0, "known", defect) for defect in ("", "jitter"))
+    assert sound.key != spoilt.key
+    record = run(spoilt, cache)
+    assert trust.key(record) == spoilt.key and record["code"] == 0
+    del record["defect"]  # stores of before
+    assert trust.key(record) == sound.key
