@@ -16,6 +16,8 @@ Columns
     base         base parameters whose interval (or value +- 1.96 std where no interval is stated) holds the truth
     determined   standard parameters with that label whose interval holds the truth; weak: the same
     useful       labels `determined` a run of parameters whose truth is not zero
+    width        half-widths of base parameters' intervals over 1.96 standard deviations of an oracle that knows structure and noise
+                 (trust_oracle.py), median; 90 %: nine tenths are below
     furthest     the largest distance of a truth from a `determined` interval, in half-widths of that interval
     law          joints with exactly the true pieces of friction; V+C: of joints whose truth is viscous and Coulomb friction
     or close     or a law whose torque error on a fresh noise-free motion, |error| / |torque| of that joint, exceeds that of the true
@@ -67,9 +69,11 @@ LOOPS = {"known": ("known",), "unknown": ("unknown",), "both": ("known", "unknow
 LAW_ORDER = ("none", "viscous_coulomb", "offset", "stribeck", "directional", "load")
 
 
-def jobs(tag: str, rows: Sequence[Row], runs: Iterable[int], loops: Sequence[str], defect: str) -> list[Job]:
+def jobs(
+    tag: str, rows: Sequence[Row], runs: Iterable[int], loops: Sequence[str], defect: str = "", oracle: bool = False
+) -> list[Job]:
     """Run by run over all rows, so that an early end leaves every row with as many."""
-    return [Job(tag, row, k, loop, defect) for k in runs for row in rows for loop in loops]
+    return [Job(tag, row, k, loop, defect, oracle) for k in runs for row in rows for loop in loops]
 
 
 def stored(path: Path) -> list[Record]:
@@ -145,6 +149,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--first", type=int, default=0, help="number of the first run (default 0)")
     parser.add_argument("--loop", choices=LOOPS, default="both", help="control loop in the card: known, unknown, both (default)")
     parser.add_argument("--defect", choices=DEFECTS, default="", help="of the recorder, in every log; none by default")
+    parser.add_argument("--oracle", action="store_true", help="compare widths with an oracle's; see trust_oracle.py")
     parser.add_argument("--rows", nargs="+", metavar="WORD", help="rows whose name holds one of these words; all by default")
     parser.add_argument("--workers", type=int, default=1, help="processes (default 1)")
     parser.add_argument("--store", type=Path, default=Path("trust.jsonl"), help="records, one a line (default trust.jsonl)")
@@ -161,7 +166,7 @@ def options() -> argparse.Namespace:
 def main() -> None:
     chosen = options()
     rows = [r for r in ROWS if r.has(chosen.defect) and (not chosen.rows or any(word in r.name for word in chosen.rows))]
-    wanted = jobs(chosen.tag, rows, range(chosen.first, chosen.runs), LOOPS[chosen.loop], chosen.defect)
+    wanted = jobs(chosen.tag, rows, range(chosen.first, chosen.runs), LOOPS[chosen.loop], chosen.defect, chosen.oracle)
     if chosen.simulate:
         for job in wanted:
             simulated(job, chosen.cache)

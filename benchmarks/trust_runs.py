@@ -21,10 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from trust_experiments import Cache, Row, Truth
+from trust_oracle import oracle_stds
 
 from inertica.cli import identify as identify_command
 from inertica.cli.main import main as command
 from inertica.identifiability.labels import INTERVAL
+from inertica.logs.read import read_log
 from inertica.robot.friction import Offset, friction_terms
 from inertica.robot.terms import State, Term
 from inertica.workflow.judge import Judged
@@ -51,6 +53,7 @@ class Job:
     run: int
     loop: str
     defect: str = ""
+    oracle: bool = False
 
     @property
     def key(self) -> Key:
@@ -135,6 +138,10 @@ def run(job: Job, folder: Path) -> Record:
     best: list[float | None] = [None] * len(errors)
     if any(not r and e > EQUIVALENT for r, e in zip(right, errors, strict=True)):
         best = _true_law_errors(job, cache, truth.stated(world.vs), fresh)
+    if job.oracle:
+        card = cache.card(job.row, job.run, "known", truth.stated(world.vs))
+        stds = oracle_stds(card, read_log(cache.log(job.row, job.run)), result.recipe, truth)
+        record["oracle"] = {name: _short(std) for name, std in stds.items()}
     record["friction"] = [
         {"true": " ".join(t), "chosen": " ".join(c), "error": _short(e), "true_law_error": _short(b)}
         for t, c, e, b in zip(truth.pieces, found, errors, best, strict=True)
