@@ -34,8 +34,8 @@ def cache(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def records(cache) -> list[Record]:
-    """Three true laws on two robots, with the control loop in the card."""
-    return [run(Job("test", row, k, "known"), cache) for row in SHORT for k in range(RUNS)]
+    """Three true laws on two robots, with the control loop in the card; the first runs beside an oracle."""
+    return [run(Job("test", row, k, "known", oracle=k == 0), cache) for row in SHORT for k in range(RUNS)]
 
 
 def least(count: int, assumed: float) -> int:
@@ -58,6 +58,15 @@ def test_what_is_called_determined_is(records):
     assert s.determined_count > 30 and s.determined * s.determined_count >= least(s.determined_count, 0.92)
     assert s.furthest <= 3.0, s.worst
     assert s.useful >= 4.0  # a label that is never given is never wrong
+
+
+def test_intervals_are_as_wide_as_those_of_an_oracle_where_noise_is_all(records):
+    """The RV-2SQ's position noise is large; half-widths of a parameter against 20 repetitions are uncertain by a sixth."""
+    (own,) = [r for r in records if r["row"] == "rv2sq standard" and "oracle" in r]
+    assert len(set(own["oracle"]) & {b[0] for b in own["base"]}) > 40 and min(own["oracle"].values()) > 0.0
+    width, widest = trust_tables.widths([own])
+    assert 0.9 < width < 1.4 and widest < 3.0
+    assert trust_tables.widths([r for r in records if "oracle" not in r]) == (None, None)
 
 
 def test_friction_laws_are_right_or_as_good_and_brake(records):
