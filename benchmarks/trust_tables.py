@@ -210,8 +210,8 @@ def demands(records: Sequence[Record], loop: str, rows: Sequence[str], before: S
     inf = float("inf")
     least = 0.92 if loop == "known" else 0.90
     out = [
-        Demand("determined, pooled", _or_nan(pooled.determined), 0.92, 0.99, "share"),
-        Demand("weak, pooled", _or_nan(pooled.weak), 0.92, 0.995, "share"),
+        Demand("determined, pooled", _or_nan(pooled.determined), 0.92, 0.98, "share"),
+        Demand("weak, pooled", _or_nan(pooled.weak), 0.92, 0.99, "share"),
         Demand("furthest determined", pooled.furthest, 0.0, 3.0, "half-widths"),
         Demand("law right or close", _or_nan(pooled.law_or_close), 0.90, 1.0, "share"),
         Demand("viscous and Coulomb right", _or_nan(pooled.plain), 0.97, 1.0, "share"),
