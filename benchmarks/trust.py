@@ -1,19 +1,23 @@
 """Does `inertica identify` state what is true?  Simulated experiments with known truth, all defaults, through the command line.
 
-    python benchmarks/trust.py --tag NAME [--runs 24] [--loop both] [--rows tx40 ...] [--workers 2]
-                               [--store trust.jsonl] [--cache trust_cache] [--baseline before.jsonl] [--markdown | --json]
+    python benchmarks/trust.py --tag NAME [--runs 24] [--loop both] [--rows tx40 ...] [--workers 2] [--defect repeats]
+                               [--oracle] [--store trust.jsonl] [--cache trust_cache] [--baseline before.jsonl]
+                               [--markdown | --json]
 
 A row is a catalog robot and a noise preset.  A run simulates one experiment (`inertica simulate`), draws a wrong model (every link's
 pseudo-inertia L L' becomes L (1+E)(1+E)' L', entries of E with a standard deviation of 0.15; drive inertia and friction off by a
 factor exp(0.3 n)), writes a card with `friction: auto`, with the control loop or without it, and calls
-`inertica identify CARD LOG --json`.  trust_experiments.py says which friction laws and motions there are; logs, cards and priors stay
-in the cache and serve every version of the code.  Records go to the store as they come, keyed by tag, row, run and loop: what is there
-is not run again (`--tables` runs nothing).  `--baseline` names the store of an earlier version, for the labels it gave.
+`inertica identify CARD LOG --json`.  trust_experiments.py says which friction laws, motions and defects there are; logs, cards and
+priors stay in the cache and serve every version of the code.  Records go to the store as they come, keyed by tag, row, run, loop and
+defect: what is there is not run again (`--tables` runs nothing).  `--defect` puts a recorder's defect into the logs before the command
+reads them.  `--baseline` names the store of an earlier version, for the labels it gave.
 
 Columns
     base         base parameters whose interval (or value +- 1.96 std where no interval is stated) holds the truth
     determined   standard parameters with that label whose interval holds the truth; weak: the same
     useful       labels `determined` a run of parameters whose truth is not zero
+    width        half-widths of base parameters' intervals over 1.96 standard deviations of an oracle that knows structure and noise
+                 (trust_oracle.py), median; 90 %: nine tenths are below
     furthest     the largest distance of a truth from a `determined` interval, in half-widths of that interval
     law          joints with exactly the true pieces of friction; V+C: of joints whose truth is viscous and Coulomb friction
     or close     or a law whose torque error on a fresh noise-free motion, |error| / |torque| of that joint, exceeds that of the true
@@ -55,8 +59,8 @@ from pathlib import Path
 
 from bench import Row as Ratio
 from bench import say
-from trust_experiments import ROWS, Row
-from trust_runs import Job, Record, run, simulated
+from trust_experiments import DEFECTS, ROWS, Row
+from trust_runs import Job, Key, Record, run, simulated
 from trust_tables import Demand, by, demands, lines
 
 from inertica.workflow.plain import plain
@@ -65,9 +69,11 @@ LOOPS = {"known": ("known",), "unknown": ("unknown",), "both": ("known", "unknow
 LAW_ORDER = ("none", "viscous_coulomb", "offset", "stribeck", "directional", "load")
 
 
-def jobs(tag: str, rows: Sequence[Row], runs: int, loops: Sequence[str]) -> list[Job]:
+def jobs(
+    tag: str, rows: Sequence[Row], runs: Iterable[int], loops: Sequence[str], defect: str = "", oracle: bool = False
+) -> list[Job]:
     """Run by run over all rows, so that an early end leaves every row with as many."""
-    return [Job(tag, row, k, loop) for k in range(runs) for row in rows for loop in loops]
+    return [Job(tag, row, k, loop, defect, oracle) for k in runs for row in rows for loop in loops]
 
 
 def stored(path: Path) -> list[Record]:
@@ -83,8 +89,8 @@ def stored(path: Path) -> list[Record]:
     return out
 
 
-def key(record: Record) -> tuple[str, str, int, str]:
-    return record["tag"], record["row"], record["run"], record["loop"]
+def key(record: Record) -> Key:
+    return record["tag"], record["row"], record["run"], record["loop"], record.get("defect", "")
 
 
 def work(todo: Sequence[Job], store: Path, cache: Path, workers: int) -> None:
@@ -106,19 +112,19 @@ def _records(todo: Sequence[Job], cache: Path, workers: int) -> Iterable[Record]
     for threads in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):  # inherited by the workers, which are parallel enough
         os.environ.setdefault(threads, "1")
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        list(pool.map(partial(simulated, folder=cache), list({(j.row, j.run): j for j in todo}.values())))
+        list(pool.map(partial(simulated, folder=cache), list({(j.row, j.run, j.defect): j for j in todo}.values())))
         for done in as_completed([pool.submit(run, job, cache) for job in todo]):
             yield done.result()
 
 
-def tables(records: Sequence[Record], rows: Sequence[str], markdown: bool) -> list[str]:
+def tables(records: Sequence[Record], rows: Sequence[str], markdown: bool, defect: str = "") -> list[str]:
     """By row and by true law, with the loop known and without."""
-    out = []
+    out, spoilt = [], f", logs with {defect}" if defect else ""
     for loop in ("known", "unknown"):
         own = [r for r in records if r["loop"] == loop]
         if not own:
             continue
-        title = f"control loop {'in the card' if loop == 'known' else 'not stated'}"
+        title = f"control loop {'in the card' if loop == 'known' else 'not stated'}{spoilt}"
         for what, order in (("row", rows), ("law", LAW_ORDER)):
             out += ["", f"{title}, by {'robot and noise' if what == 'row' else 'true friction law'}", ""]
             out += lines(by(own, what, order), markdown)
@@ -139,9 +145,11 @@ def ratio(demand: Demand) -> Ratio:
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tag", default="now", help="name of the version of the code; part of a record's key (default now)")
-    parser.add_argument("--runs", type=int, default=24, help="runs a row (default 24)")
+    parser.add_argument("--runs", type=int, default=24, help="number after that of the last run of a row (default 24)")
     parser.add_argument("--first", type=int, default=0, help="number of the first run (default 0)")
     parser.add_argument("--loop", choices=LOOPS, default="both", help="control loop in the card: known, unknown, both (default)")
+    parser.add_argument("--defect", choices=DEFECTS, default="", help="of the recorder, in every log; none by default")
+    parser.add_argument("--oracle", action="store_true", help="compare widths with an oracle's; see trust_oracle.py")
     parser.add_argument("--rows", nargs="+", metavar="WORD", help="rows whose name holds one of these words; all by default")
     parser.add_argument("--workers", type=int, default=1, help="processes (default 1)")
     parser.add_argument("--store", type=Path, default=Path("trust.jsonl"), help="records, one a line (default trust.jsonl)")
@@ -157,8 +165,8 @@ def options() -> argparse.Namespace:
 
 def main() -> None:
     chosen = options()
-    rows = [r for r in ROWS if not chosen.rows or any(word in r.name for word in chosen.rows)]
-    wanted = [j for j in jobs(chosen.tag, rows, chosen.runs, LOOPS[chosen.loop]) if j.run >= chosen.first]
+    rows = [r for r in ROWS if r.has(chosen.defect) and (not chosen.rows or any(word in r.name for word in chosen.rows))]
+    wanted = jobs(chosen.tag, rows, range(chosen.first, chosen.runs), LOOPS[chosen.loop], chosen.defect, chosen.oracle)
     if chosen.simulate:
         for job in wanted:
             simulated(job, chosen.cache)
@@ -194,7 +202,7 @@ def report(records: Sequence[Record], rows: Sequence[str], before: Sequence[Reco
         }
         print(json.dumps(plain(document), indent=1))  # no NaN or infinity in JSON
         return
-    print("\n".join(tables(records, rows, chosen.markdown)))
+    print("\n".join(tables(records, rows, chosen.markdown, chosen.defect)))
     print("\nmust hold")
     bullet = "* " if chosen.markdown else "  "
     for d in held:

@@ -13,6 +13,12 @@ True laws (friction values of the catalog; Jaco2's catalog has none, those are o
 
 A joint on which a constant torque cannot be told from the weight it carries (a vertical slide) gets no offset: that is no friction.
 Robots without varying gravity have no load law.
+
+A *defect* of a recorder is put into the finished log (tests/changes.py), so that the same experiment is read with and without it:
+
+    repeats   5 % of the rows repeat the one before
+    jitter    stamps off by 14 % of the sampling interval (standard deviation)
+    bits      positions of 12 bits a turn; rows with sliding joints have none of it
 """
 
 from __future__ import annotations
@@ -21,7 +27,10 @@ import contextlib
 import io
 import json
 import os
+import re
+import sys
 import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from importlib import resources
@@ -41,6 +50,10 @@ from inertica.robot.description import Description
 from inertica.robot.files import catalog_path
 from inertica.robot.friction import LAWS as FRICTION_LAWS
 from inertica.robot.friction import Offset
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
+from changes import Columns, jittering_stamps, quantised, repeated_rows
 
 Array = NDArray[np.float64]
 
@@ -66,6 +79,13 @@ GEOMETRY = (
 FRESH = 2000
 """Samples kept of a fresh motion."""
 
+DEFECTS: dict[str, Callable[[int], Callable[[Columns], Sequence[Columns]]]] = {
+    "repeats": lambda seed: repeated_rows(0.05, seed),
+    "jitter": lambda seed: jittering_stamps(0.14, seed),
+    "bits": lambda seed: quantised(12, "q"),
+}
+"""What a defect does to the columns of a log, given the seed of its draws."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -77,6 +97,10 @@ class Row:
     @property
     def name(self) -> str:
         return f"{self.robot} {self.preset}"
+
+    def has(self, defect: str) -> bool:
+        """Whether its logs can have this defect: an encoder counts turns, not what slides."""
+        return defect != "bits" or not any(joint.prismatic for joint in ia.load(self.robot).robot.joints)
 
 
 ROWS = tuple(
@@ -198,12 +222,25 @@ class Cache:
         with np.load(path, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
 
-    def log(self, row: Row, run: int) -> Path:
+    def log(self, row: Row, run: int, defect: str = "") -> Path:
+        """The log of a run, with one of `DEFECTS` or none."""
+        if defect:
+            return self._spoilt(row, run, defect)
         law, motion, _ = self.world(row.robot).plan(run)
         path = self._run(row, run) / "log.npz"
         if not path.is_file():
             part = path.with_name(f"log.{os.getpid()}.npz")
             self._simulate(row.robot, law, motion, part, "--noise", row.preset, "--seed", str(_seed(row, run)))
+            part.replace(path)
+        return path
+
+    def _spoilt(self, row: Row, run: int, defect: str) -> Path:
+        path = self._run(row, run) / f"log_{defect}.npz"
+        if not path.is_file():
+            with np.load(self.log(row, run), allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            part = path.with_name(f"log_{defect}.{os.getpid()}.npz")
+            np.savez(part, allow_pickle=False, **arrays | with_defect(arrays, defect, _seed(row, run)))
             part.replace(path)
         return path
 
@@ -233,6 +270,15 @@ class Cache:
             code = command(words)
         if code:
             raise SystemExit(f"{' '.join(words)}: {said.getvalue()}")
+
+
+def with_defect(arrays: dict[str, Array], defect: str, seed: int) -> dict[str, Array]:
+    """Clock and recorded signals of a log, t (N,) and others (N, n), with a defect."""
+    recorded = {name: x for name, x in arrays.items() if re.fullmatch("[a-z]+", name) and x.ndim == 2}
+    columns = {"t": arrays["t"]} | {f"{name}{j + 1}": x[:, j] for name, x in recorded.items() for j in range(x.shape[1])}
+    (changed,) = DEFECTS[defect](seed)(columns)
+    joined = {name: np.column_stack([changed[f"{name}{j + 1}"] for j in range(x.shape[1])]) for name, x in recorded.items()}
+    return {"t": changed["t"]} | joined
 
 
 def wrong_model(row: Row, run: int) -> dict[str, Any]:

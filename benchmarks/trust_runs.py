@@ -21,10 +21,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from trust_experiments import Cache, Row, Truth
+from trust_oracle import oracle_stds
 
 from inertica.cli import identify as identify_command
 from inertica.cli.main import main as command
 from inertica.identifiability.labels import INTERVAL
+from inertica.logs.read import read_log
 from inertica.robot.friction import Offset, friction_terms
 from inertica.robot.terms import State, Term
 from inertica.workflow.judge import Judged
@@ -32,6 +34,8 @@ from inertica.workflow.result import Result
 
 Array = NDArray[np.float64]
 Record = dict[str, Any]
+Key = tuple[str, str, int, str, str]
+"""Tag, row, run, loop, defect."""
 
 EQUIVALENT = 0.02
 """A wrong law counts as good enough when its error on fresh motion exceeds the true law's by at most this share of the torque."""
@@ -48,10 +52,12 @@ class Job:
     row: Row
     run: int
     loop: str
+    defect: str = ""
+    oracle: bool = False
 
     @property
-    def key(self) -> tuple[str, str, int, str]:
-        return self.tag, self.row.name, self.run, self.loop
+    def key(self) -> Key:
+        return self.tag, self.row.name, self.run, self.loop, self.defect
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,7 @@ def simulated(job: Job, folder: Path) -> None:
     """Make everything a job needs that is not on disk yet."""
     cache = Cache(folder)
     law, _, other = cache.world(job.row.robot).plan(job.run)
-    cache.log(job.row, job.run)
+    cache.log(job.row, job.run, job.defect)
     cache.fresh(job.row.robot, law, other)
 
 
@@ -108,10 +114,9 @@ def run(job: Job, folder: Path) -> Record:
     world = cache.world(job.row.robot)
     law, motion, other = world.plan(job.run)
     truth, fresh = cache.truth(job.row.robot, law), cache.fresh(job.row.robot, law, other)
-    log = cache.log(job.row, job.run)
-    answer = identified(cache.card(job.row, job.run, job.loop), log)
+    answer = identified(cache.card(job.row, job.run, job.loop), cache.log(job.row, job.run, job.defect))
     record: Record = {
-        "tag": job.tag, "row": job.row.name, "run": job.run, "loop": job.loop, "law": law, "motion": motion,
+        "tag": job.tag, "row": job.row.name, "run": job.run, "loop": job.loop, "defect": job.defect, "law": law, "motion": motion,
         "code": answer.code, "seconds": round(answer.seconds, 3),
     }  # fmt: skip
     document, result = answer.document, answer.result
@@ -133,6 +138,10 @@ def run(job: Job, folder: Path) -> Record:
     best: list[float | None] = [None] * len(errors)
     if any(not r and e > EQUIVALENT for r, e in zip(right, errors, strict=True)):
         best = _true_law_errors(job, cache, truth.stated(world.vs), fresh)
+    if job.oracle:
+        card = cache.card(job.row, job.run, "known", truth.stated(world.vs))
+        stds = oracle_stds(card, read_log(cache.log(job.row, job.run)), result.recipe, truth)
+        record["oracle"] = {name: _short(std) for name, std in stds.items()}
     record["friction"] = [
         {"true": " ".join(t), "chosen": " ".join(c), "error": _short(e), "true_law_error": _short(b)}
         for t, c, e, b in zip(truth.pieces, found, errors, best, strict=True)
@@ -223,10 +232,10 @@ def _true_law_errors(job: Job, cache: Cache, friction: dict[int, list[Any]], fre
 
     Fitted without the loop, once for all records of a run and tag.
     """
-    path = cache.kept(job.row, job.run, f"true_law_{job.tag}.json")
+    path = cache.kept(job.row, job.run, f"true_law_{job.tag}{job.defect}.json")
     if not path.is_file():
         card = cache.card(job.row, job.run, "unknown", friction)
-        answer = identified(card, cache.log(job.row, job.run), *(["--quick"] if _has_quick() else []))
+        answer = identified(card, cache.log(job.row, job.run, job.defect), *(["--quick"] if _has_quick() else []))
         failed = answer.code or answer.result is None
         errors = [None] * fresh["q"].shape[1] if failed else fresh_errors(answer.result, fresh)
         path.write_text(json.dumps(errors))

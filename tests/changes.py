@@ -87,8 +87,8 @@ def _rows(columns: Columns, at: NDArray[np.bool_] | NDArray[np.intp]) -> Columns
     return {name: values[at] for name, values in columns.items()}
 
 
-def _draws() -> np.random.Generator:
-    return np.random.default_rng(SEED)
+def _draws(seed: int = SEED) -> np.random.Generator:
+    return np.random.default_rng(seed)
 
 
 def _interval(columns: Columns) -> float:
@@ -99,12 +99,12 @@ def unchanged(columns: Columns) -> Sequence[Columns]:
     return [columns]
 
 
-def repeated_rows(share: float) -> Callable[[Columns], Sequence[Columns]]:
+def repeated_rows(share: float, seed: int = SEED) -> Callable[[Columns], Sequence[Columns]]:
     """The recorder writes its last values again under a new stamp, as when nothing new has arrived."""
 
     def change(columns: Columns) -> Sequence[Columns]:
         count = len(columns["t"])
-        fresh = np.where(_draws().random(count) < share, 0, np.arange(count))
+        fresh = np.where(_draws(seed).random(count) < share, 0, np.arange(count))
         last = np.maximum.accumulate(fresh)
         return [{name: x if name == "t" else x[last] for name, x in columns.items()}]
 
@@ -121,12 +121,12 @@ def doubled_rows(share: float) -> Callable[[Columns], Sequence[Columns]]:
     return change
 
 
-def jittering_stamps(share: float) -> Callable[[Columns], Sequence[Columns]]:
+def jittering_stamps(share: float, seed: int = SEED) -> Callable[[Columns], Sequence[Columns]]:
     """Samples are taken evenly and stamped when they arrive: stamps off by a share of the interval (standard deviation)."""
 
     def change(columns: Columns) -> Sequence[Columns]:
         dt = _interval(columns)
-        late = np.clip(share * _draws().standard_normal(len(columns["t"])), -0.45, 0.45) * dt
+        late = np.clip(share * _draws(seed).standard_normal(len(columns["t"])), -0.45, 0.45) * dt
         return [{**columns, "t": columns["t"] + late}]
 
     return change
@@ -188,12 +188,12 @@ def rest_last(columns: Columns) -> Sequence[Columns]:
     return [out]
 
 
-def quantised(bits: int) -> Callable[[Columns], Sequence[Columns]]:
-    """Positions in steps of a turn, torques and velocities in steps of their range, by converters of so many bits."""
+def quantised(bits: int, *symbols: str) -> Callable[[Columns], Sequence[Columns]]:
+    """Positions in steps of a turn, torques and velocities in steps of their range, by converters of so many bits; all or some."""
 
     def change(columns: Columns) -> Sequence[Columns]:
         out = dict(columns)
-        for name in of_kind(columns, "q", "dq", "tau", "i"):
+        for name in of_kind(columns, *(symbols or ("q", "dq", "tau", "i"))):
             x = columns[name]
             turn = 2.0 * np.pi if name in of_kind(columns, "q") else 2.0 * float(np.abs(x).max())
             step = turn / 2.0**bits

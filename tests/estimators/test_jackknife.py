@@ -1,31 +1,39 @@
-"""Leaving out blocks by R factors gives what fitting without them gives."""
+"""What blocks of a record disagree on: noise alone makes it as large as the noise is, a drift makes it larger."""
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from estimators.simulated import exact_motion, noisy, robot
 from inertica.estimators.base import Problem
-from inertica.estimators.jackknife import block_deviations
+from inertica.estimators.jackknife import block_changes
+
+BLOCKS, DRAWS = 12, 30
+
+
+def ratios(motions: int, drift: float = 0.0) -> NDArray[np.float64]:
+    """(DRAWS, b) variances by blocks over those of white torque noise of unit variance."""
+    description, base = robot("scara4")
+    exact = [exact_motion(description.prior, seed=k, duration=4.0) for k in range(motions)]
+    rng, out = np.random.default_rng(0), []
+    weights = np.ones(description.robot.n)
+    for _ in range(DRAWS):
+        grown = [1.0 + drift * np.linspace(-1.0, 1.0, len(m.tau))[:, None] for m in exact]
+        logs = [noisy(m, (g - 1.0) * m.tau + rng.standard_normal(m.tau.shape)) for m, g in zip(exact, grown, strict=True)]
+        system = Problem(base, tuple(logs), description.prior).observations
+        whole = system.stacked(weights)
+        beta = np.linalg.lstsq(whole.R, whole.z, rcond=None)[0]
+        changes = block_changes(system, beta, weights, BLOCKS)
+        out.append(np.sum(changes**2, axis=0) / np.diag(np.linalg.inv(whole.R.T @ whole.R)))
+    return np.array(out)
 
 
 @pytest.mark.parametrize("motions", [1, 2])
-def test_deviations_are_those_of_refits(motions: int) -> None:
-    description, base = robot("scara4")
-    exact = [exact_motion(description.prior, seed=k, duration=4.0) for k in range(motions)]
-    rng = np.random.default_rng(0)
-    problem = Problem(base, tuple(noisy(m, rng.standard_normal(m.tau.shape)) for m in exact), description.prior)
-    system = problem.observations
-    weights = 1.0 / system.sigmas
-    whole = system.stacked(weights)
-    beta = np.linalg.lstsq(whole.R, whole.z, rcond=None)[0]
-    rows = list(system.rows())
-    sizes = [sum(len(r.y) for r in rows if r.motion == k) for k in range(motions)]
-    count, total = 4, sum(sizes)
-    place = np.split(np.arange(total) * count // total, np.cumsum(sizes)[:-1])
-    found = []
-    for g in range(count):
-        rest = system.reweighted([np.where(p != g, 1.0, 0.0)[:, None] * np.ones(system.n) for p in place]).stacked(weights)
-        found.append(np.linalg.lstsq(rest.R, rest.z, rcond=None)[0])
-    spread = np.sqrt((count - 1) / count * np.sum((np.array(found) - np.mean(found, axis=0)) ** 2, axis=0))
-    (by_factors,) = block_deviations(system, beta, weights, (count,))
-    np.testing.assert_allclose(by_factors, spread, rtol=1e-5)
+def test_noise_alone_makes_it_as_large_as_the_noise(motions: int) -> None:
+    found = ratios(motions)
+    assert np.all(np.abs(found.mean(axis=0) - 1.0) < 4.0 * found.std(axis=0) / np.sqrt(DRAWS))
+    assert found.mean() == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_drive_that_drifts_makes_it_larger() -> None:
+    assert np.median(ratios(1, drift=0.5)) > 2.0

@@ -13,7 +13,7 @@ from inertica.robot.layout import Parameters
 from inertica.workflow.choose import check, choose
 from inertica.workflow.fit import assess, fit
 from inertica.workflow.inputs import read
-from inertica.workflow.interval_choice import delayed_fits, neighbour_fits, stated_uncertainty
+from inertica.workflow.interval_choice import delayed_fits, neighbour_fits, stated_uncertainty, widened_by_blocks
 from inertica.workflow.self_application import Replica, Replicas, replicas
 from inertica.workflow.settings import Settings
 from workflow.fitted import CUTOFF, Fitted
@@ -105,6 +105,21 @@ def test_evidence_solved_again_is_the_estimate(name: str) -> None:
     np.testing.assert_allclose(np.linalg.solve(R, z), beta, rtol=1e-6, atol=1e-9)
 
 
+def test_chance_disagreement_of_blocks_widens_hardly_and_a_real_one_by_what_it_is() -> None:
+    """Variances with eleven degrees of freedom; the larger of noise and blocks would widen by nearly a tenth."""
+    rng = np.random.default_rng(0)
+    noise = rng.uniform(0.1, 10.0, (200, 40))
+    found = np.array([widened_by_blocks(v, v * rng.chisquare(11, 40) / 11, 11) for v in noise])
+    assert 1.0 <= np.median(found) < 1.02 and np.mean(found > 1.2) < 0.04
+    assert np.mean(np.maximum(1.0, rng.chisquare(11, 4000) / 11) ** 0.5) > 1.07
+    (common,) = set(widened_by_blocks(noise[0], 1.5 * noise[0], 11))
+    assert common == pytest.approx(1.5)
+    blocks = np.r_[9.0 * noise[0, :1], noise[0, 1:]]
+    own = widened_by_blocks(noise[0], blocks, 11)
+    assert own[0] == pytest.approx(9.0 * (2.201 / 1.96) ** 2, rel=1e-3) and np.all(own[1:] == pytest.approx(1.0 + 8.0 / 40))
+    np.testing.assert_array_equal(widened_by_blocks(np.zeros(3), np.zeros(3), 11), 1.0)
+
+
 def test_an_unknown_loop_widens_by_neighbouring_cutoffs(fitted: Fitted) -> None:
     unknown, said = replace(fitted.description, loop=None), list[str]()
     fixed = Settings(method="wls", cutoff=CUTOFF, delay=0.0)
@@ -114,8 +129,8 @@ def test_an_unknown_loop_widens_by_neighbouring_cutoffs(fitted: Fitted) -> None:
     assert not found.replicas.runs
     np.testing.assert_array_equal(found.estimate.beta, found.found.beta)
     near = neighbour_fits([fitted.log], chosen.recipe, found.problem, fitted.method)
-    change = np.max(np.abs(np.array(near) - found.estimate.beta), axis=0)
-    np.testing.assert_allclose(found.estimate.std**2, quick.estimate.std**2 + change**2, rtol=1e-6)
+    change = np.mean((np.array(near) - found.estimate.beta) ** 2, axis=0)
+    np.testing.assert_allclose(found.estimate.std**2, quick.estimate.std**2 + change, rtol=1e-6)
     sentences = [each.notes.choices[-1].sentence for each in (found, quick)]
     assert "loop is not known" in sentences[0] and "hold no bias" in sentences[1]
 

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trust
 import trust_tables
 import yaml
 from scipy.stats import binom
-from trust_experiments import ROWS, Cache, Row
+from trust_experiments import DEFECTS, ROWS, Cache, Row
 from trust_runs import EQUIVALENT, Job, Record, good_enough, identified, run
 
 import inertica as ia
@@ -33,8 +34,8 @@ def cache(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def records(cache) -> list[Record]:
-    """Three true laws on two robots, with the control loop in the card."""
-    return [run(Job("test", row, k, "known"), cache) for row in SHORT for k in range(RUNS)]
+    """Three true laws on two robots, with the control loop in the card; the first runs beside an oracle."""
+    return [run(Job("test", row, k, "known", oracle=k == 0), cache) for row in SHORT for k in range(RUNS)]
 
 
 def least(count: int, assumed: float) -> int:
@@ -57,6 +58,15 @@ def test_what_is_called_determined_is(records):
     assert s.determined_count > 30 and s.determined * s.determined_count >= least(s.determined_count, 0.92)
     assert s.furthest <= 3.0, s.worst
     assert s.useful >= 4.0  # a label that is never given is never wrong
+
+
+def test_intervals_are_as_wide_as_those_of_an_oracle_where_noise_is_all(records):
+    """The RV-2SQ's position noise is large; half-widths of a parameter against 20 repetitions are uncertain by a sixth."""
+    (own,) = [r for r in records if r["row"] == "rv2sq standard" and "oracle" in r]
+    assert len(set(own["oracle"]) & {b[0] for b in own["base"]}) > 40 and min(own["oracle"].values()) > 0.0
+    width, widest = trust_tables.widths([own])
+    assert 0.9 < width < 1.4 and widest < 3.0
+    assert trust_tables.widths([r for r in records if "oracle" not in r]) == (None, None)
 
 
 def test_friction_laws_are_right_or_as_good_and_brake(records):
@@ -137,3 +147,35 @@ def test_a_command_that_refuses_leaves_a_record_with_its_sentence(tmp_path):
     answer = identified(tmp_path / "no_card.yaml", tmp_path / "no_log.csv")
     assert answer.code == 2 and "no such file" in answer.said and answer.result is None
     assert math.isfinite(answer.seconds)
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_a_defect_is_in_what_was_recorded_and_nowhere_else(cache, defect):
+    row = Row("scara2", "standard")
+    sound, spoilt = (np.load(Cache(cache).log(row, 0, word)) for word in ("", defect))
+    assert set(sound) == set(spoilt) and all(sound[name].shape == spoilt[name].shape for name in sound)
+    assert all(np.array_equal(sound[name], spoilt[name]) for name in sound if name.startswith("truth/"))
+    changed = {name: np.mean(sound[name] != spoilt[name]) for name in ("t", "q", "tau")}
+    if defect == "repeats":
+        same = np.mean(np.all(np.diff(spoilt["q"], axis=0) == 0.0, axis=1))
+        assert changed["t"] == 0.0 and changed["tau"] > 0.0 and same == pytest.approx(0.05, abs=0.015)
+    elif defect == "jitter":
+        late = (spoilt["t"] - sound["t"]) / np.median(np.diff(sound["t"]))
+        assert changed["q"] == changed["tau"] == 0.0 and late.std() == pytest.approx(0.14, abs=0.01)
+    else:
+        counts = spoilt["q"] / (2.0 * np.pi / 4096.0)
+        assert changed["t"] == changed["tau"] == 0.0 and np.abs(counts - np.round(counts)).max() < 1e-9
+    assert not np.array_equal(*(np.load(Cache(cache).log(row, k, defect))["q"][:100] for k in (0, 1)))
+
+
+def test_sliding_joints_have_no_counts_of_a_turn():
+    assert [row.robot for row in ROWS if not row.has("bits")] == ["scara4"] and all(r.has("repeats") for r in ROWS)
+
+
+def test_records_with_a_defect_are_others(cache):
+    sound, spoilt = (Job("test", SHORT[0], 0, "known", defect) for defect in ("", "jitter"))
+    assert sound.key != spoilt.key
+    record = run(spoilt, cache)
+    assert trust.key(record) == spoilt.key and record["code"] == 0
+    del record["defect"]  # stores of before
+    assert trust.key(record) == sound.key

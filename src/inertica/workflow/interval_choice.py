@@ -1,18 +1,26 @@
 """How wide the intervals are: bias of the whole pipeline and disagreement between parts of the data, besides noise.
 
+With s the standard deviation by the noise of the residuals, serial correlation included, and j by what twelve blocks of the record
+disagree on (bias-reduced: noise alone makes j^2 = s^2 on average), the part of noise and blocks is s^2 w,
+
+    w = max(1, mean of j^2 / s^2 over the parameters), or (j t / 1.96)^2 / s^2 where that is significantly more,
+
+t the 97.5 % point of Student's distribution with eleven degrees of freedom.  A single j is uncertain by a fifth, so that the larger of
+s and j for each parameter would make intervals too wide where there is nothing but noise; their mean has many times that freedom.
+
 Where the control loop is known, the estimate applied to itself (`self_application`) shows the bias m, the mean over R repetitions of
-what is found less what was put in.  With s the standard deviation by the noise of the residuals, serial correlation included, kappa
-the root mean square over the parameters of the repetitions' scatter over s, and j a jackknife over blocks of the record,
+what is found less what was put in.  With kappa the root mean square over the parameters of the repetitions' scatter over s,
 
     se = kappa s / sqrt(R),   lambda = max(0, 1 - se^2 / m^2),
-    beta <- beta - lambda m,   std^2 = max(s, j t / 1.96)^2 + lambda se^2 + (lambda m / 2)^2.
+    beta <- beta - lambda m,   std^2 = s^2 w + lambda se^2 + (lambda m / 2)^2.
 
 The shrinkage lambda leaves alone what could be noise of the repetitions.  Half the correction is distrusted; that half is a rule of
 thumb, not derived.
 
-Where the loop is unknown nothing is corrected (loops put in its place did harm); std^2 then holds the largest change that neighbouring
-cut-offs make, and what delays of the torque do that may be left: the error of one that was taken out, all of one that is not clear
-enough to be.  In either case it holds what other models do that the data tell hardly apart, when they are given.
+Where the loop is unknown nothing is corrected (loops put in its place did harm); std^2 then holds the mean square of the changes that
+neighbouring cut-offs make, since either could as well have been chosen, and what delays of the torque do that may be left: the error
+of one that was taken out, all of one that is not clear enough to be.  In either case it holds what other models do that the data tell
+hardly apart, when they are given.
 
 All of this acts on what the data alone say.  A method that keeps constraints or a prior is solved again with the corrected data, so
 that its links remain possible ones.
@@ -25,11 +33,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Estimate, Estimator, Problem
-from inertica.estimators.jackknife import block_deviations
+from inertica.estimators.jackknife import block_changes
 from inertica.estimators.linear.least_squares import linear
+from inertica.estimators.load import significant
 from inertica.estimators.solve import Unconstrained
 from inertica.identifiability.labels import INTERVAL
 from inertica.logs.log import Log
@@ -42,8 +52,8 @@ from inertica.workflow.self_application import Replicas
 
 Array = NDArray[np.float64]
 
-BLOCKS, STUDENT = 12, 2.201
-"""Blocks of the record that are left out in turn, and the 97.5 % point of Student's distribution with 11 degrees of freedom."""
+BLOCKS = 12
+"""Blocks of the record whose disagreement counts."""
 
 DISTRUSTED = 0.5
 """Share of a correction that counts as uncertain."""
@@ -119,13 +129,15 @@ def stated_uncertainty(
     """
     said = DataFit.by(estimate)
     noise = np.where(said.std > 0.0, said.std, np.inf)  # no torque depends on it, so that nothing can widen it
-    variance = np.maximum(said.std, _by_blocks(estimate, problem, estimator, said)) ** 2
+    blocks = _by_blocks(estimate, problem, estimator, said)
+    variance = said.std**2 * widened_by_blocks(said.std**2, blocks, BLOCKS - 1)
     correction = np.zeros(len(noise))
     if replicated is not None and replicated.runs:
         correction, extra = _bias(estimate, noise, replicated, in_part)
         variance = variance + extra
-    change = _largest_change(said.beta, neighbours)
-    variance = variance + change**2 + _largest_change(estimate.beta, alternatives) ** 2
+    if len(neighbours):
+        variance = variance + np.mean((np.asarray(neighbours, float) - said.beta) ** 2, axis=0)
+    variance = variance + _largest_change(estimate.beta, alternatives) ** 2
     for other in delayed:  # independent of each other
         variance = variance + (other - said.beta) ** 2
     widened = np.maximum(np.sqrt(variance) / noise, 1.0)
@@ -184,11 +196,26 @@ def _data_fits(logs: Sequence[Log], recipes: Sequence[Recipe], problem: Problem,
 
 
 def _by_blocks(estimate: Estimate, problem: Problem, estimator: Estimator, said: DataFit) -> Array:
-    """(b,) standard deviations by what blocks of the record disagree on; zero for methods that are no weighted least squares."""
+    """(b,) variances by what blocks of the record disagree on; zero for methods that are no weighted least squares."""
     if not linear(estimator):
         return np.zeros(len(said.beta))
     system, weights = estimator.weighted(problem.observations, estimate)
-    return block_deviations(system, said.beta, weights, (BLOCKS,))[0] * STUDENT / INTERVAL
+    return np.asarray(np.sum(block_changes(system, said.beta, weights, BLOCKS) ** 2, axis=0))
+
+
+def widened_by_blocks(noise: Array, blocks: Array, freedom: int) -> Array:
+    """(k,) factors on variances by noise: a common one, and their own where blocks disagree significantly more.
+
+    Args:
+        noise: (k,) variances; zero where nothing depends on a parameter.
+        blocks: (k,) the same by blocks, unbiased where there is nothing but noise.
+        freedom: of each of the latter.
+    """
+    known = noise > 0.0
+    ratio = np.divide(blocks, noise, out=np.ones(len(noise)), where=known)
+    common = max(1.0, float(np.mean(ratio[known]))) if known.any() else 1.0
+    by_few = float(stdtrit(freedom, 0.975) / INTERVAL) ** 2
+    return np.where(ratio > max(significant(freedom), common), by_few * ratio, common)
 
 
 def _bias(estimate: Estimate, noise: Array, replicated: Replicas, in_part: bool) -> tuple[Array, Array]:

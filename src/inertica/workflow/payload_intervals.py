@@ -2,11 +2,9 @@
 
 With G_u, G_l of `estimators.load`, noise variances v and variances j by blocks of p = G_u beta_u + G_l beta_l,
 
-    std^2 = c^2 v w + bias,   w = max(1, mean of j / v over the ten), or j / v itself where that is significantly more.
+    std^2 = c^2 v w + bias,
 
-The mean over the parameters has ten times the freedom of a single one: taking the larger of noise and blocks for each parameter makes
-intervals too wide.  j is bias-reduced (`block_changes`): leaving blocks out made it 1.3 times v (median) where v alone was right
-(40 simulated pairs of the TX40).  c is Birge's ratio where it is significant.
+w the factor of `interval_choice.widened_by_blocks`, c Birge's ratio where it is significant.
 """
 
 from __future__ import annotations
@@ -16,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.load import Load, significant
+from inertica.estimators.load import Load
 from inertica.workflow.choice import Choice
-from inertica.workflow.interval_choice import BLOCKS, DISTRUSTED
+from inertica.workflow.interval_choice import BLOCKS, DISTRUSTED, widened_by_blocks
 from inertica.workflow.payload_records import Records, Stated
 
 Array = NDArray[np.float64]
@@ -64,7 +62,7 @@ def made_sure(empty: Records | Stated, full: Records, found: Load, *, quick: boo
     blocks = empty.blocks(found.by_unloaded) + full.blocks(found.by_loaded)
     free = (BLOCKS - 1) * (2 if isinstance(empty, Records) else 1)
     birge = found.significant_inflation
-    variance = birge**2 * noise * _widened(noise, blocks, free)
+    variance = birge**2 * noise * widened_by_blocks(noise, blocks, free)
     values, reason, parts = found.values, "a quick run was asked for", ["noise", "blocks"]
     if not isinstance(empty, Records):
         parts.append("the robot's own uncertainty")
@@ -78,14 +76,6 @@ def made_sure(empty: Records | Stated, full: Records, found: Load, *, quick: boo
             variance = variance + np.max(np.abs(moved), axis=0) ** 2
             parts.append("neighbouring cut-offs")
     return Sure(values, np.sqrt(variance), birge, _choice(parts, noise, variance, birge, reason))
-
-
-def _widened(noise: Array, blocks: Array, freedom: int) -> Array:
-    """(10,) factors on the variances by noise."""
-    ratio = np.divide(blocks, noise, out=np.ones(len(noise)), where=noise > 0.0)
-    known = noise > 0.0
-    common = max(1.0, float(np.mean(ratio[known]))) if known.any() else 1.0
-    return np.where(ratio > max(significant(freedom), common), ratio, common)
 
 
 def _bias(changes: Array, noise: Array) -> tuple[Array, Array]:

@@ -18,31 +18,25 @@ from inertica.estimators.linear.least_squares import Linear
 from inertica.estimators.load import Rows, significant
 from inertica.estimators.standard import nearest_prior
 from inertica.identifiability.base import BaseModel
-from inertica.identifiability.labels import INTERVAL
 from inertica.logs.log import Log
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
-from inertica.workflow.interval_choice import BLOCKS, STUDENT, neighbour_fits
+from inertica.workflow.interval_choice import BLOCKS, neighbour_fits
 from inertica.workflow.result import Result
 from inertica.workflow.self_application import Replicas, replicas
 
 Array = NDArray[np.float64]
-
-BY_CHANCE = float(np.sqrt(1.3)) * STUDENT / INTERVAL
-"""Median of a result's factors where there is nothing but noise: a jackknife over twelve blocks has 1.3 times the variance of noise
-(`payload_intervals`), and counts by Student's distribution."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stated:
     """A robot taken from a result: base parameters with the covariance that it states, bias and blocks included.
 
-    A result widens every parameter's own interval to the larger of noise and a jackknife over few blocks.  That holds for one
-    parameter at a time; what a load takes from many of them at once would be too wide (99 % of 95 % intervals held, 78 runs).  So
-    the factors are replaced by one common factor, their median over what noise alone makes of it, but for those that are
-    significantly larger.
+    A result widens every parameter's own interval by what neighbouring cut-offs and other models change.  That holds for one
+    parameter at a time; what a load takes from many of them at once would be too wide.  So the factors are replaced by one common
+    factor, their median, but for those that are significantly larger.
 
     Base parameters are those that the data alone say, since the covariance is theirs: what constraints and prior make of them has
     smaller errors, which nothing states for many at once (98.5 to 99.7 % of intervals held with them, 87 and 31 runs).
@@ -117,7 +111,7 @@ class Records:
     def blocks(self, gain: Array) -> Array:
         """(e,) the same by what blocks of the records disagree on, unbiased where that is noise."""
         system, weights = self.estimator.weighted(self.problem.observations, self.estimate)
-        (changes,) = block_changes(system, self.beta, weights, (BLOCKS,), reduced=True)
+        changes = block_changes(system, self.beta, weights, BLOCKS)
         return np.asarray(np.sum((changes @ gain.T) ** 2, axis=0))
 
     def repeated(self, seed: int) -> Replicas:
@@ -132,11 +126,10 @@ class Records:
 
 
 def _commonly_widened(covariance: Array, factors: Array) -> Array:
-    """The covariance with a common factor in place of each parameter's own, where these are no larger than chance makes them."""
+    """The covariance with a common factor in place of each parameter's own, where these are not much larger."""
     there = np.diag(covariance) > 0.0
-    own = factors / BY_CHANCE
-    common = max(1.0, float(np.median(own[there]))) if there.any() else 1.0
-    wanted = np.where(own > common * np.sqrt(significant(BLOCKS - 1)), factors, common)
+    common = max(1.0, float(np.median(factors[there]))) if there.any() else 1.0
+    wanted = np.where(factors > common * np.sqrt(significant(BLOCKS - 1)), factors, common)
     change = wanted / factors
     return np.asarray(change[:, None] * covariance * change)
 
