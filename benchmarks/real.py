@@ -25,13 +25,13 @@ import argparse
 import json
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from all_defaults import Masses, identified
 from bench import say
 from numpy.typing import NDArray
 from plain_pipeline import PlainPipeline, Score, score
@@ -41,57 +41,14 @@ from real_records import DATA, RECORDS, STATED, Record, Split, Window, read_wind
 from real_slices import check_slices, summary
 
 import inertica as ia
-from inertica.checks.gate import CheckError
 from inertica.workflow.verdict import verdict
 
 Array = NDArray[np.float64]
 
-TOTAL_MASS, LINK_MASS = 2.0, 3.0
-"""Factors by which the mass of the robot and of a link may differ from the model's."""
-
 BEGIN, END = "<!-- table of benchmarks/real.py: begin -->", "<!-- table of benchmarks/real.py: end -->"
 
 
-# Ours, with all defaults, and both beside each other.
-
-
-@dataclass(frozen=True)
-class Ours:
-    """What `inertica.identify` did with a split.
-
-    Args:
-        result: the fit, forced where it was refused; None where even that failed.
-        refusal: why it was refused; empty when it was not.
-        seconds: of the identification that gave the result.
-    """
-
-    result: ia.Result | None
-    refusal: str
-    seconds: float
-
-    @property
-    def masses(self) -> Masses | None:
-        return None if self.result is None else Masses.of(self.result)
-
-
-@dataclass(frozen=True)
-class Masses:
-    """Total mass over the model's, and the largest factor, up or down, by which a link's differs from the model's."""
-
-    total: float
-    worst_link: float
-
-    @classmethod
-    def of(cls, result: ia.Result) -> Masses:
-        masses = [p.name for p in result.parameters.layout.parameters if p.kind == "mass"]
-        found, model = (np.array([x[name] for name in masses]) for x in (result.parameters, result.description.prior))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.abs(found[model > 0.0] / model[model > 0.0])
-            return cls(float(found.sum() / model.sum()), float(np.max(np.maximum(ratio, 1.0 / ratio), initial=1.0)))
-
-    @property
-    def plausible(self) -> bool:
-        return 1.0 / TOTAL_MASS <= self.total <= TOTAL_MASS and self.worst_link <= LINK_MASS
+# Both beside each other.
 
 
 @dataclass(frozen=True)
@@ -125,29 +82,6 @@ class Line:
             yield f"masses: total {self.masses.total:.2f}, link {self.masses.worst_link:.1f}"
 
 
-def identified(card: Path, record: Record, windows: Sequence[Window]) -> Ours:
-    """All defaults; forced only after a refusal, which is kept."""
-    logs, refusal, result = [w.path(record.folder) for w in windows], "", None
-    start = time.perf_counter()
-    try:
-        result = ia.identify(card, logs)
-    except ia.InerticaError as error:
-        refusal = str(error)
-        say(f"  refused: {refusal}")
-        start = time.perf_counter()
-        if isinstance(error, CheckError):  # nothing else can be forced
-            result = forced(card, logs)
-    return Ours(result, refusal, time.perf_counter() - start)
-
-
-def forced(card: Path, logs: Sequence[str]) -> ia.Result | None:
-    try:
-        return ia.identify(card, logs, force=True)
-    except ia.InerticaError as error:
-        say(f"  not even by force: {error}")
-        return None
-
-
 def line(record: Record, split: Split, folder: Path) -> Line:
     """Both programs on one split."""
     say(f"{record.name}: {split.name}")
@@ -155,7 +89,7 @@ def line(record: Record, split: Split, folder: Path) -> Line:
     pipeline = PlainPipeline(record.plain)
     pipeline.fit([read_window(record, w) for w in split.fit])
     plain = score(test, pipeline.predict(test), record.columns)
-    ours = identified(record.card(folder), record, split.fit)
+    ours = identified(record.card(folder), [w.path(record.folder) for w in split.fit])
     own, level = None, ""
     if ours.result is not None:
         own = score(test, predicted(ours.result, record, split.test), record.columns)
@@ -266,7 +200,7 @@ def exported(record: Record, folder: Path) -> list[FileScore]:
     """Files of the fit of the last split: of all motions but one where there are several, of 70 % of the only one else."""
     *_, split = record.splits()
     say(f"{record.name}: {split.name}")
-    ours = identified(record.card(folder), record, split.fit)
+    ours = identified(record.card(folder), [w.path(record.folder) for w in split.fit])
     return [] if ours.result is None else export_scores(record, split.test, ours.result, folder)
 
 
