@@ -24,7 +24,7 @@ ERRORS = ("none", "lengths", "spring", "hose", "lean", "drift")
 MOTIONS = ("fourier", "fourier", "sines", "points")
 FRICTION = ("plain", "stribeck", "load", "offset", "curved")
 DEFECTS = ("repeats", "jitter", "coloured", "encoder", "late_velocity", "current", "slow_torque")
-DURATIONS, RATES = (8.0, 30.0, 60.0), (100.0, 200.0, 250.0, 500.0, 1000.0)
+DURATIONS, RATES = (8.0, 8.0, 30.0, 30.0, 60.0), (100.0, 200.0, 250.0, 500.0, 1000.0)
 
 MOST_ROWS = 30_000
 """Rows of a log at most; longer ones take the next lower rate."""
@@ -81,21 +81,9 @@ class Scenario:
         defects = tuple(str(d) for d in rng.choice(DEFECTS, size=rng.integers(1, 3), replace=False))
         noise = float(np.exp(rng.uniform(np.log(0.003), np.log(0.08))))
         friction = str(rng.choice(FRICTION))
-        return cls(
-            number,
-            seed,
-            robot,
-            error,
-            motion,
-            band,
-            duration,
-            rate,
-            friction,
-            bool(rng.random() < 0.5),
-            bool(rng.random() < 0.5),
-            noise,
-            defects,
-        )
+        bristles, motor_side = (bool(x) for x in rng.random(2) < 0.5)
+        more = (friction, bristles, motor_side, noise, defects)
+        return cls(number, seed, robot, error, motion, band, duration, rate, *more)
 
     @property
     def description(self) -> str:

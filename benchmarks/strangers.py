@@ -1,6 +1,6 @@
 """Is the default right on robots that nobody tuned for?  Simulated ones with real defects, all defaults, beside a plain pipeline.
 
-    python benchmarks/strangers.py [--count 36] [--only NUMBER] [--seed 0] [--json] [--lines FILE]
+    python benchmarks/strangers.py [--count 36] [--only NUMBER] [--seed 0] [--split SPLIT] [--json] [--lines FILE]
 
 Robots come from collections that others keep (strange_robots.py), their torque from Pinocchio, and model, friction, motion and
 recorder have faults of real ones (strange_logs.py): number and seed say which.  Two splits of every scenario: all of a log is fitted
@@ -195,20 +195,20 @@ def coverage(result: ia.Result | None, truth: Mapping[str, float]) -> dict[str, 
     return out
 
 
-def measured(scenario: Scenario, folder: Path) -> ScenarioLine | None:
+SPLITS = ("second motion", "70 %")
+
+
+def measured(scenario: Scenario, splits: Sequence[str], folder: Path) -> ScenarioLine | None:
     """None where the robot's collection is missing."""
     simulated = simulate(scenario, folder)
     if simulated is None:
         return None
     say(scenario.description)
-    pairs = {
-        "second motion": (Part.of(simulated.fit), Part.of(simulated.test)),
-        "70 %": (Part.of(simulated.fit, 0.0, FIT_SHARE), Part.of(simulated.fit, FIT_SHARE, 1.0)),
-    }
+    whole = Part.of(simulated.fit), Part.of(simulated.test)
+    rest = Part.of(simulated.fit, 0.0, FIT_SHARE), Part.of(simulated.fit, FIT_SHARE, 1.0)
+    pairs = dict(zip(SPLITS, (whole, rest), strict=True))
     try:
-        return ScenarioLine(
-            scenario, tuple(compared(name, simulated, scenario.motor_side, *pair) for name, pair in pairs.items())
-        )
+        return ScenarioLine(scenario, tuple(compared(name, simulated, scenario.motor_side, *pairs[name]) for name in splits))
     except Exception:  # a traceback is a result: it is kept, counted and makes this script fail
         crash = traceback.format_exc()
         say(crash)
@@ -277,12 +277,12 @@ def fine(lines: Sequence[ScenarioLine]) -> bool:
     return not any(line.crash or any(s.refusal or s.problems for s in line.splits) for line in lines)
 
 
-def run(numbers: Sequence[int], seed: int, lines: Path | None) -> list[ScenarioLine]:
+def run(numbers: Sequence[int], seed: int, splits: Sequence[str], lines: Path | None) -> list[ScenarioLine]:
     out = []
     for number in numbers:
         scenario = Scenario.drawn(number, seed)
         with tempfile.TemporaryDirectory() as name:
-            line = measured(scenario, Path(name))
+            line = measured(scenario, splits, Path(name))
         if line is None:
             say(f"{number}: no URDF of {scenario.robot.name}; INERTICA_URDF_WHEELS should have a wheel of {scenario.robot.wheel}")
             continue
@@ -298,12 +298,13 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=3 * len(STRANGERS), help="scenarios from number 0 on (default %(default)s)")
     parser.add_argument("--only", type=int, action="append", metavar="NUMBER", help="this scenario only; may be repeated")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other scenarios (default 0)")
+    parser.add_argument("--split", choices=SPLITS, action="append", help="this split only")
     parser.add_argument("--json", action="store_true", help="a list of one object per scenario on stdout")
     parser.add_argument("--lines", type=Path, metavar="FILE", help="append these objects to a file as they come, one per line")
     chosen = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ia.ModelWarning)
-        out = run(chosen.only or range(chosen.count), chosen.seed, chosen.lines)
+        out = run(chosen.only or range(chosen.count), chosen.seed, chosen.split or SPLITS, chosen.lines)
     print(json.dumps([x.document() for x in out], indent=1) if chosen.json else "\n".join([table(out), "", *summary(out)]))
     return int(not fine(out))
 
