@@ -86,6 +86,11 @@ class Scenario:
         return cls(number, seed, robot, error, motion, band, duration, rate, *more)
 
     @property
+    def modelled(self) -> bool:
+        """Whether links, drives and friction without memory are all there is."""
+        return self.error == "none" and not self.bristles
+
+    @property
     def description(self) -> str:
         of_motion = f"{self.motion} to {self.band:.2g} Hz, {self.duration:.0f} s at {self.rate:.0f} Hz"
         side = f"{'bristles, ' if self.bristles else ''}{'motor' if self.motor_side else 'joint'} side"

@@ -11,7 +11,7 @@ Nothing but the model file, and the gain where torque is a current, is stated to
 and it knows whether torque holds drive inertia.  No program knows of the error of the model.
 
 Every log is good: a problem that the check finds is false.  Masses and intervals are held against the truth; coverage counts where
-the model has no error.  What a perfect model would leave is `floor`.
+the model has no error and friction no memory.  What a perfect model would leave is `floor`.
 """
 
 from __future__ import annotations
@@ -51,6 +51,9 @@ CUTOFFS = (3.0, 5.0, 8.0, 12.0, 20.0)
 
 LEFT_OUT, FIT_SHARE = 0.2, 0.7
 """Shares of the fitted rows by which that user decides, and of a log that is fitted where its rest is predicted."""
+
+PLAIN, SHAPES = ("Fv", "Fc", "off"), ("Fw", "dFs", "mu")
+"""Symbols of friction as robots have it here, and of pieces that take a part of it over where they were chosen."""
 
 FAR = 3.0
 """Half-widths of an interval beyond which a truth should not lie."""
@@ -185,9 +188,11 @@ def coverage(result: ia.Result | None, truth: Mapping[str, float]) -> dict[str, 
     if result is None:
         return {}
     ends = dict(zip(result.parameters.layout.names, result.intervals, strict=True))
+    shared = {piece + n.removeprefix(shape) for n in ends for shape in SHAPES if n.startswith(shape) for piece in PLAIN}
     out = {}
     for label in (DETERMINED, WEAK):
-        names = [n for n, own in result.labels.items() if own == label and n in truth and np.isfinite(ends[n]).all()]
+        known = [n for n, own in result.labels.items() if own == label and n in truth and n not in shared]
+        names = [n for n in known if np.isfinite(ends[n]).all()]
         off = {n: abs(truth[n] - (ends[n][0] + ends[n][1]) / 2.0) / max((ends[n][1] - ends[n][0]) / 2.0, 1e-300) for n in names}
         furthest = max(off, key=lambda n: off[n], default="")
         held = sum(bool(ends[n][0] <= truth[n] <= ends[n][1]) for n in names)
@@ -262,11 +267,11 @@ def summary(lines: Sequence[ScenarioLine]) -> Iterator[str]:
     yield f"{len(false)} false problems"
     yield from false
     for label in (DETERMINED, WEAK):
-        covered = [(a, s.coverage[label]) for a, s in splits if a.error == "none" and label in s.coverage]
+        covered = [(a, s.coverage[label]) for a, s in splits if a.modelled and label in s.coverage]
         if count := sum(c.count for _, c in covered):
             far = [f"{a.number} {c.furthest} {c.half_widths:.1f}" for a, c in covered if c.half_widths > FAR]
             share = 100 * sum(c.held for _, c in covered) / count
-            yield f"{label}, model without error: {share:.1f} % of {count}; beyond {FAR:g} half-widths: {', '.join(far) or 'none'}"
+            yield f"{label}, models without error: {share:.1f} % of {count}; beyond {FAR:g} half-widths: {', '.join(far) or 'none'}"
     for line in lines:
         if line.crash:
             yield f"{line.scenario.number} ends in a traceback: {line.crash.strip().splitlines()[-1]}"
