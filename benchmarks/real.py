@@ -1,4 +1,4 @@
-"""Records of real robots with all defaults, beside a plain textbook pipeline written here with Pinocchio.
+"""Records of real robots with all defaults, beside a plain textbook pipeline written with Pinocchio (plain_pipeline.py).
 
     python benchmarks/real.py [--only RECORD] [--short] [--json] [--table docs/real.md]
     python benchmarks/real.py --slices | --exports [--only RECORD] [--json]
@@ -25,168 +25,30 @@ import argparse
 import json
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-import pinocchio as pin
-import scipy.linalg
+from all_defaults import Masses, identified
 from bench import say
 from numpy.typing import NDArray
+from plain_pipeline import PlainPipeline, Score, score
 from real_exports import FAILURES, FileScore, export_scores
 from real_exports import table as export_table
-from real_records import DATA, ENDS, RECORDS, STATED, Record, Recorded, Score, Split, Window, low_pass, read_window, score
+from real_records import DATA, RECORDS, STATED, Record, Split, Window, read_window
 from real_slices import check_slices, summary
 
 import inertica as ia
-from inertica.checks.gate import CheckError
 from inertica.workflow.verdict import verdict
 
 Array = NDArray[np.float64]
 
-TOTAL_MASS, LINK_MASS = 2.0, 3.0
-"""Factors by which the mass of the robot and of a link may differ from the model's."""
-
 BEGIN, END = "<!-- table of benchmarks/real.py: begin -->", "<!-- table of benchmarks/real.py: end -->"
 
 
-# The plain pipeline; nothing of inertica in it.
-
-SLOW = 0.01
-"""Width of the smooth sign of Coulomb friction, tanh(v / width), as a share of the joint's largest speed."""
-
-DEPENDENT = 1e-6
-"""Size of a column, and diagonal of R, relative to the largest, below which a column is nothing, or depends on others: files print
-right angles with five digits or more."""
-
-SAMPLES_PER_PERIOD = 10
-"""Rows kept of each period of the cut-off frequency."""
-
-
-class PlainPipeline:
-    """tau = W(q, dq, ddq) beta by weighted least squares: no prior, no constraint, nothing tuned to the log."""
-
-    def __init__(self, record: Record) -> None:
-        self.record = record
-        self.model = pin.buildModelFromUrdf(str(DATA / record.folder / record.model))
-        self.data = self.model.createData()
-        self.n = self.model.nv
-        self.speeds = np.ones(self.n)
-        self.base: NDArray[np.intp] = np.arange(0)
-        self.beta: Array = np.zeros(0)
-
-    def fit(self, motions: Sequence[Recorded]) -> None:
-        """Estimates beta from what both sides are after the low-pass."""
-        states = [self.states(m) for m in motions]
-        self.speeds = np.max([np.abs(dq).max(axis=0) for _, dq, _ in states], axis=0)
-        self.base = self._independent_columns()
-        W, tau = (np.concatenate(x) for x in zip(*(self._rows(m, s) for m, s in zip(motions, states, strict=True)), strict=True))
-        sigma: Array = np.ones(self.n)
-        for _ in range(2):  # the second time with the first one's noise of each joint
-            found = np.linalg.lstsq((W / sigma[:, None]).reshape(-1, W.shape[2]), (tau / sigma).ravel(), rcond=None)
-            self.beta = np.asarray(found[0], np.float64)
-            sigma = np.std(tau - W @ self.beta, axis=0)
-
-    def predict(self, motion: Recorded) -> Array:
-        """(N, n) torques at the log's own stamps."""
-        tau = self.columns(*self.states(motion))[:, :, self.base] @ self.beta
-        return np.column_stack([np.interp(motion.t, motion.clock, x) for x in tau.T])
-
-    def states(self, motion: Recorded) -> tuple[Array, Array, Array]:
-        """q, dq, ddq (M, n) on the uniform clock: low-passed positions and their central differences."""
-        q = low_pass(motion.on_clock(motion.q), self.record.positions, motion.rate)
-        dq = np.gradient(q, 1.0 / motion.rate, axis=0)
-        return q, dq, np.gradient(dq, 1.0 / motion.rate, axis=0)
-
-    def columns(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """(M, n, P) of the links, viscous and Coulomb friction, offset, and what else the record has."""
-        rows, n = q.shape
-        links = np.empty((rows, n, 10 * n))
-        for k in range(rows):
-            links[k] = pin.computeJointTorqueRegressor(self.model, self.data, q[k], dq[k], ddq[k])
-        sign = np.tanh(dq / (SLOW * self.speeds))
-        joints = [dq, sign, np.ones_like(q)]
-        if self.record.motor_side:
-            joints.append(ddq)
-        diagonal = [x[:, :, None] * np.eye(n) for x in joints]
-        single = [(q[:, [j - 1], None] * np.eye(n)[None, :, [j - 1]]) for j in self.record.springs]
-        return np.concatenate([links, *diagonal, *single, *self._coupled(dq, ddq)], axis=2)
-
-    def _coupled(self, dq: Array, ddq: Array) -> list[Array]:
-        """Inertia, viscous and Coulomb friction of a motor that turns with the sum of two joints."""
-        if self.record.coupling is None:
-            return []
-        a, b = (j - 1 for j in self.record.coupling[1:])
-        out = np.zeros((*dq.shape, 3))
-        sign = np.tanh((dq[:, a] + dq[:, b]) / (SLOW * self.speeds[[a, b]].max()))
-        out[:, a] = np.column_stack([ddq[:, b], dq[:, b], sign])
-        out[:, b] = np.column_stack([ddq[:, a], dq[:, a], sign])
-        return [out]
-
-    def _independent_columns(self) -> NDArray[np.intp]:
-        """Columns that no motion makes dependent, by QR with pivoting at random states."""
-        rng = np.random.default_rng(0)
-        q, dq, ddq = rng.uniform(-1.0, 1.0, (3, 20 * self.n, self.n)) * np.array([np.pi, 1.0, 1.0])[:, None, None]
-        W = self.columns(q, dq * self.speeds, ddq * self.speeds)
-        W = W.reshape(-1, W.shape[2])
-        size = np.linalg.norm(W, axis=0)
-        there = np.flatnonzero(size > DEPENDENT * size.max())
-        R, order = scipy.linalg.qr(W[:, there] / size[there], mode="r", pivoting=True)
-        diagonal = np.abs(np.diag(R))
-        return np.sort(there[order[: len(diagonal)][diagonal > DEPENDENT * diagonal[0]]])
-
-    def _rows(self, motion: Recorded, states: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-        """Columns and torque through one low-pass, thinned, without the ends."""
-        rate, cutoff = motion.rate, self.record.columns
-        step, edge = max(1, int(rate / (SAMPLES_PER_PERIOD * cutoff))), round(ENDS * rate)
-        W = low_pass(self.columns(*states)[:, :, self.base], cutoff, rate)
-        tau = low_pass(motion.on_clock(motion.tau), cutoff, rate)
-        return W[edge:-edge:step], tau[edge:-edge:step]
-
-
-# Ours, with all defaults, and both beside each other.
-
-
-@dataclass(frozen=True)
-class Ours:
-    """What `inertica.identify` did with a split.
-
-    Args:
-        result: the fit, forced where it was refused; None where even that failed.
-        refusal: why it was refused; empty when it was not.
-        seconds: of the identification that gave the result.
-    """
-
-    result: ia.Result | None
-    refusal: str
-    seconds: float
-
-    @property
-    def masses(self) -> Masses | None:
-        return None if self.result is None else Masses.of(self.result)
-
-
-@dataclass(frozen=True)
-class Masses:
-    """Total mass over the model's, and the largest factor, up or down, by which a link's differs from the model's."""
-
-    total: float
-    worst_link: float
-
-    @classmethod
-    def of(cls, result: ia.Result) -> Masses:
-        masses = [p.name for p in result.parameters.layout.parameters if p.kind == "mass"]
-        found, model = (np.array([x[name] for name in masses]) for x in (result.parameters, result.description.prior))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.abs(found[model > 0.0] / model[model > 0.0])
-            return cls(float(found.sum() / model.sum()), float(np.max(np.maximum(ratio, 1.0 / ratio), initial=1.0)))
-
-    @property
-    def plausible(self) -> bool:
-        return 1.0 / TOTAL_MASS <= self.total <= TOTAL_MASS and self.worst_link <= LINK_MASS
+# Both beside each other.
 
 
 @dataclass(frozen=True)
@@ -220,37 +82,14 @@ class Line:
             yield f"masses: total {self.masses.total:.2f}, link {self.masses.worst_link:.1f}"
 
 
-def identified(card: Path, record: Record, windows: Sequence[Window]) -> Ours:
-    """All defaults; forced only after a refusal, which is kept."""
-    logs, refusal, result = [w.path(record.folder) for w in windows], "", None
-    start = time.perf_counter()
-    try:
-        result = ia.identify(card, logs)
-    except ia.InerticaError as error:
-        refusal = str(error)
-        say(f"  refused: {refusal}")
-        start = time.perf_counter()
-        if isinstance(error, CheckError):  # nothing else can be forced
-            result = forced(card, logs)
-    return Ours(result, refusal, time.perf_counter() - start)
-
-
-def forced(card: Path, logs: Sequence[str]) -> ia.Result | None:
-    try:
-        return ia.identify(card, logs, force=True)
-    except ia.InerticaError as error:
-        say(f"  not even by force: {error}")
-        return None
-
-
 def line(record: Record, split: Split, folder: Path) -> Line:
     """Both programs on one split."""
     say(f"{record.name}: {split.name}")
     test = read_window(record, split.test)
-    pipeline = PlainPipeline(record)
+    pipeline = PlainPipeline(record.plain)
     pipeline.fit([read_window(record, w) for w in split.fit])
     plain = score(test, pipeline.predict(test), record.columns)
-    ours = identified(record.card(folder), record, split.fit)
+    ours = identified(record.card(folder), [w.path(record.folder) for w in split.fit])
     own, level = None, ""
     if ours.result is not None:
         own = score(test, predicted(ours.result, record, split.test), record.columns)
@@ -361,7 +200,7 @@ def exported(record: Record, folder: Path) -> list[FileScore]:
     """Files of the fit of the last split: of all motions but one where there are several, of 70 % of the only one else."""
     *_, split = record.splits()
     say(f"{record.name}: {split.name}")
-    ours = identified(record.card(folder), record, split.fit)
+    ours = identified(record.card(folder), [w.path(record.folder) for w in split.fit])
     return [] if ours.result is None else export_scores(record, split.test, ours.result, folder)
 
 

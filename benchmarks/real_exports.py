@@ -13,7 +13,8 @@ import mujoco
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
-from real_records import DATA, Record, Score, Window, read_window, score
+from plain_pipeline import Score, score
+from real_records import DATA, Record, Window, read_window
 
 import inertica as ia
 

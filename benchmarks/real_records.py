@@ -1,4 +1,4 @@
-"""Records of real robots as data, their rows, and how far a prediction of torque is off: what benchmarks/real.py and its parts share.
+"""Records of real robots as data, and their rows: what benchmarks/real.py and its parts share.
 
 The records are not part of the repository: INERTICA_REAL_DATA, or shared/data beside it.
 """
@@ -9,22 +9,16 @@ import gzip
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import butter, sosfiltfilt
-
-Array = NDArray[np.float64]
+from plain_pipeline import PlainSettings, Recorded
 
 DATA = Path(os.environ.get("INERTICA_REAL_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 
 FIT_SHARE = 0.7
 """Share of a motion that is fitted where its rest is predicted."""
-
-ENDS = 0.3
-"""s left out at both ends of what is scored, and of what the plain pipeline fits: the filters' transients."""
 
 LIMIT = 1.02
 """Residual over the plain pipeline's up to which ours holds, where a record states no other."""
@@ -101,6 +95,12 @@ class Record:
         card = folder / f"{self.name}.yaml"
         card.write_text("\n".join([f"model: {model}", *lines, ""]), encoding="utf-8")
         return card
+
+    @property
+    def plain(self) -> PlainSettings:
+        """What the plain pipeline is told."""
+        model = DATA / self.folder / self.model
+        return PlainSettings(model, self.positions, self.columns, self.motor_side, self.springs, self.coupling)
 
     def splits(self) -> Iterator[Split]:
         """First 70 % and the rest of every motion, and each motion left out in turn."""
@@ -183,32 +183,6 @@ STATED = {
 """(record, split) -> raw and low-passed residual that the page of the records states for a plain pipeline like the one in real.py."""
 
 
-# Torque as recorded, and how far a prediction of it is off: the same for both programs.
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """Rows of a window at the log's own stamps: t (N,) in s, q (N, n) in rad and tau (N, n) in N m of the joints."""
-
-    t: Array
-    q: Array
-    tau: Array
-
-    @property
-    def rate(self) -> float:
-        """Of a uniform clock with the log's own typical interval, in Hz."""
-        return 1.0 / float(np.median(np.diff(np.unique(self.t))))
-
-    @cached_property
-    def clock(self) -> Array:
-        return np.arange(self.t[0], self.t[-1], 1.0 / self.rate)
-
-    def on_clock(self, values: Array) -> Array:
-        """(M, n) values at the log's stamps -> on the uniform clock."""
-        t, first = np.unique(self.t, return_index=True)
-        return np.column_stack([np.interp(self.clock, t, column) for column in values[first].T])
-
-
 def read_window(record: Record, window: Window) -> Recorded:
     """Positions and torques of the joints, by gains or transmission where the log is of currents or of motors."""
     with gzip.open(DATA / record.folder / window.file, "rt", encoding="utf-8") as file:
@@ -217,7 +191,7 @@ def read_window(record: Record, window: Window) -> Recorded:
     t = values[:, names.index("t")]
     inside = (t >= window.start) & (t <= window.end)
 
-    def signal(symbol: str) -> Array:
+    def signal(symbol: str) -> NDArray[np.float64]:
         n = sum(name.startswith(symbol) and name[len(symbol) :].isdigit() for name in names)
         return np.asarray(values[inside][:, [names.index(f"{symbol}{j + 1}") for j in range(n)]])
 
@@ -226,28 +200,3 @@ def read_window(record: Record, window: Window) -> Recorded:
         return Recorded(t[inside], np.linalg.solve(N, signal("theta").T).T, signal("taum") @ N)
     tau = signal("i") * np.array(record.gains) if record.gains else signal("tau")
     return Recorded(t[inside], signal("q"), tau)
-
-
-@dataclass(frozen=True)
-class Score:
-    """|tau - prediction| / |tau| over all joints and rows, as recorded and low-passed."""
-
-    raw: float
-    low: float
-
-
-def score(recorded: Recorded, prediction: Array, cutoff: float) -> Score:
-    """Of a prediction (N, n) at the log's own stamps; low-passed at the cut-off in Hz."""
-    inner = (recorded.t >= recorded.t[0] + ENDS) & (recorded.t <= recorded.t[-1] - ENDS)
-    low = [low_pass(recorded.on_clock(x), cutoff, recorded.rate) for x in (recorded.tau, prediction)]
-    edge = round(ENDS * recorded.rate)
-    return Score(_relative(recorded.tau[inner], prediction[inner]), _relative(*(x[edge:-edge] for x in low)))
-
-
-def _relative(tau: Array, prediction: Array) -> float:
-    return float(np.linalg.norm(tau - prediction) / np.linalg.norm(tau))
-
-
-def low_pass(values: Array, cutoff: float, rate: float) -> Array:
-    """Zero-phase Butterworth low-pass of order 4 (run forwards and backwards)."""
-    return np.asarray(sosfiltfilt(butter(4, cutoff, fs=rate, output="sos"), values, axis=0))

@@ -12,7 +12,8 @@ pytest.importorskip("pinocchio")
 pytest.importorskip("mujoco")
 
 import real
-from real_records import RECORDS, STATED, Record, Recorded, Split, Window, read_window, score
+from plain_pipeline import PlainPipeline, Recorded, Score, score
+from real_records import RECORDS, STATED, Record, Split, Window, read_window
 from real_slices import FRICTION, described, slices
 
 BY_NAME = {record.name: record for record in RECORDS}
@@ -22,8 +23,8 @@ CLOSE = 0.07
 """Relative difference of the plain pipeline's residuals to the stated ones."""
 
 
-def plain_score(record: Record, split: Split) -> real.Score:
-    pipeline = real.PlainPipeline(record)
+def plain_score(record: Record, split: Split) -> Score:
+    pipeline = PlainPipeline(record.plain)
     pipeline.fit([read_window(record, w) for w in split.fit])
     test = read_window(record, split.test)
     return score(test, pipeline.predict(test), record.columns)
@@ -70,7 +71,7 @@ def test_stated_and_automatic_friction_are_two_checks(real_data: Path, tmp_path:
 def test_base_columns_of_known_arms(real_data: Path) -> None:
     """40 of links and drives of a six-joint arm, and friction, offsets, and what else the record has."""
     for name, count in (("ur10e", 40 + 18), ("tx40", 40 + 18 + 3), ("kr300", 40 + 18 + 1), ("panda", 43 + 21)):
-        pipeline = real.PlainPipeline(BY_NAME[name])
+        pipeline = PlainPipeline(BY_NAME[name].plain)
         assert len(pipeline._independent_columns()) == count, name
 
 
@@ -103,17 +104,17 @@ def test_misses_names_everything() -> None:
     """A line that fails in every way says so; one at its limits says nothing."""
     record = replace(RECORDS[0], limit=1.02)
     split = next(iter(record.splits()))
-    bad = real.Line(record, split, real.Score(0.2, 0.1), real.Score(0.1, 0.1), "why", "bad", real.Masses(2.5, 1.0), 1.0)
+    bad = real.Line(record, split, Score(0.2, 0.1), Score(0.1, 0.1), "why", "bad", real.Masses(2.5, 1.0), 1.0)
     assert [text.split()[0] for text in bad.misses()] == ["refused", "raw", "masses:"]
-    good = replace(bad, ours=real.Score(0.102, 0.1), refusal="", masses=real.Masses(2.0, 3.0))
+    good = replace(bad, ours=Score(0.102, 0.1), refusal="", masses=real.Masses(2.0, 3.0))
     assert list(good.misses()) == []
     assert list(replace(good, ours=None).misses()) == ["no result"]
-    assert list(replace(good, ours=real.Score(float("nan"), 0.1)).misses())
+    assert list(replace(good, ours=Score(float("nan"), 0.1)).misses())
 
 
 def test_table_goes_between_its_markers(tmp_path: Path) -> None:
     record = RECORDS[0]
-    line = real.Line(record, next(iter(record.splits())), None, real.Score(0.1, 0.1), "why", "", None, 1.0)
+    line = real.Line(record, next(iter(record.splits())), None, Score(0.1, 0.1), "why", "", None, 1.0)
     page = tmp_path / "page.md"
     page.write_text(f"before\n{real.BEGIN}\nearlier table\n{real.END}\nafter\n")
     real.write_table([line], page)
