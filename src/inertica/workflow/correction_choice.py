@@ -52,7 +52,7 @@ def choose_correction(problem: Problem, estimate: Estimate, friction_chosen: boo
     strategy = None if estimate.evidence is None else estimate.evidence.strategy
     if not isinstance(strategy, Settled) or strategy.mildness is None:
         return None, None
-    strengths = [strategy.mildness.kappa * s for s in STRENGTHS]
+    strengths = STRENGTHS
     layout = problem.base.layout
     data = Extended.of(problem, with_plain_friction(layout) if friction_chosen else layout)
     blocks, motions = data.blocks_and_motions(BLOCKS)

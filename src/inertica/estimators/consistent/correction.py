@@ -1,12 +1,13 @@
 """What data say of the base parameters beyond all physically consistent links: a correction for predictions.
 
-    delta = argmin |R (beta + delta) - z|^2 + strength * sum_k (|R_k| delta_k)^2
+    delta = argmin |R (beta + delta) - z|^2 + strength |S delta|^2
 
-beta is a consistent fit, R_k a column of the weighted observation matrix.  Wrong link lengths, bars of a parallelogram that no link
-of the chain stands for, sensors that feel other loads: consistent links cannot follow such torque, the base parameters of an
-unconstrained fit can, and predict motion like the fitted one better.  |R_k| delta_k is the torque of a change by itself, so that the
-strength has no unit; it is stated in correlation times of the residuals (`mild`).  Towards zero the correction becomes that of plain
-least squares, towards infinity it vanishes: where the motion tells a direction hardly at all, the consistent links decide.
+beta is a consistent fit.  Wrong link lengths, bars of a parallelogram that no link of the chain stands for, sensors that feel other
+loads: consistent links cannot follow such torque, the base parameters of an unconstrained fit can, and predict motion like the fitted
+one better.  Elsewhere they may predict anything: one sine on every joint leaves directions open that data left out of it cannot tell
+either.  So |S delta|^2 is the squared torque of the change at states all over the workspace, as fast as the fitted motion and as many:
+a change that acts at these states a times as strongly as on the fitted motion keeps 1 / (1 + strength a^2) of what least squares
+would give it.
 
 R may have more columns than the consistent fit: friction that the choice of laws left out (`Extended`).
 """
@@ -25,28 +26,32 @@ from inertica.estimators.base import Problem
 from inertica.estimators.consistent.mild import ROUGH
 from inertica.estimators.consistent.strategy import Settled
 from inertica.identifiability.base import base_model
+from inertica.identifiability.states import random_states
 from inertica.physical.logdet import newton_solve
 from inertica.robot.layout import Layout, Parameters
 
 Array = NDArray[np.float64]
 
-STRENGTHS = tuple(10.0**k for k in range(-8, 0))
-"""In correlation times; at the first the correction is that of plain least squares, beyond the last it hardly changes anything."""
+STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)
+"""With the first a change may act far from the fitted motion some thirty times as strongly as on it."""
+
+STATES = 500
+"""Random states all over the workspace; a base parameter is felt by many of them."""
 
 
-def correction(system: Stacked, beta: Array, strengths: Sequence[float]) -> Array:
+def correction(system: Stacked, beta: Array, anywhere: Array, strengths: Sequence[float]) -> Array:
     """(len(strengths), b) corrections of a consistent fit.
 
     Args:
         system: the data, rows divided by their standard deviations.
         beta: (b,) of the consistent fit.
+        anywhere: (b, b) S, upper triangular.
         strengths: of the pull towards no correction.
     """
-    size = np.linalg.norm(system.R, axis=0)
-    size = np.where(size > 0.0, size, 1.0)  # a column of zeros gets no correction
-    U, s, Vt = np.linalg.svd(system.R / size, full_matrices=False)
+    back = np.linalg.inv(anywhere)
+    U, s, Vt = np.linalg.svd(system.R @ back, full_matrices=False)
     along = U.T @ (system.z - system.R @ beta)
-    return np.array([Vt.T @ (s / (s**2 + strength) * along) for strength in strengths]) / size
+    return np.array([back @ (Vt.T @ (s / (s**2 + strength) * along)) for strength in strengths])
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +81,23 @@ class Extended:
         out[[names[name] for name in self.problem.base.layout.names], np.arange(out.shape[1])] = 1.0
         return out
 
+    @cached_property
+    def anywhere(self) -> Array:
+        """(b, b) S: R of the columns at random states, as fast as the motions and as many, rows divided as those of the data."""
+        base, motions = self.wider.base, self.problem.motions
+        rng, n = np.random.default_rng(0), base.layout.robot.n
+        speed, acceleration = (
+            np.sqrt(np.mean(np.concatenate(signals) ** 2, axis=0))
+            for signals in ([m.dq for m in motions], [m.ddq for m in motions])
+        )
+        q = random_states(base.layout, STATES).q
+        dq, ddq = (size * rng.normal(size=(STATES, n)) for size in (speed, acceleration))
+        shapes = None if self.wider.prior is None else self.wider.prior.shapes
+        system = self.problem.observations
+        weights = np.sqrt(system.counts / STATES) / system.sigmas
+        factors = base.engine.factors(q, dq, ddq, np.zeros_like(q), shapes=shapes)
+        return factors.stacked(base.kept.tolist(), weights=weights).R
+
     def base_values(self, chi: Array) -> Array:
         """(b,) base parameters of the larger layout that standard parameters of the smaller one make."""
         return np.asarray(self.wider.base.T @ (self._lift @ chi))
@@ -88,7 +110,7 @@ class Extended:
             strength: of the pull towards no correction.
         """
         weights = 1.0 / self.problem.observations.sigmas
-        delta = correction(self.wider.observations.stacked(weights), self.base_values(chi), [strength])[0]
+        delta = correction(self.wider.observations.stacked(weights), self.base_values(chi), self.anywhere, [strength])[0]
         values = np.zeros(self.wider.base.layout.size)
         values[self.wider.base.kept] = delta
         shapes = None if self.wider.prior is None else self.wider.prior.shapes
@@ -158,7 +180,9 @@ def errors_left_out(strategy: Settled, data: Extended, parts: Sequence[Part], st
         chi = newton_solve(program, fit, strategy.used.prior.penalty(program.reference, fit), ROUGH).chi
         beta = data.base_values(chi)
         plain[i] = _squares(left_out.wide, beta)
-        corrected[:, i] = [_squares(left_out.wide, beta + delta) for delta in correction(rest.wide, beta, strengths)]
+        corrected[:, i] = [
+            _squares(left_out.wide, beta + delta) for delta in correction(rest.wide, beta, data.anywhere, strengths)
+        ]
     sizes = np.array([float(part.wide.z @ part.wide.z) + part.wide.rest**2 for part in parts])
     return LeftOutErrors(plain, corrected, sizes)
 
