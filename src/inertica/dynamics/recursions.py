@@ -109,6 +109,23 @@ def regressor(at: Sequence[Pose], dq: Vector, ddq: Vector, gravity: Vector) -> l
     return [list(row) for row in zip(*columns, strict=True)]
 
 
+def unit_wrenches(at: Sequence[Pose], dq: Vector, ddq: Vector, gravity: Vector) -> list[list[list[Scalar]]]:
+    """Per link the (10, 6) wrenches [force, moment] about its origin of its ten unit parameters: `regressor` before it is projected."""
+    return [[[*force, *moment] for force, moment in _unit_wrenches(m)] for m in motions(at, dq, ddq, gravity)]
+
+
+def wrench_maps(pose: Pose) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """What a joint makes of wrenches w (6,) on its link: w @ to_parent (6, 6) on its parent, and the torque w @ share (6,)."""
+    to_parent, share = [], []
+    for k in range(6):
+        unit = [float(k == i) for i in range(6)]
+        force, moment = _about_axis(pose.joint, unit[:3], unit[3:])
+        share.append(_share(pose.joint, force, moment))
+        force, moment = _carry(pose, force, moment)
+        to_parent.append([*force, *moment])
+    return to_parent, share
+
+
 def mass_matrix(at: Sequence[Pose], inertia: Sequence[Vector]) -> list[list[Scalar]]:
     """The joint-space inertia matrix by composite bodies."""
     n = len(at)
