@@ -8,6 +8,7 @@ makes of the wrenches on its link is linear: the columns of all links beyond it 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,13 +50,11 @@ class ArraySamples:
         outputs: numbers per sample.
     """
 
-    def __init__(self, evaluate: Callable[[Scalars], Sequence[Scalar]], outputs: int) -> None:
+    def __init__(self, evaluate: Callable[[Any], Sequence[Scalar] | Array], outputs: int) -> None:
         self._evaluate, self.outputs = evaluate, outputs
         self._chunk = int(np.clip(NUMBERS // max(outputs, 1), *SAMPLES))
 
-    def __call__(
-        self, inputs: Inputs, out: Array, columns: NDArray[np.int64], directions: Sequence[Inputs] = ({},)
-    ) -> None:
+    def __call__(self, inputs: Inputs, out: Array, columns: NDArray[np.int64], directions: Sequence[Inputs] = ({},)) -> None:
         for d, direction in enumerate(directions):
             for part, values in self.chunks({**inputs, **direction}):
                 out[part, columns + d * self.outputs] = values.T
@@ -129,7 +128,7 @@ class ArrayRegressor:
         return self._equations.term_entries(x["q"], x.get("dq", still), x.get("ddq", still), x.get("shapes", ()))
 
     def _torques(self, x: Scalars) -> Iterator[tuple[int, NDArray[np.intp], Array]]:
-        """From the tips to the base: joint, the parameters of the bodies it carries, and (count, 1, parameters) its torques of them."""
+        """From the tips to the base: joint, parameters of the bodies it carries, (count, 1, parameters) its torques of them."""
         robot, layout, count = self._robot, self._equations.layout, len(x["q"][0])
         still, at = [0.0] * robot.n, recursions.poses(robot, x["q"])
         wrenches = recursions.unit_wrenches(at, x.get("dq", still), x.get("ddq", still), x.get("gravity", robot.gravity))

@@ -151,14 +151,20 @@ class Engine(Model):
     def _inverse(self) -> SampleFunction:
         e = self.equations
         return self._function(
-            "inverse", lambda x: e.inverse_dynamics(x["q"], x["dq"], x["ddq"], x["chi"], x["shapes"]), "q dq ddq chi shapes", self.n
+            "inverse",
+            lambda x: e.inverse_dynamics(x["q"], x["dq"], x["ddq"], x["chi"], x["shapes"]),
+            "q dq ddq chi shapes",
+            self.n,
         )
 
     @cached_property
     def _forward(self) -> SampleFunction:
         e = self.equations
         return self._function(
-            "forward", lambda x: e.forward_dynamics(x["q"], x["dq"], x["tau"], x["chi"], x["shapes"]), "q dq tau chi shapes", self.n
+            "forward",
+            lambda x: e.forward_dynamics(x["q"], x["dq"], x["tau"], x["chi"], x["shapes"]),
+            "q dq tau chi shapes",
+            self.n,
         )
 
     @cached_property

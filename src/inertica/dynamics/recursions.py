@@ -110,7 +110,7 @@ def regressor(at: Sequence[Pose], dq: Vector, ddq: Vector, gravity: Vector) -> l
 
 
 def unit_wrenches(at: Sequence[Pose], dq: Vector, ddq: Vector, gravity: Vector) -> list[list[list[Scalar]]]:
-    """Per link the (10, 6) wrenches [force, moment] about its origin of its ten unit parameters: `regressor` before it is projected."""
+    """Per link the (10, 6) wrenches [force, moment] about its origin of its ten unit parameters, not yet projected on joints."""
     return [[[*force, *moment] for force, moment in _unit_wrenches(m)] for m in motions(at, dq, ddq, gravity)]
 
 

@@ -15,9 +15,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.dynamics.arrays import regressor_function
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.equations import Equations
-from inertica.dynamics.arrays import regressor_function
 from inertica.dynamics.kernels import Array, SampleFunction, Symbols, Target
 from inertica.robot.layout import Layout
 from inertica.scalars import Scalar

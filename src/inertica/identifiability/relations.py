@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.robot.layout import Layout
+from inertica.robot.model import Robot
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -81,8 +82,12 @@ def relations(
     def vocabulary(names: tuple[str, ...]) -> _Sums:
         return _Sums({name: lengths_everywhere[name] for name in names}, len(values))
 
+    @cache
+    def lengths_between(a: int | None, b: int | None) -> tuple[str, ...]:
+        return _lengths_between(layout.robot, a, b)
+
     def coefficient(i: int, j: int) -> Coefficient:
-        names = _lengths_between(layout, int(kept[i]), int(eliminated[j]))
+        names = lengths_between(layout.parameters[kept[i]].joint, layout.parameters[eliminated[j]].joint)
         key = names, np.round(stacked[:, i, j], 10).tobytes()
         if key not in known:
             v = stacked[:, i, j]
@@ -92,9 +97,8 @@ def relations(
     return _texts(layout, kept, eliminated, K, coefficient)
 
 
-def _lengths_between(layout: Layout, one: int, other: int) -> tuple[str, ...]:
-    """Names of the non-zero lengths on the way between the links of two parameters, the only ones a coefficient can hold."""
-    robot, a, b = layout.robot, layout.parameters[one].joint, layout.parameters[other].joint
+def _lengths_between(robot: Robot, a: int | None, b: int | None) -> tuple[str, ...]:
+    """Names of the non-zero lengths on the way between two links, the only ones a coefficient of their parameters can hold."""
     way = set(range(robot.n))
     if a is not None and b is not None:
         way = {a, b} | (set(robot.ancestors(a)) ^ set(robot.ancestors(b)))
@@ -145,7 +149,9 @@ class _Monomials:
         lengths = np.array(list(value.values())).reshape(count, copies)
         a, b = np.triu_indices(count)
         none, one = np.full(count, -1), np.full(1, -1)
-        self.factors = np.array([np.concatenate([one, np.arange(count), a]), np.concatenate([one, none, b])])  # numbers of lengths
+        self.factors = np.array(
+            [np.concatenate([one, np.arange(count), a]), np.concatenate([one, none, b])]
+        )  # numbers of lengths
         self.values = np.concatenate([np.ones((1, copies)), lengths, lengths[a] * lengths[b]])
         self._by_ratio = _Sorted(self.values[:, 1] / self.values[:, 0])
         numbers = np.arange(len(self.values))
