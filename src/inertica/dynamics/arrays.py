@@ -33,6 +33,9 @@ SAMPLES = (128, 512)
 GENERIC, ZERO = 5, 1e-13
 """Samples at which an entry is looked at, and the share of its row's largest one below which it is rounding of zero."""
 
+UNIT_WRENCHES = list(np.eye(6)[:, :, None])
+"""Components of force and moment of the six unit wrenches, (6, 1) each, beside samples in the last axis."""
+
 Inputs = Mapping[str, Array]
 Scalars = Mapping[str, Sequence[Scalar]]
 
@@ -96,7 +99,7 @@ class ArrayRegressor:
         x |= {"shapes": [s.value for s in layout.shapes]} if "shapes" in inputs else {}
         links = []  # (joint, parameter, column of its torques)
         for joint, parameters, torques in self._torques(x):
-            size = np.abs(torques).max(axis=(0, 1))
+            size = np.abs(torques).max(axis=(0, 2))
             links += [(joint, int(parameters[c]), int(c)) for c in np.flatnonzero(size > ZERO * size.max())]
         terms = [(joint, k) for joint, k, value in self._of_terms(x) if np.ndim(value) or value != 0.0]
         self.entries = sorted([(joint, k) for joint, k, _ in links] + terms)
@@ -109,7 +112,7 @@ class ArrayRegressor:
         out = np.empty((len(self.entries), len(x["q"][0])))
         for joint, _, torques in self._torques(x):
             entries, columns = self._links[joint]
-            out[entries] = torques[:, 0, columns].T
+            out[entries] = torques[:, columns, 0].T
         for joint, k, value in self._of_terms(x):
             if (joint, k) in self._term_place:
                 out[self._term_place[joint, k]] = value
@@ -128,7 +131,7 @@ class ArrayRegressor:
         return self._equations.term_entries(x["q"], x.get("dq", still), x.get("ddq", still), x.get("shapes", ()))
 
     def _torques(self, x: Scalars) -> Iterator[tuple[int, NDArray[np.intp], Array]]:
-        """From the tips to the base: joint, parameters of the bodies it carries, (count, 1, parameters) its torques of them."""
+        """From the tips to the base: joint, parameters of the bodies it carries, (count, parameters, 1) its torques of them."""
         robot, layout, count = self._robot, self._equations.layout, len(x["q"][0])
         still, at = [0.0] * robot.n, recursions.poses(robot, x["q"])
         wrenches = recursions.unit_wrenches(at, x.get("dq", still), x.get("ddq", still), x.get("gravity", robot.gravity))
@@ -144,10 +147,13 @@ class ArrayRegressor:
             parameters = np.concatenate([k for k, _ in arriving[joint]])
             carried = np.concatenate([w for _, w in arriving[joint]], axis=1)
             arriving[joint] = []
-            to_parent, share = recursions.wrench_maps(at[joint])
-            yield joint, parameters, np.matmul(_filled([share], (count, 1, 6)), np.swapaxes(carried, 1, 2))
+            share, force, moment = recursions.passed_on(at[joint], UNIT_WRENCHES[:3], UNIT_WRENCHES[3:])
+            yield joint, parameters, np.matmul(carried, share)
             if (parent := robot.joints[joint].parent) >= 0:
-                arriving[parent].append((parameters, np.matmul(carried, _filled(to_parent, (count, 6, 6)))))
+                to_parent = np.empty((count, 6, 6))
+                for k, component in enumerate([*force, *moment]):
+                    to_parent[:, :, k] = np.transpose(component)
+                arriving[parent].append((parameters, np.matmul(carried, to_parent)))
 
 
 class ArrayFactors:

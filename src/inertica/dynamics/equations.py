@@ -117,17 +117,15 @@ class Equations:
         q, dq, a, b = rng.normal(size=(4, n))
         shapes = [s.value for s in self.layout.shapes]
         memory = [0.1] * len(self.layout.memory)
-        for term, _ in self.layout.drives:
-
-            def torque(ddq: np.ndarray, term: Term = term) -> np.ndarray:
-                x = next(x for t, _, x in self._seen(list(q), list(dq), list(ddq), shapes, memory) if t is term)
-                return _dense([*term.columns(x), term.torque(x)], n)
-
-            rest = torque(np.zeros(n))
+        motions = np.vstack([np.zeros(n), a + 2.0 * b, a, b, np.eye(n)])
+        per_motion = [self._seen(list(q), list(dq), list(ddq), shapes, memory) for ddq in motions]
+        for same in zip(*per_motion, strict=True):
+            term = same[0][0]
+            rest, sum_of_both, one, other, *units = (_dense([*term.columns(x), term.torque(x)], n) for _, _, x in same)
             label = ", ".join(p.name for p in term.parameters) or type(term).__name__
-            if not np.allclose(torque(a + 2.0 * b) - rest, torque(a) + 2.0 * torque(b) - 3.0 * rest, atol=1e-9):
+            if not np.allclose(sum_of_both - rest, one + 2.0 * other - 3.0 * rest, atol=1e-9):
                 raise InputError(f"{self.robot.name}: term {label} is not affine in the joint accelerations")
-            inertia = np.stack([torque(unit) - rest for unit in np.eye(n)], axis=-1)  # (columns, n, n)
+            inertia = np.stack([unit - rest for unit in units], axis=-1)  # (columns, n, n)
             if not np.allclose(inertia, np.swapaxes(inertia, -1, -2), atol=1e-9):
                 raise InputError(f"{self.robot.name}: term {label} makes the inertia matrix unsymmetric, which no drive does")
 

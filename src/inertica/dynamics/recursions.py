@@ -114,16 +114,10 @@ def unit_wrenches(at: Sequence[Pose], dq: Vector, ddq: Vector, gravity: Vector) 
     return [[[*force, *moment] for force, moment in _unit_wrenches(m)] for m in motions(at, dq, ddq, gravity)]
 
 
-def wrench_maps(pose: Pose) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """What a joint makes of wrenches w (6,) on its link: w @ to_parent (6, 6) on its parent, and the torque w @ share (6,)."""
-    to_parent, share = [], []
-    for k in range(6):
-        unit = [float(k == i) for i in range(6)]
-        force, moment = _about_axis(pose.joint, unit[:3], unit[3:])
-        share.append(_share(pose.joint, force, moment))
-        force, moment = _carry(pose, force, moment)
-        to_parent.append([*force, *moment])
-    return to_parent, share
+def passed_on(pose: Pose, force: Vector, moment: Vector) -> tuple[Scalar, Vector, Vector]:
+    """What a joint makes of a wrench about its link's origin: its torque, and the wrench about the origin of the parent."""
+    force, moment = _about_axis(pose.joint, force, moment)
+    return _share(pose.joint, force, moment), *_carry(pose, force, moment)
 
 
 def mass_matrix(at: Sequence[Pose], inertia: Sequence[Vector]) -> list[list[Scalar]]:
@@ -219,9 +213,7 @@ def _project(at: Sequence[Pose], link: int, force: Vector, moment: Vector) -> li
     """Joint torques of a wrench on one link; only its ancestors feel it."""
     tau: list[Scalar] = [0.0] * len(at)
     while link >= 0:
-        force, moment = _about_axis(at[link].joint, force, moment)
-        tau[link] = _share(at[link].joint, force, moment)
-        force, moment = _carry(at[link], force, moment)
+        tau[link], force, moment = passed_on(at[link], force, moment)
         link = at[link].joint.parent
     return tau
 
