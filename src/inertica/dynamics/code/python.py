@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from inertica.dynamics.code.functions import Function
-from inertica.dynamics.code.text import Program, body, number
+from inertica.dynamics.code.text import Program, body, comment, literal, number
 from inertica.dynamics.statements import Language
 
 PYTHON = Language("{} = {}", number, absolute="abs({})", minimum="min({}, {})", maximum="max({}, {})")
@@ -11,8 +13,8 @@ PYTHON = Language("{} = {}", number, absolute="abs({})", minimum="min({}, {})", 
 _HEAD = """
 from math import cos, exp, log, sin, sqrt, tanh
 
-JOINTS = {joints!r}
-NAMES = {names!r}
+JOINTS = ({joints},)
+NAMES = ({names},)
 PARAMETERS = (
 {values}
 )
@@ -27,13 +29,17 @@ def python_files(program: Program) -> dict[str, str]:
     """Name of each file -> its text."""
     joints = program.model.layout.robot.joint_names
     values = "\n".join(
-        f"    {float(value)!r},  # {name}: {meaning}"
+        f"    {float(value)!r},  # {comment(f'{name}: {meaning}')}"
         for name, value, meaning in zip(program.parameter_names, program.model.values, program.meanings, strict=True)
     )
-    head = _HEAD.format(joints=tuple(joints), names=tuple(program.parameter_names), values=values)
-    remarks = "\n".join(program.remarks).replace("\\", "/").replace('"""', "'''")
+    head = _HEAD.format(joints=_strings(joints), names=_strings(program.parameter_names), values=values)
+    remarks = "\n".join(map(comment, program.remarks))
     parts = [f'"""{remarks}\n"""\n{head}', *(_function(f) for f in program.functions)]
     return {f"{program.name}.py": "\n\n".join(parts)}
+
+
+def _strings(names: Sequence[str]) -> str:
+    return ", ".join(literal(name, lambda character: f"\\U{ord(character):08x}") for name in names)
 
 
 def _function(function: Function) -> str:
