@@ -17,6 +17,7 @@ from inertica.robot.layout import Layout
 from inertica.robot.model import Robot
 from inertica.robot.units import dimensions
 
+
 @dataclass(frozen=True)
 class NaturalUnits:
     """Units of one robot: kg, m and s."""

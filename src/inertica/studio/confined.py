@@ -19,6 +19,8 @@ class Refused(InputError):  # noqa: N818 - a refusal is not an error of the stud
         status: of HTTP.
     """
 
+    kind = "refused"
+
     def __init__(self, sentence: str, status: int = 403) -> None:
         self.status = status
         super().__init__(sentence)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -51,6 +52,11 @@ class Room:
 def same(shell: list[list[str]], python: list[str]) -> Document:
     """The command lines and the Python lines that do what a room does."""
     return {"shell": [shlex.join(words) for words in shell], "python": ["import inertica as ia", "", *python]}
+
+
+def quoted(text: str) -> str:
+    """Text as a string in lines of Python, as readable as it may be: names of files are whatever somebody typed."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def short(project: Project, path: Path | str) -> str:

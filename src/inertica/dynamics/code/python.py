@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from inertica.dynamics.code.functions import Function
-from inertica.dynamics.code.text import Program, body, comment, literal, number
+from inertica.dynamics.code.text import Program, body, number
 from inertica.dynamics.statements import Language
+from inertica.escape import code_comment, python_string
 
 PYTHON = Language("{} = {}", number, absolute="abs({})", minimum="min({}, {})", maximum="max({}, {})")
 
@@ -29,17 +28,15 @@ def python_files(program: Program) -> dict[str, str]:
     """Name of each file -> its text."""
     joints = program.model.layout.robot.joint_names
     values = "\n".join(
-        f"    {float(value)!r},  # {comment(f'{name}: {meaning}')}"
+        f"    {float(value)!r},  # {code_comment(f'{name}: {meaning}')}"
         for name, value, meaning in zip(program.parameter_names, program.model.values, program.meanings, strict=True)
     )
-    head = _HEAD.format(joints=_strings(joints), names=_strings(program.parameter_names), values=values)
-    remarks = "\n".join(map(comment, program.remarks))
+    head = _HEAD.format(
+        joints=", ".join(map(python_string, joints)), names=", ".join(map(python_string, program.parameter_names)), values=values
+    )
+    remarks = "\n".join(map(code_comment, program.remarks))
     parts = [f'"""{remarks}\n"""\n{head}', *(_function(f) for f in program.functions)]
     return {f"{program.name}.py": "\n\n".join(parts)}
-
-
-def _strings(names: Sequence[str]) -> str:
-    return ", ".join(literal(name, lambda character: f"\\U{ord(character):08x}") for name in names)
 
 
 def _function(function: Function) -> str:

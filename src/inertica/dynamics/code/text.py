@@ -1,14 +1,14 @@
 """What programs in every language share: names, numbers, the body of a function, what the comment at the top says.
 
-A program holds identifiers and numbers made here, and nothing else from a file or a user but through `identifier` (names), `literal`
-(strings) and `comment`: there is no robot, joint or parameter name that adds a statement to a program.
+A program holds identifiers and numbers made here, and nothing else from a file or a user but through `identifier` and the
+functions of `inertica.escape`: there is no name of a robot, joint or parameter that adds a statement to a program.
 """
 
 from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from inertica.dynamics.code.functions import Function, Model
@@ -17,13 +17,6 @@ from inertica.dynamics.statements import Language, Statements
 from inertica.robot.terms import Term
 
 _NAME = re.compile(r"\bx\d+\b")
-
-_COMMENT = re.compile(r"[^A-Za-z0-9 .,:;()\[\]<>=+*/^_-]")
-"""What comments do not hold: line ends and backslashes (line splices), quotes (ends of docstrings), ? (trigraphs), text that turns
-the direction of reading."""
-
-_LITERAL = re.compile(r"[^A-Za-z0-9 .,:;()+_-]")
-"""What strings hold as numbers only: in C also ?, for trigraphs, and %, for those who print them as a format."""
 
 LONGEST = 60
 """Characters of an identifier: files are named by it, and C tells names apart by their first 63."""
@@ -88,13 +81,3 @@ def identifier(name: str) -> str:
     """A robot's name as languages and file systems allow it."""
     word = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_").lower()[:LONGEST] or "robot"
     return f"robot_{word}" if word[0].isdigit() or keyword.iskeyword(word) or word in _TAKEN else word
-
-
-def comment(text: str) -> str:
-    """Text as a part of one line of a comment in C, C++ and Python, also between triple quotes."""
-    return _COMMENT.sub("_", text).replace("*/", "* /").replace("/*", "/ *")
-
-
-def literal(text: str, escape: Callable[[str], str]) -> str:
-    """A string that is this text, character by character; `escape` gives a character as the language writes it in ASCII."""
-    return f'"{_LITERAL.sub(lambda match: escape(match[0]), text)}"'
