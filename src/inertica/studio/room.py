@@ -37,6 +37,8 @@ class Room:
         actions: quick calls.
         jobs: long work, run in a worker.
         series: long series by name.
+        names: of jobs that leave something under a new name: folder, beginning and suffix of it.  The server chooses the name when
+            the job begins, since two workers that look for a free one at a time find the same.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Room:
     actions: Mapping[str, Action] = field(default_factory=dict)
     jobs: Mapping[str, Work] = field(default_factory=dict)
     series: Mapping[str, Long] = field(default_factory=dict)
+    names: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
 
 
 def same(shell: list[list[str]], python: list[str]) -> Document:

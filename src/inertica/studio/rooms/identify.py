@@ -93,8 +93,20 @@ def run(project: Project, asked: Asked, say: Callable[[str], None], work: Path) 
     result = replace(judged.result, command=same([_words(project, stated, f"results/{name}")], [])["shell"][0])
     bundle = write_bundle(result, judged.motions, work / name, force=settings.force)
     write_overlay(bundle.result, judged.motions, work / name)
-    os.replace(work / name, target)
+    name = placed(project, work / name, target)
     return {"result": name, "remember": {"settings": stated, "selected": name}}
+
+
+def placed(project: Project, made: Path, target: Path) -> str:
+    """Moves a finished result to its place, or to the next free one where somebody else has filled it meanwhile; its name there."""
+    while True:
+        try:
+            os.rename(made, target)
+            return target.name
+        except OSError:
+            if not target.exists():
+                raise
+            target = target.with_name(project.free_name("results", "result"))
 
 
 def remove(project: Project, asked: Asked) -> Document:
@@ -177,4 +189,5 @@ ROOM = Room(
     view,
     {"remove": remove, "remember": remember},
     {"run": run},
+    names={"run": ("results", "result", "")},
 )

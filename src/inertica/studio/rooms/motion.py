@@ -211,7 +211,7 @@ def design(project: Project, asked: Asked, say: Callable[[str], None], work: Pat
         worst = found.violations[0] if found.violations else "no feasible motion was found"
         raise InerticaError(f"no motion inside the limits: {worst}; allow more time, a longer period or smaller margins")
     about = {"criterion": found.criterion, "value": found.value, "condition": found.condition, "seed": options["seed"]}
-    name = project.free_name("trajectories", "motion", ".yaml")
+    name = plain_name(asked.text("name", "")) if "name" in asked else project.free_name("trajectories", "motion", ".yaml")
     description = project.description
     joints = description.robot.joint_names
     target = project.folder / "trajectories" / name
@@ -235,7 +235,9 @@ def rehearse(project: Project, asked: Asked, say: Callable[[str], None], work: P
     result, held = rehearsal.recovered(description, robot, log, say, quick=asked.flag("quick", True))
     right, of = held.covered
     document: Document = {
-        "name": project.free_name("rehearsals", "rehearsal", ".json").removesuffix(".json"),
+        "name": (
+            plain_name(asked.text("name", "")) if "name" in asked else project.free_name("rehearsals", "rehearsal", ".json")
+        ).removesuffix(".json"),
         "trajectory": name, "method": result.method, "spread": spread, "position_noise": position, "torque_noise": torque,
         "notes": list(robot.notes), "verdict": verdict_document(result), "covered": [right, of],
         "sure": len(held.sure), "worst": max((abs(h.error) for h in held.sure), default=math.nan),
@@ -288,4 +290,5 @@ ROOM = Room(
         "keep": keep,
     },
     {"design": design, "rehearse": rehearse},
+    names={"design": ("trajectories", "motion", ".yaml"), "rehearse": ("rehearsals", "rehearsal", ".json")},
 )
