@@ -8,7 +8,7 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -104,9 +104,8 @@ def complain(error: Exception, as_json: bool) -> None:
     """An error as one line on stderr and, for `--json`, as one document of one line on stdout."""
     print(f"inertica: {one_line(str(error))}", file=sys.stderr)
     if as_json:
-        with suppress(OSError):  # stdout itself may be what failed
-            sys.stdout.write(json.dumps({"error": error_document(error)}, ensure_ascii=False) + "\n")
-            sys.stdout.flush()
+        sys.stdout.write(json.dumps({"error": error_document(error)}, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
 
 
 def error_document(error: Exception) -> dict[str, object]:

@@ -95,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:  # argparse after --help and --version
         return stop.code if isinstance(stop.code, int) else SUCCESS
     except InerticaError as error:
-        complain(error, as_json)
+        _complain(error, as_json)
         return BAD_INPUT if isinstance(error, InputError) else FAILURE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -106,9 +106,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not as_json:
             raise
         traceback.print_exc()
-        complain(error, as_json)
+        _complain(error, as_json)
         return FAILURE
     return code
+
+
+def _complain(error: Exception, as_json: bool) -> None:
+    try:
+        complain(error, as_json)
+    except OSError:  # stdout itself may be what failed
+        _discard_output()
 
 
 def _dispatch(words: list[str]) -> int:
