@@ -18,8 +18,11 @@ everything beyond ASCII, such as marks that turn the direction of reading."""
 _STRING = re.compile(r"[^A-Za-z0-9 .,:;()+_-]")
 """What strings of programs hold as numbers only: ? for its trigraphs and % for those who print them as a format, too."""
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_FORMULA = ("=", "+", "-", "@")
 """What a cell begins with that spreadsheets compute."""
+
+_BREAK = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")
+"""Tabs and what somebody may take for the end of a row, quoted or not."""
 
 _TEX = str.maketrans({"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}", **{sign: f"\\{sign}" for sign in "&%#_{}$"}})
 
@@ -72,7 +75,10 @@ def csv_text(rows: Iterable[Sequence[object]]) -> str:
 
 
 def _cell(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) and not _is_number(value) else value
+    if not isinstance(value, str):
+        return value
+    text = _BREAK.sub(" ", value)
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) and not _is_number(text) else text
 
 
 def _is_number(text: str) -> bool:

@@ -138,19 +138,26 @@ def _program(values: Parameters, base: BaseModel | None, baked: bool, name: str)
             raise InputError(f"{layout.robot.name} states no values that could be put into the code; leave them an argument")
         notes = (f"{layout.robot.name} states no values: the parameters in the code are zero, pass your own",)
     kept, numbers, meanings = _all(values) if base is None else _grouped(values, base)
+    if not (np.isfinite(numbers).all() and np.isfinite(values.shapes).all()):
+        raise InputError(f"{layout.robot.name} has parameters that are no finite numbers, which no program can be written with")
     model = Model(layout, kept, numbers, values.shapes, baked)
-    kind = "standard" if base is None else "base"
+    return Program(name, model, functions(model), meanings, _remarks(values, len(kept), base is not None)), notes
+
+
+def _remarks(values: Parameters, count: int, grouped: bool) -> list[str]:
+    """What the top of the file says."""
+    layout, kind = values.layout, "base" if grouped else "standard"
     remarks = [
-        f"Dynamics of {layout.robot.name}, {layout.robot.n} joints, {len(kept)} {kind} parameters ({values.origin}).",
+        f"Dynamics of {layout.robot.name}, {layout.robot.n} joints, {count} {kind} parameters ({values.origin}).",
         f"Written by inertica {__version__}; SI units, radians; joints: {', '.join(layout.robot.joint_names)}.",
         f"Gravity in the base frame: {', '.join(f'{g:g}' for g in layout.robot.gravity)} m/s^2.",
         "tau = mass_matrix ddq + coriolis + gravity + friction.",
     ]
-    if base is not None:
+    if grouped:
         remarks.append(
             "The sum is what base parameters fix; a spring that acts like gravity is counted with gravity or friction."
         )
-    return Program(name, model, functions(model), meanings, remarks), notes
+    return remarks
 
 
 def _all(values: Parameters) -> tuple[tuple[int, ...], Array, list[str]]:
