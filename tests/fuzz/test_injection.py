@@ -605,6 +605,16 @@ def test_nothing_in_the_package_executes_text() -> None:
         assert len(re.findall(r"\bnp\.(?:load|savez\w*)\(", text)) == text.count("allow_pickle=False"), file.name
 
 
+def test_what_is_promised_is_what_is_tested_here() -> None:
+    """The promise stands where people look for it, and names this file, its referees and the one place where text is escaped."""
+    root = Path(__file__).parents[2]
+    promise = (root / "SECURITY.md").read_text(encoding="utf-8")
+    assert "**Nothing in a file is executed**" in promise and Path(__file__).relative_to(root).as_posix() in promise
+    assert all((ROOT.parent / name).is_file() for name in re.findall(r"`(inertica/[\w/]+\.py)`", promise))
+    for page in ("recipes.md", "studio.md"):
+        assert re.search(r"Nothing in .{1,30} is executed", (root / "docs" / page).read_text(encoding="utf-8")), page
+
+
 def test_pickles_in_logs_and_results_are_not_loaded(tmp_path: Path, canary: Path) -> None:
     class Evil:
         def __reduce__(self):
