@@ -112,6 +112,22 @@ def write_mcap(path: Path, finish: bool = True) -> None:
             writer.finish()
 
 
+def write_mcap_ros1(path: Path, name: str = "sensor_msgs/JointState", definition: str | None = None) -> None:
+    """An MCAP file with messages of ROS 1; its schema may be stated otherwise."""
+    from mcap.writer import Writer
+
+    store, messages = ros_messages(ros1=True)
+    text = store.generate_msgdef("sensor_msgs/msg/JointState")[0] if definition is None else definition
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.start()
+        channel = writer.register_channel("/joint_states", "ros1", writer.register_schema(name, "ros1msg", text.encode()))
+        for ns, message in messages:
+            data = bytes(store.serialize_ros1(message, "sensor_msgs/msg/JointState"))
+            writer.add_message(channel, log_time=ns + 5_000_000, publish_time=ns, data=data)
+        writer.finish()
+
+
 def write_mcap_json(path: Path) -> None:
     from mcap.writer import Writer
 

@@ -29,6 +29,8 @@ Report = Quality
 class CheckError(InerticaError):
     """A log that is not what it says; the command line exits with code 1."""
 
+    kind = "check"
+
 
 def checked(description: Description, logs: Sequence[Log], *, quick: bool = False, base: BaseModel | None = None) -> Report:
     """Signals, motion, what the logs determine, and whether they are what they say.

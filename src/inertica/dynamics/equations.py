@@ -107,7 +107,8 @@ class Equations:
             if term.memory:
                 raise InputError(
                     f"{self.robot.name}: {purpose} is not possible with {type(term).__name__} on joint {(term.joint or 0) + 1}, "
-                    "which is not a function of the motion alone; use it in simulation and identify with stribeck"
+                    "which is not a function of the motion alone; use it in simulation and identify with stribeck",
+                    joint=None if term.joint is None else self.robot.joint_names[term.joint],
                 )
 
     def check_terms(self) -> None:
@@ -158,7 +159,8 @@ class Equations:
         if moments is None or len(moments) != 4 * n:
             raise InputError(
                 f"{self.robot.name}: {type(term).__name__} on joint {(term.joint or 0) + 1} needs the first moments and the mass "
-                f"of every link that loads it, {4 * n} numbers, and has {len(moments or ())}"
+                f"of every link that loads it, {4 * n} numbers, and has {len(moments or ())}",
+                joint=None if term.joint is None else self.robot.joint_names[term.joint],
             )
         zero: list[Scalar] = [0.0] * n
         links: list[list[Scalar]] = [[0.0] * 6 + list(moments[4 * j : 4 * j + 4]) for j in range(n)]

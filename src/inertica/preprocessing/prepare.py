@@ -160,7 +160,8 @@ class _Preparation:
             j = int(np.argmax(jump - 3.0 * step))
             raise InputError(
                 f"{self.log.origin}: a Fourier filter needs whole periods, but joint {j + 1} ends {jump[j]:.3g} from where it "
-                "began; state the period, or choose another filter"
+                "began; state the period, or choose another filter",
+                joint=j + 1,
             )
 
     def _average(self, folded: Folded) -> Variances:

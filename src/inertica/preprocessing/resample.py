@@ -130,7 +130,7 @@ def on_clock(
         finite = np.isfinite(column)
         good = current & finite
         if np.count_nonzero(good) < 3:
-            raise InputError(f"joint {j + 1} has fewer than three usable samples of a signal")
+            raise InputError(f"joint {j + 1} has fewer than three usable samples of a signal", joint=j + 1)
         known, at = t[good], x + shift[j]
         if clock.exact and shift[j] == 0.0 and len(known) == clock.count:  # nothing to fill in
             out[:, j] = column[good]

@@ -100,10 +100,13 @@ class Robot:
     def __post_init__(self) -> None:
         for i, joint in enumerate(self.joints):
             if not -1 <= joint.parent < i:
-                raise InputError(f"{self.name}: joint {joint.name} comes before the joint that carries it; list parents first")
+                raise InputError(
+                    f"{self.name}: joint {joint.name} comes before the joint that carries it; list parents first",
+                    joint=joint.name,
+                )
             length = math.sqrt(sum(x * x for x in joint.axis))
             if abs(length - 1.0) > 1e-9:
-                raise InputError(f"{self.name}: the axis of joint {joint.name} has length {length:g}, not 1")
+                raise InputError(f"{self.name}: the axis of joint {joint.name} has length {length:g}, not 1", joint=joint.name)
         if self.limits is None:
             object.__setattr__(self, "limits", Limits.none(len(self.joints)))
 

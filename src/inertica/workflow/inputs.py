@@ -143,7 +143,8 @@ def check_logs(logs: Sequence[Log], robot: Robot) -> None:
             empty = np.flatnonzero(count < 3)
             if len(empty) and (symbol == "q" or len(empty) == log.n):
                 raise InputError(
-                    f"{log.origin}: the {words} of joint {empty[0] + 1} ({log.joints[empty[0]]}) has no usable values"
+                    f"{log.origin}: the {words} of joint {empty[0] + 1} ({log.joints[empty[0]]}) has no usable values",
+                    joint=log.joints[empty[0]],
                 )
             ends[symbol].append(np.array([low, high]))
     moves = np.any([high - low > STILL * levers(robot) for low, high in ends["q"]], axis=0)
@@ -158,7 +159,9 @@ def check_logs(logs: Sequence[Log], robot: Robot) -> None:
         )
     for j, name in enumerate(logs[0].joints):
         if not np.any([both[:, j] for both in ends["tau"]]):
-            raise InputError(f"{_names(logs)}: the torque of joint {j + 1} ({name}) is zero throughout; was it recorded?")
+            raise InputError(
+                f"{_names(logs)}: the torque of joint {j + 1} ({name}) is zero throughout; was it recorded?", joint=name
+            )
 
 
 def check_references(stated: int, logs: int, validation: int) -> None:

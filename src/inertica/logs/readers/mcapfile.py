@@ -19,9 +19,11 @@ _SCHEMAS = ("ros2msg", "ros1msg", "jsonschema", "")
 def read(path: Path, options: ReadOptions) -> Table:
     """Joint states of an MCAP file."""
     package("mcap.reader", "reading MCAP files", "ros")
-    package("mcap_ros1.decoder", "reading MCAP files with ROS 1 messages", "ros")
+    package("rosbags.typesys", "reading MCAP files with ROS 1 messages", "ros")
     package("mcap_ros2.decoder", "reading MCAP files with ROS 2 messages", "ros")
     from mcap.exceptions import McapError
+    from rosbags.serde import SerdeError
+    from rosbags.typesys import TypesysError
     from zstandard import ZstdError
 
     with reading(path, "MCAP file", McapError, ZstdError):
@@ -30,7 +32,7 @@ def read(path: Path, options: ReadOptions) -> Table:
     if any(sc and sc.encoding not in _SCHEMAS for ch, sc in channels.values() if ch.topic == chosen):
         return ros.read(path, options)  # definitions in IDL
     collector = Collector(path, chosen, options.stamps, options.joints)
-    with reading(path, "MCAP file", McapError):
+    with reading(path, "MCAP file", McapError, SerdeError, TypesysError):
         decoders = {key: _decoder(path, *channels[key]) for key in channels if channels[key][0].topic == chosen}
         for message in messages:
             if message.channel_id in decoders:
@@ -68,15 +70,28 @@ def _scan(path: Path) -> tuple[list[Any], dict[int, tuple[Any, Any]], bool]:
 
 
 def _decoder(path: Path, channel: Any, schema: Any) -> Any:
-    from mcap_ros1.decoder import DecoderFactory as Ros1
-    from mcap_ros2.decoder import DecoderFactory as Ros2
+    from mcap_ros2.decoder import DecoderFactory
 
     if channel.message_encoding == "json":
         return json.loads
-    for factory in (Ros2(), Ros1()):
-        decoder = factory.decoder_for(channel.message_encoding, schema)
-        if decoder is not None:
-            return decoder
+    if channel.message_encoding == "ros1" and schema is not None and schema.encoding == "ros1msg":
+        return _ros1(schema)
+    if (decoder := DecoderFactory().decoder_for(channel.message_encoding, schema)) is not None:
+        return decoder
     raise FileError(
         path, f"the messages on {channel.topic} are encoded as '{channel.message_encoding}'; readable are cdr, ros1 and json"
     )
+
+
+def _ros1(schema: Any) -> Any:
+    """A decoder of ROS 1 messages.
+
+    That of rosbags, as for bags: its parser admits nothing but names and numbers to the types that it makes of a definition.  The
+    decoder of mcap-ros1-support is never imported: it pastes names and texts of the file into a module and runs it.
+    """
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+    from rosbags.typesys.msg import normalize_msgtype
+
+    store, name = get_typestore(Stores.EMPTY), normalize_msgtype(schema.name)
+    store.register(get_types_from_msg(schema.data.decode("utf-8"), schema.name))
+    return lambda data: store.deserialize_ros1(data, name)
