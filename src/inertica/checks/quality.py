@@ -97,12 +97,13 @@ def _names(logs: Sequence[Log]) -> tuple[str, ...]:
 def _alone(base: BaseModel, description: Description, log: Log) -> tuple[list[Finding], Observed | None]:
     """Findings about one log, and what the plain fit sees of it; None when it is not fit to be looked at."""
     usable = int(np.count_nonzero(~log.mask & np.isfinite(log.t)))
+    jumps = [] if (jump := signal_checks.clock_jumps(log)) is None else [jump]
     if usable < SHORTEST:
         text = f"{usable} usable samples are too few to say anything about motion and torque"
-        return [Finding("length", "problem", text, "record longer", numbers={"samples": usable})], None
+        return [*jumps, Finding("length", "problem", text, "record longer", numbers={"samples": usable})], None
     robot = description.robot
     dead = signal_checks.dead_channels(log)
-    found = [signal_checks.sampling(log), signal_checks.gaps(log), dead]
+    found = [signal_checks.sampling(log), signal_checks.gaps(log), *jumps, dead]
     if dead.numbers["empty"]:
         return found, None
     o = observed(log, base, description.prior)

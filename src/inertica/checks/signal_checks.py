@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.checks.findings import Finding, Verdict, joint_list
 from inertica.checks.where import Stretch, joint_stretches, runs, spans, stretches
+from inertica.logs.breaks import LONGEST, regular_intervals
+from inertica.logs.clock import YEAR_2000, YEAR_2100
 from inertica.logs.even import JITTER
 from inertica.logs.log import Log
 from inertica.preprocessing.filters import Butterworth, noise_gains
 from inertica.preprocessing.motion import Motion
-from inertica.preprocessing.resample import GAP, regular_intervals
+from inertica.preprocessing.resample import GAP
 from inertica.robot.model import Robot
 
 Array = NDArray[np.float64]
@@ -25,6 +29,9 @@ ROUGH, TOO_ROUGH = 0.05, 0.5
 NEAR_LIMIT, BEYOND_LIMIT, FLAT_RUN = 0.98, 1.5, 4
 """A torque within 2 % of its limit is at it, unless it goes half beyond; as many equal extreme samples in a row are a flat top."""
 
+
+MOST_ROWS = 10
+"""Rows behind which the clock jumps that a sentence lists."""
 
 CREEPING = 1e-3
 """Part of the velocity limit below which a thousand times the speed would still be possible."""
@@ -52,22 +59,23 @@ def sampling(log: Log, band: float = 0.0) -> Finding:
 
 
 def gaps(log: Log) -> Finding:
-    """Missing stretches, and what reading the file masked."""
+    """Missing stretches, and what reading the file masked; breaks of the clock have a finding of their own."""
     t = log.t[~log.mask]
     dt = float(regular_intervals(t).mean())
     steps = np.diff(t)
-    long = steps > GAP * dt
-    missing = float(np.sum(steps[long] - dt) / max(t[-1] - t[0], dt))
+    long = (steps > GAP * dt) & (steps <= LONGEST * dt)
+    missing = float(np.sum(steps[long] - dt) / max(log.duration, dt))
+    longest = float(np.max(steps, where=steps <= LONGEST * dt, initial=0.0))
     masked = {reason: int(mask.sum()) for reason, mask in log.masks.items() if mask.any()}
     where = spans([(float(t[k]), float(t[k + 1])) for k in np.flatnonzero(long)])
     for mask in log.masks.values():
         where += stretches(log.t, mask)
-    numbers = {"gaps": int(long.sum()), "missing": missing, "longest": float(steps.max()), "masked": masked, "stretches": where}
+    numbers = {"gaps": int(long.sum()), "missing": missing, "longest": longest, "masked": masked, "stretches": where}
     said = []
     if long.any():
-        at = float(t[int(np.argmax(steps))])
+        at = float(t[int(np.argmax(np.where(long, steps, 0.0)))])
         said.append(
-            f"{int(long.sum())} gaps, the longest of {steps.max():.3g} s at t = {at:.4g} s, {100 * missing:.2g} % missing"
+            f"{int(long.sum())} gaps, the longest of {longest:.3g} s at t = {at:.4g} s, {100 * missing:.2g} % missing"
         )
     said += [f"{count} samples masked: {reason}" for reason, count in masked.items()]
     if not said:
@@ -76,6 +84,43 @@ def gaps(log: Log) -> Finding:
     verdict: Verdict = "warning" if missing > MANY_MISSING or share > MANY_MISSING else "note"
     advice = "gaps and their neighbourhood are left out of fits; find out why the recorder lost samples"
     return Finding("gaps", verdict, "; ".join(said), advice, numbers=numbers)
+
+
+def clock_jumps(log: Log) -> Finding | None:
+    """Where the clock jumps, forward by more than any gap that is filled, or back; None where it does not."""
+    rows = np.flatnonzero(np.isfinite(log.t))
+    t, steps = log.t[rows], np.diff(log.t[rows])
+    dt = float(regular_intervals(t[~log.mask[rows]]).mean())
+    k = np.flatnonzero((steps > LONGEST * dt) | (steps < -GAP * dt))
+    if not len(k):
+        return None
+    began = log.origin.start or 0.0
+    jumps = [
+        {
+            "row": int(rows[i]) + 1, "time": float(t[i]), "size": float(steps[i]),
+            "set after boot": not _since_1970(began + t[i]) and _since_1970(began + t[i + 1]),
+        }
+        for i in k[np.argsort(-np.abs(steps[k]), kind="stable")]
+    ]  # fmt: skip
+    worst = jumps[0]
+    way = "forward" if worst["size"] > 0.0 else "back"
+    text = f"the clock jumps {way} by {abs(worst['size']):.6g} s after row {worst['row']} (t = {worst['time']:.6g} s)"
+    if worst["set after boot"]:
+        set_to = datetime.fromtimestamp(began + worst["time"] + worst["size"], UTC)
+        text += f": it was set to {set_to:%Y-%m-%d %H:%M:%S} UTC after the computer had started"
+    if len(jumps) > 1:
+        text += f"; {len(jumps)} jumps in all, after rows {', '.join(str(row) for row in sorted(j['row'] for j in jumps)[:MOST_ROWS])}"
+        text += " ..." if len(jumps) > MOST_ROWS else ""
+    numbers = {"jumps": jumps, "stretches": spans([(float(t[i]), float(t[i + 1])) for i in sorted(k) if steps[i] > 0.0])}
+    if any(j["size"] < 0.0 for j in jumps):
+        advice = "samples out of order are masked; log with a clock that only runs forward, or split the file where it is set back"
+        return Finding("clock jumps", "warning", text, advice, numbers=numbers)
+    advice = "what lies before and behind it is taken as separate stretches; if the recorder was not paused, find out what set the clock"
+    return Finding("clock jumps", "note", text, advice, numbers=numbers)
+
+
+def _since_1970(seconds: float) -> bool:
+    return YEAR_2000 <= seconds <= YEAR_2100
 
 
 def dead_channels(log: Log) -> Finding:
@@ -113,7 +158,7 @@ def dead_channels(log: Log) -> Finding:
 
 def repeated_samples(log: Log, motion: Motion) -> Finding:
     """Samples that repeat the one before although the robot moves, beyond what quantisation explains."""
-    moving = np.interp(log.t, motion.t, motion.masks.get("standstill", np.zeros(len(motion))).astype(float)) < 0.5
+    moving = np.interp(log.running, motion.t, motion.masks.get("standstill", np.zeros(len(motion))).astype(float)) < 0.5
     moving = (moving & ~log.mask)[1:]
     total = max(int(moving.sum()), 1)
     channels: dict[str, float] = {}
@@ -126,8 +171,8 @@ def repeated_samples(log: Log, motion: Motion) -> Finding:
             at_end = (column == np.nanmax(column)) | (column == np.nanmin(column))  # so has a flat top
             same = (np.diff(column) == 0.0) & moving & ~at_end[1:]
             if symbol == "q":  # only where the joint should have advanced by more than a step
-                speed = np.interp(log.t, motion.t, np.abs(motion.dq[:, j]))
-                same &= (speed[1:] * np.diff(log.t) > HELD_STEPS * step) & (speed[1:] > 0.2 * speed.max())
+                speed = np.interp(log.running, motion.t, np.abs(motion.dq[:, j]))
+                same &= (speed[1:] * np.diff(log.running) > HELD_STEPS * step) & (speed[1:] > 0.2 * speed.max())
             elif _typical_change(column) < 3.0 * step:
                 continue
             channels[f"{symbol}{j + 1}"] = float(same.sum() / total)
@@ -262,5 +307,5 @@ def limits(log: Log, robot: Robot, motion: Motion, moving: NDArray[np.bool_]) ->
     verdict: Verdict = "warning" if far or (quick and fast[quick].max() > 2.0) else "note"
     advice = "check units (degrees?), the zero of the encoders, the order of joints, and the limits in the model"
     where = [s for j in outside for s in stretches(log.t, (q[:, j] < low[j]) | (q[:, j] > high[j]), j)]
-    where += [s for j in quick for s in stretches(motion.t, np.abs(motion.dq[:, j]) > robot.limits.velocity[j], j)]
+    where += [s for j in quick for s in stretches(motion.stamps, np.abs(motion.dq[:, j]) > robot.limits.velocity[j], j)]
     return Finding("limits", verdict, "; ".join(said), advice, numbers=numbers | {"stretches": where})

@@ -170,7 +170,7 @@ class LoopSimulator:
         seconds = settling_time(self.loop, J)
         motions = []
         for k, motion in enumerate(self.problem.motions):
-            start = float(motion.log.t[~motion.log.mask & np.isfinite(motion.log.t)][0])
+            start = float(motion.log.running[~motion.log.mask & np.isfinite(motion.log.t)][0])
             end = start + min(seconds, LONGEST * (motion.t[-1] - start))
             first = 0 if motion.recipe.average else int(np.searchsorted(motion.t, end))
             motions.append(_without_first(motion, first))
@@ -198,7 +198,9 @@ def at_rows(motion: Motion, rows: slice) -> Motion:
     """Some samples of a motion."""
     masks = {reason: mask[rows] for reason, mask in motion.masks.items()}
     arrays = {name: getattr(motion, name)[rows].copy() for name in ("t", "q", "dq", "ddq", "tau", "tau_raw", "resting")}
-    return replace(motion, masks=masks, **arrays)
+    first, _, step = rows.indices(len(motion))
+    cuts = tuple(-(-(cut - first) // step) for cut in motion.decimator.cuts if cut > first)
+    return replace(motion, masks=masks, decimator=replace(motion.decimator, cuts=cuts), **arrays)
 
 
 def replayed(problem: Problem, beta: Array, gains: Mapping[str, Array] | None = None) -> list[Motion]:
