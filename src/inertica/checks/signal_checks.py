@@ -74,9 +74,7 @@ def gaps(log: Log) -> Finding:
     said = []
     if long.any():
         at = float(t[int(np.argmax(np.where(long, steps, 0.0)))])
-        said.append(
-            f"{int(long.sum())} gaps, the longest of {longest:.3g} s at t = {at:.4g} s, {100 * missing:.2g} % missing"
-        )
+        said.append(f"{int(long.sum())} gaps, the longest of {longest:.3g} s at t = {at:.4g} s, {100 * missing:.2g} % missing")
     said += [f"{count} samples masked: {reason}" for reason, count in masked.items()]
     if not said:
         return Finding("gaps", "fine", "no gaps, no masked samples", numbers=numbers)
@@ -113,9 +111,13 @@ def clock_jumps(log: Log) -> Finding | None:
         text += " ..." if len(jumps) > MOST_ROWS else ""
     numbers = {"jumps": jumps, "stretches": spans([(float(t[i]), float(t[i + 1])) for i in sorted(k) if steps[i] > 0.0])}
     if any(j["size"] < 0.0 for j in jumps):
-        advice = "samples out of order are masked; log with a clock that only runs forward, or split the file where it is set back"
+        advice = (
+            "samples out of order are masked; log with a clock that only runs forward, or split the file where it is set back"
+        )
         return Finding("clock jumps", "warning", text, advice, numbers=numbers)
-    advice = "what lies before and behind it is taken as separate stretches; if the recorder was not paused, find out what set the clock"
+    advice = (
+        "what lies before and behind is taken as separate stretches; if the recorder did not pause, find out what set the clock"
+    )
     return Finding("clock jumps", "note", text, advice, numbers=numbers)
 
 
@@ -290,7 +292,8 @@ def limits(log: Log, robot: Robot, motion: Motion, moving: NDArray[np.bool_]) ->
     low, high = np.array(robot.limits.lower), np.array(robot.limits.upper)
     span = np.where(np.isfinite(high - low), high - low, 2.0 * np.pi)
     over = np.nanmax(np.maximum(low - q, q - high), axis=0)
-    fast = np.abs(motion.dq).max(axis=0) / np.array(robot.limits.velocity)
+    speed = np.where(motion.paused[:, None], 0.0, np.abs(motion.dq))
+    fast = speed.max(axis=0) / np.array(robot.limits.velocity)
     outside = [j for j in range(log.n) if over[j] > 0.02 * span[j]]
     quick = [j for j in range(log.n) if fast[j] > 1.1]
     numbers: dict[str, object] = {"beyond": over, "velocity": fast}
@@ -307,5 +310,5 @@ def limits(log: Log, robot: Robot, motion: Motion, moving: NDArray[np.bool_]) ->
     verdict: Verdict = "warning" if far or (quick and fast[quick].max() > 2.0) else "note"
     advice = "check units (degrees?), the zero of the encoders, the order of joints, and the limits in the model"
     where = [s for j in outside for s in stretches(log.t, (q[:, j] < low[j]) | (q[:, j] > high[j]), j)]
-    where += [s for j in quick for s in stretches(motion.stamps, np.abs(motion.dq[:, j]) > robot.limits.velocity[j], j)]
+    where += [s for j in quick for s in stretches(motion.stamps, speed[:, j] > robot.limits.velocity[j], j)]
     return Finding("limits", verdict, "; ".join(said), advice, numbers=numbers | {"stretches": where})

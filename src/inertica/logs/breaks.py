@@ -34,20 +34,27 @@ class Breaks:
 
     Args:
         before, after: (k,) s, the last time before each break and the first one behind it.
-        removed: (k + 1,) s by which the running time is behind the recorded one, behind so many breaks.
+        resumed: (k,) s of the running time at `after`.
+        interval: s, the usual one.
     """
 
     before: Array
     after: Array
-    removed: Array
+    resumed: Array
+    interval: float
 
     @classmethod
     def of(cls, t: Array) -> Breaks:
         """Of the ascending times of usable samples (N,)."""
-        steps = np.diff(t)
-        longest = LONGEST * float(np.mean(regular_intervals(t))) if len(t) > 2 else np.inf
+        with np.errstate(over="ignore"):
+            steps = np.diff(t)
+        interval = float(np.mean(regular_intervals(t))) if len(t) > 2 else np.inf
+        longest = LONGEST * interval
         k = np.flatnonzero(steps > longest)
-        return cls(t[k], t[k + 1], np.concatenate([[0.0], np.cumsum(steps[k] - longest)]))
+        before, after = t[k], t[k + 1]
+        # piece by piece: differences of times on both sides of a large jump would lose the digits of the small ones
+        pieces = before - np.concatenate([[0.0], after[:-1]]) if len(k) else before
+        return cls(before, after, np.cumsum(pieces + longest) if len(k) else before, interval)
 
     def __len__(self) -> int:
         return len(self.before)
@@ -57,11 +64,21 @@ class Breaks:
         if not len(self):
             return t
         passed = np.searchsorted(self.after, t, side="right")
-        ends = np.append(self.after - self.removed[1:], np.inf)
-        return np.asarray(np.minimum(t - self.removed[passed], ends[passed]))  # masked samples may lie inside a break
+        since, at = np.append(0.0, self.after)[passed], np.append(0.0, self.resumed)[passed]
+        ends = np.append(self.resumed, np.inf)
+        return np.asarray(np.minimum(at + (t - since), ends[passed]))  # masked samples may lie inside a break
 
     def recorded(self, running: Array) -> Array:
         """The recorded time of running times; inside a break that of the samples before it, running on."""
         if not len(self):
             return running
-        return np.asarray(running + self.removed[np.searchsorted(self.after - self.removed[1:], running, side="right")])
+        # what an even clock has at `resumed` may lie before it by rounding
+        passed = np.searchsorted(self.resumed - 0.5 * self.interval, running, side="right")
+        return np.asarray(np.append(0.0, self.after)[passed] + (running - np.append(0.0, self.resumed)[passed]))
+
+    def ways(self, t: Array, q: Array) -> Array:
+        """(N, n) how far each joint went since the sample before, positions (N, n) at recorded times; nobody knows of a break."""
+        out = np.abs(np.diff(q, axis=0, prepend=q[:1]))
+        if len(self):
+            out[1:][np.diff(np.searchsorted(self.after, t, side="right")) > 0] = 0.0
+        return out

@@ -125,6 +125,11 @@ class Decimator:
             starts = starts[:-1] or starts
         return [slice(a, b) for a, b in pairwise([*starts, samples])]
 
+    def _kept_of_stretches(self, samples: int) -> list[tuple[slice, NDArray[np.intp]]]:
+        """The same with the samples of each that remain, counted from where it begins."""
+        rows = self.kept(samples)
+        return [(own, rows[(rows >= own.start) & (rows < own.stop)] - own.start) for own in self._stretches(samples)]
+
     def pieces(self, samples: int) -> Iterator[tuple[slice, NDArray[np.intp]]]:
         """Stretches of a long record to decimate one after the other: which samples, and which of those remain.
 
@@ -154,19 +159,14 @@ class Decimator:
             raise InputError(f"columns to decimate have the shape (N, k), not {values.shape}")
         if remaining is not None:
             return next(self.decimated(values.shape[1], [(len(values), [(slice(0, len(values)), values.T)], remaining)]))
-        rows, stretches = self.kept(len(values)), self._stretches(len(values))
-        pieces = [
-            (own.stop - own.start, [(slice(0, own.stop - own.start), values[own].T)], rows[(rows >= own.start) & (rows < own.stop)] - own.start)
-            for own in stretches
-        ]  # fmt: skip
+        found = [(values[own].T, rows) for own, rows in self._kept_of_stretches(len(values))]
+        pieces = [(x.shape[1], [(slice(0, x.shape[1]), x)], rows) for x, rows in found]
         parts = list(self.decimated(values.shape[1], pieces))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def decimate_there(self, values: Any, memory: Memory, remaining: NDArray[np.intp] | None = None) -> Any:
         """`decimate` for columns (N, k) that lie elsewhere, by an array there."""
-        if remaining is None and len(stretches := self._stretches(len(values))) > 1:
-            kept = self.kept(len(values))
-            parts = [(own, kept[(kept >= own.start) & (kept < own.stop)] - own.start) for own in stretches]
+        if remaining is None and len(parts := self._kept_of_stretches(len(values))) > 1:
             return memory.arrays.concatenate([self.decimate_there(values[own], memory, rows) for own, rows in parts])
         rows = self.kept(len(values)) if remaining is None else remaining
         low = filtered_there(self.design, self._pad(len(values)), values, memory) if self.ratio > 1 else values

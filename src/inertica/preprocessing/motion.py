@@ -146,7 +146,7 @@ class Motion(Tabular):
 
     @property
     def raw(self) -> Motion:
-        """Every sample at the full rate with its raw torque, masked or not, but none inside a break of the clock: what predictions are held against."""
+        """Every sample recorded, at the full rate with its raw torque, masked or not: what predictions are held against."""
         still = np.zeros(self.resting.shape, bool) | self.unmeasured
         recipe, decimator = replace(self.recipe, reversal=None), Decimator(1, self.decimator.keep)
         tau = np.where(self.unmeasured, 0.0, self.tau_raw) if self.unmeasured.any() else self.tau_raw

@@ -98,8 +98,8 @@ class _Preparation:
             if len(self.log.breaks):
                 at = float(self.log.breaks.before[0])
                 raise InputError(
-                    f"{self.log.origin}: the clock breaks off after t = {at:.6g} s, and nothing says where in its period the motion goes "
-                    f"on; take one stretch of the log (@:{at:.6g}), or do without the period"
+                    f"{self.log.origin}: the clock breaks off after t = {at:.6g} s, and nothing says where in its period the motion "
+                    f"goes on; take one stretch of the log (@:{at:.6g}), or do without the period"
                 )
             clock = uniform_clock(t, recipe.rate, float(period))
         said = f"the clock is uniform at {clock.rate:.6g} Hz"
@@ -227,7 +227,14 @@ class _Preparation:
         if self.cuts:
             least = max(2 * chosen.reach(dt), SHORTEST)
             parts = [y[a:b] for a, b in pairwise([0, *self.cuts, len(y)])]
-            moved = [(chosen if len(part) > least else Unfiltered()).kinematics(part, dt) for part in parts]
+            moved = [
+                chosen.kinematics(part, dt)
+                if len(part) > least
+                else Unfiltered().kinematics(part, dt)
+                if len(part) > 1
+                else Kinematics(part, np.zeros_like(part), np.zeros_like(part))
+                for part in parts
+            ]
             return Kinematics(*(np.concatenate(x) for x in zip(*moved, strict=True)))
         if folded is None:
             return chosen.kinematics(y, dt)

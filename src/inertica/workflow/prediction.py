@@ -102,7 +102,7 @@ def judged_torques(
             use, at = keep[k] & ~motion.paused, _recorded(motion, keep[k])
             raw, seen, tau, low, sound = raw[at], seen[at], tau[use], low[use], sound[use]
         elif motion.paused.any():
-            tau, low, sound = (x[~motion.paused] for x in (tau, low, sound))
+            tau, low, sound = tau[~motion.paused], low[~motion.paused], sound[~motion.paused]
         rows.append((raw, seen, tau, low, sound))
     raw, seen, tau, low, sound = rows[0] if len(rows) == 1 else (np.vstack(part) for part in zip(*rows, strict=True))
     noise = np.sqrt(np.mean([torque_noise(motion) ** 2 for motion in motions], axis=0))

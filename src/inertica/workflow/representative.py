@@ -120,7 +120,7 @@ def stretches(log: Log, count: int, span: float) -> list[Log]:
     rows = _usable(log)
     thinned = rows[:: max(1, round(0.01 * span * log.rate))]
     t, q, there = log.running[thinned], log.need("q")[thinned], log.running[rows]
-    way = np.cumsum(np.abs(np.diff(q, axis=0, prepend=q[:1])), axis=0)
+    way = np.cumsum(log.breaks.ways(log.t[thinned], q), axis=0)
     way /= np.maximum(way[-1], 1e-300)
     expected = FULL * span * log.rate
     covered, out = np.zeros(log.n), []
