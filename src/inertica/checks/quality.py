@@ -106,6 +106,11 @@ def _alone(base: BaseModel, description: Description, log: Log) -> tuple[list[Fi
     found = [signal_checks.sampling(log), signal_checks.gaps(log), *jumps, dead]
     if dead.numbers["empty"]:
         return found, None
+    wild = [f for f in (signal_checks.beyond_numbers(log), signal_checks.spikes(log)) if f is not None]
+    if wild:
+        return [*found, *wild], None
+    if (scale := signal_checks.torque_size(log, base.engine, description.prior)) is not None:
+        return [*found, scale], None
     o = observed(log, base, description.prior)
     found[0] = signal_checks.sampling(log, o.movement.band)
     rows = int(np.count_nonzero(o.use))

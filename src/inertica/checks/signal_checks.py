@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from inertica.checks.findings import Finding, Verdict, joint_list
 from inertica.checks.where import Stretch, joint_stretches, runs, spans, stretches
+from inertica.dynamics.engine import Engine
 from inertica.logs.breaks import LONGEST, regular_intervals
 from inertica.logs.clock import YEAR_2000, YEAR_2100
 from inertica.logs.even import JITTER
@@ -16,7 +17,9 @@ from inertica.logs.log import Log
 from inertica.preprocessing.filters import Butterworth, noise_gains
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.resample import GAP
+from inertica.robot.layout import Parameters
 from inertica.robot.model import Robot
+from inertica.scalars import HUGE
 
 Array = NDArray[np.float64]
 
@@ -29,6 +32,14 @@ ROUGH, TOO_ROUGH = 0.05, 0.5
 NEAR_LIMIT, BEYOND_LIMIT, FLAT_RUN = 0.98, 1.5, 4
 """A torque within 2 % of its limit is at it, unless it goes half beyond; as many equal extreme samples in a row are a flat top."""
 
+
+SPIKE, MOST_SPIKES, FEWEST = 30.0, 0.01, 20
+"""Times the largest other step that both steps of a spike have, the share of samples above which they are no exceptions, and the
+samples below which nothing is said."""
+
+TOO_SMALL, LOOKED_AT = 1e-6, 200
+"""Part of the weight that the largest torque has in any unit, and samples by which weight is told.  The other way round says nothing:
+weight may be next to nothing, of axes that stand upright or far from the earth."""
 
 MOST_ROWS = 10
 """Rows behind which the clock jumps that a sentence lists."""
@@ -123,6 +134,76 @@ def clock_jumps(log: Log) -> Finding | None:
 
 def _since_1970(seconds: float) -> bool:
     return YEAR_2000 <= seconds <= YEAR_2100
+
+
+def beyond_numbers(log: Log) -> Finding | None:
+    """Positions and torques of sizes that no robot has and whose powers exceed what numbers can hold; None where there are none."""
+    for symbol, what in (("q", "position"), ("tau", "torque")):
+        if symbol not in log.signals:
+            continue
+        size = np.abs(np.where(np.isfinite(log.signals[symbol]), log.signals[symbol], 0.0))
+        size[log.mask] = 0.0
+        row, j = np.unravel_index(int(np.argmax(size)), size.shape)
+        if size[row, j] == 0.0 or 1.0 / HUGE <= size[row, j] <= HUGE:
+            continue
+        way = "reaches" if size[row, j] > 1.0 else "is nowhere larger than"
+        text = f"the {what} {way} {size[row, j]:.3g} (joint {j + 1}, row {row + 1}), a size that cannot be computed with"
+        return Finding(
+            "sizes", "problem", text, f"check the unit and the column of the {what}", numbers={"largest": size.max(axis=0)}
+        )
+    return None
+
+
+def torque_size(log: Log, engine: Engine, prior: Parameters) -> Finding | None:
+    """A torque a million times smaller than the weight that the model's links hold; None where it is not."""
+    q, tau = log.need("q"), log.need("tau")
+    rows = np.flatnonzero(~log.mask & np.isfinite(q).all(axis=1))
+    rows = rows[:: max(1, len(rows) // LOOKED_AT)]
+    still = np.zeros((len(rows), log.n))
+    weight = float(np.abs(engine.inverse_dynamics(q[rows], still, still, prior)).max(initial=0.0))
+    used = tau[~log.mask]
+    largest = float(np.abs(np.where(np.isfinite(used), used, 0.0)).max(initial=0.0))
+    if not 0.0 < weight < np.inf or largest == 0.0 or largest > TOO_SMALL * weight:
+        return None
+    text = f"the torque is {largest / weight:.2g} times the weight that the model's links hold"
+    advice = "check the unit of torque, and masses and gravity of the model"
+    return Finding("torque size", "problem", text, advice, numbers={"torque": largest, "weight": weight})
+
+
+def spikes(log: Log) -> Finding | None:
+    """Positions that jump away for a single sample and back, as no motion does; None where there are none.
+
+    Both steps are `SPIKE` times larger than every step that belongs to no spike, and than the whole range of the other samples.
+    """
+    rows = np.flatnonzero(~log.mask)
+    found: list[tuple[float, int, int]] = []
+    for j, recorded in enumerate(log.need("q")[rows].T):
+        x, at = recorded[np.isfinite(recorded)], rows[np.isfinite(recorded)]
+        if len(x) < FEWEST:
+            continue
+        steps = np.diff(x)
+        size = np.abs(steps)
+        usual = float(np.median(size[size > 0.0])) if size.any() else 0.0
+        # at the ends there is one step only
+        height = np.minimum(np.append(np.inf, size), np.append(size, np.inf))
+        back = np.concatenate([[True], np.sign(steps[1:]) != np.sign(steps[:-1]), [True]])
+        alone = (height > SPIKE * usual) & back
+        if not alone.any() or np.count_nonzero(alone) > MOST_SPIKES * len(x):
+            continue
+        rest = x[~alone]
+        others = size[~(alone[1:] | alone[:-1])]
+        least = max(SPIKE * float(others.max(initial=0.0)), float(np.ptp(rest)))
+        found += [(float(height[k]), int(at[k]), j) for k in np.flatnonzero(alone & (height > least))]
+    if not found:
+        return None
+    found.sort(reverse=True)
+    height, row, j = found[0]
+    text = f"the position of joint {j + 1} jumps by {height:.3g} at row {row + 1} (t = {log.t[row]:.6g} s) and back, as no motion does"
+    if len(found) > 1:
+        text += f"; {len(found)} such spikes in all"
+    where = [stretch for _, k, joint in found for stretch in spans([(float(log.t[k]), float(log.t[k]))], joint)]
+    numbers = {"spikes": [{"joint": i + 1, "row": k + 1, "size": s} for s, k, i in found], "stretches": where}
+    return Finding("spikes", "problem", text, "leave the value out: an empty cell or nan masks the sample", numbers=numbers)
 
 
 def dead_channels(log: Log) -> Finding:

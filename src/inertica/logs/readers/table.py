@@ -96,11 +96,21 @@ def numeric(values: Values) -> Values | None:
         return np.ascontiguousarray(wide)
     if values.dtype.kind in "fb":
         return np.ascontiguousarray(values, dtype=np.float64)
-    if values.dtype.kind in "mM":
-        return np.ascontiguousarray(
-            values.astype("datetime64[ns]" if values.dtype.kind == "M" else "timedelta64[ns]").view(np.int64)
-        )
-    return None
+    return _nanoseconds(values) if values.dtype.kind in "mM" else None
+
+
+def _nanoseconds(values: Values) -> Values | None:
+    """Times in whole ns, as floats where some are missing; None where they lie beyond the years 1678 to 2262 that ns can count."""
+    unit = np.datetime_data(str(values.dtype))[0]
+    lost = np.isnat(values)
+    try:
+        found = values.astype("datetime64[ns]" if values.dtype.kind == "M" else "timedelta64[ns]")
+    except OverflowError:  # numpy 2.5; versions before wrap around
+        return None
+    if unit not in ("ns", "ps", "fs", "as") and not np.all((found.astype(values.dtype) == values) | lost):
+        return None
+    counted = np.ascontiguousarray(found.view(np.int64))
+    return np.where(lost, np.nan, counted.astype(np.float64)) if lost.any() else counted
 
 
 def columns_of(path: Path, arrays: Mapping[str, Values]) -> tuple[dict[str, Values], list[str]]:
