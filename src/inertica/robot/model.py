@@ -105,7 +105,7 @@ class Robot:
             length = math.sqrt(sum(x * x for x in joint.axis))
             if abs(length - 1.0) > 1e-9:
                 raise InputError(f"{self.name}: the axis of joint {joint.name} has length {length:g}, not 1")
-        if not all(abs(g) <= HUGE for g in self.gravity):
+        if any(isinstance(g, float) and not abs(g) <= HUGE for g in self.gravity):  # traced kernels have symbols there
             raise InputError(f"{self.name}: gravity of {' '.join(f'{g:g}' for g in self.gravity)} m/s^2 cannot be computed with")
         if self.limits is None:
             object.__setattr__(self, "limits", Limits.none(len(self.joints)))
