@@ -95,13 +95,14 @@ uint32 nanosec
 """
 
 
-def write_mcap(path: Path, finish: bool = True) -> None:
+def write_mcap(path: Path, finish: bool = True, compressed: bool = True) -> None:
     """An MCAP file written by the mcap packages; without `finish` it lacks its end, as after a crash."""
+    from mcap.writer import CompressionType
     from mcap_ros2.writer import Writer
 
     _, messages = ros_messages(ros1=False)
     with path.open("wb") as file:
-        writer = Writer(file, chunk_size=1024)
+        writer = Writer(file, chunk_size=1024, compression=CompressionType.ZSTD if compressed else CompressionType.NONE)
         schema = writer.register_msgdef("sensor_msgs/msg/JointState", JOINT_STATE_ROS2)
         for ns, m in messages:
             stamp = {"sec": m.header.stamp.sec, "nanosec": m.header.stamp.nanosec}

@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.checks.signal_checks import beyond_numbers
 from inertica.checks.some_torques import without_torque
 from inertica.errors import InputError
 from inertica.excitation.trajectory import Trajectory
@@ -138,6 +139,8 @@ def check_logs(logs: Sequence[Log], robot: Robot) -> None:
     """Every joint has values in every log, every joint moves in some log, and no torque is zero throughout."""
     ends: dict[str, list[Array]] = {symbol: [] for symbol in SIGNAL}
     for log in logs:
+        if (wild := beyond_numbers(log)) is not None:
+            raise InputError(f"{log.origin}: {wild.text}; {wild.advice}")
         for symbol, words in SIGNAL.items():
             count, low, high = _seen(log.need(symbol))
             empty = np.flatnonzero(count < 3)
