@@ -3,11 +3,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOWEST := .venv-lowest
 # small factorisations are many times slower with more than one BLAS thread
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 
-.PHONY: demo test test-all bench docs pictures report tour clean
+.PHONY: demo test test-lowest test-all bench docs pictures report tour clean
 
 demo: $(VENV)/.installed
 	$(BIN)/inertica demo
@@ -17,6 +18,10 @@ test: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -q -n 2 -m "not slow"
+
+# each minimum in pyproject.toml is a version that passed here; PYTHON=python3.11 where python3 is newer, as the oldest have no wheels for those
+test-lowest: $(LOWEST)/.dev
+	$(LOWEST)/bin/pytest -q -n 2 -m "not slow"
 
 test-all: $(VENV)/.dev
 	$(BIN)/pytest -q -n 2
@@ -50,6 +55,13 @@ $(VENV)/.dev: pyproject.toml
 	$(BIN)/python -m pip install -q -e ".[dev]"
 	touch $@ $(VENV)/.installed
 
+# uv resolves to the oldest versions, pip cannot; it gets an environment of its own, out of the way of what is resolved
+$(LOWEST)/.dev: pyproject.toml
+	test -x .venv-uv/bin/uv || { $(PYTHON) -m venv .venv-uv && .venv-uv/bin/python -m pip install -q uv; }
+	.venv-uv/bin/uv venv -q --clear --python $(PYTHON) $(LOWEST)
+	.venv-uv/bin/uv pip install -q --python $(LOWEST) --resolution lowest-direct -e ".[dev]"
+	touch $@
+
 $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install -q -e ".[bench]"
 	touch $@
@@ -59,4 +71,4 @@ $(VENV)/.docs: $(VENV)/.installed
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(LOWEST) .venv-uv build dist .pytest_cache .mypy_cache .ruff_cache

@@ -95,13 +95,14 @@ uint32 nanosec
 """
 
 
-def write_mcap(path: Path, finish: bool = True) -> None:
+def write_mcap(path: Path, finish: bool = True, compressed: bool = True) -> None:
     """An MCAP file written by the mcap packages; without `finish` it lacks its end, as after a crash."""
+    from mcap.writer import CompressionType
     from mcap_ros2.writer import Writer
 
     _, messages = ros_messages(ros1=False)
     with path.open("wb") as file:
-        writer = Writer(file, chunk_size=1024)
+        writer = Writer(file, chunk_size=1024, compression=CompressionType.ZSTD if compressed else CompressionType.NONE)
         schema = writer.register_msgdef("sensor_msgs/msg/JointState", JOINT_STATE_ROS2)
         for ns, m in messages:
             stamp = {"sec": m.header.stamp.sec, "nanosec": m.header.stamp.nanosec}
@@ -110,6 +111,22 @@ def write_mcap(path: Path, finish: bool = True) -> None:
             writer.write_message("/joint_states", schema, body, log_time=ns + 5_000_000, publish_time=ns)
         if finish:
             writer.finish()
+
+
+def write_mcap_ros1(path: Path, name: str = "sensor_msgs/JointState", definition: str | None = None) -> None:
+    """An MCAP file with messages of ROS 1; its schema may be stated otherwise."""
+    from mcap.writer import Writer
+
+    store, messages = ros_messages(ros1=True)
+    text = store.generate_msgdef("sensor_msgs/msg/JointState")[0] if definition is None else definition
+    with path.open("wb") as file:
+        writer = Writer(file)
+        writer.start()
+        channel = writer.register_channel("/joint_states", "ros1", writer.register_schema(name, "ros1msg", text.encode()))
+        for ns, message in messages:
+            data = bytes(store.serialize_ros1(message, "sensor_msgs/msg/JointState"))
+            writer.add_message(channel, log_time=ns + 5_000_000, publish_time=ns, data=data)
+        writer.finish()
 
 
 def write_mcap_json(path: Path) -> None:

@@ -8,14 +8,32 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import ClassVar
 
 
 class InerticaError(Exception):
-    """Base of all errors inertica raises on purpose."""
+    """Base of all errors inertica raises on purpose.
+
+    Args:
+        message: the sentence.
+        joint: the one joint it is about, by its name; by its 1-based number where no name is at hand.
+    """
+
+    kind: ClassVar[str] = "failure"
+    """The class in one word, for programs that read errors (`--json`)."""
+
+    path: Path | None = None
+    line: int | None = None
+
+    def __init__(self, message: str = "", *, joint: str | int | None = None) -> None:
+        self.joint = joint
+        super().__init__(message)
 
 
 class InputError(InerticaError):
     """Something the user gave is missing, malformed or contradictory; the command line exits with code 2."""
+
+    kind = "input"
 
 
 class FileError(InputError):
@@ -26,16 +44,24 @@ class FileError(InputError):
         problem: what is wrong and what to do, without the file's name.
         line: 1-based line, when known.
         column: 1-based column, when known.
+        joint: the one joint it is about.
     """
 
-    def __init__(self, path: str | Path, problem: str, line: int | None = None, column: int | None = None) -> None:
+    kind = "file"
+    path: Path
+
+    def __init__(
+        self, path: str | Path, problem: str, line: int | None = None, column: int | None = None, joint: str | int | None = None
+    ) -> None:
         self.path, self.problem, self.line, self.column = Path(path), problem, line, column
         where = str(path) + (f":{line}" if line else "") + (f":{column}" if line and column else "")
-        super().__init__(f"{where}: {problem}")
+        super().__init__(f"{where}: {problem}", joint=joint)
 
 
 class MissingDependencyError(InerticaError):
     """An optional package is needed for what was asked."""
+
+    kind = "dependency"
 
     def __init__(self, package: str, purpose: str, extra: str) -> None:
         super().__init__(f"{purpose} needs the package {package}; install it with: pip install 'inertica[{extra}]'")

@@ -11,6 +11,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+HUGE = 1e50
+"""Beyond it and below its inverse products of a few values exceed the range of numbers, whatever the unit."""
+
 Scalar: TypeAlias = Any
 """A float, an array of lanes, a traced symbol: whatever supports + - * / and the functions below."""
 

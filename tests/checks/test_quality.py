@@ -117,7 +117,7 @@ def test_velocity_scale_units_and_gaps() -> None:
     degrees = one(check(TX40, [changed(log, q=np.rad2deg(log.q))]), "limits")
     assert degrees.verdict == "warning" and "degrees" in degrees.advice
     keep = np.ones(len(log), bool)
-    keep[3000:3100] = False
+    keep[3000:3090] = False
     gap = one(check(TX40, [Log.from_arrays(log.t[keep], {"q": log.q[keep], "tau": log.tau[keep]})]), "gaps")
     assert gap.verdict == "note" and gap.numbers["gaps"] == 1 and "t = 5.998 s" in gap.text
 

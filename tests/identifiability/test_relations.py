@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from inertica.dynamics.arrays import is_large
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.robot.layout import Layout
 from inertica.robot.load import load
@@ -100,6 +101,15 @@ def test_text_reproduces_the_matrix(seed: int) -> None:
     for texts in (model.relations, model.numeric_relations):
         T = evaluated(model, texts)
         np.testing.assert_allclose(T, model.T, rtol=1e-7, atol=1e-9)
+
+
+def test_twenty_joints_are_spelled_exactly() -> None:
+    """A large robot, whose regressor comes from loops over bodies: the text says what the matrix does."""
+    layout = random_layout(4, joints=20)
+    assert is_large(layout.robot)
+    model = base_model(layout)
+    np.testing.assert_allclose(evaluated(model, model.relations), model.T, rtol=1e-7, atol=1e-9)
+    assert not model.warnings
 
 
 def test_a_robot_without_lengths_gets_numbers() -> None:

@@ -24,7 +24,7 @@ def read(path: Path, text: str | bytes, **options: object):
     "text",
     [
         PLAIN, PLAIN.replace(",", ";"), PLAIN.replace(",", "\t"), PLAIN.replace(",", "  "), PLAIN.replace("\n", "\r\n"),
-        PLAIN.replace("\n", "\r"), PLAIN.rstrip("\n"), "\ufeff" + PLAIN, "# made today\n\n" + PLAIN, "# " + PLAIN,
+        PLAIN.replace("\n", "\r"), "\ufeff" + PLAIN, "# made today\n\n" + PLAIN, "# " + PLAIN,
         PLAIN.replace(",", ";").replace(".", ","), PLAIN.replace("t,q1,tau1", '"t", "q1" ,"tau1"'), PLAIN.replace("\n", ",\n"),
         PLAIN.replace("\n0.2", "\n\n0.2"), PLAIN + "\n\n",
     ],
@@ -161,3 +161,13 @@ def test_absolute_and_relative_slices(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(text)
     for spec in ("@1:3", "@1700000001:1700000003"):
         np.testing.assert_array_equal(read_log(f"{tmp_path / 'a.csv'}{spec}").t, [1, 2, 3])
+
+
+@pytest.mark.parametrize("mark", [",", ";"])
+def test_the_last_number_of_a_file_without_a_last_line_end_is_not_trusted(tmp_path: Path, mark: str) -> None:
+    text = PLAIN if mark == "," else PLAIN.replace(",", ";").replace(".", ",")
+    for cut in (1, 2):  # the line end; the line end and a digit that nobody misses
+        log = read(tmp_path / "a.csv", text.rstrip("\n") + "25"[: 2 - cut])
+        assert log.mask.tolist() == [False, False, True]
+        assert np.isnan(log.tau[-1, 0]) and np.array_equal(log.tau[:-1], [[2], [2.5]])
+        assert any("line 4, the last one, has no line end" in note for note in log.notes)

@@ -12,7 +12,7 @@ import pytest
 
 from inertica.errors import FileError, InerticaError, InputError
 from inertica.logs import Log, read_log
-from logfiles import JOINTS, motion, outcome, ros_messages, write_mcap, write_mcap_json, write_ros1, write_ros2
+from logfiles import JOINTS, motion, outcome, ros_messages, write_mcap, write_mcap_json, write_mcap_ros1, write_ros1, write_ros2
 
 pytest.importorskip("rosbags.highlevel")
 pytest.importorskip("mcap_ros2")
@@ -23,6 +23,7 @@ WRITERS: dict[str, Callable[[Path], None]] = {
     "folder_mcap": lambda path: write_ros2(path, "mcap"),
     "a.mcap": write_mcap,
     "json.mcap": write_mcap_json,
+    "ros1.mcap": write_mcap_ros1,
 }
 
 

@@ -12,6 +12,7 @@ import scipy.io
 from inertica.errors import FileError, InputError, MissingDependencyError
 from inertica.logs import Log, read_log
 from inertica.logs.readers import guard
+from inertica.logs.readers.table import nanoseconds
 from logfiles import motion, write_lerobot
 
 SYMBOLS = ("q", "dq", "tau")
@@ -35,6 +36,28 @@ def test_npz(tmp_path: Path, write, flip: bool) -> None:
     assert_is_motion(log)
     assert any("comment" in note for note in log.notes)
     assert any("gains" in note for note in log.notes)
+
+
+def test_npz_with_dates(tmp_path: Path) -> None:
+    t, x = motion()
+    dates = np.datetime64("2026-01-02T03:04:05", "us") + np.rint(1e6 * t).astype("m8[us]")
+    dates[3] = np.datetime64("NaT", "us")
+    dates[7] = np.datetime64("3000-01-01")  # more nanoseconds since 1970 than int64 holds
+    np.savez(tmp_path / "a.npz", t=dates, **x)
+    log = read_log(tmp_path / "a.npz")
+    timed = ~log.mask
+    np.testing.assert_array_equal(np.flatnonzero(log.mask), [3, 7])
+    np.testing.assert_allclose(log.t[timed], t[timed], atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["M8", "m8"])
+@pytest.mark.parametrize("unit", ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "100ns", "ns", "ps", "as"])
+def test_no_date_wraps_around(kind: str, unit: str) -> None:
+    counts = np.array([-(2**63) + 1, -(2**62), -1, 0, 1, 200, 2**40, 2**62, 2**63 - 1])
+    ns = nanoseconds(counts.view(f"{kind}[{unit}]"))
+    assert np.isfinite(ns[2:5]).all()
+    held = ns[np.isfinite(ns)].astype(float)
+    assert (np.diff(held) >= 0.0).all()  # in order, as the counts are
 
 
 def test_a_matrix_in_si_units_is_not_copied(tmp_path: Path) -> None:

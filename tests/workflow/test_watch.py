@@ -175,3 +175,15 @@ def test_delays_are_one_or_one_for_each_joint() -> None:
 def test_too_little_to_watch() -> None:
     with pytest.raises(InputError, match="fewer than ten samples"):
         list(watched(load("scara2"), []))
+
+
+def test_behind_a_pause_of_the_recorder_filters_begin_anew_and_no_load_is_seen(panda: Block) -> None:
+    rows = np.r_[0:15000, 16200:24900]  # the robot went on moving
+    t = panda.t[rows] + np.where(rows < 15000, 0.0, 1e6)
+    sigma: list[np.ndarray] = []
+    for clock in (t, 1e-3 * np.arange(len(rows))):  # the second one says nothing of the pause
+        watch = Watch(load("panda7"), 1000.0)
+        found = watch.push(clock, panda.q[rows], panda.tau[rows])
+        sigma.append(watch.snapshot().estimate.sigma)
+        assert found == [] or clock is not t
+    assert np.linalg.norm(sigma[0]) < 0.3 * np.linalg.norm(sigma[1])

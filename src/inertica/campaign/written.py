@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Callable, Sequence
 from html import escape
 
 from inertica.campaign.summary import FIGURES, PLACE, Line, conditions
+from inertica.escape import csv_text, tex
 
 HEADS = {"d_q": "d_q %", "d_tau": "d_tau %", "d_par": "d_par %", "seconds": "d_t s", "iterations": "N_it", "simulations": "N_sim"}
 SCALE = {"d_q": 100.0, "d_tau": 100.0, "d_par": 100.0}
@@ -42,26 +41,24 @@ def _spread(sd: float) -> str:
 
 def as_csv(found: Sequence[Line]) -> str:
     """Plain numbers, SI, one line per place."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     figures = [f"{name}_{kind}" for name in FIGURES for kind in ("mean", "sd")]
-    writer.writerow([*PLACE, *figures, "counted", "rows", "convergence", "coverage", "margin", "rank", "failure"])
+    rows: list[Sequence[object]] = [[*PLACE, *figures, "counted", "rows", "convergence", "coverage", "margin", "rank", "failure"]]
     for line in found:
         place = [getattr(line.place, name) for name in PLACE]
         values = [repr(float(part[name])) for name in FIGURES for part in (line.mean, line.sd)]
-        writer.writerow([*place, *values, *line.rows, line.convergence, line.coverage, line.margin, line.rank, line.failure])
-    return out.getvalue()
+        rows.append([*place, *values, *line.rows, line.convergence, line.coverage, line.margin, line.rank, line.failure])
+    return csv_text(rows)
 
 
 def as_latex(found: Sequence[Line]) -> str:
     """One table per set of conditions."""
     parts = []
     for title, members in conditions(found):
-        rows = [" & ".join(_tex(x) for x in cells(line)) + r" \\" for line in members]
-        head = " & ".join(_tex(x) for x in COLUMNS) + r" \\"
+        rows = [" & ".join(tex(x) for x in cells(line)) + r" \\" for line in members]
+        head = " & ".join(tex(x) for x in COLUMNS) + r" \\"
         body = "\n".join([r"\hline", head, r"\hline", *rows, r"\hline"])
         parts.append(
-            f"\\begin{{table}}\n\\caption{{{_tex(title)}}}\n\\begin{{tabular}}{{l{'r' * (len(COLUMNS) - 1)}}}\n{body}\n"
+            f"\\begin{{table}}\n\\caption{{{tex(title)}}}\n\\begin{{tabular}}{{l{'r' * (len(COLUMNS) - 1)}}}\n{body}\n"
             "\\end{tabular}\n\\end{table}\n"
         )
     return "\n".join(parts)
@@ -86,13 +83,6 @@ def failures(found: Sequence[Line]) -> list[str]:
         for line in found
         if line.failure
     ]
-
-
-_TEX = str.maketrans({"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}", **{sign: f"\\{sign}" for sign in "&%#_{}$"}})
-
-
-def _tex(text: str) -> str:
-    return text.translate(_TEX)
 
 
 FORMATS: dict[str, Callable[[Sequence[Line]], str]] = {"csv": as_csv, "latex": as_latex, "html": as_html}

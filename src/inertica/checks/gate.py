@@ -9,10 +9,11 @@ from inertica.checks.delays import delays
 from inertica.checks.elastic import stiffened, with_elasticity
 from inertica.checks.findings import Finding, Quality
 from inertica.checks.plainfit import Observed
-from inertica.checks.plausible import Judge, Rows, with_friction
+from inertica.checks.plausible import LARGE_SAMPLES, Judge, Rows, with_friction
 from inertica.checks.quality import look
 from inertica.checks.search import findings, unmoved
 from inertica.checks.some_torques import without_torque
+from inertica.dynamics.arrays import is_large
 from inertica.dynamics.engine import Engine
 from inertica.errors import InerticaError
 from inertica.identifiability.base import BaseModel, base_model
@@ -27,6 +28,8 @@ Report = Quality
 
 class CheckError(InerticaError):
     """A log that is not what it says; the command line exits with code 1."""
+
+    kind = "check"
 
 
 def checked(description: Description, logs: Sequence[Log], *, quick: bool = False, base: BaseModel | None = None) -> Report:
@@ -68,7 +71,9 @@ def _searched(engine: Engine, free: Description, seen: Observed) -> list[Finding
     """Whether one log is what it says."""
     if not seen.movement.moving.any():
         return unmoved()
-    judge = Judge(engine, without_placeholders(free.prior), Rows.of([seen]))
+    rows = Rows.of([seen])
+    rows = rows.thinned(LARGE_SAMPLES) if is_large(free.robot) else rows
+    judge = Judge(engine, without_placeholders(free.prior), rows)
     return findings(judge, seen.movement, mount_given=free.gravity_given)
 
 

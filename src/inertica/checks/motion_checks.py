@@ -35,7 +35,7 @@ def standstill(o: Observed) -> Finding:
     own = m.resting.mean(axis=0)
     span = np.ptp(m.q, axis=0)
     idle = np.flatnonzero(~o.movement.moving).tolist()
-    numbers = {"share": share, "per_joint": own, "range": span, "stretches": stretches(m.t, still)}
+    numbers = {"share": share, "per_joint": own, "range": span, "stretches": stretches(m.stamps, still)}
     if share > MUCH_STANDSTILL or idle:
         said = [f"the robot stands still in {100 * share:.3g} % of the log"]
         said += [f"{joint_list(idle)} hardly move" + ("s" if len(idle) == 1 else "")] if idle else []
@@ -54,8 +54,8 @@ def velocity(o: Observed) -> Finding | None:
     from scipy.interpolate import CubicSpline
 
     use = ~log.mask & np.isfinite(log.t)
-    clock = uniform_clock(log.t[use])
-    recorded, _ = on_clock(clock, log.t, log.dq, use, [0.0] * log.n, "cubic")
+    clock = uniform_clock(log.running[use])
+    recorded, _ = on_clock(clock, log.running, log.dq, use, [0.0] * log.n, "cubic")
     smooth = m.decimator.filtered(m.recipe.filter.smoothed(recorded, clock.dt))
     own = o.reduced(m.dq)
     moving = o.movement.moving

@@ -60,6 +60,10 @@ SCALE_SPREAD, SCALE_SLACK = 0.7, 0.1
 RIDGE = 1e-12
 """Part of each diagonal entry that is added to it before a system is solved."""
 
+LARGE_SAMPLES = 100
+"""Samples of a large robot's log that hypotheses are fitted to: there are as many as pairs of joints, and the rows of hundreds of
+parameters each."""
+
 ROUNDS = 5
 INERTIAL = ("inertia", "first_moment", "mass")
 
@@ -92,7 +96,12 @@ class Rows:
         """The rows with a fault undone."""
         return Rows(h.position(self.q), h.velocity(self.dq), h.velocity(self.ddq), h.torque(self.tau))
 
-    def where(self, use: Mask) -> Rows:
+    def thinned(self, most: int) -> Rows:
+        """At most so many rows, evenly picked."""
+        M = len(self.q)
+        return self if most >= M else self.where(np.linspace(0, M - 1, most).round().astype(int))
+
+    def where(self, use: Mask | NDArray[np.intp]) -> Rows:
         """Some of the rows."""
         return Rows(self.q[use], self.dq[use], self.ddq[use], self.tau[use])
 

@@ -97,14 +97,20 @@ def _names(logs: Sequence[Log]) -> tuple[str, ...]:
 def _alone(base: BaseModel, description: Description, log: Log) -> tuple[list[Finding], Observed | None]:
     """Findings about one log, and what the plain fit sees of it; None when it is not fit to be looked at."""
     usable = int(np.count_nonzero(~log.mask & np.isfinite(log.t)))
+    jumps = [] if (jump := signal_checks.clock_jumps(log)) is None else [jump]
     if usable < SHORTEST:
         text = f"{usable} usable samples are too few to say anything about motion and torque"
-        return [Finding("length", "problem", text, "record longer", numbers={"samples": usable})], None
+        return [*jumps, Finding("length", "problem", text, "record longer", numbers={"samples": usable})], None
     robot = description.robot
     dead = signal_checks.dead_channels(log)
-    found = [signal_checks.sampling(log), signal_checks.gaps(log), dead]
+    found = [signal_checks.sampling(log), signal_checks.gaps(log), *jumps, dead]
     if dead.numbers["empty"]:
         return found, None
+    wild = [f for f in (signal_checks.beyond_numbers(log), signal_checks.spikes(log)) if f is not None]
+    if wild:
+        return [*found, *wild], None
+    if (scale := signal_checks.torque_size(log, base.engine, description.prior)) is not None:
+        return [*found, scale], None
     o = observed(log, base, description.prior)
     found[0] = signal_checks.sampling(log, o.movement.band)
     rows = int(np.count_nonzero(o.use))

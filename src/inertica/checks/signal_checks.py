@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.checks.findings import Finding, Verdict, joint_list
 from inertica.checks.where import Stretch, joint_stretches, runs, spans, stretches
+from inertica.dynamics.engine import Engine
+from inertica.logs.breaks import LONGEST, regular_intervals
+from inertica.logs.clock import YEAR_2000, YEAR_2100
 from inertica.logs.even import JITTER
 from inertica.logs.log import Log
 from inertica.preprocessing.filters import Butterworth, noise_gains
 from inertica.preprocessing.motion import Motion
-from inertica.preprocessing.resample import GAP, regular_intervals
+from inertica.preprocessing.resample import GAP
+from inertica.robot.layout import Parameters
 from inertica.robot.model import Robot
+from inertica.scalars import HUGE
 
 Array = NDArray[np.float64]
 
@@ -25,6 +32,17 @@ ROUGH, TOO_ROUGH = 0.05, 0.5
 NEAR_LIMIT, BEYOND_LIMIT, FLAT_RUN = 0.98, 1.5, 4
 """A torque within 2 % of its limit is at it, unless it goes half beyond; as many equal extreme samples in a row are a flat top."""
 
+
+SPIKE, MOST_SPIKES, FEWEST = 30.0, 0.01, 20
+"""Times the largest other step that both steps of a spike have, the share of samples above which they are no exceptions, and the
+samples below which nothing is said."""
+
+TOO_SMALL, LOOKED_AT = 1e-6, 200
+"""Part of the weight that the largest torque has in any unit, and samples by which weight is told.  The other way round says nothing:
+weight may be next to nothing, of axes that stand upright or far from the earth."""
+
+MOST_ROWS = 10
+"""Rows behind which the clock jumps that a sentence lists."""
 
 CREEPING = 1e-3
 """Part of the velocity limit below which a thousand times the speed would still be possible."""
@@ -52,23 +70,22 @@ def sampling(log: Log, band: float = 0.0) -> Finding:
 
 
 def gaps(log: Log) -> Finding:
-    """Missing stretches, and what reading the file masked."""
+    """Missing stretches, and what reading the file masked; breaks of the clock have a finding of their own."""
     t = log.t[~log.mask]
     dt = float(regular_intervals(t).mean())
     steps = np.diff(t)
-    long = steps > GAP * dt
-    missing = float(np.sum(steps[long] - dt) / max(t[-1] - t[0], dt))
+    long = (steps > GAP * dt) & (steps <= LONGEST * dt)
+    missing = float(np.sum(steps[long] - dt) / max(log.duration, dt))
+    longest = float(np.max(steps, where=steps <= LONGEST * dt, initial=0.0))
     masked = {reason: int(mask.sum()) for reason, mask in log.masks.items() if mask.any()}
     where = spans([(float(t[k]), float(t[k + 1])) for k in np.flatnonzero(long)])
     for mask in log.masks.values():
         where += stretches(log.t, mask)
-    numbers = {"gaps": int(long.sum()), "missing": missing, "longest": float(steps.max()), "masked": masked, "stretches": where}
+    numbers = {"gaps": int(long.sum()), "missing": missing, "longest": longest, "masked": masked, "stretches": where}
     said = []
     if long.any():
-        at = float(t[int(np.argmax(steps))])
-        said.append(
-            f"{int(long.sum())} gaps, the longest of {steps.max():.3g} s at t = {at:.4g} s, {100 * missing:.2g} % missing"
-        )
+        at = float(t[int(np.argmax(np.where(long, steps, 0.0)))])
+        said.append(f"{int(long.sum())} gaps, the longest of {longest:.3g} s at t = {at:.4g} s, {100 * missing:.2g} % missing")
     said += [f"{count} samples masked: {reason}" for reason, count in masked.items()]
     if not said:
         return Finding("gaps", "fine", "no gaps, no masked samples", numbers=numbers)
@@ -76,6 +93,117 @@ def gaps(log: Log) -> Finding:
     verdict: Verdict = "warning" if missing > MANY_MISSING or share > MANY_MISSING else "note"
     advice = "gaps and their neighbourhood are left out of fits; find out why the recorder lost samples"
     return Finding("gaps", verdict, "; ".join(said), advice, numbers=numbers)
+
+
+def clock_jumps(log: Log) -> Finding | None:
+    """Where the clock jumps, forward by more than any gap that is filled, or back; None where it does not."""
+    rows = np.flatnonzero(np.isfinite(log.t))
+    t, steps = log.t[rows], np.diff(log.t[rows])
+    dt = float(regular_intervals(t[~log.mask[rows]]).mean())
+    k = np.flatnonzero((steps > LONGEST * dt) | (steps < -GAP * dt))
+    if not len(k):
+        return None
+    began = log.origin.start or 0.0
+    jumps = [
+        {
+            "row": int(rows[i]) + 1, "time": float(t[i]), "size": float(steps[i]),
+            "set after boot": not _since_1970(began + t[i]) and _since_1970(began + t[i + 1]),
+        }
+        for i in k[np.argsort(-np.abs(steps[k]), kind="stable")]
+    ]  # fmt: skip
+    worst = jumps[0]
+    way = "forward" if worst["size"] > 0.0 else "back"
+    text = f"the clock jumps {way} by {abs(worst['size']):.6g} s after row {worst['row']} (t = {worst['time']:.6g} s)"
+    if worst["set after boot"]:
+        set_to = datetime.fromtimestamp(began + worst["time"] + worst["size"], UTC)
+        text += f": it was set to {set_to:%Y-%m-%d %H:%M:%S} UTC after the computer had started"
+    if len(jumps) > 1:
+        text += f"; {len(jumps)} jumps in all, after rows {', '.join(str(row) for row in sorted(j['row'] for j in jumps)[:MOST_ROWS])}"
+        text += " ..." if len(jumps) > MOST_ROWS else ""
+    numbers = {"jumps": jumps, "stretches": spans([(float(t[i]), float(t[i + 1])) for i in sorted(k) if steps[i] > 0.0])}
+    if any(j["size"] < 0.0 for j in jumps):
+        advice = (
+            "samples out of order are masked; log with a clock that only runs forward, or split the file where it is set back"
+        )
+        return Finding("clock jumps", "warning", text, advice, numbers=numbers)
+    advice = (
+        "what lies before and behind is taken as separate stretches; if the recorder did not pause, find out what set the clock"
+    )
+    return Finding("clock jumps", "note", text, advice, numbers=numbers)
+
+
+def _since_1970(seconds: float) -> bool:
+    return YEAR_2000 <= seconds <= YEAR_2100
+
+
+def beyond_numbers(log: Log) -> Finding | None:
+    """Positions and torques of sizes that no robot has and whose powers exceed what numbers can hold; None where there are none."""
+    for symbol, what in (("q", "position"), ("tau", "torque")):
+        if symbol not in log.signals:
+            continue
+        size = np.abs(np.where(np.isfinite(log.signals[symbol]), log.signals[symbol], 0.0))
+        size[log.mask] = 0.0
+        row, j = np.unravel_index(int(np.argmax(size)), size.shape)
+        if size[row, j] == 0.0 or 1.0 / HUGE <= size[row, j] <= HUGE:
+            continue
+        way = "reaches" if size[row, j] > 1.0 else "is nowhere larger than"
+        text = f"the {what} {way} {size[row, j]:.3g} (joint {j + 1}, row {row + 1}), a size that cannot be computed with"
+        return Finding(
+            "sizes", "problem", text, f"check the unit and the column of the {what}", numbers={"largest": size.max(axis=0)}
+        )
+    return None
+
+
+def torque_size(log: Log, engine: Engine, prior: Parameters) -> Finding | None:
+    """A torque a million times smaller than the weight that the model's links hold; None where it is not."""
+    q, tau = log.need("q"), log.need("tau")
+    rows = np.flatnonzero(~log.mask & np.isfinite(q).all(axis=1))
+    rows = rows[:: max(1, len(rows) // LOOKED_AT)]
+    still = np.zeros((len(rows), log.n))
+    weight = float(np.abs(engine.inverse_dynamics(q[rows], still, still, prior)).max(initial=0.0))
+    used = tau[~log.mask]
+    largest = float(np.abs(np.where(np.isfinite(used), used, 0.0)).max(initial=0.0))
+    if not 0.0 < weight < np.inf or largest == 0.0 or largest > TOO_SMALL * weight:
+        return None
+    text = f"the torque is {largest / weight:.2g} times the weight that the model's links hold"
+    advice = "check the unit of torque, and masses and gravity of the model"
+    return Finding("torque size", "problem", text, advice, numbers={"torque": largest, "weight": weight})
+
+
+def spikes(log: Log) -> Finding | None:
+    """Positions that jump away for a single sample and back, as no motion does; None where there are none.
+
+    Both steps are `SPIKE` times larger than every step that belongs to no spike, and than the whole range of the other samples.
+    """
+    rows = np.flatnonzero(~log.mask)
+    found: list[tuple[float, int, int]] = []
+    for j, recorded in enumerate(log.need("q")[rows].T):
+        x, at = recorded[np.isfinite(recorded)], rows[np.isfinite(recorded)]
+        if len(x) < FEWEST:
+            continue
+        steps = np.diff(x)
+        size = np.abs(steps)
+        usual = float(np.median(size[size > 0.0])) if size.any() else 0.0
+        # at the ends there is one step only
+        height = np.minimum(np.append(np.inf, size), np.append(size, np.inf))
+        back = np.concatenate([[True], np.sign(steps[1:]) != np.sign(steps[:-1]), [True]])
+        alone = (height > SPIKE * usual) & back
+        if not alone.any() or np.count_nonzero(alone) > MOST_SPIKES * len(x):
+            continue
+        rest = x[~alone]
+        others = size[~(alone[1:] | alone[:-1])]
+        least = max(SPIKE * float(others.max(initial=0.0)), float(np.ptp(rest)))
+        found += [(float(height[k]), int(at[k]), j) for k in np.flatnonzero(alone & (height > least))]
+    if not found:
+        return None
+    found.sort(reverse=True)
+    height, row, j = found[0]
+    text = f"the position of joint {j + 1} jumps by {height:.3g} at row {row + 1} (t = {log.t[row]:.6g} s) and back, as no motion does"
+    if len(found) > 1:
+        text += f"; {len(found)} such spikes in all"
+    where = [stretch for _, k, joint in found for stretch in spans([(float(log.t[k]), float(log.t[k]))], joint)]
+    numbers = {"spikes": [{"joint": i + 1, "row": k + 1, "size": s} for s, k, i in found], "stretches": where}
+    return Finding("spikes", "problem", text, "leave the value out: an empty cell or nan masks the sample", numbers=numbers)
 
 
 def dead_channels(log: Log) -> Finding:
@@ -113,7 +241,7 @@ def dead_channels(log: Log) -> Finding:
 
 def repeated_samples(log: Log, motion: Motion) -> Finding:
     """Samples that repeat the one before although the robot moves, beyond what quantisation explains."""
-    moving = np.interp(log.t, motion.t, motion.masks.get("standstill", np.zeros(len(motion))).astype(float)) < 0.5
+    moving = np.interp(log.running, motion.t, motion.masks.get("standstill", np.zeros(len(motion))).astype(float)) < 0.5
     moving = (moving & ~log.mask)[1:]
     total = max(int(moving.sum()), 1)
     channels: dict[str, float] = {}
@@ -126,8 +254,8 @@ def repeated_samples(log: Log, motion: Motion) -> Finding:
             at_end = (column == np.nanmax(column)) | (column == np.nanmin(column))  # so has a flat top
             same = (np.diff(column) == 0.0) & moving & ~at_end[1:]
             if symbol == "q":  # only where the joint should have advanced by more than a step
-                speed = np.interp(log.t, motion.t, np.abs(motion.dq[:, j]))
-                same &= (speed[1:] * np.diff(log.t) > HELD_STEPS * step) & (speed[1:] > 0.2 * speed.max())
+                speed = np.interp(log.running, motion.t, np.abs(motion.dq[:, j]))
+                same &= (speed[1:] * np.diff(log.running) > HELD_STEPS * step) & (speed[1:] > 0.2 * speed.max())
             elif _typical_change(column) < 3.0 * step:
                 continue
             channels[f"{symbol}{j + 1}"] = float(same.sum() / total)
@@ -245,7 +373,8 @@ def limits(log: Log, robot: Robot, motion: Motion, moving: NDArray[np.bool_]) ->
     low, high = np.array(robot.limits.lower), np.array(robot.limits.upper)
     span = np.where(np.isfinite(high - low), high - low, 2.0 * np.pi)
     over = np.nanmax(np.maximum(low - q, q - high), axis=0)
-    fast = np.abs(motion.dq).max(axis=0) / np.array(robot.limits.velocity)
+    speed = np.where(motion.paused[:, None], 0.0, np.abs(motion.dq))
+    fast = speed.max(axis=0) / np.array(robot.limits.velocity)
     outside = [j for j in range(log.n) if over[j] > 0.02 * span[j]]
     quick = [j for j in range(log.n) if fast[j] > 1.1]
     numbers: dict[str, object] = {"beyond": over, "velocity": fast}
@@ -262,5 +391,5 @@ def limits(log: Log, robot: Robot, motion: Motion, moving: NDArray[np.bool_]) ->
     verdict: Verdict = "warning" if far or (quick and fast[quick].max() > 2.0) else "note"
     advice = "check units (degrees?), the zero of the encoders, the order of joints, and the limits in the model"
     where = [s for j in outside for s in stretches(log.t, (q[:, j] < low[j]) | (q[:, j] > high[j]), j)]
-    where += [s for j in quick for s in stretches(motion.t, np.abs(motion.dq[:, j]) > robot.limits.velocity[j], j)]
+    where += [s for j in quick for s in stretches(motion.stamps, speed[:, j] > robot.limits.velocity[j], j)]
     return Finding("limits", verdict, "; ".join(said), advice, numbers=numbers | {"stretches": where})

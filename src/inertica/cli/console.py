@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from inertica.cli.progress import LOUDNESS, progress, progress_line
 from inertica.errors import InerticaError, ModelWarning
+from inertica.escape import one_line
 from inertica.numbers import number
 from inertica.workflow.plain import plain
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = [
-    "Answer", "collected_warnings", "complain", "grid", "numbers", "progress", "progress_line", "table", "text_console", "write",
-    "written_to",
+    "Answer", "collected_warnings", "complain", "error_document", "grid", "numbers", "progress", "progress_line", "table",
+    "text_console", "write", "written_to",
 ]  # fmt: skip
 
 COLUMNS = 100
@@ -99,15 +100,23 @@ def collected_warnings() -> Iterator[list[str]]:
         yield said
 
 
-def complain(sentence: str) -> None:
-    """An error as one line on stderr."""
-    print(f"inertica: {one_line(sentence)}", file=sys.stderr)
+def complain(error: Exception, as_json: bool) -> None:
+    """An error as one line on stderr and, for `--json`, as one document of one line on stdout."""
+    print(f"inertica: {one_line(str(error))}", file=sys.stderr)
+    if as_json:
+        sys.stdout.write(json.dumps({"error": error_document(error)}, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
 
 
-def one_line(text: str) -> str:
-    """Text from files and names without line breaks and control characters, which could garble a terminal."""
-    words = " ".join(text.split())
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
+def error_document(error: Exception) -> dict[str, object]:
+    """What programs need to know of an error; None where it is not known.
+
+    `joint` is a name, or a 1-based number where the error comes from a place without names.
+    """
+    if not isinstance(error, InerticaError):
+        return {"kind": "internal", "message": f"{type(error).__name__}: {error}", "file": None, "line": None, "joint": None}
+    file = None if error.path is None else str(error.path)
+    return {"kind": error.kind, "message": str(error), "file": file, "line": error.line, "joint": error.joint}
 
 
 def numbers(values: Iterable[float], digits: int = 4) -> str:

@@ -87,20 +87,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError):  # a stream that a caller replaced
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    words = list(sys.argv[1:] if argv is None else argv)
+    as_json = "--json" in (words[: words.index("--")] if "--" in words else words)  # also where the command line is at fault
     try:
-        code = _dispatch(list(sys.argv[1:] if argv is None else argv))
+        code = _dispatch(words)
         sys.stdout.flush()
     except SystemExit as stop:  # argparse after --help and --version
         return stop.code if isinstance(stop.code, int) else SUCCESS
     except InerticaError as error:
-        complain(str(error))
+        _complain(error, as_json)
         return BAD_INPUT if isinstance(error, InputError) else FAILURE
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
         _discard_output()
         return PIPE_CLOSED
+    except Exception as error:  # a fault of ours: told in full
+        if not as_json:
+            raise
+        traceback.print_exc()
+        _complain(error, as_json)
+        return FAILURE
     return code
+
+
+def _complain(error: Exception, as_json: bool) -> None:
+    try:
+        complain(error, as_json)
+    except OSError:  # stdout itself may be what failed
+        _discard_output()
 
 
 def _dispatch(words: list[str]) -> int:
@@ -140,7 +155,7 @@ def command_parser(name: str) -> Parser:
         allow_abbrev=False,
     )
     module.add(parser)
-    parser.add_argument("--json", action="store_true", help="write one JSON document instead of text")
+    parser.add_argument("--json", action="store_true", help="write one JSON document instead of text, also of an error")
     loudness = parser.add_mutually_exclusive_group()
     loudness.add_argument("--quiet", action="store_true", help="say nothing but errors; --json still writes its document")
     loudness.add_argument("--verbose", action="store_true", help="every step with its time on stderr; the traceback of an error")

@@ -16,7 +16,7 @@ from inertica.robot.settings import Side
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """--columns, --rate, --unit, --side, --log-joints."""
+    """--columns, --rate, --unit, --side, --log-joints, --most-unpacked."""
     group = parser.add_argument_group("reading", "how the logs are to be read; the same may be stated in a robot card")
     group.add_argument(
         "--columns", metavar="A,B,.. | q=PATTERN,..",
@@ -33,6 +33,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         choices=get_args(Side),
         help="of the gears, on which q, dq and tau were recorded where the card has a transmission",
     )
+    group.add_argument("--most-unpacked", metavar="GIB", help="that a packed log may unpack to (8, and 200 times its size)")
     group.add_argument("--log-joints", metavar="A,B,..", help="the log's own names of the robot's joints, in the robot's order")
 
 
@@ -56,7 +57,9 @@ def reading_options(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.columns is not None:
         out["columns"] = _columns(arguments.columns)
     if arguments.rate is not None:
-        out["rate"] = _rate(arguments.rate)
+        out["rate"] = _positive(arguments.rate, "--rate", "Hz")
+    if arguments.most_unpacked is not None:
+        out["most_unpacked"] = _positive(arguments.most_unpacked, "--most-unpacked", "GiB")
     if arguments.unit:
         out["units"] = dict(_unit(word) for word in arguments.unit)
     if arguments.side is not None:
@@ -90,14 +93,14 @@ def _words(word: str, option: str) -> tuple[str, ...]:
     return words
 
 
-def _rate(word: str) -> float:
+def _positive(word: str, option: str, unit: str) -> float:
     try:
-        rate = float(word)
+        value = float(word)
     except ValueError:
-        rate = math.nan
-    if not 0.0 < rate < math.inf:
-        raise InputError(f"--rate should be a number of Hz greater than zero, not '{word}'")
-    return rate
+        value = math.nan
+    if not 0.0 < value < math.inf:
+        raise InputError(f"{option} should be a number of {unit} greater than zero, not '{word}'")
+    return value
 
 
 def _unit(word: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ nothing is served.  Ends with Ctrl-C.
 from __future__ import annotations
 
 import argparse
-import sys
+import json
 import warnings
 
 from inertica.cli.console import Answer
@@ -40,7 +40,11 @@ def run(arguments: argparse.Namespace) -> Answer:
     started = start(arguments.project, arguments.robot, arguments.logs, port=arguments.port, host=arguments.host)
     if started.warning:
         warnings.warn(ModelWarning(started.warning), stacklevel=1)
-        print(f"warning: {started.warning}", file=sys.stderr)
-    print(f"project: {started.project.folder}\nopen in a browser: {started.address}\nCtrl-C ends the studio", flush=True)
+    folder = str(started.project.folder)
+    if arguments.json:  # now, for the program that waits for the address, and nothing else at the end
+        listed = [started.warning] if started.warning else []
+        print(json.dumps({"project": folder, "address": started.address, "warnings": listed}, ensure_ascii=False), flush=True)
+    else:
+        print(f"project: {folder}\nopen in a browser: {started.address}\nCtrl-C ends the studio", flush=True)
     started.run(not arguments.no_browser)
-    return Answer({"project": str(started.project.folder)}, lambda: iter([f"the project is in {started.project.folder}"]))
+    return Answer({"project": folder}, lambda: iter([f"the project is in {folder}"]), written=arguments.json)

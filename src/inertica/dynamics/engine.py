@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from inertica.dynamics.arrays import ArraySamples, regressor_function
 from inertica.dynamics.kernels import Array, SampleFunction, Symbols, nonzero, traced
 from inertica.dynamics.model import Model, Reduction
 from inertica.dynamics.products import Instruments, Pair
@@ -149,15 +150,21 @@ class Engine(Model):
     @cached_property
     def _inverse(self) -> SampleFunction:
         e = self.equations
-        return self._kernel(
-            "inverse", lambda x: e.inverse_dynamics(x["q"], x["dq"], x["ddq"], x["chi"], x["shapes"]), "q dq ddq chi shapes"
+        return self._function(
+            "inverse",
+            lambda x: e.inverse_dynamics(x["q"], x["dq"], x["ddq"], x["chi"], x["shapes"]),
+            "q dq ddq chi shapes",
+            self.n,
         )
 
     @cached_property
     def _forward(self) -> SampleFunction:
         e = self.equations
-        return self._kernel(
-            "forward", lambda x: e.forward_dynamics(x["q"], x["dq"], x["tau"], x["chi"], x["shapes"]), "q dq tau chi shapes"
+        return self._function(
+            "forward",
+            lambda x: e.forward_dynamics(x["q"], x["dq"], x["tau"], x["chi"], x["shapes"]),
+            "q dq tau chi shapes",
+            self.n,
         )
 
     @cached_property
@@ -166,7 +173,7 @@ class Engine(Model):
             M = self.equations.mass_matrix(x["q"], x["chi"], x["shapes"])
             return [M[i][j] for i, j in _lower(self.n)]
 
-        return self._kernel("mass", lower, "q chi shapes")
+        return self._function("mass", lower, "q chi shapes", len(_lower(self.n)))
 
     @cached_property
     def _tangent(self) -> SampleFunction:
@@ -187,8 +194,10 @@ class Engine(Model):
 
     @cached_property
     def _regressor(self) -> tuple[SampleFunction, list[tuple[int, int]]]:
-        e = self.equations
-        return self._entries("regressor", lambda x: e.regressor(x["q"], x["dq"], x["ddq"], x["shapes"]), "q dq ddq shapes")
+        e, inputs = self.equations, "q dq ddq shapes"
+        if self.loops_over_bodies:
+            return regressor_function(e, inputs.split())
+        return self._entries("regressor", lambda x: e.regressor(x["q"], x["dq"], x["ddq"], x["shapes"]), inputs)
 
     def _entries(
         self, name: str, matrix: Callable[[Symbols], Sequence[Sequence[object]]], inputs: str
@@ -201,6 +210,10 @@ class Engine(Model):
             return list(found.values())
 
         return self._kernel(name, entries, inputs), list(found)
+
+    def _function(self, name: str, build: Callable[[Symbols], list[Symbol]], inputs: str, outputs: int) -> SampleFunction:
+        """The same where no derivative of symbols is in it, so that arrays do as well."""
+        return ArraySamples(build, outputs) if self.loops_over_bodies else self._kernel(name, build, inputs)
 
     def _kernel(self, name: str, build: Callable[[Symbols], list[Symbol]], inputs: str) -> SampleFunction:
         known = {"chi": self.layout.size, "shapes": len(self.layout.shapes), "gravity": 3}

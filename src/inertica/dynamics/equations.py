@@ -8,7 +8,7 @@ reference, on symbols to compile them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -40,15 +40,20 @@ class Equations:
         n = self.robot.n
         links = recursions.regressor(recursions.poses(self.robot, q), dq, ddq, self.robot.gravity)
         Y: list[list[Scalar]] = [[0.0] * self.layout.size for _ in range(n)]
-        for (body, where), A in zip(self.layout.bodies, self._to_link, strict=True):
+        for (body, where), A in zip(self.layout.bodies, self.to_link, strict=True):
             for i in range(n):
                 block = links[i][10 * body.link : 10 * body.link + 10]
                 Y[i][where] = block if A is None else [_combine(A[:, k], block) for k in range(10)]
+        for joint, k, value in self.term_entries(q, dq, ddq, shapes):
+            Y[joint][k] = value
+        return Y
+
+    def term_entries(self, q: Vector, dq: Vector, ddq: Vector, shapes: Vector) -> Iterator[tuple[int, int, Scalar]]:
+        """(joint, parameter, value) of the entries of Y that belong to terms."""
         for term, where, x in self._seen(q, dq, ddq, shapes, ()):
             for k, column in zip(range(where.start, where.stop), term.columns(x), strict=True):
                 for joint, value in column.items():
-                    Y[joint][k] = value
-        return Y
+                    yield joint, k, value
 
     def inverse_dynamics(
         self, q: Vector, dq: Vector, ddq: Vector, chi: Vector, shapes: Vector, memory: Vector = ()
@@ -90,7 +95,7 @@ class Equations:
     def link_inertia(self, chi: Vector) -> list[list[Scalar]]:
         """Ten parameters per link, with the payloads it carries."""
         out: list[list[Scalar]] = [[0.0] * 10 for _ in range(self.robot.n)]
-        for (body, where), A in zip(self.layout.bodies, self._to_link, strict=True):
+        for (body, where), A in zip(self.layout.bodies, self.to_link, strict=True):
             own = list(chi[where])
             moved = own if A is None else [_combine(row, own) for row in A]
             out[body.link] = recursions.add(out[body.link], moved)
@@ -102,7 +107,8 @@ class Equations:
             if term.memory:
                 raise InputError(
                     f"{self.robot.name}: {purpose} is not possible with {type(term).__name__} on joint {(term.joint or 0) + 1}, "
-                    "which is not a function of the motion alone; use it in simulation and identify with stribeck"
+                    "which is not a function of the motion alone; use it in simulation and identify with stribeck",
+                    joint=None if term.joint is None else self.robot.joint_names[term.joint],
                 )
 
     def check_terms(self) -> None:
@@ -112,17 +118,15 @@ class Equations:
         q, dq, a, b = rng.normal(size=(4, n))
         shapes = [s.value for s in self.layout.shapes]
         memory = [0.1] * len(self.layout.memory)
-        for term, _ in self.layout.drives:
-
-            def torque(ddq: np.ndarray, term: Term = term) -> np.ndarray:
-                x = next(x for t, _, x in self._seen(list(q), list(dq), list(ddq), shapes, memory) if t is term)
-                return _dense([*term.columns(x), term.torque(x)], n)
-
-            rest = torque(np.zeros(n))
+        motions = np.vstack([np.zeros(n), a + 2.0 * b, a, b, np.eye(n)])
+        per_motion = [self._seen(list(q), list(dq), list(ddq), shapes, memory) for ddq in motions]
+        for same in zip(*per_motion, strict=True):
+            term = same[0][0]
+            rest, sum_of_both, one, other, *units = (_dense([*term.columns(x), term.torque(x)], n) for _, _, x in same)
             label = ", ".join(p.name for p in term.parameters) or type(term).__name__
-            if not np.allclose(torque(a + 2.0 * b) - rest, torque(a) + 2.0 * torque(b) - 3.0 * rest, atol=1e-9):
+            if not np.allclose(sum_of_both - rest, one + 2.0 * other - 3.0 * rest, atol=1e-9):
                 raise InputError(f"{self.robot.name}: term {label} is not affine in the joint accelerations")
-            inertia = np.stack([torque(unit) - rest for unit in np.eye(n)], axis=-1)  # (columns, n, n)
+            inertia = np.stack([unit - rest for unit in units], axis=-1)  # (columns, n, n)
             if not np.allclose(inertia, np.swapaxes(inertia, -1, -2), atol=1e-9):
                 raise InputError(f"{self.robot.name}: term {label} makes the inertia matrix unsymmetric, which no drive does")
 
@@ -155,14 +159,15 @@ class Equations:
         if moments is None or len(moments) != 4 * n:
             raise InputError(
                 f"{self.robot.name}: {type(term).__name__} on joint {(term.joint or 0) + 1} needs the first moments and the mass "
-                f"of every link that loads it, {4 * n} numbers, and has {len(moments or ())}"
+                f"of every link that loads it, {4 * n} numbers, and has {len(moments or ())}",
+                joint=None if term.joint is None else self.robot.joint_names[term.joint],
             )
         zero: list[Scalar] = [0.0] * n
         links: list[list[Scalar]] = [[0.0] * 6 + list(moments[4 * j : 4 * j + 4]) for j in range(n)]
         return recursions.inverse_dynamics(recursions.poses(self.robot, q), zero, zero, links, self.robot.gravity)
 
     @cached_property
-    def _to_link(self) -> list[np.ndarray | None]:
+    def to_link(self) -> list[np.ndarray | None]:
         """For every body the matrix that moves its ten parameters into the link frame; None when it sits there."""
         return [None if b.at_link_frame else frame_change_matrix(b.rotation, b.position) for b, _ in self.layout.bodies]
 

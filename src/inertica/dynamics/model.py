@@ -10,10 +10,11 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from inertica.dynamics.arrays import is_large
 from inertica.dynamics.equations import Equations
 from inertica.dynamics.kernels import Array, Target
 from inertica.dynamics.resident import Resident
-from inertica.dynamics.targets import Device, target_for
+from inertica.dynamics.targets import Device, on_card, target_for
 from inertica.errors import InputError
 from inertica.robot.layout import Layout
 
@@ -64,6 +65,7 @@ class Model:
         self.equations.check_terms()
         self.threads = threads or os.cpu_count() or 1
         self.target: Target = target or target_for(device, self.threads)
+        self.loops_over_bodies = is_large(layout.robot) and not on_card(self.target)
         self._made: dict[Hashable, Any] = {}
 
     @property

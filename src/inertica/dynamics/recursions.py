@@ -109,6 +109,17 @@ def regressor(at: Sequence[Pose], dq: Vector, ddq: Vector, gravity: Vector) -> l
     return [list(row) for row in zip(*columns, strict=True)]
 
 
+def unit_wrenches(at: Sequence[Pose], dq: Vector, ddq: Vector, gravity: Vector) -> list[list[list[Scalar]]]:
+    """Per link the (10, 6) wrenches [force, moment] about its origin of its ten unit parameters, not yet projected on joints."""
+    return [[[*force, *moment] for force, moment in _unit_wrenches(m)] for m in motions(at, dq, ddq, gravity)]
+
+
+def passed_on(pose: Pose, force: Vector, moment: Vector) -> tuple[Scalar, Vector, Vector]:
+    """What a joint makes of a wrench about its link's origin: its torque, and the wrench about the origin of the parent."""
+    force, moment = _about_axis(pose.joint, force, moment)
+    return _share(pose.joint, force, moment), *_carry(pose, force, moment)
+
+
 def mass_matrix(at: Sequence[Pose], inertia: Sequence[Vector]) -> list[list[Scalar]]:
     """The joint-space inertia matrix by composite bodies."""
     n = len(at)
@@ -202,9 +213,7 @@ def _project(at: Sequence[Pose], link: int, force: Vector, moment: Vector) -> li
     """Joint torques of a wrench on one link; only its ancestors feel it."""
     tau: list[Scalar] = [0.0] * len(at)
     while link >= 0:
-        force, moment = _about_axis(at[link].joint, force, moment)
-        tau[link] = _share(at[link].joint, force, moment)
-        force, moment = _carry(at[link], force, moment)
+        tau[link], force, moment = passed_on(at[link], force, moment)
         link = at[link].joint.parent
     return tau
 

@@ -45,6 +45,13 @@ def target_for(device: str, threads: int) -> Target:
     return native if device == "cpu" else Either(native, BREAK_EVEN * threads)
 
 
+def on_card(target: Target) -> bool:
+    """Whether functions of samples run on the graphics card."""
+    from inertica.dynamics.cuda.target import Cuda
+
+    return isinstance(target, Cuda)
+
+
 @dataclass(frozen=True)
 class Either:
     """The processor, and the card for large batches of simulations.

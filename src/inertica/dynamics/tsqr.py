@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from inertica.dynamics.kernels import Array, CrossedFunction, Symbols, nonzero, traced
+from inertica.dynamics.arrays import ArrayFactors, regressor_function
+from inertica.dynamics.kernels import Array, CrossedFunction, FactorFunction, Symbols, nonzero, traced
 from inertica.dynamics.model import Model
 from inertica.dynamics.products import Pair
 from inertica.dynamics.trace import Symbol
@@ -163,6 +164,13 @@ class Factoriser:
         self.model = model
         n, layout = model.n, model.layout
         wanted = set(range(layout.size) if columns is None else columns)
+        self._triangles: FactorFunction
+        if model.loops_over_bodies:
+            regressor, entries = regressor_function(model.equations, ("q", "dq", "ddq", "shapes"))
+            own = [[(e, k) for e, (i, k) in enumerate(entries) if i == j and k in wanted] for j in range(n)]
+            self._columns = [tuple(k for _, k in listed) for listed in own]
+            self._triangles = ArrayFactors(regressor, [np.array([e for e, _ in listed], np.intp) for listed in own])
+            return
 
         def rows(x: Symbols) -> dict[str, list[Symbol]]:
             Y = nonzero(x["q"][0].graph, model.equations.regressor(x["q"], x["dq"], x["ddq"], x["shapes"]))

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.dynamics.arrays import regressor_function
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.equations import Equations
 from inertica.dynamics.kernels import Array, SampleFunction, Symbols, Target
@@ -63,6 +64,8 @@ class Weight(Engine):
 
     @cached_property
     def _weight(self) -> tuple[SampleFunction, list[tuple[int, int]]]:
+        if self.loops_over_bodies:
+            return regressor_function(self.equations, ("q", "gravity"))
         still = [0.0] * self.n
 
         def regressor(x: Symbols) -> list[list[Scalar]]:

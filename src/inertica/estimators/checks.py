@@ -60,6 +60,8 @@ KNOWN = 0.3
 class ContractError(InerticaError):
     """A method is not what it says it is."""
 
+    kind = "contract"
+
 
 @dataclass(frozen=True, eq=False)
 class Subject:

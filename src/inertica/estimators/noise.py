@@ -77,7 +77,7 @@ def _response(motion: Motion) -> Kinematics:
 
 def _gains(motion: Motion) -> tuple[tuple[float, float, float], float]:
     """Standard deviations of position, velocity, acceleration and of torque, per unit of white noise on positions and torque."""
-    response, decimate = _response(motion), motion.decimator.filtered
+    response, decimate = _response(motion), motion.decimator.uncut.filtered
     q, dq, ddq = (float(np.linalg.norm(decimate(x))) for x in response)
     unit = np.zeros_like(response.q)
     unit[len(unit) // 2] = 1.0

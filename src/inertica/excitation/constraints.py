@@ -66,7 +66,9 @@ class JointLimits:
         for name, low, high in zip(("position", "velocity", "acceleration"), lower, upper, strict=True):
             for joint, a, b in zip(self.robot.joints, low, high, strict=True):
                 if not a < b:
-                    raise InputError(f"{joint.name}: the {name} limits leave no room after the margin; take a smaller margin")
+                    raise InputError(
+                        f"{joint.name}: the {name} limits leave no room after the margin; take a smaller margin", joint=joint.name
+                    )
 
     @cached_property
     def bounds(self) -> tuple[Array, Array]:

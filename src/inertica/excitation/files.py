@@ -121,7 +121,7 @@ def catalog_trajectory(robot: str, kind: str = "identification") -> TrajectoryFi
 
 def has_trajectory(robot: str, kind: str) -> bool:
     """Whether a motion is shipped for a robot."""
-    return (_CATALOG / f"{robot}_{kind}.yaml").is_file()
+    return f"{robot}_{kind}" in {path.stem for path in _CATALOG.glob("*.yaml")}
 
 
 def write_ros2(trajectory: Trajectory, path: str | Path, joints: Sequence[str], rate: float) -> None:

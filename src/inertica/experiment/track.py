@@ -92,19 +92,19 @@ class Track:
 
         Args:
             log: with reference columns unless there is a trajectory.
-            instants: (N,) on its clock.
+            instants: (N,) of its running time (`Log.running`).
             loop: that followed.
             trajectory: what it followed.
             prior: whose torque it feeds forward, if it does.
         """
-        start = float(log.t[~log.mask & np.isfinite(log.t)][0])
+        start = float(log.running[~log.mask & np.isfinite(log.t)][0])
         at = (instants - start) * loop.rate
         steps = int(np.ceil(at[-1] - ON_STEP)) + 1
         near = np.rint(at)
         exact = bool(np.abs(at - near).max() < ON_STEP)
         left = (near if exact else np.floor(at)).astype(np.int64)
         times: Array = start + np.arange(steps, dtype=float) * loop.dt
-        samples = _from_log(log, times, loop.feedforward) if trajectory is None else trajectory(times)
+        samples = _from_log(log, times, loop.feedforward) if trajectory is None else trajectory(log.breaks.recorded(times))
         reference = _followed(loop, samples, prior)
         begin = reference["q"][0], reference["dq"][0]
         if exact:
@@ -158,9 +158,9 @@ def _from_log(log: Log, times: Array, accelerations: bool) -> tuple[Array, ...]:
     use = ~log.mask & np.isfinite(log.t) & np.isfinite(qr).all(axis=1)
     if np.count_nonzero(use) < 4:
         raise InputError(f"{log.origin} has fewer than four samples of the reference")
-    curve = CubicSpline(log.t[use], qr[use])
+    curve = CubicSpline(log.running[use], qr[use])
     rates, order = curve, 1
     if "dqr" in log.signals and np.isfinite(log.signals["dqr"][use]).all():
-        rates, order = CubicSpline(log.t[use], log.signals["dqr"][use]), 0
+        rates, order = CubicSpline(log.running[use], log.signals["dqr"][use]), 0
     q, dq = curve(times), rates(times, order)
     return q, dq, rates(times, order + 1) if accelerations else np.zeros_like(q)

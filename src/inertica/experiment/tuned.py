@@ -47,7 +47,8 @@ def tuned(description: Description, loop: Mapping[str, Any]) -> dict[str, Any]:
         j = int(np.argmax(fast))
         raise InputError(
             f"joint {j + 1} ({description.robot.joint_names[j]}) feels inertias from {least[j]:.3g} to {most[j]:.3g}; a loop with wn "
-            f"{wn[j]:g} rad/s needs a control rate of {fast[j]:.0f} Hz there; lower wn for it, or raise the rate"
+            f"{wn[j]:g} rad/s needs a control rate of {fast[j]:.0f} Hz there; lower wn for it, or raise the rate",
+            joint=description.robot.joint_names[j],
         )
     if str(loop["law"]).lower() == "cascade":
         return {**loop, "kp": list(wn / (2.0 * zeta)), "kv": list(2.0 * zeta * most * wn)}

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import solve_triangular
 
+from inertica.dynamics.arrays import array_regressor, is_large
 from inertica.dynamics.equations import plain_regressor
 from inertica.errors import InputError
 from inertica.identifiability import relations
@@ -218,9 +219,10 @@ def base_model_along(layout: Layout, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike
 def triangle(layout: Layout, states: States) -> Array:
     """R of a QR factorisation of the stacked regressor, (rows, P) with at most P rows; chunk by chunk, so of bounded memory."""
     R = np.zeros((0, layout.size))
+    regressor = array_regressor if is_large(layout.robot) else plain_regressor
     for start in range(0, len(states), CHUNK):
         part = slice(start, start + CHUNK)
-        Y = plain_regressor(layout, states.q[part], states.dq[part], states.ddq[part])
+        Y = regressor(layout, states.q[part], states.dq[part], states.ddq[part])
         R = np.asarray(np.linalg.qr(np.concatenate([R, Y.reshape(-1, layout.size)]), mode="r"))
     if not np.isfinite(R).all():
         bad = next(name for name, column in zip(layout.names, R.T, strict=True) if not np.isfinite(column).all())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from inertica.escape import figure_text
 from inertica.identifiability.base import BaseModel
 from inertica.robot.inertia import NAMES
 from inertica.robot.layout import Layout
@@ -53,7 +54,7 @@ def identifiability_map(model: BaseModel, width: float = WIDTH) -> Figure:
     _strip(axes, extra, classes, len(rows) + 1.2, kinds)
     _frame(axes, kinds, labels, lines)
     _legend(figure, set(classes.values()))
-    title = f"{model.layout.robot.name}: {model.rank} base of {model.layout.size} parameters"
+    title = f"{figure_text(model.layout.robot.name)}: {model.rank} base of {model.layout.size} parameters"
     figure.suptitle(title, fontsize=_FONT + 1, y=1 - 0.04 / height)
     return figure
 
@@ -66,7 +67,7 @@ def _drive_order(kind: str) -> tuple[int, str]:
 def _labels(layout: Layout) -> list[str]:
     """Link names with their numbers, short enough for the margin."""
     names = [joint.link if joint.link.endswith(str(i)) else f"{i} {joint.link}" for i, joint in enumerate(layout.robot.joints, 1)]
-    return [name if len(name) <= 14 else name[:13] + "…" for name in names]
+    return [figure_text(name if len(name) <= 14 else name[:13] + "…") for name in names]
 
 
 def _per_strip(kinds: list[str]) -> int:

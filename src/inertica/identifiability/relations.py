@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.robot.layout import Layout
+from inertica.robot.model import Robot
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -29,6 +31,12 @@ TOLERANCE = 1e-8
 
 _MANY = {2: 24, 3: 10}
 """Sums of two and three lengths or monomials are tried up to this many lengths; more would take long."""
+
+_SQUARES = 36
+"""Sums of three squares likewise."""
+
+_VOCABULARIES = 256
+"""Sums of different lengths that are in memory: those that one link of a chain needs."""
 
 _FACTORS = ((1.0, ""), (2.0, "2"), (0.5, "0.5"))
 _NOISE = 1e-12
@@ -66,26 +74,31 @@ def relations(
         values.append(changed)
         samples.append(regroup(replace(layout, robot=layout.robot.with_lengths(changed))))
     stacked = np.stack(samples)
-    vocabularies: dict[tuple[str, ...], _Vocabulary] = {}
+    lengths_everywhere = {name: np.array([copy[name] for copy in values]) for name in lengths}
+    monomials = _Monomials(lengths_everywhere, len(values))
     known: dict[tuple[tuple[str, ...], bytes], Coefficient] = {}
 
+    @lru_cache(maxsize=_VOCABULARIES)
+    def vocabulary(names: tuple[str, ...]) -> _Sums:
+        return _Sums({name: lengths_everywhere[name] for name in names}, len(values))
+
+    @cache
+    def lengths_between(a: int | None, b: int | None) -> tuple[str, ...]:
+        return _lengths_between(layout.robot, a, b)
+
     def coefficient(i: int, j: int) -> Coefficient:
-        names = _lengths_between(layout, int(kept[i]), int(eliminated[j]))
+        names = lengths_between(layout.parameters[kept[i]].joint, layout.parameters[eliminated[j]].joint)
         key = names, np.round(stacked[:, i, j], 10).tobytes()
         if key not in known:
-            if names not in vocabularies:
-                vocabularies[names] = _Vocabulary(
-                    {name: np.array([copy[name] for copy in values]) for name in names}, len(values)
-                )
-            known[key] = vocabularies[names].spell(stacked[:, i, j])
+            v = stacked[:, i, j]
+            known[key] = monomials.spell(v, names) or vocabulary(names).spell(v) or _number(float(v[0]))
         return known[key]
 
     return _texts(layout, kept, eliminated, K, coefficient)
 
 
-def _lengths_between(layout: Layout, one: int, other: int) -> tuple[str, ...]:
-    """Names of the non-zero lengths on the way between the links of two parameters, the only ones a coefficient can hold."""
-    robot, a, b = layout.robot, layout.parameters[one].joint, layout.parameters[other].joint
+def _lengths_between(robot: Robot, a: int | None, b: int | None) -> tuple[str, ...]:
+    """Names of the non-zero lengths on the way between two links, the only ones a coefficient of their parameters can hold."""
     way = set(range(robot.n))
     if a is not None and b is not None:
         way = {a, b} | (set(robot.ancestors(a)) ^ set(robot.ancestors(b)))
@@ -121,11 +134,10 @@ def _number(value: float) -> Coefficient:
 Term = tuple[str, Array]  # text, value in the robot and in each copy
 
 
-class _Vocabulary:
-    """The polynomials a coefficient may be, simplest first, with their values in the robot and its copies.
+class _Monomials:
+    """Products of at most two lengths, of all lengths of the robot, sorted for quick lookup.
 
-    A monomial of degree 0 to 2, times 1, 2 or 1/2 or times any number; sums of squares, one of which may be that of a sum,
-    a3^2 + (d3 + d4)^2; sums of two or three monomials.
+    They are looked up by their values in the first copy, where lengths that are equal in the robot differ.
 
     Args:
         value: lengths by name, each with its value in the robot and in every copy.
@@ -133,59 +145,110 @@ class _Vocabulary:
     """
 
     def __init__(self, value: dict[str, Array], copies: int) -> None:
-        one: list[Term] = [("", np.ones(copies))]
+        self.names, count = list(value), len(value)
+        lengths = np.array(list(value.values())).reshape(count, copies)
+        a, b = np.triu_indices(count)
+        none, one = np.full(count, -1), np.full(1, -1)
+        self.factors = np.array(
+            [np.concatenate([one, np.arange(count), a]), np.concatenate([one, none, b])]
+        )  # numbers of lengths
+        self.values = np.concatenate([np.ones((1, copies)), lengths, lengths[a] * lengths[b]])
+        self._by_ratio = _Sorted(self.values[:, 1] / self.values[:, 0])
+        numbers = np.arange(len(self.values))
+        groups = (numbers[:1], numbers[1 : count + 1], numbers[count + 1 :])  # simplest first, each with all of its factors
+        self._single = np.array([(k, f) for group in groups for f in range(len(_FACTORS)) for k in group])
+        factor = np.array([f for f, _ in _FACTORS])
+        self._single_values = factor[self._single[:, 1], None] * self.values[self._single[:, 0]]
+        self._by_value = _Sorted(self._single_values[:, 1])
+
+    def spell(self, v: Array, names: Sequence[str]) -> Coefficient | None:
+        """The first of them, times a number, that has these values in the robot and its copies and uses these lengths only."""
+        return self._one(v, names) or self._scaled(v, names)
+
+    def _one(self, v: Array, names: Sequence[str]) -> Coefficient | None:
+        """1, 2 or 1/2 times a monomial."""
+        for sign in (1, -1):
+            near = self._by_value.near(sign * float(v[1]), TOLERANCE * abs(float(v[1])) + _NOISE)
+            for e in np.sort(near[_fits(self._single_values[near] * sign, v)]):
+                k, f = self._single[e]
+                if self._of(k, names):
+                    return Coefficient(sign, _join(_FACTORS[f][1], self._text(k)))
+        return None
+
+    def _scaled(self, v: Array, names: Sequence[str]) -> Coefficient | None:
+        """A constant that depends on no length, such as the cosine of an oblique angle, times a monomial."""
+        near = self._by_ratio.near(float(v[1] / v[0]), (TOLERANCE * abs(float(v[1])) + _NOISE) / abs(float(v[0])))
+        factors = v[0] / self.values[near, 0]
+        fitting = _fits(factors[:, None] * self.values[near], v)
+        for k, factor in sorted(zip(near[fitting].tolist(), factors[fitting].tolist(), strict=True)):
+            if self._of(k, names):
+                number = _number(factor)
+                return Coefficient(number.sign, _join(number.magnitude, self._text(k)))
+        return None
+
+    def _of(self, k: int, names: Sequence[str]) -> bool:
+        return all(i < 0 or self.names[i] in names for i in self.factors[:, k])
+
+    def _text(self, k: int) -> str:
+        a, b = self.factors[:, k]
+        if a < 0 or b < 0:
+            return "" if a < 0 else self.names[a]
+        return f"{self.names[a]}^2" if a == b else f"{self.names[a]}*{self.names[b]}"
+
+
+class _Sorted:
+    """Values for quick lookup."""
+
+    def __init__(self, values: Array) -> None:
+        self.order = np.argsort(values, kind="stable")
+        self.values = values[self.order]
+
+    def near(self, wanted: float, tolerance: float) -> Indices:
+        """Which lie this near, and perhaps a rounding farther."""
+        reach = tolerance * (1.0 + 1e-6) + 1e-15 * abs(wanted)
+        return self.order[np.searchsorted(self.values, wanted - reach) : np.searchsorted(self.values, wanted + reach, "right")]
+
+
+class _Sums:
+    """The sums of monomials a coefficient may be, simplest first, with their values in the robot and its copies.
+
+    Sums of squares, one of which may be that of a sum, a3^2 + (d3 + d4)^2; sums of two or three monomials.
+
+    Args:
+        value: lengths by name, each with its value in the robot and in every copy.
+        copies: how many values that is.
+    """
+
+    def __init__(self, value: dict[str, Array], copies: int) -> None:
         linear = list(value.items())
-        quadratic = [
-            (f"{a}^2" if a == b else f"{a}*{b}", value[a] * value[b]) for a, b in combinations_with_replacement(value, 2)
-        ]
+        few, fewer = len(linear) <= _MANY[2], len(linear) <= _MANY[3]
         squares = [(f"{name}^2", v**2) for name, v in linear]
         sums = [term for size in (2, 3) if len(linear) <= _MANY[size] for term in _squared_sums(value, size)]
-        self.monomials = one + linear + quadratic
-        self.single = [
-            (_join(f, m), factor * v) for group in (one, linear, quadratic) for factor, f in _FACTORS for m, v in group
-        ]
-        self._single_values = np.array([v for _, v in self.single])
-        few, fewer = len(linear) <= _MANY[2], len(linear) <= _MANY[3]
+        pairs = combinations_with_replacement(value, 2) if few else ()
+        quadratic = [(f"{a}^2" if a == b else f"{a}*{b}", value[a] * value[b]) for a, b in pairs]
+        products = [(_join(f, m), factor * v) for group in (linear, quadratic) for factor, f in _FACTORS for m, v in group]
         self._squares, self._sums = _Signed(squares, copies), _Signed(sums, copies)
+        self._three_squares = _Signed(squares if len(linear) <= _SQUARES else [], copies)
         self._plain = _Signed(linear + quadratic if few else [], copies)
         self._few, self._few_squares = (_Signed(terms if fewer else [], copies) for terms in (linear + quadratic, squares))
-        self._products = _Signed(self.single[len(_FACTORS) :] if few else [], copies)
+        self._products = _Signed(products if few else [], copies)
 
-    def spell(self, v: Array) -> Coefficient:
-        """The simplest polynomial that has these values in the robot and its copies; the number when there is none."""
-        squares, sums = self._squares, self._sums
+    def spell(self, v: Array) -> Coefficient | None:
+        """The simplest sum that has these values in the robot and its copies."""
+        squares, sums, three = self._squares, self._sums, self._three_squares
         return (
-            self._one(v)
-            or self._scaled(v)
-            or _sum_of(v, 2, squares, squares)
+            _sum_of(v, 2, squares, squares)
             or _sum_of(v, 1, sums, sums)
             or _sum_of(v, 2, self._plain, self._plain)
             or _doubled(_sum_of(0.5 * v, 2, self._plain, self._plain))
-            or _sum_of(v, 3, squares, squares)
+            or _sum_of(v, 3, three, three)
             or _sum_of(v, 2, squares, sums)
             or _sum_of(v, 3, squares, sums)
             or _sum_of(v, 4, self._few_squares, sums)
             or _sum_of(v, 3, self._few, self._few)
             or _doubled(_sum_of(0.5 * v, 3, self._few, self._few))
             or _sum_of(v, 2, self._products, self._products)
-            or _number(float(v[0]))
         )
-
-    def _one(self, v: Array) -> Coefficient | None:
-        for sign in (1, -1):
-            hit = np.flatnonzero(_fits(self._single_values * sign, v))
-            if hit.size:
-                return Coefficient(sign, self.single[hit[0]][0])
-        return None
-
-    def _scaled(self, v: Array) -> Coefficient | None:
-        """A constant that depends on no length, such as the cosine of an oblique angle, times a monomial."""
-        for text, monomial in self.monomials:
-            factor = float(v[0] / monomial[0])
-            if _fits(factor * monomial, v):
-                number = _number(factor)
-                return Coefficient(number.sign, _join(number.magnitude, text))
-        return None
 
 
 def _squared_sums(value: dict[str, Array], size: int) -> list[Term]:
@@ -213,6 +276,8 @@ class _Signed:
 
     def choices(self, count: int) -> Indices:
         """All choices of so many different terms, (choices, count)."""
+        if count == 2 and count not in self._choices:
+            self._choices[count] = np.stack(np.triu_indices(len(self.text), 1), axis=1)
         if count not in self._choices:
             self._choices[count] = np.array(list(combinations(range(len(self.text)), count)), np.intp).reshape(-1, count)
         return self._choices[count]

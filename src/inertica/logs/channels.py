@@ -301,7 +301,9 @@ def _put(table: Table, row: list[Header | None], joint: int, found: _Found) -> N
     if other is not None:
         kind = SIGNALS[found.meaning.symbol].kind
         raise FileError(
-            table.path, f"both '{other.text}' and '{found.header.text}' look like the {kind} of joint {joint + 1}; {HOW}"
+            table.path,
+            f"both '{other.text}' and '{found.header.text}' look like the {kind} of joint {joint + 1}; {HOW}",
+            joint=joint + 1,
         )
     row[joint] = found.header
 

@@ -12,7 +12,7 @@ from inertica.errors import FileError
 from inertica.logs.readers.table import Table
 from inertica.logs.units import factor
 
-_YEAR_2000, _YEAR_2100 = 946_684_800.0, 4_102_444_800.0
+YEAR_2000, YEAR_2100 = 946_684_800.0, 4_102_444_800.0
 _SCALES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _FEW = 0.02
 """Up to this share of samples is taken for single faults of a clock; more are a clock that restarts."""
@@ -53,7 +53,9 @@ def read_clock(table: Table, column: str, unit: str = "") -> Clock:
         else _recognised(table, column, values[finite], notes, warnings)
     )
     start: float | None = table.start
-    if _YEAR_2000 <= typical * scale <= _YEAR_2100:
+    if YEAR_2000 <= typical * scale <= YEAR_2100:
+        # a clock that was set after the computer had started does not begin with such a time
+        first = int(np.flatnonzero(finite & (values * scale >= YEAR_2000))[0])
         start = float(values[first] * scale)
         t = _scaled(_since(raw, values, first), scale)
         notes.append(f"'{column}' counts from 1970; t is 0 at its first value, {start:.3f} s")
@@ -82,7 +84,7 @@ def _recognised(table: Table, column: str, values: NDArray[np.float64], notes: l
     typical = float(np.median(values))
     for unit, scale in _SCALES.items():
         # one decade around today suffices to tell s, ms, us and ns since 1970 apart: they differ by 1000
-        if _YEAR_2000 <= typical * scale <= _YEAR_2100:
+        if YEAR_2000 <= typical * scale <= YEAR_2100:
             if unit != "s":
                 notes.append(f"'{column}' is in {unit} since 1970, as its size shows")
             return scale

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.logs.breaks import regular_intervals
 from inertica.logs.log import Log
 
 Array = NDArray[np.float64]
@@ -35,15 +36,16 @@ def evened(log: Log) -> Log:
     q = log.signals.get("q")
     if q is None or np.count_nonzero(use) < 20:
         return log
-    numbers, clock = _numbered(log.t[use])
+    recorded = log.running[use]
+    numbers, clock = _numbered(recorded)
     if numbers is None or clock is None:
         return log
-    rougher = _ratio(log.t[use], q[use], numbers)
+    rougher = _ratio(recorded, q[use], numbers)
     if not rougher < SMOOTHER:
         return log
     start, dt, jitter = clock
     t = np.array(log.t)
-    t[use] = start + dt * numbers
+    t[use] = start + dt * numbers + (t - log.running)[use]
     if not np.all(np.diff(t[np.isfinite(t)]) >= 0.0):  # samples that are masked already lie between
         return log
     said = (
@@ -55,8 +57,7 @@ def evened(log: Log) -> Log:
 
 def _numbered(t: Array) -> tuple[Array | None, tuple[float, float, float] | None]:
     """Sample numbers on an even clock that every stamp is nearest to (gaps skip some), and its start, interval and jitter."""
-    steps = np.diff(t)
-    regular = steps[steps <= 1.5 * np.median(steps)]
+    steps, regular = np.diff(t), regular_intervals(t)
     dt = float(np.mean(regular))
     jitter = float(np.std(regular)) / max(dt, 1e-300)
     if not JITTER < jitter < 0.5:

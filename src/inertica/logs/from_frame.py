@@ -53,11 +53,9 @@ def _columns(frame: Any) -> list[tuple[str, Any]]:
 
 
 def _numbers(values: np.ndarray) -> Values | None:
-    """Numbers of a column; dates and durations as nanoseconds."""
+    """Numbers of a column."""
     if values.ndim != 1:
         return None
-    if values.dtype.kind in "mM":
-        return values.astype(f"{'datetime64' if values.dtype.kind == 'M' else 'timedelta64'}[ns]").astype(np.int64)
     if values.dtype.kind == "O":  # None among numbers
         try:
             return np.array([np.nan if x is None else float(x) for x in values])

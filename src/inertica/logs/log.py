@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from inertica.display import html_table, line, paragraph, titled
 from inertica.errors import FileError, InputError, nearest
 from inertica.frames import Tabular
+from inertica.logs.breaks import Breaks
 from inertica.logs.noise import position_noise, quantisation_step, repeated_rows
 from inertica.logs.readers.table import SIMULATED
 from inertica.logs.save import write_csv, write_npz
@@ -215,10 +216,20 @@ class Log(Tabular):
             out |= mask
         return out
 
+    @cached_property
+    def breaks(self) -> Breaks:
+        """Pauses and jumps of the clock that are never filled in."""
+        return Breaks.of(self.t[~self.mask & np.isfinite(self.t)])
+
+    @cached_property
+    def running(self) -> Array:
+        """(N,) the clock on which samples are laid out: t, but that breaks last as long as the longest gap that is filled."""
+        return self.breaks.running(self.t)
+
     @property
     def duration(self) -> float:
-        """Seconds from the first to the last usable sample."""
-        t = self.t[~self.mask]
+        """Seconds from the first to the last usable sample, breaks of the clock shortened as in `running`."""
+        t = self.running[~self.mask]
         return float(t[-1] - t[0]) if len(t) > 1 else 0.0
 
     @property

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import FileError
+from inertica.escape import csv_text, one_line
 from inertica.logs.readers.npz import META
 from inertica.logs.readers.table import Values
 
@@ -23,9 +24,8 @@ def write_csv(path: Path, t: Array, signals: Mapping[str, Array], comments: Sequ
     header = ["t", *(f"{symbol}{j + 1}" for symbol, values in signals.items() for j in range(values.shape[1]))]
     table = np.column_stack([t, *signals.values()]).tolist()
     text = (
-        "".join(f"# {c}\n" for c in comments)
-        + ",".join(header)
-        + "\n"
+        "".join(f"# {one_line(c)}\n" for c in comments)
+        + csv_text([header])
         + "".join(",".join(map(repr, row)) + "\n" for row in table)
     )
     data = text.encode("utf-8")

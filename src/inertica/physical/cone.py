@@ -46,6 +46,8 @@ _SILENT = 1e-13
 class SolveError(InerticaError):
     """No point was found where there should be one; nothing is put in its place."""
 
+    kind = "solve"
+
 
 @dataclass(frozen=True, eq=False)
 class Outcome:

@@ -26,6 +26,8 @@ HELD = 1e-8
 class InfeasibleError(InputError):
     """Constraints that contradict each other, a smallest group of them named."""
 
+    kind = "infeasible"
+
 
 def conflict_error(reference: Reference, conflict: Sequence[Block]) -> InfeasibleError:
     """The error that names a group, and the fixed values that take part in it."""

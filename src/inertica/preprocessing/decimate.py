@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -64,12 +65,14 @@ class Decimator:
         keep: `last`: the last sample of the record is kept, as MATLAB does; `first`: the first one, as SciPy does.
         order: of one pass; lowered when the design is inaccurate, see `design`.
         ripple: in the pass band, dB.
+        cuts: samples at which a new stretch of the record begins, behind a break of the clock: nothing is carried across.
     """
 
     ratio: int = 1
     keep: Literal["last", "first"] = "last"
     order: int = ORDER
     ripple: float = RIPPLE
+    cuts: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.ratio < 1:
@@ -99,12 +102,33 @@ class Decimator:
         first = (samples - 1) % self.ratio if self.keep == "last" else 0
         return np.arange(first, samples, self.ratio)
 
+    @property
+    def uncut(self) -> Decimator:
+        """The same for other records."""
+        return replace(self, cuts=()) if self.cuts else self
+
     def filtered(self, columns: Array) -> Array:
         """(N, k) low-passed at the full rate."""
         if self.ratio == 1:
             return np.asarray(columns, float)
-        values = np.asarray(columns, float)
-        return filtered(self.design, self._pad(len(values)), _finite(values))
+        values = _finite(np.asarray(columns, float))
+        parts = [filtered(self.design, self._pad(len(values[own])), values[own]) for own in self._stretches(len(values))]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _stretches(self, samples: int) -> list[slice]:
+        """Parts of a record that are filtered each by itself; what is too short for that stays with the part before it."""
+        least, starts = 3 * self.design.order if self.ratio > 1 else 0, [0]
+        for cut in self.cuts:
+            if cut - starts[-1] > least:
+                starts.append(cut)
+        if samples - starts[-1] <= least:
+            starts = starts[:-1] or starts
+        return [slice(a, b) for a, b in pairwise([*starts, samples])]
+
+    def _kept_of_stretches(self, samples: int) -> list[tuple[slice, NDArray[np.intp]]]:
+        """The same with the samples of each that remain, counted from where it begins."""
+        rows = self.kept(samples)
+        return [(own, rows[(rows >= own.start) & (rows < own.stop)] - own.start) for own in self._stretches(samples)]
 
     def pieces(self, samples: int) -> Iterator[tuple[slice, NDArray[np.intp]]]:
         """Stretches of a long record to decimate one after the other: which samples, and which of those remain.
@@ -114,13 +138,14 @@ class Decimator:
         rows = self.kept(samples)
         halo = self.design.memory if self.ratio > 1 else 0
         size = max(PIECE, 2 * halo)
-        edges = range(0, samples, size) if samples > size + 2 * halo else (0,)
-        for start in edges:
-            stop = start + size if len(edges) > 1 else samples
-            first, last = max(0, start - halo), min(samples, stop + halo)
-            inside = rows[(rows >= start) & (rows < stop)]
-            if len(inside):
-                yield slice(first, last), inside - first
+        for own in self._stretches(samples):
+            edges = range(own.start, own.stop, size) if own.stop - own.start > size + 2 * halo else (own.start,)
+            for start in edges:
+                stop = min(start + size, own.stop) if len(edges) > 1 else own.stop
+                first, last = max(own.start, start - halo), min(own.stop, stop + halo)
+                inside = rows[(rows >= start) & (rows < stop)]
+                if len(inside):
+                    yield slice(first, last), inside - first
 
     def decimate(self, columns: Array, remaining: NDArray[np.intp] | None = None) -> Array:
         """(N, k) -> (M, k): every column low-passed and thinned out in the same way.
@@ -132,11 +157,17 @@ class Decimator:
         values = np.asarray(columns, float)
         if values.ndim != 2:
             raise InputError(f"columns to decimate have the shape (N, k), not {values.shape}")
-        rows = self.kept(len(values)) if remaining is None else remaining
-        return next(self.decimated(values.shape[1], [(len(values), [(slice(0, len(values)), values.T)], rows)]))
+        if remaining is not None:
+            return next(self.decimated(values.shape[1], [(len(values), [(slice(0, len(values)), values.T)], remaining)]))
+        found = [(values[own].T, rows) for own, rows in self._kept_of_stretches(len(values))]
+        pieces = [(x.shape[1], [(slice(0, x.shape[1]), x)], rows) for x, rows in found]
+        parts = list(self.decimated(values.shape[1], pieces))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def decimate_there(self, values: Any, memory: Memory, remaining: NDArray[np.intp] | None = None) -> Any:
         """`decimate` for columns (N, k) that lie elsewhere, by an array there."""
+        if remaining is None and len(parts := self._kept_of_stretches(len(values))) > 1:
+            return memory.arrays.concatenate([self.decimate_there(values[own], memory, rows) for own, rows in parts])
         rows = self.kept(len(values)) if remaining is None else remaining
         low = filtered_there(self.design, self._pad(len(values)), values, memory) if self.ratio > 1 else values
         found = low[memory.arrays.asarray(rows)]

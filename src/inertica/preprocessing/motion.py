@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 BORDER, STANDSTILL, BRIDGED, LEFT_OUT = "border", "standstill", "bridged", "left out"
+PAUSED = "break of the clock"
 UNSPOILED = (BORDER, STANDSTILL, BRIDGED, LEFT_OUT)
 """Reasons for a mask that leave the values themselves right, or right enough not to matter to their neighbours."""
 
@@ -33,7 +34,7 @@ class Motion(Tabular):
     """Positions, derivatives and torques of one experiment.  Masks act on fits, never on scores.
 
     Args:
-        t: (N,) uniform clock in s.
+        t: (N,) uniform clock in s, on which breaks of the log's clock are short (`Log.running`).
         q, dq, ddq: (N, n).
         tau: (N, n) joint torques as fits use them: on this clock, delays taken out, averaged or filtered if so asked.
         tau_raw: (N, n) the same without filter and average: for scores on this clock.
@@ -93,6 +94,16 @@ class Motion(Tabular):
         return len(self.joints)
 
     @property
+    def stamps(self) -> Array:
+        """(N,) the same on the clock of the log."""
+        return self.log.breaks.recorded(self.t)
+
+    @property
+    def paused(self) -> Mask:
+        """(N,) samples inside a break of the clock, where there is nothing to predict."""
+        return self.masks.get(PAUSED, np.zeros(len(self), bool))
+
+    @property
     def dt(self) -> float:
         return float(self.t[-1] - self.t[0]) / (len(self.t) - 1)
 
@@ -135,11 +146,12 @@ class Motion(Tabular):
 
     @property
     def raw(self) -> Motion:
-        """Every sample at the full rate with its raw torque, masked or not: what predictions are held against."""
+        """Every sample recorded, at the full rate with its raw torque, masked or not: what predictions are held against."""
         still = np.zeros(self.resting.shape, bool) | self.unmeasured
         recipe, decimator = replace(self.recipe, reversal=None), Decimator(1, self.decimator.keep)
         tau = np.where(self.unmeasured, 0.0, self.tau_raw) if self.unmeasured.any() else self.tau_raw
-        return replace(self, tau=tau, masks={}, resting=still, decimator=decimator, recipe=recipe)
+        masks = {PAUSED: self.paused} if self.paused.any() else {}
+        return replace(self, tau=tau, masks=masks, resting=still, decimator=decimator, recipe=recipe)
 
     def _any(self, reasons: Mapping[str, Mask] | list[str]) -> Mask:
         out = np.zeros(len(self), bool)
@@ -169,7 +181,7 @@ class Motion(Tabular):
         Delays are put back in, so that the result compares with the torque as recorded.  Beyond the ends of the clock the last value
         holds; samples without a time get NaN.
         """
-        t = self.log.t
+        t = self.log.running
         delays = self.recipe.delays(self.n)
         if not delays.any() and len(t) == len(self) and np.abs(t - self.t).max() < 1e-6 * self.dt:
             return values

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
+from inertica.logs.breaks import LONGEST
 from inertica.logs.log import Log
 from inertica.logs.noise import extremes, position_noise
 from inertica.preprocessing.decimate import Decimator, widened
-from inertica.preprocessing.filters import Filter, Fourier, Kinematics, noise_gains
-from inertica.preprocessing.motion import BORDER, BRIDGED, STANDSTILL, Motion
+from inertica.preprocessing.filters import Filter, Fourier, Kinematics, Unfiltered, noise_gains
+from inertica.preprocessing.motion import BORDER, BRIDGED, PAUSED, STANDSTILL, Motion
 from inertica.preprocessing.periods import Folded, Variances, detect_period
 from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import UniformClock, on_clock, uniform_clock
@@ -25,6 +27,9 @@ MOST_BORDER = 0.05
 
 BRIDGE = 0.1
 """Gaps up to this part of the filter's reach, a quarter of a period of its cut-off, are interpolated without harm to neighbours."""
+
+SHORTEST = 24
+"""Samples of a stretch between breaks of the clock that any filter takes; shorter ones are masked anyway, see `Filter.reach`."""
 
 FEWEST = 3
 """Torques of a joint below which it counts as not recorded."""
@@ -54,6 +59,7 @@ class _Preparation:
         self.use = ~log.mask & np.isfinite(log.t)
         self.stale = log.repeated & self.use
         self.clock, self.period = self._clock()
+        self.cuts = self._cuts()
         self.q, self.tau = self._signal("q", np.zeros(log.n)), self._torque()
         self.spoiled = np.any(list(self.masks.values()), axis=0) if self.masks else np.zeros(self.clock.count, bool)
 
@@ -66,14 +72,14 @@ class _Preparation:
             tau_raw, first = self.tau, folded.first
         moved = self._kinematics(folded)
         if recipe.filter_torque:
-            self.tau = recipe.filter.smoothed(self.tau, dt)
+            self.tau = self._filtered(self.tau, None).q if self.cuts else recipe.filter.smoothed(self.tau, dt)
             self.done["torque"] = "the torque was low-passed like the positions"
         self._widen()
         border = self._border(len(self.q))
         resting = self._resting(moved) | self.unmeasured
         if self.unmeasured.any():
             tau_raw = np.where(self.unmeasured, np.nan, tau_raw)
-        decimator = self._decimator()
+        decimator = replace(self._decimator(), cuts=self.cuts)
         resolved = replace(
             recipe, rate=self.clock.rate, filter=recipe.filter.resolved(dt), delay=tuple(recipe.delays(self.log.n).tolist()),
             border=border, period=self.period, decimate=None, ratio=decimator.ratio,
@@ -85,10 +91,16 @@ class _Preparation:
         )  # fmt: skip
 
     def _clock(self) -> tuple[UniformClock, float | None]:
-        t, recipe = self.log.t[self.use], self.recipe
+        t, recipe = self.log.running[self.use], self.recipe
         clock = uniform_clock(t, recipe.rate)
         period = recipe.period if not isinstance(recipe.period, str) else self._detected(clock)
         if period is not None:
+            if len(self.log.breaks):
+                at = float(self.log.breaks.before[0])
+                raise InputError(
+                    f"{self.log.origin}: the clock breaks off after t = {at:.6g} s, and nothing says where in its period the motion "
+                    f"goes on; take one stretch of the log (@:{at:.6g}), or do without the period"
+                )
             clock = uniform_clock(t, recipe.rate, float(period))
         said = f"the clock is uniform at {clock.rate:.6g} Hz"
         if not clock.exact:
@@ -96,13 +108,32 @@ class _Preparation:
                 f"signals were brought to a uniform clock of {clock.rate:.6g} Hz by {recipe.interpolation} interpolation "
                 f"(the recorded one jitters by {100 * clock.jitter:.2g} %)"
             )
+        if pauses := len(self.log.breaks):
+            said += (
+                f"; {pauses} break{'s' * (pauses > 1)} of the recorded one {'are' if pauses > 1 else 'is'} shortened to "
+                f"{LONGEST:g} intervals, which are masked, so that t runs on"
+            )
         if repeats := int(np.count_nonzero(self.stale)):
             said += f"; {repeats} samples that repeat all values of the one before were interpolated instead"
         self.done["clock"] = said
         return clock, period
 
+    def _cuts(self) -> tuple[int, ...]:
+        """Samples at which the clock breaks off and goes on, in turn; what lies in between is masked."""
+        breaks, half = self.log.breaks, 0.5 * self.clock.dt
+        ends = np.column_stack([breaks.running(breaks.before) + half, breaks.running(breaks.after) - half])
+        cuts = np.searchsorted(self.clock.t, ends.ravel()).tolist() if len(breaks) else []
+        if cuts:
+            paused = np.zeros(self.clock.count, bool)
+            for first, last in zip(cuts[::2], cuts[1::2], strict=True):
+                paused[first:last] = True
+            self._mask(PAUSED, paused)
+        return tuple(cuts)
+
     def _detected(self, clock: UniformClock) -> float:
-        q, _ = on_clock(clock, self.log.t, self.log.need("q"), self.use, np.zeros(self.log.n).tolist(), self.recipe.interpolation)
+        q, _ = on_clock(
+            clock, self.log.running, self.log.need("q"), self.use, np.zeros(self.log.n).tolist(), self.recipe.interpolation
+        )
         period = detect_period(q, clock.dt)
         if period is None:
             raise InputError(f"{self.log.origin} shows no period: its motion does not repeat; state the period or do without")
@@ -110,7 +141,7 @@ class _Preparation:
 
     def _signal(self, symbol: str, shift: Array) -> Array:
         values, missing = on_clock(
-            self.clock, self.log.t, self.log.need(symbol), self.use, shift.tolist(), self.recipe.interpolation, self.stale
+            self.clock, self.log.running, self.log.need(symbol), self.use, shift.tolist(), self.recipe.interpolation, self.stale
         )
         if missing.any():
             self._mask(f"no {symbol}", missing)
@@ -132,7 +163,7 @@ class _Preparation:
         names = ", ".join(name for name, lacks in zip(self.log.joints, self.unmeasured, strict=True) if lacks)
         self.done["torque of some joints"] = f"no torque of {names} was recorded: their rows are left out"
         filled = np.where(self.unmeasured, 0.0, recorded)
-        tau, missing = on_clock(self.clock, self.log.t, filled, self.use, delays.tolist(), self.recipe.interpolation)
+        tau, missing = on_clock(self.clock, self.log.running, filled, self.use, delays.tolist(), self.recipe.interpolation)
         if missing.any():
             self._mask("no tau", missing)
         return tau
@@ -160,7 +191,8 @@ class _Preparation:
             j = int(np.argmax(jump - 3.0 * step))
             raise InputError(
                 f"{self.log.origin}: a Fourier filter needs whole periods, but joint {j + 1} ends {jump[j]:.3g} from where it "
-                "began; state the period, or choose another filter"
+                "began; state the period, or choose another filter",
+                joint=j + 1,
             )
 
     def _average(self, folded: Folded) -> Variances:
@@ -193,6 +225,18 @@ class _Preparation:
 
     def _filtered(self, y: Array, folded: Folded | None) -> Kinematics:
         chosen, dt = self.recipe.filter, self.clock.dt
+        if self.cuts:
+            least = max(2 * chosen.reach(dt), SHORTEST)
+            parts = [y[a:b] for a, b in pairwise([0, *self.cuts, len(y)])]
+            moved = [
+                chosen.kinematics(part, dt)
+                if len(part) > least
+                else Unfiltered().kinematics(part, dt)
+                if len(part) > 1
+                else Kinematics(part, np.zeros_like(part), np.zeros_like(part))
+                for part in parts
+            ]
+            return Kinematics(*(np.concatenate(x) for x in zip(*moved, strict=True)))
         if folded is None:
             return chosen.kinematics(y, dt)
         if self.recipe.average:  # periodic on both sides: the filter sees the same period before and after

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
+from inertica.logs.breaks import regular_intervals
 
 if TYPE_CHECKING:
     from scipy.interpolate import BSpline, PPoly
@@ -27,9 +28,6 @@ EXACT = 0.01
 
 GAP = 1.75
 """An interval longer than this many regular ones is a gap."""
-
-REGULAR = 1.5
-"""Intervals up to this many times the median form the mean interval; longer ones are gaps and would distort it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,17 +56,11 @@ class UniformClock:
         return 1.0 / self.dt
 
 
-def regular_intervals(t: Array) -> Array:
-    """Intervals of a clock without its gaps."""
-    steps = np.diff(t)
-    return np.asarray(steps[steps <= REGULAR * np.median(steps)])
-
-
 def uniform_clock(t: Array, rate: float | None = None, period: float | None = None) -> UniformClock:
     """The uniform clock for ascending times.
 
     Args:
-        t: times of the usable samples.
+        t: times of the usable samples, running on across breaks (`Log.running`): gaps are filled.
         rate: wanted, at least the mean rate of the log; thinning out is the business of decimation.
         period: of the motion; the interval is adapted so that it holds a whole number of samples.
     """
@@ -130,7 +122,7 @@ def on_clock(
         finite = np.isfinite(column)
         good = current & finite
         if np.count_nonzero(good) < 3:
-            raise InputError(f"joint {j + 1} has fewer than three usable samples of a signal")
+            raise InputError(f"joint {j + 1} has fewer than three usable samples of a signal", joint=j + 1)
         known, at = t[good], x + shift[j]
         if clock.exact and shift[j] == 0.0 and len(known) == clock.count:  # nothing to fill in
             out[:, j] = column[good]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
+from inertica.escape import figure_text
 from inertica.excitation.collision import Approach, Collisions
 from inertica.excitation.kinematics import frames
 from inertica.excitation.optimal import Design
@@ -57,7 +58,7 @@ def clearance_over_time(bodies: Collisions, design: Design, count: int = TIMES) 
     """Times (N,), and by name the smallest distance (N,) of links from each other, from the floor and from other surroundings."""
     t = np.union1d(np.linspace(0.0, design.trajectory.period, count), [design.approach.time] if design.approach else [])
     d = bodies.distances(design.trajectory(t).q, far=SEEN)
-    kinds = ["link to link" if pair.second is not None else pair.names[1] for pair in bodies.pairs]
+    kinds = ["link to link" if pair.second is not None else figure_text(pair.names[1]) for pair in bodies.pairs]
     return t, {kind: d[:, [k == kind for k in kinds]].min(axis=1) for kind in dict.fromkeys(kinds)}
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
+from inertica.escape import csv_text
 from inertica.report.compared import LEVEL, holm, share_data
 from inertica.report.names import short_names
 from inertica.workflow.result import Result
@@ -102,11 +103,11 @@ class Fleet:
             "p",
             *(f"{name} {what}" for name in self.names for what in ("value", "std")),
         ]
-        lines = [",".join(f'"{word}"' if "," in word else word for word in head)]
+        rows: list[Sequence[object]] = [head]
         for p in self.parameters:
             each = [x for pair in zip(p.values, p.std, strict=True) for x in pair]
-            lines.append(",".join([p.name, *(f"{x:.9g}" for x in (p.mean, p.mean_std, p.between, p.p, *each))]))
-        return "\n".join(lines) + "\n"
+            rows.append([p.name, *(f"{x:.9g}" for x in (p.mean, p.mean_std, p.between, p.p, *each))])
+        return csv_text(rows)
 
 
 def fleet(results: Sequence[str | Path | Result], names: Sequence[str] | None = None) -> Fleet:

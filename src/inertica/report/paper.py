@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError, nearest
+from inertica.escape import figure_text
 from inertica.excitation.kinematics import frames
 from inertica.excitation.trajectory import Trajectory
 from inertica.identifiability.labels import INTERVAL, LABELS
@@ -144,7 +145,7 @@ def torque(subject: Subject) -> Any:
         lower.plot(
             *envelope(t, record.smooth[:, j] - record.smooth_predicted[:, j], COLUMNS), color=BLUE, lw=0.6, label="residual"
         )
-        upper.set_title(subject.joint(j).name, loc="left")
+        upper.set_title(figure_text(subject.joint(j).name), loc="left")
         upper.set_ylabel(effort(subject.joint(j)))
         lower.set_ylabel("residual")
         lower.set_xlim(t[0], t[-1])
@@ -172,7 +173,7 @@ def residual(subject: Subject) -> Any:
         upper.hist(np.clip(e, -4 * spread, 4 * spread), bins=33, density=True, color=BLUE, alpha=0.6)
         x = np.linspace(-4 * spread, 4 * spread, 121)
         upper.plot(x, np.exp(-0.5 * ((x - e.mean()) / spread) ** 2) / (spread * np.sqrt(2 * np.pi)), color=ORANGE)
-        upper.set(title=subject.joint(j).name, xlabel=f"residual ({subject.joint(j).effort_unit})", yticks=[])
+        upper.set(title=figure_text(subject.joint(j).name), xlabel=f"residual ({subject.joint(j).effort_unit})", yticks=[])
         lags = subject.log.step * np.arange(white.autocorrelation.shape[1])
         band = 1.96 / np.sqrt(len(e))
         lower.axhspan(-band, band, color="#dddddd", lw=0)
@@ -239,7 +240,7 @@ def trust_map(subject: Subject) -> Any:
                 ax.text(k + 0.47, i + 0.45, word, color=ink, ha="center", va="center", fontsize=6.5)
     ax.set(xlim=(0, len(kinds)), ylim=(len(subject.joints), 0))
     ax.set_xticks(np.arange(len(kinds)) + 0.47, kinds)
-    ax.set_yticks(np.arange(len(subject.joints)) + 0.45, [subject.joint(j).link for j in subject.joints])
+    ax.set_yticks(np.arange(len(subject.joints)) + 0.45, [figure_text(subject.joint(j).link) for j in subject.joints])
     ax.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)
     ax.spines[:].set_visible(False)
     used = [word for word in LABELS if word in result.labels.values()]
@@ -261,7 +262,7 @@ def friction(subject: Subject) -> Any:
         ax, joint = axes[k // columns, k % columns], subject.joint(j)
         ax.plot(record.dq[take, j], data[take, j], ".", color=BLUE, ms=1.6, alpha=0.5, mew=0)
         ax.plot(grid[:, j], law[:, j], color=ORANGE)
-        ax.set(title=joint.name, xlabel=f"velocity ({joint.unit}/s)", ylabel=f"friction ({joint.effort_unit})")
+        ax.set(title=figure_text(joint.name), xlabel=f"velocity ({joint.unit}/s)", ylabel=f"friction ({joint.effort_unit})")
     _blank(axes, rows, columns, [(k // columns, k % columns) for k in range(len(subject.joints))])
     return figure
 

@@ -15,7 +15,6 @@ short forms and all methods are taken; else what was found before stays.
 from __future__ import annotations
 
 import csv
-import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,6 +28,7 @@ from inertica.campaign.stored import stored as shipped
 from inertica.campaign.summary import Group, Place, by_processor, groups, lines, ranked
 from inertica.campaign.written import as_csv
 from inertica.errors import InputError, nearest
+from inertica.escape import csv_text
 from inertica.reproduce.survey_claims import CLAIMS, UNTESTED, Claim, cases
 
 QUICK = ("survey-quick", "survey-loops-quick")
@@ -95,9 +95,7 @@ def write(folder: Path, state: str, results: Path, methods: Sequence[str] = ()) 
 
 
 def _written(rows: Sequence[Sequence[str]]) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue()
+    return csv_text(rows)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ from inertica.robot.yamlfile import Item
 
 CARD_KEYS = (
     *("model", "name", "joints", "root", "tip", "gravity", *OPTION_KEYS),
-    *("torque", "transmission", "transmission_offset", "side", "columns", "log_joints", "units", "rate"),
+    *("torque", "transmission", "transmission_offset", "side", "columns", "log_joints", "units", "rate", "most_unpacked"),
     *("limits", "shapes", "loop", "noise", "sensors", "prior", "parameters", "constraints"),
 )
 
@@ -152,5 +152,6 @@ def _log(keys: Mapping[str, Item], n: int) -> dict[str, Any]:
         "log_joints": read_names,
         "units": read_units,
         "rate": lambda item, count: item.positive(),
+        "most_unpacked": lambda item, count: item.positive(),
     }
     return {key: read(keys[key], n) for key, read in readers.items() if key in keys}

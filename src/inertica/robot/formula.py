@@ -17,6 +17,7 @@ import numpy as np
 
 from inertica.errors import InputError, nearest
 from inertica.robot.terms import Column, Parameter, State, Term
+from inertica.robot.units import check_unit
 from inertica.scalars import FUNCTIONS, Scalar, power
 
 MAX_LENGTH = 1000
@@ -62,7 +63,7 @@ class FormulaTerm(Term):
     Args:
         name: of the parameter.
         formulas: pairs of 0-based joint and formula.
-        unit: of the parameter.
+        unit: of the parameter, of the vocabulary in `inertica.robot.units`.
         lower: sign constraint.
         at: joint it is listed with, None when it belongs to several.
     """
@@ -78,6 +79,7 @@ class FormulaTerm(Term):
             raise InputError(f"'{self.name}' cannot name a parameter; use letters, digits and _ and start with a letter")
         if not self.formulas:
             raise InputError(f"term {self.name} has no formula")
+        check_unit(self.unit)
 
     @property
     def joint(self) -> int | None:

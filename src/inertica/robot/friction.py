@@ -422,7 +422,8 @@ def check_laws(laws: Sequence[FrictionLaw]) -> None:
         for what in set(one.states) & set(other.states) if one.at == other.at else ():
             raise InputError(
                 f"joint {one.at + 1} has the friction laws '{word(one)}' and '{word(other)}', which both state {what}: "
-                "no motion can tell them apart; leave one of them out"
+                "no motion can tell them apart; leave one of them out",
+                joint=one.at + 1,
             )
 
 

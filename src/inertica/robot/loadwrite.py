@@ -15,6 +15,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.escape import xml_comment
 from inertica.robot import inertia
 from inertica.robot.cardwrite import rpy_of
 from inertica.robot.model import matrix
@@ -54,7 +55,7 @@ def mjcf_text(ten: ArrayLike, parent: str, pose: RigidBody, name: str = "load") 
     R = np.array(pose.rotation)
     return "\n".join(
         [
-            f"<!-- inside the body {quoteattr(parent)} -->",
+            xml_comment(f"inside the body {quoteattr(parent)}"),
             f'<body name={quoteattr(name)} pos="{_spaced(pose.position)}" xyaxes="{_spaced([*R[:, 0], *R[:, 1]])}">',
             f'  <inertial pos="{_spaced(body.com)}" mass="{_word(body.mass)}" fullinertia="{_spaced([xx, yy, zz, xy, xz, yz])}"/>',
             "</body>",

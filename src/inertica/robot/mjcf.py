@@ -219,7 +219,7 @@ class _Reader:
             problem = f"body '{body}' has the {kind} joint '{name}', which is not supported; {advice}"
             return TreeJoint(name, parent, link, "fixed", *pose, line=line_of(element), unsupported=problem)
         if kind not in ("hinge", "slide"):
-            raise self.document.error(element, f"joint '{name}' has the unknown type '{kind}'; use hinge or slide")
+            raise self.document.error(element, f"joint '{name}' has the unknown type '{kind}'; use hinge or slide", name)
         axis = self._axis(name, item, attributes)
         ref = settings.number(element, attributes, "ref")
         ref = settings.angle(ref) if kind == "hinge" else ref
@@ -232,7 +232,7 @@ class _Reader:
     def _axis(self, name: str, item: Item, attributes: Attributes) -> Vector:
         axis = self.settings.numbers(item.element, attributes, "axis", 3, (0.0, 0.0, 1.0))
         if not np.any(axis):
-            raise self.document.error(item.element, f"the axis of joint '{name}' is zero")
+            raise self.document.error(item.element, f"the axis of joint '{name}' is zero", name)
         unit, snapped = unit_axis(np.array(item.pose[0]) @ axis)
         if snapped:
             self.notes.append(f"The axis of joint '{name}' (line {item.element.sourceline}) is taken as exactly {unit}.")

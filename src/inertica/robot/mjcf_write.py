@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
+from inertica.escape import xml_comment
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
 from inertica.robot.model import IDENTITY, ORIGIN, Joint, Matrix, Robot
@@ -52,7 +53,8 @@ def _check(parameters: Parameters) -> None:
         if not inertia.physically_consistent(parameters.link(j)):
             raise InputError(
                 f"the model is not written: MuJoCo refuses moving bodies that cannot exist, and no real body has the parameters of "
-                f"{joint.link}; use a physically consistent method"
+                f"{joint.link}; use a physically consistent method",
+                joint=joint.name,
             )
         if joint.link == WORLD:
             raise InputError("the model is not written: in MJCF the name 'world' belongs to the base, and a moving link has it")
@@ -66,7 +68,7 @@ def _bodies(parameters: Parameters, words: Mapping[int, str], parent: int, inden
             continue
         out.append(f"{indent}<body name={quoteattr(joint.link)}{_pose(joint)}>")
         if j in words:
-            out.append(f"{indent}  <!-- {MARK}: {words[j].replace('--', '- -')} -->")
+            out.append(f"{indent}  {xml_comment(f'{MARK}: {words[j]}')}")
         out.append(f"{indent}  {_inertial(parameters.link(j))}")
         out.append(f"{indent}  {_joint(robot, j, parameters)}")
         out += _bodies(parameters, words, j, indent + "  ")

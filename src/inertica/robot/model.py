@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.display import html_table, titled
 from inertica.errors import InputError
+from inertica.scalars import HUGE
 
 Vector = tuple[float, float, float]
 Matrix = tuple[Vector, Vector, Vector]
@@ -100,10 +101,15 @@ class Robot:
     def __post_init__(self) -> None:
         for i, joint in enumerate(self.joints):
             if not -1 <= joint.parent < i:
-                raise InputError(f"{self.name}: joint {joint.name} comes before the joint that carries it; list parents first")
+                raise InputError(
+                    f"{self.name}: joint {joint.name} comes before the joint that carries it; list parents first",
+                    joint=joint.name,
+                )
             length = math.sqrt(sum(x * x for x in joint.axis))
             if abs(length - 1.0) > 1e-9:
-                raise InputError(f"{self.name}: the axis of joint {joint.name} has length {length:g}, not 1")
+                raise InputError(f"{self.name}: the axis of joint {joint.name} has length {length:g}, not 1", joint=joint.name)
+        if any(isinstance(g, float) and not abs(g) <= HUGE for g in self.gravity):  # traced kernels have symbols there
+            raise InputError(f"{self.name}: gravity of {' '.join(f'{g:g}' for g in self.gravity)} m/s^2 cannot be computed with")
         if self.limits is None:
             object.__setattr__(self, "limits", Limits.none(len(self.joints)))
 

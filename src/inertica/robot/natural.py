@@ -7,7 +7,6 @@ of time sqrt(length / gravity): a pendulum of that length swings in 2 pi of it.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,19 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from inertica.robot import inertia
 from inertica.robot.layout import Layout
 from inertica.robot.model import Robot
-
-_DIMENSIONS = {
-    "kg": (1, 0, 0),
-    "m": (0, 1, 0),
-    "s": (0, 0, 1),
-    "N": (1, 1, -2),
-    "J": (1, 2, -2),
-    "W": (1, 2, -3),
-    "Hz": (0, 0, -1),
-}
-"""Exponents of mass, length and time; what is not listed (rad, 1, A) has none."""
-
-_FACTOR = re.compile(r"(?P<unit>[A-Za-z]+)(?:\^(?P<power>-?\d+))?")
+from inertica.robot.units import dimensions
 
 
 @dataclass(frozen=True)
@@ -52,13 +39,7 @@ class NaturalUnits:
 
     def size(self, unit: str) -> float:
         """SI value of one natural unit of what is measured in `unit`, such as "N m s/rad"."""
-        above, _, below = unit.partition("/")
-        powers = np.zeros(3)
-        for part, sign in ((above, 1), (below, -1)):
-            for match in _FACTOR.finditer(part):
-                power = int(match["power"] or 1)
-                powers += sign * power * np.array(_DIMENSIONS.get(match["unit"], (0, 0, 0)))
-        return float(np.prod(np.array([self.mass, self.length, self.time]) ** powers))
+        return float(np.prod(np.array([self.mass, self.length, self.time]) ** np.array(dimensions(unit), float)))
 
 
 def longest_link(robot: Robot) -> float:

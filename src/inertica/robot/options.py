@@ -12,6 +12,7 @@ from inertica.robot.formula import Formula, FormulaTerm
 from inertica.robot.layout import Layout
 from inertica.robot.model import Robot, matrix, rotation_x, rotation_y, rotation_z
 from inertica.robot.terms import Counterbalance, RigidBody, Spring, Term
+from inertica.robot.units import check_unit
 from inertica.robot.yamlfile import Item
 
 OPTION_KEYS = ("friction", "armature", "coupling", "terms", "spring", "payload", "fixed")
@@ -217,10 +218,15 @@ def _read_formula_term(item: Item, keys: dict[str, Item], robot: Robot) -> Formu
     formulas = tuple((j, _formula(entry, robot)) for j, entry in entries)
     if len({j for j, _ in formulas}) != len(formulas):
         raise item.fail(f"{item.key} gives two formulas for one joint")
-    unit = keys["unit"].text() if "unit" in keys else "1"
+    unit = _unit(keys["unit"]) if "unit" in keys else "1"
     lower = keys["lower"].number(infinite=True) if "lower" in keys else float("-inf")
     with item.located():
         return FormulaTerm(keys["name"].text(), formulas, unit, lower, None if "torque" in keys else formulas[0][0])
+
+
+def _unit(item: Item) -> str:
+    with item.located():
+        return check_unit(item.text())
 
 
 def _formula(item: Item, robot: Robot) -> Formula:

@@ -45,7 +45,7 @@ def read_limits(item: Item, robot: Robot, convert: Convert = as_given) -> Limits
             raise keys[key].fail(f"{keys[key].key} should be greater than zero on every joint")
     for joint, low, high in zip(robot.joints, values["lower"], values["upper"], strict=True):
         if low >= high:
-            raise item.fail(f"{item.key}: the lower limit of {joint.name} is not below its upper limit")
+            raise item.fail(f"{item.key}: the lower limit of {joint.name} is not below its upper limit", joint.name)
     return Limits(**values)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from inertica.robot.model import IDENTITY, ORIGIN, Matrix, Vector
+from inertica.robot.units import check_unit
 from inertica.scalars import Scalar, cos, sin
 
 Column = dict[int, Scalar]
@@ -170,7 +171,7 @@ class UserTerm(Term):
     Args:
         name: of the parameter.
         column: `State -> {joint: value}`, written with `inertica.scalars` functions; affine in ddq.
-        unit: of the parameter.
+        unit: of the parameter, of the vocabulary in `inertica.robot.units`.
         lower: sign constraint.
         at: joint it is listed with.
     """
@@ -180,6 +181,9 @@ class UserTerm(Term):
     unit: str = "1"
     lower: float = float("-inf")
     at: int | None = None
+
+    def __post_init__(self) -> None:
+        check_unit(self.unit)
 
     @property
     def joint(self) -> int | None:

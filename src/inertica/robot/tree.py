@@ -210,17 +210,19 @@ def checked(tree: Tree) -> Tree:
     seen: set[str] = set()
     for joint in tree.joints:
         if joint.name in seen:
-            raise FileError(tree.path, f"two joints are called '{joint.name}'; rename one", joint.line)
+            raise FileError(tree.path, f"two joints are called '{joint.name}'; rename one", joint.line, joint=joint.name)
         seen.add(joint.name)
         if joint.child in by_child:
             other = by_child[joint.child].name
             problem = f"link '{joint.child}' has two parents, joints '{other}' and '{joint.name}'; closed loops are not supported"
-            raise FileError(tree.path, problem, joint.line)
+            raise FileError(tree.path, problem, joint.line, joint=joint.name)
         by_child[joint.child] = joint
     reached = {tree.base, *(joint.child for joint in _carried_by(tree, tree.base))}
     for joint in tree.joints:
         if joint.child not in reached:
-            raise FileError(tree.path, f"joint '{joint.name}' is part of a closed loop, which is not supported", joint.line)
+            raise FileError(
+                tree.path, f"joint '{joint.name}' is part of a closed loop, which is not supported", joint.line, joint=joint.name
+            )
     return tree
 
 
@@ -279,10 +281,10 @@ def _moving(tree: Tree, carried: Sequence[TreeJoint], root: str, tip: str | None
         free = [_named(tree, free, name) for name in names]
         twice = [n for n in names if list(names).count(n) > 1]
         if twice:
-            raise InputError(f"joint '{twice[0]}' is listed twice")
+            raise InputError(f"joint '{twice[0]}' is listed twice", joint=twice[0])
     for joint in free:
         if joint.unsupported:
-            raise FileError(tree.path, joint.unsupported, joint.line)
+            raise FileError(tree.path, joint.unsupported, joint.line, joint=joint.name)
     if not free:
         raise InputError(f"no joint of {tree.path.name} moves in what was selected; a robot needs at least one")
     return {joint.name: i for i, joint in enumerate(free)}
@@ -324,8 +326,10 @@ def _named(tree: Tree, free: Sequence[TreeJoint], name: str) -> TreeJoint:
         all_names = ", ".join(joint.name for joint in tree.joints if joint.movable)
         raise InputError(f"{tree.format} has no joint '{name}'; its joints are {all_names}")
     if not known[name].movable:
-        raise InputError(f"joint '{name}' of {tree.path.name} is fixed and cannot be listed among the joints that move")
-    raise InputError(f"joint '{name}' of {tree.path.name} is not on the part that root and tip select")
+        raise InputError(
+            f"joint '{name}' of {tree.path.name} is fixed and cannot be listed among the joints that move", joint=name
+        )
+    raise InputError(f"joint '{name}' of {tree.path.name} is not on the part that root and tip select", joint=name)
 
 
 def _merge(
@@ -358,7 +362,9 @@ def _robot_joint(i: int, joint: TreeJoint, at: tuple[Placed, str | None], index:
     pose, carrier = at
     parent = -1 if carrier is None else index[carrier]
     if parent >= i:
-        raise InputError(f"joint '{joint.name}' is listed before joint '{carrier}', which carries it; list parents first")
+        raise InputError(
+            f"joint '{joint.name}' is listed before joint '{carrier}', which carries it; list parents first", joint=joint.name
+        )
     R, p = compose(pose.rotation, pose.position, joint.rotation, joint.position)
     return Joint(
         joint.name,

@@ -161,7 +161,7 @@ class _Reader:
             unsupported = f"joint '{name}' is {stated}, which is not supported; {FREEZE}"
         elif stated not in KINDS:
             raise document.error(
-                element, f"joint '{name}' has the unknown type '{stated}'; use revolute, continuous, prismatic or fixed"
+                element, f"joint '{name}' has the unknown type '{stated}'; use revolute, continuous, prismatic or fixed", name
             )
         elif mimic is not None:
             unsupported = f"joint '{name}' follows another one (<mimic>), which is not supported; {FREEZE}"
@@ -190,7 +190,7 @@ class _Reader:
             if stated != "continuous" and (limit.get("lower") is not None or limit.get("upper") is not None):
                 low, high = (_limit_number(document, limit, which) for which in ("lower", "upper"))
                 if low > high:
-                    raise document.error(limit, f"joint '{joint.name}' has its lower limit above its upper limit")
+                    raise document.error(limit, f"joint '{joint.name}' has its lower limit above its upper limit", joint.name)
                 if low < high:
                     values["lower"], values["upper"] = low, high
                 else:
@@ -204,7 +204,7 @@ class _Reader:
         axis = child(element, "axis")
         xyz = np.array([1.0, 0.0, 0.0]) if axis is None else floats(self.document, axis, "xyz", 3, (1.0, 0.0, 0.0))
         if not np.any(xyz):
-            raise self.document.error(element if axis is None else axis, f"the axis of joint '{joint.name}' is zero")
+            raise self.document.error(element if axis is None else axis, f"the axis of joint '{joint.name}' is zero", joint.name)
         unit, moved = unit_axis(xyz)
         if moved:
             self.notes.append(f"The axis of joint '{joint.name}' (line {joint.line}) is taken as exactly {unit}.")
@@ -217,7 +217,9 @@ class _Reader:
         name = text(self.document, element, "link")
         if name not in links:
             raise self.document.error(
-                element, f"joint '{joint.get('name')}' names the {which} link '{name}', which the file does not have"
+                element,
+                f"joint '{joint.get('name')}' names the {which} link '{name}', which the file does not have",
+                joint.get("name"),
             )
         return name
 

@@ -156,11 +156,15 @@ def check_arrived(again: Reduced, parameters: Parameters, symbols: Mapping[str, 
         wanted, got = parameters.link(j), again.tens[j]
         if not _same(wanted, got, 1e-9):
             link = again.robot.joints[j].link
-            raise InerticaError(f"link '{link}' would not be read back with the parameters written to it; nothing was written")
+            raise InerticaError(
+                f"link '{link}' would not be read back with the parameters written to it; nothing was written", joint=name
+            )
         for symbol, what in symbols.items():
             key = f"{symbol}{j + 1}"
             if key in parameters.layout.names and getattr(again, what)[j] != parameters[key]:
-                raise InerticaError(f"joint '{name}' would not be read back with the {what} written to it; nothing was written")
+                raise InerticaError(
+                    f"joint '{name}' would not be read back with the {what} written to it; nothing was written", joint=name
+                )
 
 
 def changed(old: str | None, new: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from inertica.errors import FileError
+from inertica.escape import xml_comment
 from inertica.later import Later
 from inertica.robot.xmlfile import Document, Element, is_comment
 
@@ -59,13 +60,13 @@ class Edits:
 
     def comment(self, parent: Element, mark: str, words: str) -> None:
         """A comment `mark: words` in the parent, in place of an earlier one with the same mark."""
-        body = f" {mark}: {words} ".replace("--", "- -").encode("ascii", "replace")
+        text = xml_comment(f"{mark}: {words}").encode("ascii", "replace")
         for node in parent:
             if is_comment(node) and (node.text or "").strip().startswith(f"{mark}:"):
                 span = self._document.spans[node]
-                self._replacements.append((span.start, span.end, b"<!--" + body + b"-->"))
+                self._replacements.append((span.start, span.end, text))
                 return
-        self._new_children[parent].append((True, "!--" + body.decode("ascii"), {}, ()))
+        self._new_children[parent].append((True, text.decode("ascii"), {}, ()))
 
     def apply(self) -> bytes:
         """The file's bytes with all changes made."""
@@ -144,8 +145,8 @@ def replace_file(target: Path, content: bytes) -> None:
 
 
 def _render(tag: str, attributes: Attributes, inner: Iterable[tuple[str, Attributes]], outer: bytes, inside: bytes) -> bytes:
-    if tag.startswith("!--"):
-        return b"<" + tag.encode("ascii") + b"-->"
+    if tag.startswith("<!--"):
+        return tag.encode("ascii")
     opening = f"<{tag}" + "".join(f" {k}={saxutils.quoteattr(v)}" for k, v in attributes.items())
     parts = [_render(t, a, (), inside, inside) for t, a in inner]
     if not parts:

@@ -47,9 +47,9 @@ class Document:
     root: Element
     spans: dict[Element, Span]
 
-    def error(self, element: Element, problem: str) -> FileError:
+    def error(self, element: Element, problem: str, joint: str | None = None) -> FileError:
         """A FileError at the element's line."""
-        return FileError(self.path, problem, line_of(element))
+        return FileError(self.path, problem, line_of(element), joint=joint)
 
 
 def read_xml(path: str | Path) -> Document:

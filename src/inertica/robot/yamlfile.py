@@ -51,9 +51,9 @@ class Item:
     def line(self) -> int:
         return int(self.node.start_mark.line) + 1
 
-    def fail(self, problem: str) -> FileError:
+    def fail(self, problem: str, joint: str | int | None = None) -> FileError:
         """The error to raise; the caller raises it so that control flow stays visible."""
-        return FileError(self.path, problem, self.line)
+        return FileError(self.path, problem, self.line, joint=joint)
 
     @contextmanager
     def located(self) -> Iterator[None]:
@@ -63,7 +63,7 @@ class Item:
         except FileError:
             raise
         except InputError as error:
-            raise self.fail(str(error)) from None
+            raise self.fail(str(error), error.joint) from None
 
     @property
     def is_mapping(self) -> bool:

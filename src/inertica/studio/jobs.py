@@ -7,7 +7,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from inertica.errors import InerticaError, InputError
+from inertica.studio.confined import disk_fault
 
 RUNNING, DONE, FAILED, CANCELLED = "running", "done", "failed", "cancelled"
 LINES = 400
@@ -87,8 +88,14 @@ class Jobs:
         with self._lock:
             return list(self._all)
 
-    def start(self, room: str, name: str, asked: dict[str, Any]) -> Job:
+    def start(self, room: str, name: str, asked: dict[str, Any], new_name: Callable[[Collection[str]], str] | None = None) -> Job:
         """Start a job.
+
+        Args:
+            room, name: which.
+            asked: its arguments.
+            new_name: of a job that leaves something under a new name: chooses it (`name` of the arguments), none of those that jobs
+                of its kind will use which are still running.
 
         Raises:
             InputError: as many as may run are running.
@@ -96,6 +103,9 @@ class Jobs:
         with self._lock:
             if sum(job.state == RUNNING for job in self._all) >= AT_ONCE:
                 raise InputError(f"{AT_ONCE} jobs are running already; wait for one of them, or cancel it")
+            if new_name is not None:
+                alike = (job for job in self._all if job.state == RUNNING and (job.room, job.name) == (room, name))
+                asked = {**asked, "name": new_name({job.asked["name"] for job in alike})}
             job = Job(len(self._all) + 1, room, name, asked)
             self._all.append(job)
             process, ours = self._taken()
@@ -166,14 +176,18 @@ class Jobs:
         self.changed()
 
     def _heard(self, job: Job, kind: str, said: Any) -> None:
+        lines = [str(said)] if kind == "line" else []
         if kind == "done" and (left := said.pop("remember", None)):
-            self.remember(job.room, left)
+            try:
+                self.remember(job.room, left)
+            except InerticaError as error:  # a full disk: what the job found is there all the same
+                lines = [f"the choices of this job cannot be kept: {error}"]
         with self._lock:
             if job.state != RUNNING:
                 return
-            if kind == "line":
-                job.lines = [*job.lines, (round(time.time() - job.started, 2), str(said))][-LINES:]
-            else:
+            stamped = [(round(time.time() - job.started, 2), line) for line in lines]
+            job.lines = [*job.lines, *stamped][-LINES:]
+            if kind != "line":
                 job.state, job.ended = (DONE if kind == "done" else FAILED), time.time()
                 job.answer, job.error = (said, "") if kind == "done" else (None, str(said))
         self.changed()
@@ -202,9 +216,13 @@ def _work(pipe: Connection) -> None:
     except (EOFError, KeyboardInterrupt):  # the studio has ended
         return
     work = Path(folder) / WORK / str(number)
-    work.mkdir(parents=True, exist_ok=True)
     try:
+        work.mkdir(parents=True, exist_ok=True)
         answer = ROOMS[room].jobs[name](Project(Path(folder)), Asked(asked), lambda line: pipe.send(("line", line)), work)
         pipe.send(("done", answer))
     except InerticaError as error:
         pipe.send(("failed", str(error)))
+    except OSError as error:
+        if (sentence := disk_fault(error)) is None:
+            raise
+        pipe.send(("failed", sentence))

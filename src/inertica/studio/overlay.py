@@ -40,7 +40,7 @@ def write_overlay(result: Result, motions: Motions, folder: Path) -> None:
     arrays: dict[str, NDArray[np.floating]] = {}
     for k, record in enumerate(drawn):
         stack = [record.motion.tau_raw, record.predicted, record.smooth, record.smooth_predicted, record.motion.q]
-        arrays |= {f"t{k}": record.motion.t, f"signals{k}": np.stack(stack).astype(np.float32)}
+        arrays |= {f"t{k}": record.motion.stamps, f"signals{k}": np.stack(stack).astype(np.float32)}
     document: dict[str, Any] = {
         "verdict": verdict_document(result),
         "before": bodies(result.description.prior),

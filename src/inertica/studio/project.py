@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -85,8 +85,11 @@ class Project:
         self.folder = self.folder.resolve()
         if self.folder.exists() and not self.folder.is_dir():
             raise FileError(self.folder, "this is a file; give the name of a folder for the project")
-        for name in FOLDERS:
-            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        try:
+            for name in FOLDERS:
+                (self.folder / name).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(self.folder, f"the folder of the project cannot be made ({error.strerror})") from None
         self._logs = lru_cache(maxsize=KEPT_LOGS)(self._read_log)
         self._robot = lru_cache(maxsize=2)(self._read_robot)
         self._results = lru_cache(maxsize=8)(_read_result)
@@ -283,12 +286,25 @@ class Project:
         folder = self.result_folder(name)
         return self._results(folder, (folder / RESULT).stat().st_mtime_ns)
 
-    def free_name(self, folder: str, stem: str, suffix: str = "") -> str:
-        """A name that nothing in a folder has yet."""
+    def free_name(self, folder: str, stem: str, suffix: str = "", taken: Collection[str] = ()) -> str:
+        """A name that nothing in a folder has yet, and none of those that are taken."""
         k = 1
-        while (self.folder / folder / f"{stem}-{k}{suffix}").exists():
+        while (name := f"{stem}-{k}{suffix}") in taken or (self.folder / folder / name).exists():
             k += 1
-        return f"{stem}-{k}{suffix}"
+        return name
+
+    def new_name(self, folder: str, stem: str, suffix: str, stated: object, taken: Collection[str]) -> str:
+        """The name that a page states for something new, or a free one.
+
+        Raises:
+            Refused: the stated one is no name, or something else has it.
+        """
+        if stated is None:
+            return self.free_name(folder, stem, suffix, taken)
+        name = plain_name(str(stated))
+        if name in taken or inside(self.folder, Path(folder) / name).exists():
+            raise Refused(f"there is a {stem} '{name}' already; choose another name", 409)
+        return name
 
 
 def _read_result(folder: Path, stamp: int) -> Result:

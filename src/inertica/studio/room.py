@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -36,6 +37,8 @@ class Room:
         actions: quick calls.
         jobs: long work, run in a worker.
         series: long series by name.
+        names: of jobs that leave something under a new name: folder, beginning and suffix of it.  The server chooses the name when
+            the job begins, since two workers that look for a free one at a time find the same.
     """
 
     name: str
@@ -46,11 +49,17 @@ class Room:
     actions: Mapping[str, Action] = field(default_factory=dict)
     jobs: Mapping[str, Work] = field(default_factory=dict)
     series: Mapping[str, Long] = field(default_factory=dict)
+    names: Mapping[str, tuple[str, str, str]] = field(default_factory=dict)
 
 
 def same(shell: list[list[str]], python: list[str]) -> Document:
     """The command lines and the Python lines that do what a room does."""
     return {"shell": [shlex.join(words) for words in shell], "python": ["import inertica as ia", "", *python]}
+
+
+def quoted(text: str) -> str:
+    """Text as a string in lines of Python, as readable as it may be: names of files are whatever somebody typed."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def short(project: Project, path: Path | str) -> str:

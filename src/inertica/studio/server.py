@@ -28,7 +28,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
@@ -38,8 +38,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from inertica.errors import InerticaError
 from inertica.studio import series
 from inertica.studio.asked import Asked
-from inertica.studio.confined import Refused, inside, plain_name
+from inertica.studio.confined import Refused, disk_fault, inside, plain_name
 from inertica.studio.guard import POLICY, REPORT_POLICY, Guard
+from inertica.studio.idle import IDLE
 from inertica.studio.jobs import Jobs
 from inertica.studio.project import Project
 from inertica.studio.room import Room
@@ -98,7 +99,8 @@ class Studio:
             WebSocketRoute("/ws", self._socket),
             Mount("/static", StaticFiles(directory=STATIC)),
         ]
-        inner = Starlette(routes=routes, lifespan=self._life, exception_handlers={Refused: _said, InerticaError: _said})
+        faults = {Refused: _said, InerticaError: _said, OSError: _said_of_disk, ClientDisconnect: _gone}
+        inner = Starlette(routes=routes, lifespan=self._life, exception_handlers=faults)
         return _Guarded(inner, self.guard)
 
     @contextlib.asynccontextmanager
@@ -155,7 +157,11 @@ class Studio:
         room, name = _room(request), request.path_params["name"]
         if name not in room.jobs:
             raise Refused(f"the room {room.title} has no work '{name}'", 404)
-        job = await run_in_threadpool(self.jobs.start, room.name, name, await _object(request))
+        asked = await _object(request)
+        named = None
+        if name in room.names:
+            named = lambda taken: self.project.new_name(*room.names[name], asked.get("name"), taken)  # noqa: E731
+        job = await run_in_threadpool(self.jobs.start, room.name, name, asked, named)
         return _json(job.document())
 
     async def _cancel(self, request: Request) -> Response:
@@ -210,7 +216,7 @@ class Studio:
         try:
             with os.fdopen(handle, "wb") as file:
                 size = 0
-                async for chunk in request.stream():
+                async for chunk in _chunks(request):
                     size += len(chunk)
                     if size > self.upload:
                         raise Refused(_too_large(self.upload), 413)
@@ -337,6 +343,33 @@ def _said(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": str(error)}, error.status if isinstance(error, Refused) else 422)
 
 
+def _said_of_disk(request: Request, error: Exception) -> Response:
+    """What a full or read-only disk says, as a sentence; other faults of the system are ours."""
+    sentence = disk_fault(error) if isinstance(error, OSError) else None
+    if sentence is None:
+        raise error
+    return JSONResponse({"error": sentence}, 507)
+
+
+def _gone(request: Request, error: Exception) -> Response:
+    """Nobody reads this: the page was closed while it sent something."""
+    return Response(status_code=400)
+
+
+async def _chunks(request: Request) -> AsyncIterator[bytes]:
+    """The body of a request, as long as it keeps coming."""
+    stream = aiter(request.stream())
+    while True:
+        try:
+            async with asyncio.timeout(IDLE):
+                chunk = await anext(stream)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise Refused(f"nothing came for {IDLE:g} s; send it again", 408) from None
+        yield chunk
+
+
 def _json(value: object) -> Response:
     return Response(json.dumps(plain(value), ensure_ascii=False), media_type="application/json")
 
@@ -353,7 +386,7 @@ async def _object(request: Request) -> dict[str, Any]:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise Refused("the body should be JSON (Content-Type: application/json)", 415)
     body = b""
-    async for chunk in request.stream():
+    async for chunk in _chunks(request):
         body += chunk
         if len(body) > BODY:
             raise Refused(_too_large(BODY), 413)

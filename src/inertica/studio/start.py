@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import secrets
 import socket
+import warnings
 import webbrowser
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from inertica.errors import InerticaError, InputError, MissingDependencyError
+from inertica.errors import InerticaError, InputError, MissingDependencyError, ModelWarning
 from inertica.robot.files import catalog, check_exists
 from inertica.studio.guard import Guard, is_loopback
 from inertica.studio.project import Project
@@ -81,6 +82,7 @@ def start(
         import uvicorn
     except ImportError:
         raise MissingDependencyError("starlette and uvicorn", "the studio", "studio") from None
+    from inertica.studio.idle import impatient
     from inertica.studio.server import Studio
 
     project = prepare(folder, robot, logs)
@@ -88,7 +90,12 @@ def start(
     number = int(listening.getsockname()[1])
     guard = Guard(secrets.token_urlsafe(24), number, host)
     config = uvicorn.Config(
-        Studio(project, guard).app, log_level="warning", ws_max_size=65_536, timeout_graceful_shutdown=2, server_header=False
+        Studio(project, guard).app,
+        log_level="warning",
+        http=impatient(),
+        ws_max_size=65_536,
+        timeout_graceful_shutdown=2,
+        server_header=False,
     )
     shown = "127.0.0.1" if host in ("0.0.0.0", "::") else host
     place = f"[{shown}]" if ":" in shown else shown
@@ -116,6 +123,8 @@ def open_studio(
         browser: open the address; it is printed either way.
     """
     started = start(project, robot, logs, port=port, host=host)
+    if started.warning:
+        warnings.warn(ModelWarning(started.warning), stacklevel=2)
     print(f"inertica studio: {started.address}")
     started.run(browser)
 

@@ -39,7 +39,7 @@ def position_error(
     if description.loop is None or "qr" not in log.signals:
         return None
     use = ~log.mask & np.isfinite(log.need("qr")).all(axis=1) & np.isfinite(log.need("q")).all(axis=1)
-    t, qr, q = log.t[use], log.need("qr")[use], log.need("q")[use]
+    t, qr, q = log.running[use], log.need("qr")[use], log.need("q")[use]
     if len(t) < 4:
         return None
     loop = ControlLoop.of(description)

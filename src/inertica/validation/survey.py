@@ -65,8 +65,9 @@ def desired_motion(log: Log) -> Samples | None:
     use = ~log.mask & np.isfinite(qr).all(axis=1) & np.isfinite(log.t)
     if np.count_nonzero(use) < 6:
         return None
-    start = log.t[use][0]
-    return Sampled(log.t[use] - start, qr[use], interpolation="quintic")(np.clip(np.nan_to_num(log.t) - start, 0.0, None))
+    t = log.running
+    start = t[use][0]
+    return Sampled(t[use] - start, qr[use], interpolation="quintic")(np.clip(np.nan_to_num(t) - start, 0.0, None))
 
 
 def log_torque_difference(parameters: Parameters, log: Log, engine: Engine | None = None) -> float | None:

@@ -160,7 +160,8 @@ def _check_structure(robot: Robot, other: Robot, name: str) -> None:
         if mine.prismatic != theirs.prismatic or mine.parent != theirs.parent:
             raise InputError(
                 f"joint {mine.name} of {robot.name} and joint {theirs.name} of {name} are not the same: one slides and one turns, "
-                "or they sit on different links; bring the joints into the same order with a card (joints: [...])"
+                "or they sit on different links; bring the joints into the same order with a card (joints: [...])",
+                joint=mine.name,
             )
 
 
@@ -177,7 +178,8 @@ def _same_axes(ours: Frames, theirs: Frames, tolerance: float, name: str) -> Arr
             raise InputError(
                 f"the axis of {joint.name} lies {1e3 * apart:.3g} mm and {np.degrees(angle):.3g} deg from that of "
                 f"{theirs.robot.joints[j].name} in {name}, the first that differs; state the coordinates of {ours.robot.name} at "
-                "which the other is at its zero (pose), where its base is (base), or correct the DH table"
+                "which the other is at its zero (pose), where its base is (base), or correct the DH table",
+                joint=joint.name,
             )
     return signs
 

@@ -19,6 +19,7 @@ import yaml
 from numpy.typing import NDArray
 
 from inertica.errors import InputError, ModelWarning
+from inertica.escape import file_stem
 from inertica.frames import optional
 from inertica.robot import inertia
 from inertica.robot.cardwrite import limits_entry
@@ -134,7 +135,8 @@ def _robot_of(pin: Any, model: Any) -> tuple[Robot, list[Array]]:
         slides, turns = np.any(np.abs(column[:3]) > 1e-12), np.any(np.abs(column[3:]) > 1e-12)
         if slides == turns:
             raise InputError(
-                f"joint {name} of {model.name} is a {model.joints[i].shortname()}; joints are read that turn or slide about one axis"
+                f"joint {name} of {model.name} is a {model.joints[i].shortname()}; joints are read that turn or slide about one axis",
+                joint=str(name),
             )
         axis = squared_up_axis(column[:3] if slides else column[3:])
         place = model.jointPlacements[i]
@@ -176,7 +178,7 @@ def _kept(
     text: str, name: str, file: str | Path | None, joints: Sequence[str] | None = None, limits: Limits | None = None
 ) -> Description:
     """Writes MJCF text, with a card for what it cannot say, and reads it."""
-    path = Path(file) if file is not None else _folder() / f"{name}.xml"
+    path = Path(file) if file is not None else _folder() / f"{file_stem(name)}.xml"
     try:
         path.write_text(text, encoding="utf-8")
         if limits is None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
 from inertica.errors import InerticaError, InputError, ModelWarning
+from inertica.escape import csv_text, one_line
 from inertica.physical.check import check_model
 from inertica.robot import inertia
 from inertica.robot.card import describe_tree
@@ -122,17 +122,15 @@ def unusable(result: Result) -> str:
 
 def parameters_csv(result: Result) -> str:
     """The standard parameters as CSV; empty where a number is not known."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    rows: list[Sequence[object]] = [COLUMNS]
     joints = result.description.robot.joints
     prior = result.description.prior.values
     for k, p in enumerate(result.parameters.layout.parameters):
         joint = joints[p.joint] if p.joint is not None else None
         numbers = (_cell(x) for x in (result.parameters.values[k], result.std[k], *result.intervals[k], prior[k]))
         names = (joint.name, joint.link) if joint else ("", "")
-        writer.writerow([p.name, *numbers, result.labels[p.name], p.unit, *names])
-    return text.getvalue()
+        rows.append([p.name, *numbers, result.labels[p.name], p.unit, *names])
+    return csv_text(rows)
 
 
 def write_parameters(result: Result, target: str | Path) -> None:
@@ -155,7 +153,8 @@ def _check_bodies(result: Result, format: str) -> None:
         if mass < 0.0:
             raise InputError(
                 f"the model is not written: the mass found for {joint.link} is {mass:.4g} kg, which {FORMATS[format]} cannot say; "
-                "use a physically consistent method, or state prior masses"
+                "use a physically consistent method, or state prior masses",
+                joint=joint.name,
             )
     if format == "mjcf" and (bad := result.parameters.inconsistent_links()):
         raise InputError(
@@ -206,7 +205,9 @@ def _write(result: Result, parts: Held, target: Path, format: str) -> None:
 def _comment(path: Path, result: Result) -> None:
     """Trust labels as comments at the end of a DH file, in place of those of an earlier export."""
     names = result.description.robot.joint_names
-    texts = {f"# {MARK} {names[j]}: ": said for j, said in label_texts(result.parameters, result.labels).items()}
+    texts = {
+        f"# {MARK} {one_line(names[j])}: ": one_line(said) for j, said in label_texts(result.parameters, result.labels).items()
+    }
     with path.open(encoding="utf-8", newline="") as file:
         lines = [line for line in file.read().splitlines(keepends=True) if not line.startswith(tuple(texts))]
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"

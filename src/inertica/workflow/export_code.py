@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,9 @@ STATES = 32
 
 AGREEMENT = 1e-12
 """Relative to the largest torque."""
+
+PATIENCE = 120.0
+"""Seconds that a program may take for all these motions."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +107,10 @@ def export_code(
     tau = np.asarray(Engine(layout).inverse_dynamics(q, dq, ddq, values))
     expected = Expected(q, dq, ddq, tau)
     files = c_files(program, expected) if language == "c" else python_files(program)
-    difference = _difference(next(iter(files.values())), expected) if language == "python" else None
     with whole_folder(folder, last=list(files)[-1]) as temporary:
         for file, text in files.items():
-            (temporary / file).write_text(text, encoding="utf-8")
+            (temporary / file).write_text(text, encoding="ascii")
+        difference = _difference(temporary / next(iter(files)), expected) if language == "python" else None
     names = tuple(f.name for f in program.functions)
     return ExportedCode(Path(folder), _sources_first(files), language, names, len(program.model.kept), baked, difference, notes)
 
@@ -134,19 +138,26 @@ def _program(values: Parameters, base: BaseModel | None, baked: bool, name: str)
             raise InputError(f"{layout.robot.name} states no values that could be put into the code; leave them an argument")
         notes = (f"{layout.robot.name} states no values: the parameters in the code are zero, pass your own",)
     kept, numbers, meanings = _all(values) if base is None else _grouped(values, base)
+    if not (np.isfinite(numbers).all() and np.isfinite(values.shapes).all()):
+        raise InputError(f"{layout.robot.name} has parameters that are no finite numbers, which no program can be written with")
     model = Model(layout, kept, numbers, values.shapes, baked)
-    kind = "standard" if base is None else "base"
+    return Program(name, model, functions(model), meanings, _remarks(values, len(kept), base is not None)), notes
+
+
+def _remarks(values: Parameters, count: int, grouped: bool) -> list[str]:
+    """What the top of the file says."""
+    layout, kind = values.layout, "base" if grouped else "standard"
     remarks = [
-        f"Dynamics of {layout.robot.name}, {layout.robot.n} joints, {len(kept)} {kind} parameters ({values.origin}).",
+        f"Dynamics of {layout.robot.name}, {layout.robot.n} joints, {count} {kind} parameters ({values.origin}).",
         f"Written by inertica {__version__}; SI units, radians; joints: {', '.join(layout.robot.joint_names)}.",
         f"Gravity in the base frame: {', '.join(f'{g:g}' for g in layout.robot.gravity)} m/s^2.",
         "tau = mass_matrix ddq + coriolis + gravity + friction.",
     ]
-    if base is not None:
+    if grouped:
         remarks.append(
             "The sum is what base parameters fix; a spring that acts like gravity is counted with gravity or friction."
         )
-    return Program(name, model, functions(model), meanings, remarks), notes
+    return remarks
 
 
 def _all(values: Parameters) -> tuple[tuple[int, ...], Array, list[str]]:
@@ -163,12 +174,26 @@ def _grouped(values: Parameters, base: BaseModel) -> tuple[tuple[int, ...], Arra
     return kept, np.array([own[k][0] for k in kept]), meanings
 
 
-def _difference(text: str, expected: Expected) -> float:
-    """Runs a Python program at the expected motions."""
-    module: dict[str, Any] = {}
-    exec(compile(text, "exported", "exec"), module)
-    run: Callable[..., list[float]] = module["inverse_dynamics"]
-    found = np.array([run(*rows) for rows in zip(expected.q.tolist(), expected.dq.tolist(), expected.ddq.tolist(), strict=True)])
+_RUN = """
+import importlib.util, json, sys
+spec = importlib.util.spec_from_file_location("exported", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+json.dump([module.inverse_dynamics(*rows) for rows in zip(*json.load(sys.stdin))], sys.stdout)
+"""
+
+
+def _difference(program: Path, expected: Expected) -> float:
+    """Runs a Python program at the expected motions, in an interpreter of its own that has nothing of ours and no packages."""
+    motions = json.dumps([expected.q.tolist(), expected.dq.tolist(), expected.ddq.tolist()])
+    words = [sys.executable, "-I", "-S", "-B", "-c", _RUN, str(program)]
+    try:
+        done = subprocess.run(words, input=motions, capture_output=True, text=True, timeout=PATIENCE)
+        found = np.array(json.loads(done.stdout), float)
+    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+        raise InerticaError(f"the code is not written: it could not be run for comparison ({type(error).__name__})") from None
+    if found.shape != expected.tau.shape:
+        raise InerticaError("the code is not written: run for comparison, it gave no torques")
     difference = float(np.abs(found - expected.tau).max() / max(np.abs(expected.tau).max(), 1e-300))
     if not difference <= AGREEMENT:
         raise InerticaError(f"the code is not written: its torques differ from inertica's own by {difference:.1e} of their size")

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numba as nb
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
@@ -91,7 +92,10 @@ class FrictionFit:
 
     def card(self) -> str:
         """A robot card with these laws, over the model file that the robot came from."""
-        return f"model: {self.robot.source.path}\nfriction: {friction_text(self.laws)}\n"
+        return (
+            yaml.safe_dump({"model": str(self.robot.source.path)}, width=10_000, allow_unicode=True)
+            + f"friction: {friction_text(self.laws)}\n"
+        )
 
 
 def fit_friction(

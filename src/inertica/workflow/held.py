@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from inertica.escape import one_line
 from inertica.robot.cardwrite import armature_flags, coupling_entries, is_writable, other_terms, payload_entry, term_entry
 from inertica.robot.description import Description
 from inertica.robot.drives import Armature
@@ -127,7 +128,7 @@ def sidecar_text(
     lost = tuple(p.name for t in others if not is_writable(t) for p in t.parameters if parameters[p.name])
     bodies = {name for j in range(layout.robot.n) for name in layout.names[layout.link(j)]}
     values = {n: parameters[n] for n in layout.names if n not in bodies and n not in lost}
-    text = MARK.format(name=target.name) + yaml.safe_dump(stated, sort_keys=False, allow_unicode=True)
+    text = MARK.format(name=one_line(target.name)) + yaml.safe_dump(stated, sort_keys=False, allow_unicode=True)
     text += f"friction: {friction_text(with_shapes(parameters))}\n"
     return text + yaml.safe_dump({"parameters": values}, sort_keys=False), lost
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.checks.signal_checks import beyond_numbers
 from inertica.checks.some_torques import without_torque
 from inertica.errors import InputError
 from inertica.excitation.trajectory import Trajectory
@@ -138,12 +139,15 @@ def check_logs(logs: Sequence[Log], robot: Robot) -> None:
     """Every joint has values in every log, every joint moves in some log, and no torque is zero throughout."""
     ends: dict[str, list[Array]] = {symbol: [] for symbol in SIGNAL}
     for log in logs:
+        if (wild := beyond_numbers(log)) is not None:
+            raise InputError(f"{log.origin}: {wild.text}; {wild.advice}")
         for symbol, words in SIGNAL.items():
             count, low, high = _seen(log.need(symbol))
             empty = np.flatnonzero(count < 3)
             if len(empty) and (symbol == "q" or len(empty) == log.n):
                 raise InputError(
-                    f"{log.origin}: the {words} of joint {empty[0] + 1} ({log.joints[empty[0]]}) has no usable values"
+                    f"{log.origin}: the {words} of joint {empty[0] + 1} ({log.joints[empty[0]]}) has no usable values",
+                    joint=log.joints[empty[0]],
                 )
             ends[symbol].append(np.array([low, high]))
     moves = np.any([high - low > STILL * levers(robot) for low, high in ends["q"]], axis=0)
@@ -158,7 +162,9 @@ def check_logs(logs: Sequence[Log], robot: Robot) -> None:
         )
     for j, name in enumerate(logs[0].joints):
         if not np.any([both[:, j] for both in ends["tau"]]):
-            raise InputError(f"{_names(logs)}: the torque of joint {j + 1} ({name}) is zero throughout; was it recorded?")
+            raise InputError(
+                f"{_names(logs)}: the torque of joint {j + 1} ({name}) is zero throughout; was it recorded?", joint=name
+            )
 
 
 def check_references(stated: int, logs: int, validation: int) -> None:

@@ -93,12 +93,12 @@ class Signals:
 def _reference(motion: Motion, log: Log, trajectory: Trajectory | None) -> Array:
     """(N, n) reference positions on the clock of the motion."""
     if trajectory is not None:
-        return np.asarray(trajectory(motion.t).q)
+        return np.asarray(trajectory(motion.stamps).q)
     qr = log.need("qr")
     use = ~log.mask & np.isfinite(log.t) & np.isfinite(qr).all(axis=1)
     if np.count_nonzero(use) < 4:
         raise InputError(f"{log.origin} has fewer than four samples of the reference")
-    return np.asarray(interpolant(log.t[use], qr[use], "cubic")(motion.t))
+    return np.asarray(interpolant(log.running[use], qr[use], "cubic")(motion.t))
 
 
 def fitted(law: str, parts: Sequence[Signals], j: int, rate: float) -> Fitted:

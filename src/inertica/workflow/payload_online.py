@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from inertica.errors import InputError
 from inertica.estimators.recursive.live import RowStream, Sample
 from inertica.estimators.recursive.load import LoadEstimate, OnlinePayload
+from inertica.logs.breaks import LONGEST
 from inertica.logs.lines import Block
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
@@ -113,7 +114,10 @@ def payload_while_moving(
     )  # fmt: skip
     at, due, told, time = flange(given, frame), float(first.t[0]) + every, -np.inf, float(first.t[0])
     for block in chain([first], source):
-        for k, time in enumerate(block.t):
+        for k, now in enumerate(block.t):
+            if now - time > LONGEST / rate:
+                own.restart()
+            time = float(now)
             own.update(Sample(block.q[k], block.tau[k], None if block.dq is None else block.dq[k]))
             if time >= due:
                 yield _snapshot(float(time), own, result, at, origin)

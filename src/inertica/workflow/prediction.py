@@ -99,8 +99,10 @@ def judged_torques(
         tau, low = motion.tau_low, motion.decimator.filtered(predicted)
         raw, seen, sound = motion.log.need("tau"), motion.at_samples(predicted), ~(motion.resting | motion.spoiled[:, None])
         if keep is not None:
-            use, at = keep[k], _recorded(motion, keep[k])
+            use, at = keep[k] & ~motion.paused, _recorded(motion, keep[k])
             raw, seen, tau, low, sound = raw[at], seen[at], tau[use], low[use], sound[use]
+        elif motion.paused.any():
+            tau, low, sound = tau[~motion.paused], low[~motion.paused], sound[~motion.paused]
         rows.append((raw, seen, tau, low, sound))
     raw, seen, tau, low, sound = rows[0] if len(rows) == 1 else (np.vstack(part) for part in zip(*rows, strict=True))
     noise = np.sqrt(np.mean([torque_noise(motion) ** 2 for motion in motions], axis=0))
@@ -123,7 +125,7 @@ def _torque_shares(
 
 def _recorded(motion: Motion, use: Mask) -> Mask:
     """(M,) samples of the log nearest to those of a motion that are in use (N,)."""
-    nearest = np.rint((np.nan_to_num(motion.log.t) - motion.t[0]) / motion.dt).astype(int)
+    nearest = np.rint((np.nan_to_num(motion.log.running) - motion.t[0]) / motion.dt).astype(int)
     return np.asarray(use[np.clip(nearest, 0, len(motion) - 1)])
 
 
@@ -138,4 +140,4 @@ def torque_noise(motion: Motion) -> Array:
     """(n,) standard deviation that white noise on the recorded torque has after the low-pass of the fit."""
     impulse = np.zeros((32 * motion.decimator.ratio + 65, 1))
     impulse[len(impulse) // 2] = 1.0
-    return np.asarray(np.linalg.norm(motion.decimator.filtered(impulse)) * motion.torque_noise)
+    return np.asarray(np.linalg.norm(motion.decimator.uncut.filtered(impulse)) * motion.torque_noise)

@@ -119,8 +119,8 @@ def stretches(log: Log, count: int, span: float) -> list[Log]:
     """
     rows = _usable(log)
     thinned = rows[:: max(1, round(0.01 * span * log.rate))]
-    t, q, there = log.t[thinned], log.need("q")[thinned], log.t[rows]
-    way = np.cumsum(np.abs(np.diff(q, axis=0, prepend=q[:1])), axis=0)
+    t, q, there = log.running[thinned], log.need("q")[thinned], log.running[rows]
+    way = np.cumsum(log.breaks.ways(log.t[thinned], q), axis=0)
     way /= np.maximum(way[-1], 1e-300)
     expected = FULL * span * log.rate
     covered, out = np.zeros(log.n), []
@@ -134,7 +134,7 @@ def stretches(log: Log, count: int, span: float) -> list[Log]:
         gained = np.column_stack([np.interp(starts + span, t, w) - np.interp(starts, t, w) for w in way.T])
         best = int(np.argmax(np.sum(np.sqrt(covered + gained) - np.sqrt(covered), axis=1)))
         covered = covered + gained[best]
-        out.append(log.sliced(float(starts[best]), float(starts[best] + span)))
+        out.append(log.sliced(*log.breaks.recorded(np.array([starts[best], starts[best] + span])).tolist()))
     return out
 
 

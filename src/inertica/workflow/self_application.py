@@ -176,7 +176,7 @@ class _LoopLog:
     ) -> None:
         self.log, self.parameters = log, parameters
         self.rows = ~log.mask & np.isfinite(log.t)
-        self.t, self.q = log.t[self.rows], log.need("q")[self.rows]
+        self.t, self.q = log.running[self.rows], log.need("q")[self.rows]
         whole = np.isfinite(self.q).all(axis=1)
         self.most_noise = (
             log.position_noise if whole.all() else position_noise(self.q[whole])

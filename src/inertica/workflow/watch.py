@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from inertica.estimators.recursive.live import OnlineEstimate, OnlineFit, RowStr
 from inertica.estimators.recursive.loads import Loads
 from inertica.estimators.structure.delay_search import held_lead
 from inertica.identifiability.base import BaseModel, base_model
+from inertica.logs.breaks import LONGEST as LONGEST_GAP
 from inertica.logs.lines import Block
 from inertica.logs.log import Log
 from inertica.logs.noise import position_noise
@@ -143,7 +144,8 @@ class Watch:
             self.base, rate, self.settings.regressor, WIDER * self.cutoff, NARROWER * self.cutoff, prior=prior, still=still,
             velocity=velocity,
         )  # fmt: skip
-        self._lag = _lag(_late(description, self.settings.delay), rate)
+        self._late = _late(description, self.settings.delay)
+        self._lag = _lag(self._late, rate)
         self.row_rate = rate / self.stream.every
         self.fit = OnlineFit(self.stream, self.settings.forgetting, prior=prior)
         total = self.settings.mass or float(sum(prior.link(j)[9] for j in range(description.robot.n)))
@@ -152,6 +154,7 @@ class Watch:
         self.loads = Loads.of(self.base, self.settings.share * total)
         self.changes: list[Change] = []
         self.time, self._moved, self._fresh = 0.0, 0, 0
+        self._last = np.inf  # time of the last sample, none before which is a break of the clock
         self._learned: list[tuple[Array, NDArray[np.bool_]]] = []
         self._watch: LoadWatch | None = None
 
@@ -179,7 +182,20 @@ class Watch:
         return cls(description, rate, replace(settings, cutoff=cutoff, warm_up=warm_up), first.dq is not None, still, base)
 
     def push(self, t: Array, q: Array, tau: Array, dq: Array | None = None) -> list[Change]:
-        """Samples (m,) and (m, n); the changes that they show."""
+        """Samples (m,) and (m, n); the changes that they show.  Behind a break of the clock filters begin anew."""
+        cuts = [0, *np.flatnonzero(np.diff(t, prepend=self._last) > LONGEST_GAP / self.stream.rate).tolist(), len(t)]
+        found = []
+        for k, (start, stop) in enumerate(pairwise(cuts)):
+            if k:
+                self.stream.restart()
+                self._lag = _lag(self._late, self.stream.rate)
+            if stop > start:
+                found += self._push(t[start:stop], q[start:stop], tau[start:stop], None if dq is None else dq[start:stop])
+                self.time = self._last = float(t[stop - 1])
+        self.changes += found
+        return found
+
+    def _push(self, t: Array, q: Array, tau: Array, dq: Array | None) -> list[Change]:
         if self._lag is not None:
             q, tau, dq = self._lag.many(q, tau, dq)
         rows, use, taken = self.stream.push_many(q, tau, dq)
@@ -189,9 +205,6 @@ class Watch:
                 change = self._row(float(t[k]), w, u)
                 if change is not None:
                     found.append(change)
-        if len(t):
-            self.time = float(t[-1])
-        self.changes += found
         return found
 
     def snapshot(self) -> Snapshot:
@@ -294,8 +307,8 @@ def _enough(block: Block, periods: float) -> bool:
     """Whether samples show so many periods of motion, or are so many that there is no point in waiting."""
     if not periods or len(block) >= LONGEST:
         return True
-    moving = block.t[motion_start(block.q) :]
-    return len(moving) > 1 and float(moving[-1] - moving[0]) * stretch_band(block) >= periods
+    moving = len(block) - motion_start(block.q)
+    return moving > 1 and (moving - 1) * float(np.median(np.diff(block.t))) * stretch_band(block) >= periods
 
 
 def motion_start(q: Array) -> int:
@@ -356,17 +369,21 @@ def _pieces(block: Block, due: float, every: float) -> Iterator[Block]:
 
 
 def log_blocks(log: Log, size: int = 100) -> Iterator[Block]:
-    """Samples of a recorded log on a uniform clock, as they would have come, so many at a time."""
+    """Samples of a recorded log on a uniform clock, as they would have come, so many at a time; none inside breaks of the clock."""
     use = ~log.mask & np.isfinite(log.t)
-    clock = uniform_clock(log.t[use])
+    clock = uniform_clock(log.running[use])
     none = np.zeros(log.n).tolist()
 
     def read(symbol: str) -> Array:
-        return on_clock(clock, log.t, log.need(symbol), use, none, "cubic")[0]
+        return on_clock(clock, log.running, log.need(symbol), use, none, "cubic")[0]
 
-    whole = Block(clock.t, read("q"), read("tau"), read("dq") if log.dq is not None else None)
-    for first in range(0, len(whole), size):
-        yield whole[first : first + size]
+    whole = Block(log.breaks.recorded(clock.t), read("q"), read("tau"), read("dq") if log.dq is not None else None)
+    breaks, half = log.breaks, 0.5 * clock.dt
+    ends = np.column_stack([breaks.running(breaks.before) + half, breaks.running(breaks.after) - half])
+    cuts = [0, *np.searchsorted(clock.t, ends.ravel()).tolist(), len(whole)]
+    for start, stop in zip(cuts[::2], cuts[1::2], strict=True):
+        for first in range(start, stop, size):
+            yield whole[first : min(first + size, stop)]
 
 
 def resting_velocity(q: Array, rate: float, cutoff: float) -> Array:

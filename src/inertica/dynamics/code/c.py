@@ -12,6 +12,7 @@ from inertica.dynamics.code.functions import Function
 from inertica.dynamics.code.text import Program, body, number
 from inertica.dynamics.kernels import Array
 from inertica.dynamics.statements import Language
+from inertica.escape import c_string, code_comment
 
 C = Language("const double {} = {};", number)
 
@@ -57,7 +58,7 @@ def _header(program: Program) -> str:
 def _source(program: Program) -> str:
     name, model = program.name, program.model
     rows = zip(program.parameter_names, model.values, program.meanings, strict=True)
-    values = "\n".join(f"  {float(v)!r}, /* {n}: {meaning.replace('*/', '* /')} */" for n, v, meaning in rows)
+    values = "\n".join(f"  {float(v)!r}, /* {code_comment(f'{n}: {meaning}')} */" for n, v, meaning in rows)
     parts = [
         f'{_comment(program)}\n#include <math.h>\n\n#include "{name}.h"\n\n{_HELPERS}',
         f"const char *const {name}_joint_names[{model.n}] = {{{_strings(model.layout.robot.joint_names)}}};\n",
@@ -87,11 +88,11 @@ def _says(function: Function) -> str:
 
 
 def _comment(program: Program) -> str:
-    return "/*\n" + "\n".join(f" * {line}".rstrip() for line in program.remarks).replace("*/", "* /") + "\n */"
+    return "/*\n" + "\n".join(f" * {code_comment(line)}".rstrip() for line in program.remarks) + "\n */"
 
 
 def _strings(names: Sequence[str]) -> str:
-    return ", ".join('"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in names)
+    return ", ".join(map(c_string, names))
 
 
 def _test(program: Program, expected: Expected) -> str:

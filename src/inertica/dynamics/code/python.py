@@ -5,14 +5,15 @@ from __future__ import annotations
 from inertica.dynamics.code.functions import Function
 from inertica.dynamics.code.text import Program, body, number
 from inertica.dynamics.statements import Language
+from inertica.escape import code_comment, python_string
 
 PYTHON = Language("{} = {}", number, absolute="abs({})", minimum="min({}, {})", maximum="max({}, {})")
 
 _HEAD = """
 from math import cos, exp, log, sin, sqrt, tanh
 
-JOINTS = {joints!r}
-NAMES = {names!r}
+JOINTS = ({joints},)
+NAMES = ({names},)
 PARAMETERS = (
 {values}
 )
@@ -27,11 +28,13 @@ def python_files(program: Program) -> dict[str, str]:
     """Name of each file -> its text."""
     joints = program.model.layout.robot.joint_names
     values = "\n".join(
-        f"    {float(value)!r},  # {name}: {meaning}"
+        f"    {float(value)!r},  # {code_comment(f'{name}: {meaning}')}"
         for name, value, meaning in zip(program.parameter_names, program.model.values, program.meanings, strict=True)
     )
-    head = _HEAD.format(joints=tuple(joints), names=tuple(program.parameter_names), values=values)
-    remarks = "\n".join(program.remarks).replace("\\", "/").replace('"""', "'''")
+    head = _HEAD.format(
+        joints=", ".join(map(python_string, joints)), names=", ".join(map(python_string, program.parameter_names)), values=values
+    )
+    remarks = "\n".join(map(code_comment, program.remarks))
     parts = [f'"""{remarks}\n"""\n{head}', *(_function(f) for f in program.functions)]
     return {f"{program.name}.py": "\n\n".join(parts)}
 

@@ -1,4 +1,8 @@
-"""What programs in every language share: names, numbers, the body of a function, what the comment at the top says."""
+"""What programs in every language share: names, numbers, the body of a function, what the comment at the top says.
+
+A program holds identifiers and numbers made here, and nothing else from a file or a user but through `identifier` and the
+functions of `inertica.escape`: there is no name of a robot, joint or parameter that adds a statement to a program.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,12 @@ from inertica.dynamics.statements import Language, Statements
 from inertica.robot.terms import Term
 
 _NAME = re.compile(r"\bx\d+\b")
+
+LONGEST = 60
+"""Characters of an identifier: files are named by it, and C tells names apart by their first 63."""
+
+_TAKEN = frozenset(("math", "stdio"))
+"""Headers and modules that programs use; a file of that name beside them would be read in their place."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +78,6 @@ def number(value: float) -> str:
 
 
 def identifier(name: str) -> str:
-    """A robot's name as languages allow it."""
-    word = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_").lower() or "robot"
-    return f"robot_{word}" if word[0].isdigit() or keyword.iskeyword(word) else word
+    """A robot's name as languages and file systems allow it."""
+    word = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_").lower()[:LONGEST] or "robot"
+    return f"robot_{word}" if word[0].isdigit() or keyword.iskeyword(word) or word in _TAKEN else word

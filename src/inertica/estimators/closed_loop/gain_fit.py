@@ -157,7 +157,7 @@ def recorded_position(motion: Motion) -> Array:
     if motion.recipe.average:
         return motion.q
     use = ~log.mask & np.isfinite(log.t) & np.isfinite(log.need("q")).all(axis=1)
-    return np.column_stack([np.interp(motion.t, log.t[use], q) for q in log.need("q")[use].T])
+    return np.column_stack([np.interp(motion.t, log.running[use], q) for q in log.need("q")[use].T])
 
 
 def gain_step(groups: Sequence[Sequence[Array]], b: int) -> GainStep:

@@ -167,7 +167,7 @@ def _unexplained(problem: Problem, nominal: list[Replay]) -> Array:
         if "qr" not in motion.log.signals:
             continue
         use = ~motion.mask
-        qr = np.column_stack([np.interp(motion.t, motion.log.t, c) for c in motion.log.signals["qr"].T])
+        qr = np.column_stack([np.interp(motion.t, motion.log.running, c) for c in motion.log.signals["qr"].T])
         band = widest_position_band(motion.q, motion.dt)
         width = max(1, round(WINDOW * motion.rate / band)) if band > 0.0 else 1
         count = int(np.count_nonzero(use)) // width

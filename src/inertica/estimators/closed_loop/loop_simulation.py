@@ -29,7 +29,7 @@ from inertica.robot.control import LAWS
 
 Array = NDArray[np.float64]
 
-TRANSIENT = "transient"
+TRANSIENT, SETTLING = "transient", "transient behind a break of the clock"
 LOST = 10.0
 """A joint that strays this many times its reference's range (plus one unit) has lost the reference: the simulation is unstable."""
 
@@ -170,10 +170,10 @@ class LoopSimulator:
         seconds = settling_time(self.loop, J)
         motions = []
         for k, motion in enumerate(self.problem.motions):
-            start = float(motion.log.t[~motion.log.mask & np.isfinite(motion.log.t)][0])
+            start = float(motion.log.running[~motion.log.mask & np.isfinite(motion.log.t)][0])
             end = start + min(seconds, LONGEST * (motion.t[-1] - start))
             first = 0 if motion.recipe.average else int(np.searchsorted(motion.t, end))
-            motions.append(_without_first(motion, first))
+            motions.append(_without_first(_settling_behind_breaks(motion, seconds), first))
             self.tracks[k] = self.tracks[k].at(slice(first, None))
         self.problem = replace(self.problem, motions=tuple(motions))
 
@@ -183,6 +183,15 @@ def _followed(motion: Motion, problem: Problem, trajectory: Trajectory | None) -
     assert problem.loop is not None
     later = float(motion.recipe.period or 0.0) if motion.recipe.average else 0.0  # the second period has no transient
     return Track.along(motion.log, motion.t + later, problem.loop, trajectory, problem.prior)
+
+
+def _settling_behind_breaks(motion: Motion, seconds: float) -> Motion:
+    """The motion with so many s masked behind every break of the clock: what the loop did in between is not known."""
+    resumed = motion.log.breaks.resumed
+    if not len(resumed):
+        return motion
+    since = motion.t - np.append(-np.inf, resumed)[np.searchsorted(resumed, motion.t, side="right")]
+    return replace(motion, masks={**motion.masks, SETTLING: since < seconds})
 
 
 def _without_first(motion: Motion, count: int) -> Motion:
@@ -198,7 +207,9 @@ def at_rows(motion: Motion, rows: slice) -> Motion:
     """Some samples of a motion."""
     masks = {reason: mask[rows] for reason, mask in motion.masks.items()}
     arrays = {name: getattr(motion, name)[rows].copy() for name in ("t", "q", "dq", "ddq", "tau", "tau_raw", "resting")}
-    return replace(motion, masks=masks, **arrays)
+    first, _, step = rows.indices(len(motion))
+    cuts = tuple(-(-(cut - first) // step) for cut in motion.decimator.cuts if cut > first)
+    return replace(motion, masks=masks, decimator=replace(motion.decimator, cuts=cuts), **arrays)
 
 
 def replayed(problem: Problem, beta: Array, gains: Mapping[str, Array] | None = None) -> list[Motion]:

@@ -74,13 +74,18 @@ class OnlinePayload:
         self.fit, self.robot = OnlineFit(stream, forgetting, prior=prior), robot
         self.columns, self.own = load_columns(stream.base, body), own_friction(stream.base)
         n = stream.base.layout.robot.n
-        late = np.zeros(n) if delays is None else np.asarray(delays, float) * stream.rate
-        self._lag = Lag(late) if late.any() else None
+        self._late = np.zeros(n) if delays is None else np.asarray(delays, float) * stream.rate
+        self._lag = Lag(self._late) if self._late.any() else None
 
     @property
     def rows(self) -> int:
         """So far."""
         return self.fit.rows
+
+    def restart(self) -> None:
+        """The next sample does not follow the last one: filters begin anew, what is known of the load stays."""
+        self.fit.stream.restart()
+        self._lag = Lag(self._late) if self._late.any() else None
 
     def update(self, sample: Sample) -> bool:
         """One sample in; whether it completed a row."""

@@ -195,7 +195,7 @@ def driven_by_loop(problem: Problem, recorded: bool = True, sees_log: bool = Tru
 
 def _as_logged(motion: Motion) -> NDArray[np.bool_]:
     """(N,) samples of a motion that are samples of its log, not interpolated between them."""
-    t = motion.log.t[~motion.log.mask & np.isfinite(motion.log.t)]
+    t = motion.log.running[~motion.log.mask & np.isfinite(motion.log.t)]
     at = np.clip(np.searchsorted(t, motion.t), 1, len(t) - 1)
     away = np.minimum(np.abs(t[at] - motion.t), np.abs(t[at - 1] - motion.t))
     return np.asarray((away < ON_STEP * motion.dt) & (not motion.recipe.average))

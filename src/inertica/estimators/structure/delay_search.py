@@ -254,13 +254,13 @@ def busiest(log: Log, span: float) -> Log:
         return log
     rows = np.flatnonzero(~log.mask)
     rows = rows[:: max(1, len(rows) // 5000)]
-    t, q = log.t[rows], log.need("q")[rows]
-    way = np.nancumsum(np.abs(np.diff(q, axis=0, prepend=q[:1])), axis=0)
+    t, q = log.running[rows], log.need("q")[rows]
+    way = np.nancumsum(log.breaks.ways(log.t[rows], q), axis=0)
     share = np.sum(way / np.maximum(way[-1], 1e-300), axis=1)
     starts = t[t <= t[-1] - span]
     gained = np.interp(starts + span, t, share) - share[: len(starts)]
     first = float(starts[int(np.argmax(gained))])
-    return log.sliced(first, first + span)
+    return log.sliced(*log.breaks.recorded(np.array([first, first + span])).tolist())
 
 
 def _timing(delay: float, sd: float) -> str:

@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from inertica.errors import FileError
 from inertica.logs.names import looks_needed
 from inertica.logs.readers.csvlists import holds_lists, unfolded
-from inertica.logs.readers.guard import read_bytes
+from inertica.logs.readers.guard import Unpacked, read_bytes
 from inertica.logs.readers.options import ReadOptions
 from inertica.logs.readers.table import LEFT_OUT, MAX_COLUMNS, SIMULATED, Table
 
 _MISSING = {"", "nan", "na", "n/a", "null", "none", "-", "+nan", "-nan"}
 _DECIMAL = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?inf(inity)?", re.IGNORECASE | re.ASCII)
 _EXACT = 2.0**53
+INCOMPLETE = "incomplete line"
 _EXAMPLE = "t,q1,q2,tau1,tau2"
 
 
@@ -50,7 +51,7 @@ class _Head:
 
 def read(path: Path, options: ReadOptions) -> Table:
     """The columns of a text table."""
-    text = _load(path)
+    text = _load(path, options.most_unpacked)
     head = _find_header(text, options.header)
     body = text.lines[head.first :]
     while body and not body[-1].strip():
@@ -72,35 +73,45 @@ def _read_body(text: _Text, body: list[str], head: _Head) -> Table:
     fast = None if text.broken_off else _fast(body, head)
     if fast is not None:
         lines = np.arange(head.first + 1, head.first + 1 + len(body))
-        notes = ("the file does not end with a line break; if it was cut off, the last number may be short",) * text.unterminated
-        return Table(text.path, "csv", _columns(fast, body, head), lines, notes=notes)
+        if not text.unterminated:
+            return Table(text.path, "csv", _columns(fast, body, head), lines)
+        fast[-1, -1] = np.nan
+        masks = {INCOMPLETE: np.arange(len(body)) == len(body) - 1}
+        return Table(text.path, "csv", _columns(fast, body, head), lines, masks=masks, notes=(_unterminated(int(lines[-1])),))
     return _careful(text, body, head)
 
 
-def _load(path: Path) -> _Text:
+def _unterminated(line: int) -> str:
+    """What is said of a last line without an end: if it was cut off, its last number may have lost digits, which nothing shows."""
+    return f"line {line}, the last one, has no line end, so that its last number may have lost digits; that sample is masked"
+
+
+def _load(path: Path, most: float | None = None) -> _Text:
     """Unpack and decode; a gzip stream that breaks off yields what came before."""
     raw = read_bytes(path)
     broken_off = False
     if raw[:2] == b"\x1f\x8b":
-        raw, broken_off = _unzip(path, raw)
+        raw, broken_off = _unzip(path, raw, Unpacked(path, len(raw), most))
     if not raw.strip():
         raise FileError(path, f"is empty; a log has a header such as {_EXAMPLE} and lines of numbers")
     text = _decode(path, raw).replace("\r\n", "\n").replace("\r", "\n")
     if "\0" in text:
         before = text[: text.index("\0")]
         raise FileError(path, "holds a zero byte, so it is no text", before.count("\n") + 1, len(before) - before.rfind("\n"))
-    return _Text(path, text.split("\n"), broken_off, not text.endswith("\n"))
+    lines = text.split("\n")
+    return _Text(path, lines, broken_off, bool(lines[-1].strip()))
 
 
-def _unzip(path: Path, raw: bytes) -> tuple[bytes, bool]:
+def _unzip(path: Path, raw: bytes, budget: Unpacked) -> tuple[bytes, bool]:
     """The content of a gzip file of one or several members, and whether the last one breaks off."""
     out: list[bytes] = []
     while raw[:2] == b"\x1f\x8b":
         member = zlib.decompressobj(wbits=31)
         try:
-            out.append(member.decompress(raw))
+            out.append(member.decompress(raw, budget.left + 1))
         except zlib.error as error:
             raise FileError(path, f"the gzip data are damaged ({error}); copy the file again") from None
+        budget.take(len(out[-1]))
         if not member.eof:
             return b"".join(out), True
         raw = member.unused_data
@@ -220,7 +231,7 @@ def _careful(text: _Text, body: list[str], head: _Head) -> Table:
     rows: list[list[float]] = []
     lines: list[int] = []
     words: dict[str, FileError] = {}
-    cut = False
+    cut = short = False
     last = len(body) - 1
     decimal_comma = head.delimiter == ";" and not any("." in line for line in body[:5]) and any("," in line for line in body[:5])
     names = _without_trailing(head, body)
@@ -231,9 +242,8 @@ def _careful(text: _Text, body: list[str], head: _Head) -> Table:
         cells = _split(line.replace(",", ".") if decimal_comma else line, head.delimiter)
         if len(cells) == len(names) + 1 and cells[-1] == "":
             cells.pop()
-        incomplete = k == last and (text.broken_off or (text.unterminated and len(cells) < len(names)))
-        if incomplete:
-            cut = True
+        if k == last and (text.broken_off or text.unterminated):
+            cut, short = True, text.broken_off or len(cells) < len(names)
             # the last cell may have lost digits, so it is given up together with those that are not there
             cells = [*cells[: len(names)][:-1], *[""] * len(names)][: len(names)]
         elif len(cells) != len(names):
@@ -244,7 +254,7 @@ def _careful(text: _Text, body: list[str], head: _Head) -> Table:
             raise FileError(text.path, problem, number, min(len(cells), len(names)) + 1)
         rows.append(_numbers(text.path, cells, names, number, words))
         lines.append(number)
-    table = _table(text, _Head(names, head.first, head.delimiter), rows, lines, cut, decimal_comma)
+    table = _table(text, _Head(names, head.first, head.delimiter), rows, lines, cut, decimal_comma, short)
     if len(words) == len(names):
         raise next(iter(words.values()))
     numbers = {name: values for name, values in table.columns.items() if name not in words}
@@ -281,7 +291,9 @@ def _numbers(path: Path, cells: list[str], names: list[str], line: int, words: d
     return out
 
 
-def _table(text: _Text, head: _Head, rows: list[list[float]], lines: list[int], cut: bool, decimal_comma: bool) -> Table:
+def _table(
+    text: _Text, head: _Head, rows: list[list[float]], lines: list[int], cut: bool, decimal_comma: bool, short: bool
+) -> Table:
     if not rows:
         raise FileError(text.path, "ends after the header; there is no line of numbers", head.first or 1)
     data = np.array(rows, float)
@@ -289,9 +301,12 @@ def _table(text: _Text, head: _Head, rows: list[list[float]], lines: list[int], 
     masks: dict[str, NDArray[np.bool_]] = {}
     warnings: tuple[str, ...] = ()
     if cut:
-        masks["incomplete line"] = np.arange(len(rows)) == len(rows) - 1
+        masks[INCOMPLETE] = np.arange(len(rows)) == len(rows) - 1
         what = "the gzip stream breaks off" if text.broken_off else "the file breaks off"
-        warnings = (f"{what} in line {lines[-1]}; that sample is masked, later ones are lost",)
+        if short:
+            warnings = (f"{what} in line {lines[-1]}; that sample is masked, later ones are lost",)
+        else:
+            notes = (*notes, _unterminated(lines[-1]))
     elif text.broken_off:
         warnings = (f"the gzip stream breaks off after line {lines[-1]}; later samples are lost",)
     columns = dict(zip(head.names, data.T, strict=True))

@@ -7,6 +7,7 @@ import json
 import lzma
 import re
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -20,24 +21,66 @@ from inertica.errors import FileError, InerticaError, MissingDependencyError
 _BROKEN: tuple[type[Exception], ...] = (
     *(OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError),
     *(MemoryError, RuntimeError, SyntaxError, re.error, struct.error, zlib.error, lzma.LZMAError, zipfile.BadZipFile),
+    tokenize.TokenError,
 )
 """A parser of binary data that trusts its input fails on damaged input in any of these ways."""
 
 
+MOST_UNPACKED, FREELY, RATIO = 8.0, 0.25, 200.0
+"""GiB that a file may unpack to, GiB up to which its packed size does not matter, and how many times that size it may take beyond.
+
+Tables of recorded motion pack 2 to 20 times; 8 GiB are ten hours of seven joints at 1 kHz."""
+
+_GIB = 2.0**30
+
+
+class Unpacked:
+    """How much of a packed file has been unpacked; more than a log can have is refused before it is.
+
+    Args:
+        path: the file.
+        packed: its size in bytes.
+        most: GiB that the user allows, whatever the ratio; None for the usual limits.
+    """
+
+    def __init__(self, path: Path, packed: int, most: float | None = None) -> None:
+        self.path, self.packed, self.stated, self.used = path, packed, most is not None, 0
+        self.most = int(_GIB * (min(MOST_UNPACKED, max(FREELY, RATIO * packed / _GIB)) if most is None else most))
+
+    @property
+    def left(self) -> int:
+        """Bytes that may still be unpacked."""
+        return self.most - self.used
+
+    def take(self, count: int) -> None:
+        """So many bytes more."""
+        self.used += count
+        if self.left < 0:
+            why = "the stated limit" if self.stated else f"{self.most / max(self.packed, 1):.0f} times its size"
+            raise FileError(
+                self.path,
+                f"unpacks to more than {self.most / _GIB:.3g} GiB ({why}): it is damaged or made to fill the memory; if it is a log "
+                "all the same, raise the limit: --most-unpacked GIB on the command line, most_unpacked: GIB in the card",
+            )
+
+
 @contextmanager
-def reading(path: Path, what: str, *also: type[Exception]) -> Iterator[None]:
+def reading(path: Path, what: str, *also: type[Exception], packages: tuple[str, ...] = ()) -> Iterator[None]:
     """Around calls into a foreign parser: its errors become a `FileError` that names the file and what it should have been.
 
     Args:
         path: the file.
         what: the format, as users call it.
         also: error types of that parser's own.
+        packages: whose own error types count, too, where they have no common base.
     """
     try:
         yield
     except InerticaError:
         raise
-    except (*_BROKEN, *also) as error:
+    except Exception as error:
+        if not isinstance(error, (*_BROKEN, *also)) and type(error).__module__.partition(".")[0] not in packages:
+            raise
         raise FileError(path, f"this is no readable {what}: {_sentence(error)}") from None
 
 
@@ -80,9 +123,10 @@ def read_json(path: Path) -> dict[str, object]:
         data = json.loads(read_bytes(path).decode("utf-8"))
     except UnicodeDecodeError:
         raise FileError(path, "this is no text in UTF-8") from None
-    except (json.JSONDecodeError, RecursionError) as error:
-        line = getattr(error, "lineno", None)
-        raise FileError(path, f"this is no JSON: {getattr(error, 'msg', 'nested too deeply')}", line) from None
+    except json.JSONDecodeError as error:
+        raise FileError(path, f"this is no JSON: {error.msg}", error.lineno) from None
+    except (ValueError, RecursionError) as error:  # integers of thousands of digits, lists inside lists inside lists
+        raise FileError(path, f"this is no JSON that can be read: {_sentence(error)}") from None
     if not isinstance(data, dict):
         raise FileError(path, "should hold a JSON object")
     return data

@@ -32,7 +32,7 @@ def read(path: Path, options: ReadOptions) -> Table:
     if not isinstance(features, dict):
         raise FileError(path / "meta" / "info.json", "lacks the object 'features'")
     chosen = _features(path, features, options.keys or {})
-    arrays = _read_episode(path, list(chosen.values()), options.episode)
+    arrays = _read_episode(path, list(chosen.values()), options)
     columns: dict[str, Values] = {"timestamp": arrays["timestamp"]}
     joints: list[str] = []
     notes = []
@@ -45,7 +45,16 @@ def read(path: Path, options: ReadOptions) -> Table:
             joint, word = _joint_and_word(names[k] if names else "", symbol)
             if joint and joint not in joints:
                 joints.append(joint)
-            columns[f"{joint}/{word}" if joint else f"{word}_{k + 1}"] = block[:, k]
+            name = f"{joint}/{word}" if joint else f"{word}_{k + 1}"
+            if name in columns:  # names that one feature took over from another: what the feature is called says more
+                word = _WORD[symbol]
+                name = f"{joint}/{word}" if joint else f"{word}_{k + 1}"
+            if name in columns:
+                raise FileError(
+                    path,
+                    f"the feature '{feature}' gives '{name}', which is there already; choose other features with keys={{...}}",
+                )
+            columns[name] = block[:, k]
         notes.append(f"{symbol} is '{feature}'")
     return Table(path, "lerobot", columns, joints=tuple(joints), notes=tuple(notes))
 
@@ -65,14 +74,15 @@ def _features(path: Path, features: Mapping[str, Any], keys: Mapping[str, str]) 
     return chosen
 
 
-def _read_episode(path: Path, features: list[str], episode: int | None) -> dict[str, Values]:
+def _read_episode(path: Path, features: list[str], options: ReadOptions) -> dict[str, Values]:
     """The rows of one episode, in the order of their frames."""
     pa, pc = (package(name, "reading LeRobot datasets", "parquet") for name in ("pyarrow", "pyarrow.compute"))
     files = sorted((path / "data").rglob("*.parquet"))
     if not files:
         raise FileError(path, "has no Parquet file in its folder data")
     with reading(path, "LeRobot dataset", pa.ArrowException):
-        held = {file: set(read_columns(file, ["episode_index"])["episode_index"].to_pylist()) for file in files}
+        episode, most = options.episode, options.most_unpacked
+        held = {file: set(read_columns(file, ["episode_index"], most)["episode_index"].to_pylist()) for file in files}
         indices = sorted(set().union(*held.values()))
         if episode is None and len(indices) > 1:
             raise InputError(
@@ -82,7 +92,7 @@ def _read_episode(path: Path, features: list[str], episode: int | None) -> dict[
         if index not in indices:
             raise InputError(f"{path}: has no episode {index}; there are {len(indices)}")
         columns = ["timestamp", "frame_index", "episode_index", *dict.fromkeys(features)]
-        tables = [read_columns(file, columns) for file in files if index in held[file]]
+        tables = [read_columns(file, columns, most) for file in files if index in held[file]]
         rows = pa.concat_tables([t.replace_schema_metadata(None).filter(pc.equal(t["episode_index"], index)) for t in tables])
         arrays, skipped = arrow_arrays(path, rows.drop_columns(["episode_index"]).sort_by("frame_index"))
     if skipped:

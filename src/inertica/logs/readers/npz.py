@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import FileError
-from inertica.logs.readers.guard import opened, reading
+from inertica.logs.readers.guard import Unpacked, opened, reading
 from inertica.logs.readers.options import ReadOptions
 from inertica.logs.readers.table import Table, Values, columns_of
 
@@ -24,6 +24,8 @@ def read(path: Path, options: ReadOptions) -> Table:
     with opened(path) as file:
         if not zipfile.is_zipfile(file):
             raise FileError(path, "this is no NPZ file (a zip archive of arrays); it may be cut off or empty")
+    with reading(path, "NPZ file"), zipfile.ZipFile(path) as packed:
+        Unpacked(path, path.stat().st_size, options.most_unpacked).take(sum(member.file_size for member in packed.infolist()))
     arrays: dict[str, Values] = {}
     skipped: list[str] = []
     with reading(path, "NPZ file"), np.load(path, allow_pickle=False) as archive:
@@ -61,7 +63,7 @@ def _own(path: Path, columns: dict[str, Values], notes: list[str], meta: str, sa
         words = json.loads(meta)
         joints, told, warned = (tuple(map(str, words[key])) for key in ("joints", "notes", "warnings"))
         start = None if words["start"] is None else float(words["start"])
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise FileError(path, f"the array '{META}' does not hold what inertica writes there; remove it from the file") from None
     rows = len(next(iter(columns.values())))
     masks: dict[str, NDArray[np.bool_]] = {}

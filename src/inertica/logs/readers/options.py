@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
@@ -29,6 +30,7 @@ class ReadOptions:
         topic: ROS topic of the joint states, when there are several.
         stamps: header (when a message was made) or receive (when it was recorded), for ROS.
         episode: of a LeRobot dataset; may be left out when there is only one.
+        most_unpacked: GiB that a packed file (gz, NPZ, Parquet, MCAP) may unpack to; see `guard.Unpacked` for the usual limits.
         keys: symbol -> feature of a LeRobot dataset, such as {"tau": "observation.load"}.
     """
 
@@ -42,12 +44,15 @@ class ReadOptions:
     stamps: str = "header"
     episode: int | None = None
     keys: Mapping[str, str] | None = None
+    most_unpacked: float | None = None
 
     def __post_init__(self) -> None:
         if self.stamps not in ("header", "receive"):
             raise InputError(f"stamps cannot be '{self.stamps}'; valid are: header, receive")
         if self.side is not None and self.side not in get_args(Side):
             raise InputError(f"the side of a log cannot be '{self.side}'; valid are: {', '.join(get_args(Side))}")
+        if self.most_unpacked is not None and not 0.0 < self.most_unpacked < math.inf:
+            raise InputError(f"most_unpacked should be a number of GiB greater than zero, not {self.most_unpacked:g}")
         for symbol in self.units or {}:
             if symbol not in SIGNALS and symbol != "t":
                 raise InputError(f"units cannot be stated for '{symbol}'; {nearest(symbol, [*SIGNALS, 't'])}")
@@ -81,4 +86,5 @@ class ReadOptions:
             rate=stated(self.rate, "rate"),
             offset=stated(self.offset, "transmission_offset"),
             side=stated(self.side, "side"),
+            most_unpacked=stated(self.most_unpacked, "most_unpacked"),
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from inertica.errors import FileError
-from inertica.logs.readers.guard import package, reading
+from inertica.logs.readers.guard import Unpacked, package, reading
 from inertica.logs.readers.options import ReadOptions
 from inertica.logs.readers.table import Table, Values, columns_of, numeric
 
@@ -16,7 +16,7 @@ def read(path: Path, options: ReadOptions) -> Table:
     """Columns of a Parquet file; lists of equal length count as several columns."""
     pa = package("pyarrow", "reading Parquet files", "parquet")
     with reading(path, "Parquet file", pa.ArrowException):
-        table = read_columns(path)
+        table = read_columns(path, most=options.most_unpacked)
         arrays, skipped = arrow_arrays(path, table)
     if table.num_rows == 0:
         raise FileError(path, "holds no rows")
@@ -26,11 +26,26 @@ def read(path: Path, options: ReadOptions) -> Table:
     return Table(path, "parquet", columns, notes=tuple(notes))
 
 
-def read_columns(source: Any, columns: Sequence[str] | None = None) -> Any:
-    """An Arrow table of a file or buffer, read in this thread: others may abort a process as it ends (apache/arrow 34314)."""
+def read_columns(source: Any, columns: Sequence[str] | None = None, most: float | None = None) -> Any:
+    """An Arrow table of a file or buffer, read in this thread: others may abort a process as it ends (apache/arrow 34314).
+
+    Args:
+        source: path or buffer.
+        columns: to read; all by default.
+        most: GiB that a file may unpack to, see `guard.Unpacked`; buffers are our own.
+    """
     pq = package("pyarrow.parquet", "reading Parquet files", "parquet")
     with pq.ParquetFile(source) as file:
+        if isinstance(source, Path):
+            Unpacked(source, source.stat().st_size, most).take(_unpacked_size(file.metadata, columns))
         return file.read(None if columns is None else list(columns), use_threads=False)
+
+
+def _unpacked_size(metadata: Any, columns: Sequence[str] | None) -> int:
+    """Bytes of the columns in memory, by what the file says of itself: repeated numbers take none in it, and eight there."""
+    chunks = (metadata.row_group(g).column(c) for g in range(metadata.num_row_groups) for c in range(metadata.num_columns))
+    wanted = (c for c in chunks if columns is None or c.path_in_schema.partition(".")[0] in columns)
+    return sum(max(int(c.total_uncompressed_size), 8 * int(c.num_values)) for c in wanted)
 
 
 def arrow_arrays(path: Path, table: Any) -> tuple[dict[str, Values], list[str]]:

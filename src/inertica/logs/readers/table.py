@@ -27,6 +27,10 @@ LEFT_OUT = "-"
 """In a stated list of columns: this one is not needed."""
 
 
+_NANOSECONDS = {"us": 1e3, "ms": 1e6, "s": 1e9, "m": 6e10, "h": 3.6e12, "D": 8.64e13, "W": 6.048e14, "M": 2.63e15, "Y": 3.156e16}
+"""Of NumPy's units of time that are longer than one."""
+
+
 @dataclass(frozen=True, eq=False)
 class Table:
     """Columns of a file before anybody knows what they mean.
@@ -97,10 +101,18 @@ def numeric(values: Values) -> Values | None:
     if values.dtype.kind in "fb":
         return np.ascontiguousarray(values, dtype=np.float64)
     if values.dtype.kind in "mM":
-        return np.ascontiguousarray(
-            values.astype("datetime64[ns]" if values.dtype.kind == "M" else "timedelta64[ns]").view(np.int64)
-        )
+        return nanoseconds(values)
     return None
+
+
+def nanoseconds(values: Values) -> Values:
+    """Dates and durations as int64 ns; as float64 with NaN where some are missing or beyond what int64 holds (1679 to 2261)."""
+    unit, multiple = np.datetime_data(values.dtype.str)
+    # by size, not by trying: a conversion that leaves int64 wraps around before NumPy 2.5 and raises from then on
+    size = np.abs(values.view(np.int64).astype(np.float64)) * multiple * _NANOSECONDS.get(unit, 1.0)
+    held = ~np.isnat(values) & (size < 9.2e18)
+    whole = np.where(held, values, np.zeros((), values.dtype)).astype(f"{values.dtype.kind}8[ns]").view(np.int64)
+    return whole if held.all() else np.where(held, whole, np.nan)
 
 
 def columns_of(path: Path, arrays: Mapping[str, Values]) -> tuple[dict[str, Values], list[str]]:

@@ -18,7 +18,7 @@ from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused, inside
 from inertica.studio.marks import placed
 from inertica.studio.project import ROLES, LogEntry, Project
-from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, same, short
+from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, quoted, same, short
 from inertica.studio.series import Series
 
 Array = NDArray[np.float64]
@@ -49,7 +49,7 @@ def state(project: Project) -> tuple[str, str]:
 def view(project: Project, asked: Asked) -> Document:
     checked = project.chosen("data", "check")
     words = [_typed(project, e) for e in project.logs if e.role != "ignore"] or ["log.csv"]
-    quoted = ", ".join(f'"{w}"' for w in words)
+    listed = ", ".join(map(quoted, words))
     keys = project.card_keys()
     return {
         "logs": [e.document() | {"link": e.file in project.state["links"]} for e in project.logs],
@@ -59,8 +59,8 @@ def view(project: Project, asked: Asked) -> Document:
         "symbols": {name: s.kind for name, s in SIGNALS.items()},
         "same": same(
             [["inertica", "check", "card.yaml", *words]],
-            [f'quality = ia.check("card.yaml", [{quoted}])', "print(quality.sentence)",
-             f'log = ia.read_log("{words[0]}", ia.load("card.yaml"))'],
+            [f'quality = ia.check("card.yaml", [{listed}])', "print(quality.sentence)",
+             f'log = ia.read_log({quoted(words[0])}, ia.load("card.yaml"))'],
         ),
     }  # fmt: skip
 

@@ -10,7 +10,7 @@ import inertica as ia
 from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused, inside
 from inertica.studio.project import Project
-from inertica.studio.room import OPEN, READY, Document, Room, same
+from inertica.studio.room import OPEN, READY, Document, Room, quoted, same
 from inertica.studio.rooms.trust import selected
 from inertica.workflow.export import SUFFIX
 
@@ -56,7 +56,7 @@ def view(project: Project, asked: Asked) -> Document:
         "snippets": snippets(source or "urdf", target, folder),
         "same": same(
             [["inertica", "export", folder, option, target]],
-            [f'result = ia.Result.load("{folder}")', f'ia.export_model(result, "{target}")',
+            [f'result = ia.Result.load({quoted(folder)})', f'ia.export_model(result, {quoted(target)})',
              'ia.write_parameters(result, "exports/parameters.csv")'],
         ),
     }  # fmt: skip
@@ -88,7 +88,7 @@ def _pinocchio(source: str, urdf: str, folder: str) -> list[str]:
     if source == "urdf":
         return ["import pinocchio as pin", "", f'model = pin.buildModelFromUrdf("{urdf}")', "data = model.createData()",
                 "tau = pin.rnea(model, data, q, v, a)   # armature counts when set, friction does not"]  # fmt: skip
-    return ["import inertica as ia", "", f'model = ia.to_pinocchio(ia.Result.load("{folder}"))']
+    return ["import inertica as ia", "", f"model = ia.to_pinocchio(ia.Result.load({quoted(folder)}))"]
 
 
 def write(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:

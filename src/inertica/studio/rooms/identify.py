@@ -15,7 +15,7 @@ from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused, inside, plain_name
 from inertica.studio.overlay import read_json, summary, write_overlay
 from inertica.studio.project import Project
-from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, same, short
+from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, quoted, same, short
 from inertica.studio.rooms.data import typed
 from inertica.studio.rooms.robot import FRICTION
 from inertica.studio.scores import drawn
@@ -93,8 +93,20 @@ def run(project: Project, asked: Asked, say: Callable[[str], None], work: Path) 
     result = replace(judged.result, command=same([_words(project, stated, f"results/{name}")], [])["shell"][0])
     bundle = write_bundle(result, judged.motions, work / name, force=settings.force)
     write_overlay(bundle.result, judged.motions, work / name)
-    os.replace(work / name, target)
+    name = placed(project, work / name, target)
     return {"result": name, "remember": {"settings": stated, "selected": name}}
+
+
+def placed(project: Project, made: Path, target: Path) -> str:
+    """Moves a finished result to its place, or to the next free one where somebody else has filled it meanwhile; its name there."""
+    while True:
+        try:
+            os.rename(made, target)
+            return target.name
+        except OSError:
+            if not target.exists():
+                raise
+            target = target.with_name(project.free_name("results", "result"))
 
 
 def remove(project: Project, asked: Asked) -> Document:
@@ -157,13 +169,15 @@ def _words(project: Project, stated: Document, folder: str) -> list[str]:
 
 
 def _python(project: Project, stated: Document, folder: str) -> list[str]:
-    fit, hold = ([f'"{name}"' for name in typed(project, role)] for role in ("identify", "validate"))
-    options = "".join(f", {key}={tuple(value) if key == 'friction' else value!r}" for key, value in stated.items())
+    fit, hold = ([quoted(name) for name in typed(project, role)] for role in ("identify", "validate"))
+    options = "".join(
+        f", {key}={tuple(value) if key == 'friction' else value!r}" for key, value in stated.items() if key.isidentifier()
+    )
     validate = f", validate=[{', '.join(hold)}]" if hold else ""
     return [
         f"logs = [{', '.join(fit) or repr('log.csv')}]",
         f'result = ia.identify("card.yaml", logs{validate}{options})',
-        f'ia.write_folder(result, "{folder}", logs{validate.replace(", validate=", ", ")})',
+        f"ia.write_folder(result, {quoted(folder)}, logs{validate.replace(', validate=', ', ')})",
     ]
 
 
@@ -175,4 +189,5 @@ ROOM = Room(
     view,
     {"remove": remove, "remember": remember},
     {"run": run},
+    names={"run": ("results", "result", "")},
 )

@@ -12,6 +12,7 @@ import numpy as np
 
 import inertica as ia
 from inertica.errors import InerticaError
+from inertica.escape import file_stem
 from inertica.excitation.assumed import AccelerationLimit, acceleration_limits, assumption
 from inertica.excitation.files import has_trajectory, read_trajectory
 from inertica.report.verdict_words import verdict_document
@@ -20,7 +21,7 @@ from inertica.studio.asked import Asked
 from inertica.studio.cell import Cell
 from inertica.studio.confined import Refused, inside, plain_name
 from inertica.studio.project import Project
-from inertica.studio.room import OPEN, READY, Document, Room, same
+from inertica.studio.room import OPEN, READY, Document, Room, quoted, same
 from inertica.workflow.excite import CRITERIA, FAMILIES
 from inertica.workflow.plain import plain
 
@@ -62,7 +63,9 @@ def view(project: Project, asked: Asked) -> Document:
             words += [option, f"{last[key]:g}" if isinstance(last[key], (int, float)) else str(last[key])]
     around = _cell(project)
     words += around.words
-    known = ", ".join([*(f"{key}={value!r}" for key, value in last.items() if value is not None), *around.python])
+    known = ", ".join(
+        [*(f"{key}={value!r}" for key, value in last.items() if value is not None and key.isidentifier()), *around.python]
+    )
     needed = ["from inertica.excitation.solids import Obstacle", ""] if around.obstacles else []
     robot = project.description if project.has_robot else None
     motion = f"trajectories/{listed[-1]['name'] if listed else 'motion-1.yaml'}"
@@ -83,7 +86,7 @@ def view(project: Project, asked: Asked) -> Document:
              "", "# rehearsal: plant other values, simulate, identify, hold against what was planted; the card states the loop",
              "from dataclasses import replace", 'robot = ia.load("card.yaml")',
              "planted = robot.prior.with_values(1.2 * robot.prior.values)",
-             f'trajectory = ia.load_trajectory("{motion}")',
+             f'trajectory = ia.load_trajectory({quoted(motion)})',
              "noise = ia.Noise(q=1e-6, tau=0.1, seed=0)",
              "(log,) = replace(ia.Experiment.of(robot), truth=planted, noise=noise).run(trajectory)",
              "result = ia.identify(robot, [log])", "print(ia.against_truth(result, planted).covered)"],
@@ -159,8 +162,9 @@ def select(project: Project, asked: Asked) -> Document:
 def shipped(project: Project, asked: Asked) -> Document:
     """Take the motion that is shipped for a catalog robot."""
     description = project.description
-    file = ia.catalog_trajectory(description.name, asked.word("kind", ("identification", "validation"), "identification"))
-    name = project.free_name("trajectories", f"{description.name}-{asked.text('kind', 'identification')}", ".yaml")
+    kind = asked.word("kind", ("identification", "validation"), "identification")
+    file = ia.catalog_trajectory(description.name, kind)
+    name = project.free_name("trajectories", f"{file_stem(description.name)}-{kind}", ".yaml")
     ia.save_trajectory(file.trajectory, project.folder / "trajectories" / name, robot=description.name, about=file.about)
     project.choose("motion", selected=name)
     return {"trajectory": name}
@@ -207,7 +211,7 @@ def design(project: Project, asked: Asked, say: Callable[[str], None], work: Pat
         worst = found.violations[0] if found.violations else "no feasible motion was found"
         raise InerticaError(f"no motion inside the limits: {worst}; allow more time, a longer period or smaller margins")
     about = {"criterion": found.criterion, "value": found.value, "condition": found.condition, "seed": options["seed"]}
-    name = project.free_name("trajectories", "motion", ".yaml")
+    name = plain_name(asked.text("name", "")) if "name" in asked else project.free_name("trajectories", "motion", ".yaml")
     description = project.description
     joints = description.robot.joint_names
     target = project.folder / "trajectories" / name
@@ -231,7 +235,9 @@ def rehearse(project: Project, asked: Asked, say: Callable[[str], None], work: P
     result, held = rehearsal.recovered(description, robot, log, say, quick=asked.flag("quick", True))
     right, of = held.covered
     document: Document = {
-        "name": project.free_name("rehearsals", "rehearsal", ".json").removesuffix(".json"),
+        "name": (
+            plain_name(asked.text("name", "")) if "name" in asked else project.free_name("rehearsals", "rehearsal", ".json")
+        ).removesuffix(".json"),
         "trajectory": name, "method": result.method, "spread": spread, "position_noise": position, "torque_noise": torque,
         "notes": list(robot.notes), "verdict": verdict_document(result), "covered": [right, of],
         "sure": len(held.sure), "worst": max((abs(h.error) for h in held.sure), default=math.nan),
@@ -284,4 +290,5 @@ ROOM = Room(
         "keep": keep,
     },
     {"design": design, "rehearse": rehearse},
+    names={"design": ("trajectories", "motion", ".yaml"), "rehearse": ("rehearsals", "rehearsal", ".json")},
 )

@@ -17,7 +17,7 @@ from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused
 from inertica.studio.overlay import SIGNALS, read_json, summary, torques, write_overlay
 from inertica.studio.project import Project
-from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, same
+from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, quoted, same
 from inertica.studio.rooms.data import typed
 from inertica.studio.rooms.identify import card
 from inertica.studio.series import Series
@@ -64,7 +64,9 @@ def view(project: Project, asked: Asked) -> Document:
     ]
     other = next((n for n in reversed(names) if n != name), None)
     beside = [] if other is None else [["inertica", "report", f"results/{name}", f"results/{other}", "-o", "together.html"]]
-    test = [] if other is None else [f'print(ia.compare_parameters(result, ia.Result.load("results/{other}")).sentence)']
+    test = (
+        [] if other is None else [f"print(ia.compare_parameters(result, ia.Result.load({quoted(f'results/{other}')})).sentence)"]
+    )
     fitted = next(iter(typed(project, "identify")), "log.csv")
     return {
         "results": names,
@@ -88,8 +90,8 @@ def view(project: Project, asked: Asked) -> Document:
         "report": (folder / "report.html").is_file(),
         "same": same(
             [["inertica", "report", f"results/{name}"], *beside],
-            [f'result = ia.Result.load("results/{name}")', "result.to_pandas()             # the table",
-             "result.intervals, result.labels", f'result.predict(ia.read_log("{fitted}", result.description))', *test],
+            [f'result = ia.Result.load({quoted(f"results/{name}")})', "result.to_pandas()             # the table",
+             "result.intervals, result.labels", f'result.predict(ia.read_log({quoted(fitted)}, result.description))', *test],
         ),
     }  # fmt: skip
 

@@ -1,0 +1,210 @@
+"""Large robots: functions of samples by loops over bodies, on NumPy arrays.
+
+Straight-line code of a regressor grows with the number of pairs of a joint and a link that it carries, the square of a chain's
+length, and a compiler takes longer still.  Beyond `LARGE` pairs the same recursions run on arrays of samples instead.  What a joint
+makes of the wrenches on its link is linear: the columns of all links beyond it pass it in one product of matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.dynamics import recursions
+from inertica.dynamics.equations import Equations
+from inertica.dynamics.kernels import Array
+from inertica.dynamics.triangle import absorbed, root
+from inertica.robot.layout import Layout
+from inertica.robot.model import Robot
+from inertica.scalars import Scalar
+from inertica.threads import one_thread
+
+LARGE = 150
+"""Pairs of a joint and a link it carries from which on robots count as large; a chain of 17 joints has 153."""
+
+NUMBERS = 8_000_000
+"""Numbers that a function of samples leaves at a time, within the bounds of SAMPLES."""
+
+SAMPLES = (128, 512)
+
+GENERIC, ZERO = 5, 1e-13
+"""Samples at which an entry is looked at, and the share of its row's largest one below which it is rounding of zero."""
+
+UNIT_WRENCHES = list(np.eye(6)[:, :, None])
+"""Components of force and moment of the six unit wrenches, (6, 1) each, beside samples in the last axis."""
+
+Inputs = Mapping[str, Array]
+Scalars = Mapping[str, Sequence[Scalar]]
+
+
+def is_large(robot: Robot) -> bool:
+    """Whether loops over bodies are better than straight-line code."""
+    return sum(len(robot.ancestors(j)) for j in range(robot.n)) > LARGE
+
+
+class ArraySamples:
+    """`SampleFunction` of a function on arrays: the equations run with an array over some samples in place of each scalar.
+
+    Args:
+        evaluate: (outputs, count) from the inputs' scalars.
+        outputs: numbers per sample.
+    """
+
+    def __init__(self, evaluate: Callable[[Any], Sequence[Scalar] | Array], outputs: int) -> None:
+        self._evaluate, self.outputs = evaluate, outputs
+        self._chunk = int(np.clip(NUMBERS // max(outputs, 1), *SAMPLES))
+
+    def __call__(self, inputs: Inputs, out: Array, columns: NDArray[np.int64], directions: Sequence[Inputs] = ({},)) -> None:
+        for d, direction in enumerate(directions):
+            for part, values in self.chunks({**inputs, **direction}):
+                out[part, columns + d * self.outputs] = values.T
+
+    def chunks(self, inputs: Inputs) -> Iterator[tuple[slice, Array]]:
+        count = max(len(values) for values in inputs.values() if values.ndim == 2)
+        for first in range(0, count, self._chunk):
+            part = slice(first, min(first + self._chunk, count))
+            yield part, self._stacked({k: v[part].T if v.ndim == 2 else v for k, v in inputs.items()}, part.stop - first)
+
+    def _stacked(self, inputs: Inputs, count: int) -> Array:
+        found = self._evaluate({name: list(np.ascontiguousarray(values)) for name, values in inputs.items()})
+        if isinstance(found, np.ndarray):
+            return found
+        out = np.empty((self.outputs, count))
+        for row, value in zip(out, found, strict=True):
+            row[:] = value
+        return out
+
+
+class ArrayRegressor:
+    """The regressor on arrays: entries that are not zero by structure.
+
+    Args:
+        equations: of the layout.
+        inputs: names of what it depends on: `q` with `dq` and `ddq`, or at rest without them; `shapes`; `gravity` instead of the
+            robot's own.
+    """
+
+    def __init__(self, equations: Equations, inputs: Sequence[str]) -> None:
+        self._equations, self._robot = equations, equations.robot
+        layout, n = equations.layout, self._robot.n
+        self._bodies: list[list[int]] = [[] for _ in range(n)]
+        for number, (body, _) in enumerate(layout.bodies):
+            self._bodies[body.link].append(number)
+        generic = np.random.default_rng(7)
+        x: dict[str, Sequence[Scalar]] = {name: list(generic.normal(size=(n, GENERIC))) for name in inputs}
+        x |= {"gravity": list(generic.normal(size=(3, GENERIC)))} if "gravity" in inputs else {}
+        x |= {"shapes": [s.value for s in layout.shapes]} if "shapes" in inputs else {}
+        links = []  # (joint, parameter, column of its torques)
+        for joint, parameters, torques in self._torques(x):
+            size = np.abs(torques).max(axis=(0, 2))
+            links += [(joint, int(parameters[c]), int(c)) for c in np.flatnonzero(size > ZERO * size.max())]
+        terms = [(joint, k) for joint, k, value in self._of_terms(x) if np.ndim(value) or value != 0.0]
+        self.entries = sorted([(joint, k) for joint, k, _ in links] + terms)
+        place = {where: e for e, where in enumerate(self.entries)}
+        self._term_place = {where: place[where] for where in terms}
+        self._links = [np.array([(place[i, k], c) for i, k, c in links if i == joint]).reshape(-1, 2).T for joint in range(n)]
+
+    def __call__(self, x: Scalars) -> Array:
+        """(E, count) the entries, in their order."""
+        out = np.empty((len(self.entries), len(x["q"][0])))
+        for joint, _, torques in self._torques(x):
+            entries, columns = self._links[joint]
+            out[entries] = torques[:, columns, 0].T
+        for joint, k, value in self._of_terms(x):
+            if (joint, k) in self._term_place:
+                out[self._term_place[joint, k]] = value
+        return out
+
+    def dense(self, x: Scalars) -> Array:
+        """(count, n, P) with zeros where the structure has them."""
+        values = self(x)
+        out = np.zeros((values.shape[1], self._robot.n, self._equations.layout.size))
+        joints, parameters = np.array(self.entries).T
+        out[:, joints, parameters] = values.T
+        return out
+
+    def _of_terms(self, x: Scalars) -> Iterator[tuple[int, int, Scalar]]:
+        still = [0.0] * self._robot.n
+        return self._equations.term_entries(x["q"], x.get("dq", still), x.get("ddq", still), x.get("shapes", ()))
+
+    def _torques(self, x: Scalars) -> Iterator[tuple[int, NDArray[np.intp], Array]]:
+        """From the tips to the base: joint, parameters of the bodies it carries, (count, parameters, 1) its torques of them."""
+        robot, layout, count = self._robot, self._equations.layout, len(x["q"][0])
+        still, at = [0.0] * robot.n, recursions.poses(robot, x["q"])
+        wrenches = recursions.unit_wrenches(at, x.get("dq", still), x.get("ddq", still), x.get("gravity", robot.gravity))
+        arriving: list[list[tuple[NDArray[np.intp], Array]]] = [[] for _ in range(robot.n)]
+        for joint in range(robot.n - 1, -1, -1):
+            of_link = _filled(wrenches[joint], (count, 10, 6))
+            for number in self._bodies[joint]:
+                (_, where), A = layout.bodies[number], self._equations.to_link[number]
+                own = of_link if A is None else np.matmul(A.T, of_link)
+                arriving[joint].append((np.arange(where.start, where.stop), own))
+            if not arriving[joint]:
+                continue
+            parameters = np.concatenate([k for k, _ in arriving[joint]])
+            carried = np.concatenate([w for _, w in arriving[joint]], axis=1)
+            arriving[joint] = []
+            share, force, moment = recursions.passed_on(at[joint], UNIT_WRENCHES[:3], UNIT_WRENCHES[3:])
+            yield joint, parameters, np.matmul(carried, share)
+            if (parent := robot.joints[joint].parent) >= 0:
+                to_parent = np.empty((count, 6, 6))
+                for k, component in enumerate([*force, *moment]):
+                    to_parent[:, :, k] = np.transpose(component)
+                arriving[parent].append((parameters, np.matmul(carried, to_parent)))
+
+
+class ArrayFactors:
+    """`FactorFunction` of a regressor on arrays: R factors of its rows and a torque, joint by joint.
+
+    Args:
+        regressor: as samples, with its entries.
+        columns: per joint the entries that are its columns.
+    """
+
+    def __init__(self, regressor: ArraySamples, columns: Sequence[NDArray[np.intp]]) -> None:
+        self._regressor, self._columns = regressor, columns
+
+    def __call__(self, inputs: Inputs, weights: Array | None) -> list[Array]:
+        """By products of columns where those tell it; see `triangle.root`."""
+        products = [np.zeros((len(c) + 1, len(c) + 1)) for c in self._columns]
+        with one_thread():
+            for j, rows in self._rows(inputs, weights):
+                products[j] += rows @ rows.T
+        found = {j: R for j, G in enumerate(products) if (R := root(G)) is not None}
+        if missing := set(range(len(products))) - set(found):
+            found |= {j: np.zeros((len(products[j]),) * 2) for j in missing}
+            for j, rows in self._rows(inputs, weights, missing):
+                found[j] = absorbed(found[j], rows.T)
+        return [found[j] for j in range(len(products))]
+
+    def _rows(self, inputs: Inputs, weights: Array | None, joints: Collection[int] | None = None) -> Iterator[tuple[int, Array]]:
+        """(joint, (k, count) columns and torque), chunk by chunk."""
+        tau = inputs["tau"]
+        for part, entries in self._regressor.chunks({name: v for name, v in inputs.items() if name != "tau"}):
+            for j in range(len(self._columns)) if joints is None else joints:
+                rows = np.vstack([entries[self._columns[j]], tau[part, j]])
+                yield j, rows if weights is None else rows * weights[part, j]
+
+
+def regressor_function(equations: Equations, inputs: Sequence[str]) -> tuple[ArraySamples, list[tuple[int, int]]]:
+    """The regressor as a function of samples, and (joint, parameter) of its entries."""
+    regressor = ArrayRegressor(equations, inputs)
+    return ArraySamples(regressor, len(regressor.entries)), regressor.entries
+
+
+def array_regressor(layout: Layout, q: Array, dq: Array, ddq: Array) -> Array:
+    """`plain_regressor` by loops over bodies."""
+    x = {"q": list(q.T), "dq": list(dq.T), "ddq": list(ddq.T), "shapes": [s.value for s in layout.shapes]}
+    return ArrayRegressor(Equations(layout), list(x)).dense(x)
+
+
+def _filled(rows: Sequence[Sequence[Scalar]], shape: tuple[int, ...]) -> Array:
+    """Rows of scalars, arrays over samples among them, as one array (count, rows, columns)."""
+    out = np.empty(shape)
+    for i, row in enumerate(rows):
+        for k, value in enumerate(row):
+            out[:, i, k] = value
+    return out
