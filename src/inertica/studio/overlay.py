@@ -19,6 +19,7 @@ from inertica.studio.scene import bodies
 from inertica.workflow.judge import Motions
 from inertica.workflow.plain import plain
 from inertica.workflow.result import Result
+from inertica.writing import whole_file, write_whole
 
 Array = NDArray[np.float64]
 
@@ -49,8 +50,9 @@ def write_overlay(result: Result, motions: Motions, folder: Path) -> None:
         "logs": [{"name": n, "set": r.name, "source": r.source} for n, r in zip(names, drawn, strict=True)],
         "friction": _friction(result, drawn),
     }
-    np.savez(folder / SIGNALS, allow_pickle=False, **arrays)
-    (folder / SUMMARY).write_text(json.dumps(plain(document)) + "\n", encoding="utf-8")
+    with whole_file(folder / SIGNALS) as temporary:
+        np.savez(temporary, allow_pickle=False, **arrays)
+    write_whole(folder / SUMMARY, json.dumps(plain(document)) + "\n")
 
 
 def _friction(result: Result, drawn: list[Any]) -> list[dict[str, Any]]:

@@ -28,8 +28,8 @@ from inertica.errors import FileError, InputError, ModelWarning
 from inertica.robot.description import Description
 from inertica.robot.files import catalog, catalog_path, kind_of
 from inertica.studio.confined import Refused, allowed, inside, plain_name
-from inertica.workflow.folder import whole_file
 from inertica.workflow.result import RESULT, Result
+from inertica.writing import whole_file, write_whole
 
 STATE, CARD = "studio.json", "card.yaml"
 FOLDERS = ("model", "logs", "trajectories", "rehearsals", "results", "exports")
@@ -112,8 +112,7 @@ class Project:
         """Change entries of the state."""
         with self._lock:
             text = json.dumps(self.state | values, indent=1, ensure_ascii=False)
-            with whole_file(self.folder / STATE) as temporary:
-                temporary.write_text(text + "\n", encoding="utf-8")
+            write_whole(self.folder / STATE, text + "\n")
         self.changed()
 
     def choose(self, room: str, **values: Any) -> None:

@@ -16,8 +16,8 @@ from typing import Any
 from inertica.errors import FileError, InputError
 from inertica.robot.friction import LuGre, Offset, friction_terms
 from inertica.robot.layout import Layout, Parameters
-from inertica.workflow.folder import whole_file
 from inertica.workflow.plain import plain
+from inertica.writing import write_whole
 
 LUGRE = "lugre"
 KEY = "bristles"
@@ -103,5 +103,4 @@ def write_bristles(folder: str | Path, bristles: Bristles, joints: tuple[str, ..
     except (OSError, json.JSONDecodeError) as error:
         raise FileError(file, f"the result cannot be read: {error}") from None
     document[KEY] = plain(bristles.document())
-    with whole_file(file) as temporary:
-        temporary.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_whole(file, json.dumps(document, indent=1, ensure_ascii=False) + "\n")

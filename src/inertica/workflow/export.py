@@ -30,7 +30,6 @@ from inertica.workflow.export_lost import Missing
 from inertica.workflow.export_residual import Measured, measured_file
 from inertica.workflow.export_torques import ModelTorques
 from inertica.workflow.exported import ExportedModel, Lost
-from inertica.workflow.folder import whole_file
 from inertica.workflow.held import FORMATS, Held, held, is_sidecar, sidecar_path, sidecar_text
 from inertica.workflow.inputs import IDENTIFICATION
 from inertica.workflow.judge import Motions
@@ -39,6 +38,7 @@ from inertica.workflow.plain_friction import FrictionStates, PlainFriction, plai
 from inertica.workflow.result import Result
 from inertica.workflow.saved import geometry
 from inertica.workflow.verdict import BAD, verdict
+from inertica.writing import whole_file, write_whole
 
 Array = NDArray[np.float64]
 
@@ -137,8 +137,7 @@ def parameters_csv(result: Result) -> str:
 
 def write_parameters(result: Result, target: str | Path) -> None:
     """The table of standard parameters as a CSV file."""
-    with whole_file(target) as temporary:
-        temporary.write_text(parameters_csv(result), encoding="utf-8")
+    write_whole(target, parameters_csv(result))
 
 
 def _cell(value: float) -> str:

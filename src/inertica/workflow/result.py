@@ -49,6 +49,7 @@ from inertica.workflow.saved import (
     residual_of,
     write_card,
 )
+from inertica.writing import whole_folder
 
 Array = NDArray[np.float64]
 
@@ -253,9 +254,12 @@ class Result(Tabular):
 
     def save(self, folder: str | Path) -> Path:
         """Write `result.json`, `result.npz` and a robot card that reads back the same layout; no pickles."""
-        target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
-        write_card(self.description, target)
+        with whole_folder(folder, RESULT) as temporary:
+            self._write(temporary)
+        return Path(folder)
+
+    def _write(self, temporary: Path) -> None:
+        write_card(self.description, temporary)
         e = self.estimate
         arrays = {"beta": e.beta, "chi": self.parameters.values, "shapes": self.parameters.shapes}
         arrays |= {"intervals": self.intervals, "prior": self.description.prior.values, "base": e.base.T}
@@ -265,14 +269,13 @@ class Result(Tabular):
             arrays |= {} if d.widened is None else {"widened": d.widened}
         if (said := e.by_data) is not e.beta:
             arrays["by_data"] = said
-        np.savez(target / ARRAYS, allow_pickle=False, **arrays)
+        np.savez(temporary / ARRAYS, allow_pickle=False, **arrays)
         for k, trajectory in enumerate(self.references):
-            save_trajectory(trajectory, target / f"{REFERENCE}{k + 1}.yaml")
+            save_trajectory(trajectory, temporary / f"{REFERENCE}{k + 1}.yaml")
         document = self.document() | {"recipe": recipe_document(self.recipe), "iterations": e.iterations}
         document |= {"references": len(self.references), "speeds": self.speeds}
         text = json.dumps(plain(document), indent=1, ensure_ascii=False)
-        (target / RESULT).write_text(text + "\n", encoding="utf-8")
-        return target
+        (temporary / RESULT).write_text(text + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: str | Path) -> Result:

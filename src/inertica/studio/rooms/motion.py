@@ -23,6 +23,7 @@ from inertica.studio.project import Project
 from inertica.studio.room import OPEN, READY, Document, Room, same
 from inertica.workflow.excite import CRITERIA, FAMILIES
 from inertica.workflow.plain import plain
+from inertica.writing import write_whole
 
 FRAMES = 1200
 """Poses of a motion that the page plays."""
@@ -247,7 +248,7 @@ def rehearse(project: Project, asked: Asked, say: Callable[[str], None], work: P
     }  # fmt: skip
     target = project.folder / "rehearsals" / document["name"]
     log.save(target.with_suffix(".npz"))
-    target.with_suffix(".json").write_text(json.dumps(plain(document), indent=1) + "\n", encoding="utf-8")
+    write_whole(target.with_suffix(".json"), json.dumps(plain(document), indent=1) + "\n")
     return {"rehearsal": document["name"], "covered": [right, of]}
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from inertica.errors import FileError
-from inertica.workflow.folder import whole_file, whole_folder
+from inertica.writing import whole_file, whole_folder
 
 
 def test_a_folder_appears_whole(tmp_path):
