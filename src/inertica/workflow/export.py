@@ -193,26 +193,26 @@ def _speeds(result: Result, speed: float | None) -> Array:
     return speeds
 
 
-def _write(result: Result, parts: Held, target: Path, format: str) -> None:
+def _write(result: Result, parts: Held, temporary: Path, format: str) -> None:
     if format != result.description.source.format:
-        target.write_text(mjcf_text(parts.parameters, result.labels), encoding="utf-8")
+        temporary.write_text(mjcf_text(parts.parameters, result.labels), encoding="utf-8")
         return
-    save_model(result.description, parts.parameters, target, result.labels)
+    save_model(result.description, parts.parameters, temporary, result.labels)
     if format == "dh":
-        _comment(target, result)
+        _comment(temporary, result)
 
 
-def _comment(path: Path, result: Result) -> None:
+def _comment(temporary: Path, result: Result) -> None:
     """Trust labels as comments at the end of a DH file, in place of those of an earlier export."""
     names = result.description.robot.joint_names
     texts = {f"# {MARK} {names[j]}: ": said for j, said in label_texts(result.parameters, result.labels).items()}
-    with path.open(encoding="utf-8", newline="") as file:
+    with temporary.open(encoding="utf-8", newline="") as file:
         lines = [line for line in file.read().splitlines(keepends=True) if not line.startswith(tuple(texts))]
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     if lines and not lines[-1].endswith(("\n", "\r")):
         lines.append(end)
     lines += [f"{start}{said}{end}" for start, said in texts.items()]
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with temporary.open("w", encoding="utf-8", newline="") as file:
         file.writelines(lines)
 
 

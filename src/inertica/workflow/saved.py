@@ -38,7 +38,7 @@ KIND = "kind"
 """Key of a filter's class."""
 
 
-def write_card(description: Description, folder: Path) -> None:
+def write_card(description: Description, temporary: Path) -> None:
     """The model file and a card beside it that reads back the description, also where it was changed in Python.
 
     What a card cannot say (a term that is a Python function, other geometry than the model's) is refused here, since it would be
@@ -49,19 +49,17 @@ def write_card(description: Description, folder: Path) -> None:
         raise InputError(f"{source.path} is gone; the result cannot be saved without the model it belongs to")
     for term in other_terms(description.layout):
         term_entry(term)
-    model = folder / f"model{source.path.suffix}"
-    if source.path.resolve() != model.resolve():
-        shutil.copyfile(source.path, model)
-    stated = _stated(description) | {"model": model.name, "name": description.name}
+    model = f"model{source.path.suffix}"
+    shutil.copyfile(source.path, temporary / model)
+    stated = _stated(description) | {"model": model, "name": description.name}
     if any(description.robot.gravity):  # found or stated; a model file without gravity says so itself
         stated["gravity"] = list(description.robot.gravity)
     stated.pop("friction", None)
-    target = folder / CARD
-    target.write_text(_text(stated, description), encoding="utf-8")
-    read = _read(target)
+    (temporary / CARD).write_text(_text(stated, description), encoding="utf-8")
+    read = _read(temporary / CARD)
     if changes := _changes(read, description, stated):
-        target.write_text(_text(stated | changes, description), encoding="utf-8")
-        read = _read(target)
+        (temporary / CARD).write_text(_text(stated | changes, description), encoding="utf-8")
+        read = _read(temporary / CARD)
     _check_same(read, description, source.path)
 
 

@@ -10,7 +10,6 @@ import ctypes
 import hashlib
 import os
 import sys
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -20,7 +19,8 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from inertica.errors import FileError, ModelWarning
+from inertica.compiled import note_damage
+from inertica.errors import FileError
 from inertica.writing import write_whole
 
 
@@ -126,7 +126,7 @@ def _read_checked(path: Path) -> bytes | None:
     digest, code = data[:32], data[32:]
     if hashlib.sha256(code).digest() == digest:
         return code
-    warnings.warn(ModelWarning(f"{path} was damaged; the compiled code that it kept is made anew"), stacklevel=3)
+    note_damage(path.parent)
     return None
 
 
