@@ -19,6 +19,7 @@ import numba as nb
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 from inertica.errors import ModelWarning
+from inertica.interrupts import interrupts_at_the_end
 
 DIGEST = hashlib.sha256().digest_size
 
@@ -49,7 +50,8 @@ class _Cache(FunctionCache):
 
     def load_overload(self, *place: Any) -> Any:
         try:
-            return super().load_overload(*place)
+            with interrupts_at_the_end():
+                return super().load_overload(*place)
         except _DamageError:
             note_damage(self._cache_path)
             with suppress(OSError):
@@ -59,7 +61,7 @@ class _Cache(FunctionCache):
         return None
 
     def save_overload(self, *given: Any) -> None:
-        with suppress(OSError, _DamageError):
+        with suppress(OSError, _DamageError), interrupts_at_the_end():
             super().save_overload(*given)
 
 
