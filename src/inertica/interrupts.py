@@ -11,31 +11,6 @@ from types import FrameType
 
 
 @contextmanager
-def deaf_to_interrupts() -> Iterator[None]:
-    """Processes and threads that begin within the block never get Ctrl-C, not even while they import; here it waits until the end."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def ending_with() -> Iterator[None]:
-    """When the block ends with an error or an interrupt, the processes begun in it end, too, whatever they were at."""
-    others = set(active_children())
-    try:
-        yield
-    except BaseException:
-        for process in set(active_children()) - others:
-            process.terminate()
-        raise
-
-
-@contextmanager
 def interrupts_at_the_end() -> Iterator[None]:
     """Ctrl-C within the block is raised at its end: libraries that call back from C swallow exceptions."""
     if threading.current_thread() is not threading.main_thread():
@@ -49,3 +24,29 @@ def interrupts_at_the_end() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
         if arrived and callable(before):
             before(*arrived[0])
+
+
+@contextmanager
+def deaf_to_interrupts() -> Iterator[None]:
+    """Processes that begin within the block never get Ctrl-C, not even while they import; here it waits until the end."""
+    with interrupts_at_the_end():
+        if not hasattr(signal, "pthread_sigmask"):  # Windows
+            yield
+            return
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which new processes and threads take over
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def ending_with() -> Iterator[None]:
+    """When the block ends with an error or an interrupt, the processes begun in it end, too, whatever they were at."""
+    others = set(active_children())
+    try:
+        yield
+    except BaseException:
+        for process in set(active_children()) - others:
+            process.terminate()
+        raise

@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from inertica.errors import FileError, InputError
+from inertica.errors import InputError
+from inertica.logs.readers.guard import read_json
 from inertica.robot.friction import LuGre, Offset, friction_terms
 from inertica.robot.layout import Layout, Parameters
 from inertica.workflow.plain import plain
@@ -98,9 +99,6 @@ def write_bristles(folder: str | Path, bristles: Bristles, joints: tuple[str, ..
         raise InputError(
             f"{folder} is a result of another robot: its joints are {', '.join(joints)}, the friction is that of {', '.join(own)}"
         )
-    try:
-        document = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as error:
-        raise FileError(file, f"the result cannot be read: {error}") from None
+    document: dict[str, Any] = read_json(file)
     document[KEY] = plain(bristles.document())
     write_whole(file, json.dumps(document, indent=1, ensure_ascii=False) + "\n")

@@ -23,6 +23,7 @@ from inertica.frames import Tabular
 from inertica.identifiability.base import base_model
 from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK
 from inertica.logs.log import Log
+from inertica.logs.readers.guard import read_json, reading
 from inertica.physical.plausible import MassSummary, mass_summary
 from inertica.physical.scales import Reference
 from inertica.preprocessing.motion import Motion
@@ -282,14 +283,19 @@ class Result(Tabular):
         """Read what `save` wrote; the folder or its result.json."""
         source = Path(folder)
         source = source.parent if source.name == RESULT else source
-        try:
-            document = json.loads((source / RESULT).read_text(encoding="utf-8"))
-            with np.load(source / ARRAYS, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-        except FileNotFoundError as error:
-            raise FileError(error.filename or source, "this is not the folder of a result: the file is missing") from None
-        except (json.JSONDecodeError, ValueError, OSError) as error:
-            raise FileError(source, f"the result cannot be read: {error}") from None
+        missing = [name for name in (RESULT, ARRAYS) if not (source / name).is_file()]
+        if missing:
+            raise FileError(source / missing[0], "this is not the folder of a result: the file is missing")
+        with reading(source, "result"):
+            result = cls._read(source)
+            result.document()  # what is of the wrong kind shows here, not in the middle of a report
+        return result
+
+    @classmethod
+    def _read(cls, source: Path) -> Result:
+        document: dict[str, Any] = read_json(source / RESULT)
+        with np.load(source / ARRAYS, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
         description = load_robot(source / CARD)
         if len(arrays.get("chi", ())) != description.layout.size:
             raise FileError(
