@@ -6,7 +6,6 @@ the bristles is added to the result; models that are simulated (`export`'s sidec
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -14,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from inertica.errors import InputError
-from inertica.logs.readers.guard import read_json
 from inertica.robot.friction import LuGre, Offset, friction_terms
 from inertica.robot.layout import Layout, Parameters
 from inertica.workflow.plain import plain
+from inertica.workflow.saved import read_result, result_text
 from inertica.writing import write_whole
 
 LUGRE = "lugre"
@@ -99,6 +98,6 @@ def write_bristles(folder: str | Path, bristles: Bristles, joints: tuple[str, ..
         raise InputError(
             f"{folder} is a result of another robot: its joints are {', '.join(joints)}, the friction is that of {', '.join(own)}"
         )
-    document: dict[str, Any] = read_json(file)
+    document = read_result(file)
     document[KEY] = plain(bristles.document())
-    write_whole(file, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    write_whole(file, result_text(document))

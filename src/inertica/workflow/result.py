@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -23,7 +22,7 @@ from inertica.frames import Tabular
 from inertica.identifiability.base import base_model
 from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK
 from inertica.logs.log import Log
-from inertica.logs.readers.guard import read_json, reading
+from inertica.logs.readers.guard import reading
 from inertica.physical.plausible import MassSummary, mass_summary
 from inertica.physical.scales import Reference
 from inertica.preprocessing.motion import Motion
@@ -38,16 +37,17 @@ from inertica.workflow.bristles import KEY as BRISTLES
 from inertica.workflow.bristles import Bristles
 from inertica.workflow.choice import Choice
 from inertica.workflow.exported import ExportedModel
-from inertica.workflow.plain import plain
 from inertica.workflow.prediction import engine_of, judged, predicted_torque, with_correction
 from inertica.workflow.replay import own_reference, prediction_motion
 from inertica.workflow.saved import (
     check_arrays,
     correction_document,
     correction_of,
+    read_result,
     recipe_document,
     recipe_of,
     residual_of,
+    result_text,
     write_card,
 )
 from inertica.writing import whole_folder
@@ -275,8 +275,7 @@ class Result(Tabular):
             save_trajectory(trajectory, temporary / f"{REFERENCE}{k + 1}.yaml")
         document = self.document() | {"recipe": recipe_document(self.recipe), "iterations": e.iterations}
         document |= {"references": len(self.references), "speeds": self.speeds}
-        text = json.dumps(plain(document), indent=1, ensure_ascii=False)
-        (temporary / RESULT).write_text(text + "\n", encoding="utf-8")
+        (temporary / RESULT).write_text(result_text(document), encoding="utf-8")
 
     @classmethod
     def load(cls, folder: str | Path) -> Result:
@@ -293,7 +292,7 @@ class Result(Tabular):
 
     @classmethod
     def _read(cls, source: Path) -> Result:
-        document: dict[str, Any] = read_json(source / RESULT)
+        document = read_result(source / RESULT)
         with np.load(source / ARRAYS, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         description = load_robot(source / CARD)

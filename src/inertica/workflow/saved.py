@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import shutil
 import warnings
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 
 from inertica.errors import FileError, InputError, ModelWarning
 from inertica.identifiability.base import BaseModel
+from inertica.logs.readers.guard import read_json
 from inertica.preprocessing import filters
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.cardwrite import armature_flags, coupling_entries, limits_entry, other_terms, payload_entry, term_entry
@@ -32,10 +35,30 @@ from inertica.workflow.plain import plain
 
 Array = NDArray[np.float64]
 
-NONE = "none"
+NONE, CHECKSUM = "none", "checksum"
 
 KIND = "kind"
 """Key of a filter's class."""
+
+
+def result_text(stated: Mapping[str, Any]) -> str:
+    """What result.json holds: the document and a checksum of it, so that damage shows when it is read."""
+    document = {str(key): plain(value) for key, value in stated.items()}
+    return json.dumps(document | {CHECKSUM: _checksum(document)}, indent=1, ensure_ascii=False) + "\n"
+
+
+def read_result(file: Path) -> dict[str, Any]:
+    """The document of a result.json; earlier versions wrote no checksum."""
+    document: dict[str, Any] = read_json(file)
+    if document.pop(CHECKSUM, None) not in (None, _checksum(document)):
+        raise FileError(
+            file, f"this is not what was written: it was damaged, or edited; delete its line '{CHECKSUM}' to read it all the same"
+        )
+    return document
+
+
+def _checksum(document: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def write_card(description: Description, temporary: Path) -> None:
