@@ -109,7 +109,7 @@ def _mutate_tree(tree: Any, draw: random.Random) -> Any:
         elif how == "double" and isinstance(value, list):
             holder[key] = value + value
         elif how == "deep":
-            for _ in range(draw.choice([3, 200])):
+            for _ in range(draw.choice([3, 60])):
                 value = [value]
             holder[key] = value
         elif how == "add" and isinstance(value, dict):

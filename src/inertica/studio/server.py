@@ -134,6 +134,7 @@ class Studio:
         robot = self.project.has_robot
         return {
             "project": self.project.folder.name, "folder": str(self.project.folder), "rooms": rooms, "robot": robot,
+            "problems": self.project.problems,
             "stamp": self.project.card.stat().st_mtime_ns if robot else 0,
             "jobs": [job.document() for job in self.jobs.all[-20:]],
         }  # fmt: skip

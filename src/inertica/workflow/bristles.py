@@ -16,7 +16,7 @@ from inertica.errors import InputError
 from inertica.robot.friction import LuGre, Offset, friction_terms
 from inertica.robot.layout import Layout, Parameters
 from inertica.workflow.plain import plain
-from inertica.workflow.saved import read_result, result_text
+from inertica.workflow.saved import read_stamped, stamped_text
 from inertica.writing import write_whole
 
 LUGRE = "lugre"
@@ -98,6 +98,6 @@ def write_bristles(folder: str | Path, bristles: Bristles, joints: tuple[str, ..
         raise InputError(
             f"{folder} is a result of another robot: its joints are {', '.join(joints)}, the friction is that of {', '.join(own)}"
         )
-    document = read_result(file)
+    document = read_stamped(file)
     document[KEY] = plain(bristles.document())
-    write_whole(file, result_text(document))
+    write_whole(file, stamped_text(document))

@@ -43,11 +43,11 @@ from inertica.workflow.saved import (
     check_arrays,
     correction_document,
     correction_of,
-    read_result,
+    read_stamped,
     recipe_document,
     recipe_of,
     residual_of,
-    result_text,
+    stamped_text,
     write_card,
 )
 from inertica.writing import whole_folder
@@ -275,7 +275,7 @@ class Result(Tabular):
             save_trajectory(trajectory, temporary / f"{REFERENCE}{k + 1}.yaml")
         document = self.document() | {"recipe": recipe_document(self.recipe), "iterations": e.iterations}
         document |= {"references": len(self.references), "speeds": self.speeds}
-        (temporary / RESULT).write_text(result_text(document), encoding="utf-8")
+        (temporary / RESULT).write_text(stamped_text(document), encoding="utf-8")
 
     @classmethod
     def load(cls, folder: str | Path) -> Result:
@@ -292,7 +292,7 @@ class Result(Tabular):
 
     @classmethod
     def _read(cls, source: Path) -> Result:
-        document = read_result(source / RESULT)
+        document = read_stamped(source / RESULT)
         with np.load(source / ARRAYS, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         description = load_robot(source / CARD)

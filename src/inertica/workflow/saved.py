@@ -41,14 +41,19 @@ KIND = "kind"
 """Key of a filter's class."""
 
 
-def result_text(stated: Mapping[str, Any]) -> str:
-    """What result.json holds: the document and a checksum of it, so that damage shows when it is read."""
+def stamped_text(stated: Mapping[str, Any]) -> str:
+    """What a JSON file holds: the document and a checksum of it, so that damage shows when it is read."""
     document = {str(key): plain(value) for key, value in stated.items()}
     return json.dumps(document | {CHECKSUM: _checksum(document)}, indent=1, ensure_ascii=False) + "\n"
 
 
-def read_result(file: Path) -> dict[str, Any]:
-    """The document of a result.json; earlier versions wrote no checksum."""
+def is_stamped(file: Path) -> bool:
+    """Whether a file carries a checksum, which earlier versions did not write."""
+    return CHECKSUM in read_json(file)
+
+
+def read_stamped(file: Path) -> dict[str, Any]:
+    """The document that `stamped_text` made; one without a checksum is taken as it is."""
     document: dict[str, Any] = read_json(file)
     if document.pop(CHECKSUM, None) not in (None, _checksum(document)):
         raise FileError(
