@@ -24,7 +24,7 @@ from typing import Any
 
 import inertica
 from inertica.campaign.plan import Unit, plan
-from inertica.campaign.rows import read_bytes
+from inertica.campaign.rows import read_bytes, schema
 from inertica.campaign.spec import Spec, digest
 from inertica.errors import FileError, InerticaError, InputError, ModelWarning
 from inertica.logs.readers.guard import reading
@@ -211,10 +211,9 @@ def _is_whole(content: bytes) -> bool:
     """Whether rows of an earlier version, whose name states no hash, can be read."""
     try:
         with reading(Path(UNITS), "Parquet file"):
-            read_bytes(content)
+            return bool(read_bytes(content).schema.remove_metadata() == schema())
     except FileError:
         return False
-    return True
 
 
 def _failure(path: Path) -> Mapping[str, Any]:
