@@ -47,9 +47,14 @@ def test_dask(tmp_path: Path, seconds: float) -> None:
 
 @pytest.mark.parametrize("held", [interrupts_at_the_end, deaf_to_interrupts])
 def test_an_interrupt_within_is_raised_at_the_end(held) -> None:
-    done = False
-    with pytest.raises(KeyboardInterrupt), held():
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.01)
-        done = True
+    done = []
+
+    def work() -> None:
+        with held():
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+            done.append("all of it")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert done and signal.getsignal(signal.SIGINT) is signal.default_int_handler

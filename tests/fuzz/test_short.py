@@ -9,7 +9,7 @@ import pytest
 from fuzz.harness import BAD, READ, WARNED, Bench, reproducer
 from fuzz.subjects import SUBJECTS
 
-INPUTS = 60
+INPUTS = 40
 """Of a reader whose cost is one."""
 
 
