@@ -6,7 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing import active_children
+from multiprocessing import active_children, resource_tracker
 from types import FrameType
 
 
@@ -33,6 +33,7 @@ def deaf_to_interrupts() -> Iterator[None]:
         if not hasattr(signal, "pthread_sigmask"):  # Windows
             yield
             return
+        resource_tracker.ensure_running()  # starting it with the first process would unblock the signal
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which new processes and threads take over
         try:
             yield
