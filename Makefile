@@ -8,7 +8,7 @@ LOWEST := .venv-lowest
 export OPENBLAS_NUM_THREADS = 1
 export OMP_NUM_THREADS = 1
 
-.PHONY: demo test test-lowest test-all bench docs pictures report tour clean
+.PHONY: demo test test-lowest test-all fuzz bench docs pictures report tour clean
 
 demo: $(VENV)/.installed
 	$(BIN)/inertica demo
@@ -25,6 +25,10 @@ test-lowest: $(LOWEST)/.dev
 
 test-all: $(VENV)/.dev
 	$(BIN)/pytest -q -n 2
+
+# damaged files for every reader and folder, with limits of time and memory; what ends in anything but a result or a sentence is listed
+fuzz: $(VENV)/.dev
+	PYTHONPATH=tests $(BIN)/python -m fuzz.long --inputs 100000 --workers 2
 
 bench: $(VENV)/.bench
 	for script in benchmarks/*.py; do case $$script in */bench.py|*/figaroh_fit.py|*/make_*|*/trust*.py|*/card*.py|*/real*.py|*/strange*.py|*/plain_pipeline.py|*/all_defaults.py) ;; *) $(BIN)/python $$script || exit 1;; esac; done

@@ -107,7 +107,7 @@ def test_predict_refuses_what_is_no_result(saved, tmp_path, capsys):
     assert "no folder" in refused(capsys, "predict", saved, fit, "-o", tmp_path / "none" / "x.csv")
     (tmp_path / "result.json").write_text("{")
     (tmp_path / "result.npz").write_bytes(b"")
-    assert "cannot be read" in refused(capsys, "predict", tmp_path, fit)
+    assert "result.json" in refused(capsys, "predict", tmp_path, fit)
 
 
 def test_export_writes_a_checked_copy(saved, tmp_path, capsys):

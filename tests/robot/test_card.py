@@ -305,3 +305,13 @@ def test_laws_that_no_motion_tells_apart_are_refused(tmp_path, other):
         load(card)
     card.write_text("model: planar2\nfriction: [viscous, directional]\n")
     load(card)
+
+
+@pytest.mark.parametrize("option", ["name", "joint", "candidate", "at", "vz"])
+def test_only_a_laws_own_options_may_be_stated(tmp_path, option):
+    """`name` was a TypeError; what a law says of itself was listed among its options."""
+    (tmp_path / "pair.urdf").write_text(URDF)
+    (tmp_path / "card.yaml").write_text(f"model: pair.urdf\nfriction: [{{stribeck: {{{option}: 1}}}}]\n")
+    with pytest.raises(InputError, match=rf"card.yaml:2.*'stribeck' has no option '{option}'") as error:
+        load(tmp_path / "card.yaml")
+    assert "symbols" not in str(error.value)

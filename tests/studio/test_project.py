@@ -5,12 +5,14 @@ import json
 import pytest
 
 import inertica as ia
+import pair
 import studio_arm as arm
 from inertica.errors import InerticaError, InputError
 from inertica.studio.asked import Asked
 from inertica.studio.project import Project
 from inertica.studio.rooms import ROOMS, data, robot
 from inertica.studio.start import prepare
+from inertica.workflow.plain import plain
 
 
 @pytest.fixture
@@ -117,3 +119,35 @@ def test_a_state_of_another_kind_is_said(tmp_path):
     (tmp_path / "studio.json").write_text("{")
     with pytest.raises(InerticaError, match=r"studio\.json"):
         _ = Project(tmp_path).state
+
+
+def test_what_is_damaged_is_a_sentence_and_the_rest_works(project):
+    """A half-written card, a broken result, an unknown key, a log of no shape: all rooms are shown."""
+    pytest.importorskip("starlette", reason="the extra inertica[studio] is not installed")
+    from inertica.studio.guard import Guard
+    from inertica.studio.server import Studio
+
+    project.choose_robot("planar2")
+    for name in ("sound", "broken", "cut"):
+        pair.identified().save(project.folder / "results" / name)
+    (project.folder / "results" / "broken" / "result.json").write_text("{" * 5000)
+    arrays = project.folder / "results" / "cut" / "result.npz"
+    arrays.write_bytes(arrays.read_bytes()[:-30])
+    (project.folder / "rehearsals" / "rehearsal-1.json").write_text("[1, 2")
+    (project.folder / "trajectories" / "motion-1.yaml").write_text("family: fourier\nA: [")
+    (project.folder / "card.yaml").write_text("model: planar2\nfriction: [vis")
+    state = (
+        json.loads((project.folder / "studio.json").read_text()) if (project.folder / "studio.json").exists() else {"version": 1}
+    )
+    state |= {"colour": "red", "logs": [{"name": 3}, 7], "choices": {"identify": {"settings": 5, "selected": []}, "data": 1}}
+    (project.folder / "studio.json").write_text(json.dumps(state))
+    said = " | ".join(Studio(project, Guard("token", 8000), warm=False).state()["problems"])
+    for part in ("the key 'colour' is not known", "2 of its logs", "card.yaml", "results/broken is damaged", "results/cut is damaged",
+                 "rehearsals/rehearsal-1.json is damaged"):  # fmt: skip
+        assert part in said
+    for room in ROOMS.values():
+        json.dumps(plain(room.view(project, Asked())))
+        assert room.state(project)[1]
+    assert project.results == ["sound"]
+    robot.load(project, Asked({"robot": "planar2"}))
+    assert project.has_robot and "card.yaml" not in " ".join(project.problems)

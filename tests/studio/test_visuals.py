@@ -134,3 +134,15 @@ def test_packages_above_a_linked_model_but_not_above_the_project(tmp_path):
     assert mesh_path(tmp_path / "robots" / "arm" / "urdf" / "arm.urdf", "package://arm/meshes/a.stl", project) is not None
     assert mesh_path(inside, f"package://{tmp_path.name}/robots/arm/meshes/a.stl", project) is None
     assert mesh_path(inside, "package://arm/meshes/b.stl", project) == project / "model" / "b.stl"  # dropped beside the model
+
+
+@pytest.mark.parametrize("kind", ["capsule", "cylinder", "box", "ellipsoid"])
+def test_a_geom_between_two_points_without_a_size_is_not_drawn(tmp_path, kind):
+    text = MJCF.replace(
+        '<geom type="cylinder" fromto="0 0 0 0.3 0 0" size="0.02" group="3"/>',
+        f'<geom class="main" type="{kind}" fromto="0 0 0 0.3 0 0"/>',
+    )
+    assert f'{kind}" fromto' in text
+    (tmp_path / "arm.xml").write_text(text.replace(' childclass="thick"', "").replace('<geom type="capsule" pos="0 0 0.2"/>', ""))
+    upper, *_ = visuals(ia.load(tmp_path / "arm.xml"))
+    assert [s["kind"] for s in upper] == ["ellipsoid"]

@@ -47,6 +47,7 @@ def test_arrays_of_another_shape_or_robot_are_refused(tmp_path):
     folder = pair.identified().save(tmp_path / "c")
     document = json.loads((folder / RESULT).read_text())
     document["base"].reverse()
+    del document["checksum"]  # as earlier versions wrote it
     (folder / RESULT).write_text(json.dumps(document))
     with pytest.raises(FileError, match="base parameters are not those of the robot card"):
         Result.load(folder)
@@ -154,3 +155,28 @@ def test_several_logs_in_memory_stay_several(tmp_path):
 def test_frequencies_that_are_none_are_refused(wrong):
     with pytest.raises(InputError, match="number of Hz greater than zero"):
         identify(pair.folder() / "pair.urdf", [pair.folder() / "run1.csv"], **wrong)
+
+
+def _without(folder, key):
+    document = json.loads((folder / RESULT).read_text())
+    del document[key], document["checksum"]
+    (folder / RESULT).write_text(json.dumps(document))
+
+
+DAMAGES = {
+    "zip": lambda folder: (folder / ARRAYS).write_bytes((folder / ARRAYS).read_bytes()[:-40]),
+    "lacks": lambda folder: _without(folder, "recipe"),
+    "nested too deeply": lambda folder: (folder / RESULT).write_text("[" * 100_000),
+    "no JSON": lambda folder: (folder / RESULT).write_text('{"robot": "pa'),
+    "delete its line 'checksum'": lambda folder: (folder / RESULT).write_text(
+        (folder / RESULT).read_text().replace('"determined"', '"fixed"', 1)
+    ),
+}
+
+
+@pytest.mark.parametrize("sentence", DAMAGES)
+def test_a_damaged_result_is_a_sentence(tmp_path, sentence):
+    folder = pair.identified().save(tmp_path / "r")
+    DAMAGES[sentence](folder)
+    with pytest.raises(FileError, match=f"(?i){sentence}"):
+        Result.load(folder)

@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from inertica.campaign.plan import Unit
 from inertica.campaign.work import execute
 from inertica.errors import InputError
+from inertica.interrupts import deaf_to_interrupts, ending_with
 from inertica.logs.readers.guard import package
 
 _ENDED = "the process that computed it was ended from outside, mostly because memory ran out; fewer --workers need less"
@@ -73,9 +74,15 @@ class InProcess:
         return 1
 
     def outcomes(self, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[Outcome]:
-        with ThreadPoolExecutor(1) as pool:  # whose futures carry errors of any kind
-            for unit in units:
-                yield _outcome(unit, pool.submit(execute, spec, unit.document(), code, self.device))
+        for unit in units:
+            try:
+                content = execute(spec, unit.document(), code, self.device)
+            except (KeyboardInterrupt, SystemExit):
+                raise
+            except BaseException as error:  # of any kind, as those that come from other processes
+                yield Outcome(unit, error=_words(error))
+            else:
+                yield Outcome(unit, content)
 
 
 @dataclass(frozen=True)
@@ -103,14 +110,15 @@ class Processes:
         waiting = list(reversed(units))
         while waiting:
             spawn, begin = get_context("spawn"), partial(begin_worker, os.getpid(), self.workers)
-            with ProcessPoolExecutor(self.workers, mp_context=spawn, initializer=begin) as pool:
+            with ProcessPoolExecutor(self.workers, mp_context=spawn, initializer=begin) as pool, ending_with():
                 flying: dict[Future[bytes], Unit] = {}
                 broken = False
                 while (waiting and not broken) or flying:
                     while waiting and not broken and len(flying) < 2 * self.workers:
                         unit = waiting.pop()
                         try:
-                            flying[pool.submit(execute, spec, unit.document(), code, self.device)] = unit
+                            with deaf_to_interrupts():  # workers begin here
+                                flying[pool.submit(execute, spec, unit.document(), code, self.device)] = unit
                         except BrokenProcessPool:
                             waiting.append(unit)
                             broken = True
@@ -142,7 +150,8 @@ class Dask:
         distributed = package("distributed", "a Dask cluster", "dask")
         cluster = None
         if self.address is None:
-            cluster = distributed.LocalCluster(n_workers=self.local, threads_per_worker=1, processes=True, dashboard_address=None)
+            with deaf_to_interrupts():
+                cluster = distributed.LocalCluster(self.local, threads_per_worker=1, processes=True, dashboard_address=None)
         try:
             try:
                 client = distributed.Client(cluster or self.address, timeout=30)
@@ -183,8 +192,6 @@ def _outcome(unit: Unit, future: Future[bytes]) -> Outcome:
     error = future.exception()
     if error is None:
         return Outcome(unit, future.result())
-    if isinstance(error, KeyboardInterrupt):
-        raise error
     if isinstance(error, BrokenProcessPool):
         return Outcome(unit, error=_ENDED, lost=True)
     return Outcome(unit, error=_words(error))

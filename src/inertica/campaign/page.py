@@ -12,7 +12,7 @@ from inertica.campaign.rows import content_hash
 from inertica.campaign.store import Store
 from inertica.campaign.summary import Group, Line, conditions, groups, lines, parameter_names
 from inertica.campaign.written import as_html
-from inertica.errors import InerticaError
+from inertica.writing import write_whole
 
 STYLE = """
 body { font: 14px/1.4 system-ui, sans-serif; margin: 2em auto; max-width: 72em; padding: 0 1em; color: #222; background: #fff }
@@ -71,10 +71,7 @@ def write_page(store: Store, path: Path, average: str = "all") -> Path:
         f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(store.spec.name)}</title><style>{STYLE}</style>"
         f"<h1>{escape(store.spec.name)}</h1>{''.join(parts)}<script>{SCRIPT}</script></html>\n"
     )
-    try:
-        path.write_text(document, encoding="utf-8")
-    except OSError as error:
-        raise InerticaError(f"{path} cannot be written ({error.strerror})") from None
+    write_whole(path, document)
     return path
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from inertica.campaign.stored import Stored, claims, figures_of, stored
 from inertica.campaign.written import COLUMNS, cells
 from inertica.errors import InputError, nearest
+from inertica.writing import write_whole
 
 BLOCK = re.compile(r"(<!-- measured: ([^\n]*?) -->\n)(.*?)(<!-- /measured -->)", re.DOTALL)
 MOST = 999.0
@@ -92,7 +93,7 @@ def main(files: Sequence[str]) -> None:
         path = Path(name)
         before = path.read_text(encoding="utf-8")
         if (now := filled(before)) != before:
-            path.write_text(now, encoding="utf-8")
+            write_whole(path, now)
             sys.stdout.write(f"{path}: written anew\n")
 
 

@@ -56,6 +56,7 @@ def run(
         progress: told after every unit.
     """
     with store.locked():
+        store.warn_of_damage("computed again")
         store.claim(engine.device, mix_devices)
         waiting, total = store.pending(), len(plan(store.spec))
         begun, before, failed = time.perf_counter(), total - len(waiting), 0

@@ -107,6 +107,7 @@ def _shipped(method: str | None) -> Answer:
 
 
 def _begin(arguments: argparse.Namespace) -> Answer:
+    from inertica.campaign.rows import arrow
     from inertica.campaign.specfile import read_spec
     from inertica.campaign.store import Store
 
@@ -116,6 +117,7 @@ def _begin(arguments: argparse.Namespace) -> Answer:
             f"'{arguments.what}' is no action; "
             + (f"did you mean '{likely[0]}'?" if likely else f"to write into {arguments.folder} state -o {arguments.folder}")
         )
+    arrow()  # before anything is computed: without it no rows could be kept
     spec = read_spec(arguments.what)
     if arguments.plan:
         return _plan(arguments, spec)
@@ -190,12 +192,14 @@ def _status(arguments: argparse.Namespace, store: Store, found: Progress | None 
     from inertica.campaign.plan import plan
     from inertica.campaign.rows import content_hash
 
+    store.warn_of_damage(f"computed again by: inertica campaign resume {store.path}")
     files, failures, total = store.files(), store.failures(), len(plan(store.spec))
     document = {
         "folder": str(store.path),
         "name": store.spec.name,
         "units": total,
         "finished": len(files),
+        "damaged": store.damaged(),
         "failed": {unit: failure["error"] for unit, failure in failures.items()},
         "devices": list(store.devices),
         "content": content_hash(files) if files else None,

@@ -24,9 +24,9 @@ from inertica.errors import ModelWarning
 from inertica.numbers import NONE, number, span
 from inertica.robot import inertia
 from inertica.workflow.drive_gains import DriveGains, drive_gains
-from inertica.workflow.folder import whole_file
 from inertica.workflow.load_sets import FORMS
 from inertica.workflow.plain import plain
+from inertica.writing import write_whole
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -79,8 +79,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         )  # fmt: skip
     document = found.document()
     if arguments.output is not None:
-        with whole_file(arguments.output) as temporary:
-            temporary.write_text(json.dumps(plain(document), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_whole(arguments.output, json.dumps(plain(document), indent=1, ensure_ascii=False) + "\n")
     for sentence in found.sentences:
         warnings.warn(ModelWarning(sentence), stacklevel=2)
     return Answer(document, lambda: text(found, arguments.output))

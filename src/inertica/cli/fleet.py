@@ -15,7 +15,7 @@ from inertica.errors import ModelWarning
 from inertica.numbers import number
 from inertica.report.compared import probability
 from inertica.report.fleet import Fleet, fleet
-from inertica.workflow.folder import whole_file
+from inertica.writing import write_whole
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -37,8 +37,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     for one, other in found.shared:
         warnings.warn(ModelWarning(f"{one} and {other} were fitted to the same log; they err together"), stacklevel=2)
     if arguments.output is not None:
-        with whole_file(arguments.output) as temporary:
-            temporary.write_text(found.table(), encoding="utf-8")
+        write_whole(arguments.output, found.table())
     return Answer(found.document(), lambda: text(found, arguments.output))
 
 

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 from inertica.cli import fitting
 from inertica.cli.console import Answer, progress_line, table
 from inertica.cli.reading import described
-from inertica.errors import FileError, InputError, ModelWarning
+from inertica.errors import InputError, ModelWarning
 from inertica.numbers import number
+from inertica.writing import write_whole
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -66,10 +67,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     for sentence in fit.warnings:
         warnings.warn(sentence, ModelWarning, stacklevel=2)
     if arguments.output is not None:
-        try:
-            arguments.output.write_text(fit.card(), encoding="utf-8")
-        except OSError as error:
-            raise FileError(arguments.output, f"the card cannot be written ({error.strerror})") from None
+        write_whole(arguments.output, fit.card())
     document = {
         "robot": fit.robot.name,
         "joints": [asdict(j) for j in fit.joints],

@@ -7,7 +7,6 @@ along the reference: columns qr1.. of the log, or --reference.
 from __future__ import annotations
 
 import argparse
-import gzip
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,8 +25,8 @@ from inertica.excitation.trajectory import Trajectory
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
 from inertica.numbers import number
-from inertica.workflow.folder import whole_file
 from inertica.workflow.result import Result
+from inertica.writing import write_whole
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -114,6 +113,4 @@ def write_csv(path: Path, log: Log, predicted: NDArray[np.float64], measured: bo
     header = ["t", *(f"predicted{j + 1}" for j in range(n)), *(f"tau{j + 1}" for j in range(n) if measured)]
     columns = [log.t, predicted, *([log.need("tau")] if measured else [])]
     rows = np.column_stack(columns).tolist()
-    data = (",".join(header) + "\n" + "".join(",".join(map(repr, row)) + "\n" for row in rows)).encode("ascii")
-    with whole_file(path) as temporary:
-        temporary.write_bytes(gzip.compress(data, 6, mtime=0) if path.name.endswith(".gz") else data)
+    write_whole(path, ",".join(header) + "\n" + "".join(",".join(map(repr, row)) + "\n" for row in rows))

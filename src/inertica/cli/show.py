@@ -7,7 +7,6 @@ ROBOT is a built-in name (see inertica robots), a DH YAML, a URDF, an MJCF or a 
 from __future__ import annotations
 
 import argparse
-import io
 import math
 import warnings
 from collections.abc import Iterator
@@ -33,6 +32,7 @@ from inertica.robot.model import Joint, Matrix
 from inertica.robot.options import Options, apply_options, default_friction
 from inertica.robot.settings import LIMIT_KEYS
 from inertica.robot.terms import Term
+from inertica.writing import whole_file
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -109,12 +109,9 @@ def check_folder(path: Path) -> None:
 
 def write_png(base: BaseModel, path: Path) -> None:
     """The identifiability map as a PNG; nothing is left behind when the picture cannot be made."""
-    picture = io.BytesIO()
-    identifiability_map(base).savefig(picture, format="png", dpi=300)
-    try:
-        path.write_bytes(picture.getvalue())
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror})") from None
+    figure = identifiability_map(base)
+    with whole_file(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=300)
 
 
 @dataclass(frozen=True)

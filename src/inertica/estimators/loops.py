@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
+from inertica.compiled import njit
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def add_scores(rows: Any, factor: Any, residual: Any, columns: Any, scaled: Any, scores: Any) -> None:
     """Rows of one joint times its factors, and what they make of its residuals.
 
@@ -28,7 +28,7 @@ def add_scores(rows: Any, factor: Any, residual: Any, columns: Any, scaled: Any,
             scores[into, t] += value * residual[t]
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def add_earlier(series: Any, kernel: Any, out: Any) -> None:
     """out[:, t] += sum over lags l = 1, 2, ... of kernel[l - 1] series[:, t - l]; (b, m) both."""
     for c in range(series.shape[0]):

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.compiled import njit
+
 Array = NDArray[np.float64]
-OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 STEPS = 50
 """Supports tried for one pair; few need more than ten."""
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _support(P: Any, first: int, last: int, v: Any, sign: float) -> int:
     """The point of P[first:last] furthest along sign v."""
     best, at = -np.inf, first
@@ -31,7 +32,7 @@ def _support(P: Any, first: int, last: int, v: Any, sign: float) -> int:
     return at
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _affine(S: Any, k: int, scale: float, A: Any, mu: Any) -> bool:
     """mu (k,), summing to one, of the point nearest to the origin in the affine hull of S[:k]; False when S is dependent."""
     for i in range(k):
@@ -57,7 +58,7 @@ def _affine(S: Any, k: int, scale: float, A: Any, mu: Any) -> bool:
     return True
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _minor(S: Any, ends: Any, k: int, lam: Any, scale: float, A: Any, mu: Any) -> int:
     """Wolfe's minor cycle: points left, with positive weights lam of the point nearest to the origin in their hull; 0: dependent."""
     while True:
@@ -85,7 +86,7 @@ def _minor(S: Any, ends: Any, k: int, lam: Any, scale: float, A: Any, mu: Any) -
         k = kept
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def hull_distance(
     P: Any, p0: int, p1: int, Q: Any, q0: int, q1: int, beyond: float, work: Any, ends: Any, a: Any, b: Any
 ) -> float:
@@ -139,7 +140,7 @@ def hull_distance(
     return np.sqrt((a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2 + (a[2] - b[2]) ** 2)
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def segment_distance(P: Any, p0: int, p1: int, Q: Any, q0: int, q1: int, a: Any, b: Any) -> float:
     """The same for one or two points each: nearest points of two segments, in closed form."""
     aa = bb = ab = ad = bd = 0.0
@@ -166,7 +167,7 @@ def segment_distance(P: Any, p0: int, p1: int, Q: Any, q0: int, q1: int, a: Any,
     return np.sqrt(square)
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def hull_depth(P: Any, p0: int, p1: int, Q: Any, q0: int, q1: int, directions: Any, a: Any, b: Any, normal: Any) -> float:
     """Least overlap of two hulls along given directions: Q moved so far along `normal` parts from P."""
     least = np.inf
@@ -183,14 +184,14 @@ def hull_depth(P: Any, p0: int, p1: int, Q: Any, q0: int, q1: int, directions: A
     return max(least, 0.0)
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _place(R: Any, p: Any, points: Any, first: int, last: int, out: Any) -> None:
     for i in range(first, last):
         for c in range(3):
             out[i, c] = p[c] + R[c, 0] * points[i, 0] + R[c, 1] * points[i, 1] + R[c, 2] * points[i, 2]
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def clearances(
     R: Any, p: Any, points: Any, starts: Any, radius: Any, body: Any, centre: Any, size: Any, pairs: Any, planes: Any,
     against: Any, directions: Any, far: float, distance: Any, near: Any, other: Any, normal: Any,

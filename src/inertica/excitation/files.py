@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from inertica.errors import FileError, InputError
+from inertica.errors import InputError
 from inertica.excitation.fourier import Fourier, FourierBlend
 from inertica.excitation.multisine import Multisine
 from inertica.excitation.sampled import INTERPOLATIONS, Sampled
@@ -19,6 +19,7 @@ from inertica.excitation.trajectory import Trajectory
 from inertica.excitation.trapezoid import Trapezoid
 from inertica.later import Later
 from inertica.robot.yamlfile import Item, read_yaml
+from inertica.writing import write_whole
 
 if TYPE_CHECKING:
     import yaml
@@ -77,7 +78,7 @@ def save_trajectory(
     else:
         values = {f.name: getattr(trajectory, f.name) for f in fields(trajectory)}  # type: ignore[arg-type]
         document |= {_key(k): _plain(v) for k, v in values.items() if v is not None}
-    _write(path, yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=130))
+    write_whole(path, yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=130))
 
 
 def load_trajectory(path: str | Path, interpolation: str | None = None) -> Trajectory:
@@ -135,7 +136,7 @@ def write_ros2(trajectory: Trajectory, path: str | Path, joints: Sequence[str], 
     ]
     header = {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": ""}
     document = {"header": header, "joint_names": list(joints), "points": points}
-    _write(path, yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=10_000))
+    write_whole(path, yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=10_000))
 
 
 def _stamp(seconds: float) -> dict[str, int]:
@@ -203,10 +204,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {k: _plain(v) for k, v in value.items()}
     return [_plain(v) for v in value] if isinstance(value, list | tuple) else value
-
-
-def _write(path: str | Path, text: str) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise FileError(path, f"the file cannot be written ({error.strerror})") from None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 
+from inertica.compiled import njit
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+
+@njit(nogil=True, error_model="numpy")
 def forward(
     q: Any, parent: Any, prismatic: Any, turned: Any, at: Any, along: Any, arm: Any, R: Any, origin: Any, axis: Any, pivot: Any
 ) -> None:

@@ -13,6 +13,7 @@ from inertica.errors import FileError
 from inertica.excitation.sampled import Sampled
 from inertica.excitation.trajectory import Array, Trajectory
 from inertica.robot.yamlfile import read_text
+from inertica.writing import write_whole
 
 _NAME = re.compile(r"(ddq|dq|q)_?(\d+)$")
 
@@ -38,12 +39,7 @@ def write_table(path: str | Path, t: Array, *signals: Array | None) -> None:
             names += [f"{name}{j + 1}" for j in range(values.shape[1])]
             columns.append(values)
     rows = np.hstack(columns)
-    try:
-        with Path(path).open("w", encoding="utf-8", newline="\n") as file:
-            file.write(",".join(names) + "\n")
-            file.writelines(",".join(map(repr, row)) + "\n" for row in rows.tolist())
-    except OSError as error:
-        raise FileError(path, f"the file cannot be written ({error.strerror})") from None
+    write_whole(path, ",".join(names) + "\n" + "".join(",".join(map(repr, row)) + "\n" for row in rows.tolist()))
 
 
 def read_samples(path: str | Path, interpolation: str = "makima") -> Sampled:

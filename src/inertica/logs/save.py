@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.errors import FileError
 from inertica.escape import csv_text, one_line
 from inertica.logs.readers.npz import META
 from inertica.logs.readers.table import Values
+from inertica.writing import whole_file, write_whole
 
 Array = NDArray[np.float64]
 
@@ -28,23 +26,12 @@ def write_csv(path: Path, t: Array, signals: Mapping[str, Array], comments: Sequ
         + csv_text([header])
         + "".join(",".join(map(repr, row)) + "\n" for row in table)
     )
-    data = text.encode("utf-8")
-    with _writing(path):
-        # the time of writing is left out of the gzip header: the same log gives the same bytes
-        path.write_bytes(gzip.compress(data, 6, mtime=0) if path.name.lower().endswith(".gz") else data)
+    write_whole(path, text)
 
 
 def write_npz(path: Path, signals: Mapping[str, Array], saved: Mapping[str, Mapping[str, Values]], words: object) -> None:
     """Arrays t (N), each signal (N, n), masks and truth under names with a slash, and a JSON text with the rest."""
     beside = {f"{kind}/{name}": array for kind, named in saved.items() for name, array in named.items()}
     arrays = {**signals, **beside, META: np.array(json.dumps(words))}
-    with _writing(path), path.open("wb") as file:
+    with whole_file(path) as temporary, temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)  # noise would hardly compress, and take long to
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise FileError(path, f"cannot be written: {error.strerror or error}") from None

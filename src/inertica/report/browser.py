@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from inertica.errors import InerticaError, InputError
-from inertica.workflow.folder import whole_file
+from inertica.writing import whole_file
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge", "msedge")
 PATIENCE = 120.0

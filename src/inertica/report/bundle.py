@@ -11,9 +11,9 @@ from inertica.report.logs import motions_again
 from inertica.report.report import write_report
 from inertica.workflow.bristles import Bristles, write_bristles
 from inertica.workflow.export import SUFFIX, export_model, write_parameters
-from inertica.workflow.folder import whole_folder
 from inertica.workflow.judge import Motions
 from inertica.workflow.result import REFERENCE, RESULT, Result
+from inertica.writing import whole_folder
 
 MODEL, TABLE, REPORT = "identified", "parameters.csv", "report.html"
 

@@ -16,7 +16,7 @@ from inertica.excitation.optimal import Design
 from inertica.report.paper import BLUE, GREY, ORANGE, VECTOR, WIDTHS, style
 from inertica.robot.outline import BASE
 from inertica.robot.shapes import FINE
-from inertica.workflow.folder import whole_file
+from inertica.writing import whole_file
 
 Array = NDArray[np.float64]
 

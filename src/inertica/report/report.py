@@ -25,10 +25,10 @@ from inertica.report.tables import (
     standard_table,
     trust_map,
 )
-from inertica.workflow.folder import whole_file
 from inertica.workflow.inputs import IDENTIFICATION
 from inertica.workflow.judge import Motions
 from inertica.workflow.result import Result
+from inertica.writing import write_whole
 
 CONTENTS = {
     "summary": "Summary", "check": "Check", "map": "Identifiability", "parameters": "Parameters", "torque": "Torque",
@@ -53,8 +53,7 @@ def write_report(result: Result, motions: Motions, target: str | Path) -> Path:
         target: the file.
     """
     content = report(result, motions)
-    with whole_file(target) as temporary:
-        temporary.write_text(content, encoding="utf-8")
+    write_whole(target, content)
     return Path(target)
 
 

@@ -16,10 +16,10 @@ from inertica.report.figures import Panel, Series, dense, envelope, figure, key,
 from inertica.report.names import short_names
 from inertica.report.report import NO_LOGS, page_head, verdict_box
 from inertica.workflow.before import headline_set
-from inertica.workflow.folder import whole_file
 from inertica.workflow.inputs import IDENTIFICATION
 from inertica.workflow.judge import Motions
 from inertica.workflow.result import Result
+from inertica.writing import write_whole
 
 CONTENTS = {
     "summary": "Summary", "predictions": "Predictions", "differences": "Differences", "parameters": "Parameters", "torque": "Torque",
@@ -32,8 +32,7 @@ COLOURS = ("predicted", "residual", "other", "fourth")
 def write_together(names: Sequence[str], results: Sequence[Result], motions: Sequence[Motions], target: str | Path) -> Path:
     """Write the report of several results as one HTML file; see `together`."""
     content = together(names, results, motions)
-    with whole_file(target) as temporary:
-        temporary.write_text(content, encoding="utf-8")
+    write_whole(target, content)
     return Path(target)
 
 

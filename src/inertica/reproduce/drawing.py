@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from inertica.errors import FileError
+from inertica.writing import whole_file
 
 Drawing = tuple[str, tuple[float, float], Callable[[Any], None]]
 """Name of the file, size in inches, and what is drawn into the figure."""
@@ -25,9 +26,7 @@ def write_drawings(folder: Path, drawings: Iterable[Drawing]) -> tuple[Path, ...
         figure = Figure(figsize=size, layout="constrained")
         draw(figure)
         path = folder / f"{name}.png"
-        try:
-            figure.savefig(path, dpi=150)
-        except OSError as error:
-            raise FileError(path, f"the figure cannot be written ({error.strerror})") from None
+        with whole_file(path) as temporary:
+            figure.savefig(temporary, dpi=150)
         files.append(path)
     return tuple(files)

@@ -30,6 +30,7 @@ from inertica.campaign.written import as_csv
 from inertica.errors import InputError, nearest
 from inertica.escape import csv_text
 from inertica.reproduce.survey_claims import CLAIMS, UNTESTED, Claim, cases
+from inertica.writing import write_whole
 
 QUICK = ("survey-quick", "survey-loops-quick")
 LARGE = ("survey-tx40", "survey-tx40-decimated", "survey-no-kalman", "mcs-tx40-1-1")
@@ -78,7 +79,7 @@ def write(folder: Path, state: str, results: Path, methods: Sequence[str] = ()) 
     for path in sorted(p.parent for p in folder.glob(f"*/{MANIFEST}")):
         if (store := Store.open(path)).files():
             name = campaign_of(store)
-            (results / f"{name}.csv").write_text(merged(name, store, state, methods), encoding="utf-8")
+            write_whole(results / f"{name}.csv", merged(name, store, state, methods))
             if name in (*QUICK, *LARGE):
                 own = {g.place: g for g in groups(store)}
                 large |= {place: g for place, g in own.items() if place not in large or g.runs > large[place].runs}
@@ -91,7 +92,7 @@ def write(folder: Path, state: str, results: Path, methods: Sequence[str] = ()) 
         stays = claim.single and now.verdict == UNTESTED
         told = former.get(claim.name, now) if stays else now
         table.append([told.name, told.published, told.ours, told.verdict])
-    (results / FILE).write_text(_written(table), encoding="utf-8")
+    write_whole(results / FILE, _written(table))
 
 
 def _written(rows: Sequence[Sequence[str]]) -> str:

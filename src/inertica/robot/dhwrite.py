@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import warnings
 from collections.abc import Mapping
 from itertools import pairwise
@@ -18,6 +16,7 @@ from inertica.robot.friction import friction_terms, friction_text, with_shapes
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.terms import Term
 from inertica.robot.yamlfile import Item, parse_yaml, read_text
+from inertica.writing import write_whole
 
 Edit = tuple[int, int, str]
 """Replace the characters from start to end by a text."""
@@ -200,21 +199,8 @@ def _edited(text: str, edits: list[Edit], source: Path) -> str:
 
 
 def _write_checked(target: Path, text: str, parameters: Parameters) -> None:
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.stem}-", suffix=".yaml", dir=target.parent)
-    except OSError as error:
-        raise FileError(target, f"the file cannot be written ({error.strerror})") from None
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        _check_written(target, text, parameters)
-        os.chmod(temporary, target.stat().st_mode if target.exists() else 0o644)
-        os.replace(temporary, target)
-    except OSError as error:
-        raise FileError(target, f"the file cannot be written ({error.strerror})") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+    _check_written(target, text, parameters)
+    write_whole(target, text)
 
 
 def _check_written(target: Path, text: str, parameters: Parameters) -> None:

@@ -379,12 +379,12 @@ LAWS: dict[str, type[FrictionLaw]] = {
 """Friction laws by the names robot cards use."""
 
 
-def law(name: str, joint: int, **options: float | tuple[float, ...]) -> FrictionLaw:
+def law(name: str, joint: int, /, **options: float | tuple[float, ...]) -> FrictionLaw:
     """A friction law by name on a 0-based joint."""
     if name not in LAWS:
         raise InputError(f"unknown friction law '{name}'; {nearest(name, LAWS)}")
     kind = LAWS[name]
-    valid = set(kind.__dataclass_fields__) - {"at"}
+    valid = {f.name for f in fields(kind)} - {"at"}
     for option in options:
         if option not in valid:
             raise InputError(f"friction law '{name}' has no option '{option}'; {nearest(option, valid)}")

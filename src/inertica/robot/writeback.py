@@ -16,8 +16,9 @@ from inertica.robot import inertia
 from inertica.robot.layout import Parameters
 from inertica.robot.shares import shared
 from inertica.robot.tree import Placed, Reduced, Tree, in_frame, reduce
-from inertica.robot.xmledit import Edits, replace_file
+from inertica.robot.xmledit import Edits
 from inertica.robot.xmlfile import Document, Element, parse_xml, read_xml
+from inertica.writing import write_whole
 
 Array = NDArray[np.float64]
 
@@ -92,7 +93,7 @@ def write_back(
         warnings.simplefilter("ignore", ModelWarning)  # said once above
         again = reduce(read(parse_xml(Path(target), content)).tree(), *chain)
     check_arrived(again, parameters, symbols)
-    replace_file(Path(target), content)
+    write_whole(target, content)
     return left_out(parameters, tuple(symbols), tree.format)
 
 

@@ -5,13 +5,10 @@ A serialiser would normalise quotes, spaces in tags and line ends; people compar
 
 from __future__ import annotations
 
-import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from pathlib import Path
 
-from inertica.errors import FileError
 from inertica.escape import xml_comment
 from inertica.later import Later
 from inertica.robot.xmlfile import Document, Element, is_comment
@@ -131,17 +128,6 @@ class Edits:
     def _starts_line(self, position: int) -> bool:
         content = self._document.content
         return not content[content.rfind(b"\n", 0, position) + 1 : position].strip()
-
-
-def replace_file(target: Path, content: bytes) -> None:
-    """Write a file so that a failure on the way leaves the old one as it was."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, target)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise FileError(target, f"the file cannot be written ({error.strerror})") from None
 
 
 def _render(tag: str, attributes: Attributes, inner: Iterable[tuple[str, Attributes]], outer: bytes, inside: bytes) -> bytes:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from inertica.errors import InerticaError, InputError
+from inertica.interrupts import deaf_to_interrupts
 from inertica.studio.confined import disk_fault
 
 RUNNING, DONE, FAILED, CANCELLED = "running", "done", "failed", "cancelled"
@@ -128,7 +129,8 @@ class Jobs:
     def _new(self) -> tuple[BaseProcess, Connection]:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_work, args=(theirs,), daemon=True, name="inertica studio worker")
-        process.start()
+        with deaf_to_interrupts():
+            process.start()
         theirs.close()
         return process, ours
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,15 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.errors import InputError
+from inertica.errors import FileError, InputError
+from inertica.logs.readers.guard import reading
 from inertica.report.data import friction_laws, records
 from inertica.report.figures import thinned
 from inertica.report.names import short_names
 from inertica.report.verdict_words import verdict_document
 from inertica.studio.scene import bodies
 from inertica.workflow.judge import Motions
-from inertica.workflow.plain import plain
 from inertica.workflow.result import Result
+from inertica.workflow.saved import is_stamped, read_stamped, stamped_text
+from inertica.writing import whole_file, write_whole
 
 Array = NDArray[np.float64]
 
@@ -49,8 +50,9 @@ def write_overlay(result: Result, motions: Motions, folder: Path) -> None:
         "logs": [{"name": n, "set": r.name, "source": r.source} for n, r in zip(names, drawn, strict=True)],
         "friction": _friction(result, drawn),
     }
-    np.savez(folder / SIGNALS, allow_pickle=False, **arrays)
-    (folder / SUMMARY).write_text(json.dumps(plain(document)) + "\n", encoding="utf-8")
+    with whole_file(folder / SIGNALS) as temporary:
+        np.savez(temporary, allow_pickle=False, **arrays)
+    write_whole(folder / SUMMARY, stamped_text(document))
 
 
 def _friction(result: Result, drawn: list[Any]) -> list[dict[str, Any]]:
@@ -70,21 +72,23 @@ def _friction(result: Result, drawn: list[Any]) -> list[dict[str, Any]]:
 
 
 def summary(folder: Path) -> dict[str, Any] | None:
-    """What `write_overlay` wrote; None when it was not called."""
+    """What `write_overlay` wrote; None when it was not called, or the file was damaged: it is worked out again then."""
     path = folder / SUMMARY
-    return read_json(path, path.stat().st_mtime_ns) if path.is_file() else None
+    try:
+        return read_document(path, path.stat().st_mtime_ns) if path.is_file() and is_stamped(path) else None
+    except FileError:
+        return None
 
 
 @lru_cache(maxsize=64)
-def read_json(path: Path, stamp: int) -> dict[str, Any]:
+def read_document(path: Path, stamp: int) -> dict[str, Any]:
     """A document, read once per change of the file; the same object for all who ask, so that nobody may change it."""
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    return read_stamped(path)
 
 
 def torques(folder: Path, number: int) -> tuple[Array, NDArray[np.float32]]:
     """Times, and measured, predicted, low-passed measured, low-passed predicted torque and position (5, N, n) of one log."""
-    with np.load(folder / SIGNALS, allow_pickle=False) as file:
+    with reading(folder / SIGNALS, "file of torques"), np.load(folder / SIGNALS, allow_pickle=False) as file:
         if f"t{number}" not in file.files:
             raise InputError(f"the result has no log number {number}")
         return file[f"t{number}"], file[f"signals{number}"]

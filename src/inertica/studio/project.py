@@ -19,22 +19,33 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from zipfile import ZipFile
 
 import yaml
 
 import inertica as ia
-from inertica.errors import FileError, InputError, ModelWarning
+from inertica.errors import FileError, InerticaError, InputError, ModelWarning
+from inertica.logs.readers.guard import reading
 from inertica.robot.description import Description
-from inertica.robot.files import catalog, catalog_path, kind_of
+from inertica.robot.files import CARD as RESULT_CARD
+from inertica.robot.files import catalog, kind_of
 from inertica.studio.confined import Refused, allowed, inside, plain_name
-from inertica.workflow.folder import whole_file
-from inertica.workflow.result import RESULT, Result
+from inertica.workflow.result import ARRAYS, RESULT, Result
+from inertica.workflow.saved import is_stamped, read_stamped
+from inertica.writing import is_temporary, whole_file, write_whole
 
 STATE, CARD = "studio.json", "card.yaml"
 FOLDERS = ("model", "logs", "trajectories", "rehearsals", "results", "exports")
 ROLES = ("identify", "validate", "ignore")
 VERSION = 1
+PARTS: dict[str, type] = {"logs": list, "links": list, "choices": dict}
+"""Of the state, with their kinds."""
+
+FAR = 1e9
+"""Seconds at which no slice of a log begins or ends."""
+
+Kept = TypeVar("Kept")
 KEPT_LOGS = 6
 """Logs kept in memory."""
 
@@ -55,6 +66,16 @@ class LogEntry:
     role: str = "identify"
     start: float | None = None
     end: float | None = None
+
+    @classmethod
+    def of(cls, document: object) -> LogEntry | None:
+        """From what `document` gave; None of anything else."""
+        if not isinstance(document, dict) or set(document) != {"name", "file", "role", "start", "end"}:
+            return None
+        words, ends = (document["name"], document["file"], document["role"]), (document["start"], document["end"])
+        numbers = all(x is None or (isinstance(x, (int, float)) and abs(x) < FAR) for x in ends)
+        known = all(isinstance(x, str) and x and "\0" not in x for x in words) and document["role"] in ROLES
+        return cls(*words, *ends) if known and numbers else None
 
     def document(self) -> dict[str, Any]:
         return {"name": self.name, "file": self.file, "role": self.role, "start": self.start, "end": self.end}
@@ -91,7 +112,7 @@ class Project:
         except OSError as error:
             raise FileError(self.folder, f"the folder of the project cannot be made ({error.strerror})") from None
         self._logs = lru_cache(maxsize=KEPT_LOGS)(self._read_log)
-        self._robot = lru_cache(maxsize=2)(self._read_robot)
+        self._robot = lru_cache(maxsize=4)(self._read_robot)
         self._results = lru_cache(maxsize=8)(_read_result)
 
     # --- state ---------------------------------------------------------------------------------------------------------------
@@ -105,27 +126,50 @@ class Project:
                 return {"version": VERSION, "logs": [], "links": [], "choices": {}}
             try:
                 found = json.loads(path.read_text(encoding="utf-8"))
-            except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            except (ValueError, RecursionError, OSError) as error:
                 raise FileError(path, f"the project's state cannot be read ({error}); mend or delete the file") from None
         if not isinstance(found, dict) or found.get("version") != VERSION:
             raise FileError(path, "this is not the state of a project of this version; mend or delete the file")
-        return {"logs": [], "links": [], "choices": {}} | found
+        return found | {key: found[key] if isinstance(found.get(key), kind) else kind() for key, kind in PARTS.items()}
+
+    @property
+    def problems(self) -> list[str]:
+        """A sentence for everything in the folder that is damaged and left out."""
+        out = []
+        try:
+            state = self.state
+            strange = [str(key) for key in state if key not in ("version", *PARTS)]
+            out += [f"{STATE}: the key '{key[:40]}' is not known and is left alone" for key in strange]
+            if len(self.logs) < len(state["logs"]):
+                out.append(f"{STATE}: {len(state['logs']) - len(self.logs)} of its logs cannot be understood; add them again")
+        except InputError as error:
+            out.append(str(error))
+        if self.card.is_file() and (problem := self._robot_problem):
+            out.append(f"{problem}; mend the card, or choose a robot anew")
+        for folder in self._result_folders:
+            if not _is_readable(folder, (folder / RESULT).stat().st_mtime_ns):
+                out.append(f"results/{folder.name} is damaged and left out: its {RESULT} is not what was written")
+        out += [f"rehearsals/{p.name} is damaged and left out" for p, found in self._read_rehearsals if found is None]
+        return [self.said(sentence) for sentence in out]
 
     def update(self, **values: Any) -> None:
         """Change entries of the state."""
         with self._lock:
             text = json.dumps(self.state | values, indent=1, ensure_ascii=False)
-            with whole_file(self.folder / STATE) as temporary:
-                temporary.write_text(text + "\n", encoding="utf-8")
+            write_whole(self.folder / STATE, text + "\n")
         self.changed()
 
     def choose(self, room: str, **values: Any) -> None:
         """Remember choices of a room."""
         choices = dict(self.state["choices"])
-        self.update(choices={**choices, room: {**choices.get(room, {}), **values}})
+        before = choices.get(room)
+        self.update(choices={**choices, room: {**(before if isinstance(before, dict) else {}), **values}})
 
-    def chosen(self, room: str, key: str, otherwise: Any = None) -> Any:
-        return self.state["choices"].get(room, {}).get(key, otherwise)
+    def chosen(self, room: str, key: str, kind: type[Kept]) -> Kept | None:
+        """What was chosen last; None where nothing was, or where the file says something of another kind."""
+        of_room = self.state["choices"].get(room)
+        value = of_room.get(key) if isinstance(of_room, dict) else None
+        return value if isinstance(value, kind) else None
 
     def link(self, path: str | Path) -> str:
         """Allow a file outside of the project; for the command line only.  Returns its name."""
@@ -151,7 +195,16 @@ class Project:
 
     @property
     def has_robot(self) -> bool:
-        return self.card.is_file()
+        """Whether there is a card, and it can be read."""
+        return self.card.is_file() and not self._robot_problem
+
+    @property
+    def _robot_problem(self) -> str:
+        try:
+            _ = self.description
+        except InerticaError as error:
+            return str(error)
+        return ""
 
     def card_keys(self) -> dict[str, Any]:
         """What the card says, as plain data."""
@@ -206,15 +259,13 @@ class Project:
     @property
     def description(self) -> Description:
         """The robot of the card."""
-        if not self.has_robot:
+        if not self.card.is_file():
             raise InputError("no robot is loaded yet; choose one in the room Robot")
-        model = str(self.card_keys().get("model", ""))
-        beside = self.folder / model
-        source = beside if beside.is_file() else catalog_path(model) if model in catalog() else beside
-        stamp = source.stat().st_mtime_ns if source.is_file() else 0
-        return self._robot(self.card.stat().st_mtime_ns, stamp)
+        found = self._robot(self.card.stat().st_mtime_ns, None)
+        model = found.source.path
+        return self._robot(self.card.stat().st_mtime_ns, model.stat().st_mtime_ns if model.is_file() else 0)
 
-    def _read_robot(self, card: int, model: int) -> Description:
+    def _read_robot(self, card: int, model: int | None) -> Description:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ModelWarning)
             return ia.load(self.card)
@@ -223,7 +274,7 @@ class Project:
 
     @property
     def logs(self) -> list[LogEntry]:
-        return [LogEntry(**entry) for entry in self.state["logs"]]
+        return [entry for entry in map(LogEntry.of, self.state["logs"]) if entry is not None]
 
     def entry(self, name: str) -> LogEntry:
         found = next((e for e in self.logs if e.name == name), None)
@@ -272,9 +323,13 @@ class Project:
 
     @property
     def results(self) -> list[str]:
-        """Names of results, oldest first."""
+        """Names of results, oldest first, without damaged ones."""
+        return [p.name for p in self._result_folders if _is_readable(p, (p / RESULT).stat().st_mtime_ns)]
+
+    @property
+    def _result_folders(self) -> list[Path]:
         found = [p.parent for p in (self.folder / "results").glob(f"*/{RESULT}") if not p.parent.name.startswith(".")]
-        return [p.name for p in sorted(found, key=lambda p: ((p / RESULT).stat().st_mtime_ns, p.name))]
+        return sorted(found, key=lambda p: ((p / RESULT).stat().st_mtime_ns, p.name))
 
     def result_folder(self, name: str) -> Path:
         folder = inside(self.folder, Path("results") / plain_name(name))
@@ -285,6 +340,16 @@ class Project:
     def result(self, name: str) -> Result:
         folder = self.result_folder(name)
         return self._results(folder, (folder / RESULT).stat().st_mtime_ns)
+
+    @property
+    def rehearsals(self) -> list[dict[str, Any]]:
+        """What rehearsals found, oldest first, without damaged ones."""
+        return [found for _, found in self._read_rehearsals if found is not None]
+
+    @property
+    def _read_rehearsals(self) -> list[tuple[Path, dict[str, Any] | None]]:
+        files = sorted((self.folder / "rehearsals").glob("*.json"), key=lambda p: p.stat().st_mtime_ns)
+        return [(p, _rehearsal(p)) for p in files if not is_temporary(p.name)]
 
     def free_name(self, folder: str, stem: str, suffix: str = "", taken: Collection[str] = ()) -> str:
         """A name that nothing in a folder has yet, and none of those that are taken."""
@@ -305,6 +370,32 @@ class Project:
         if name in taken or inside(self.folder, Path(folder) / name).exists():
             raise Refused(f"there is a {stem} '{name}' already; choose another name", 409)
         return name
+
+
+def _rehearsal(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    whole = isinstance(found, dict) and isinstance(found.get("name"), str) and isinstance(found.get("trajectory"), str)
+    return found if whole else None
+
+
+@lru_cache(maxsize=256)
+def _is_readable(folder: Path, stamp: int) -> bool:
+    """Whether a result is as it was written; looked at once per change of its result.json."""
+    try:
+        with warnings.catch_warnings(), reading(folder, "result"):
+            warnings.simplefilter("ignore", ModelWarning)
+            if not is_stamped(folder / RESULT):  # of an earlier version
+                Result.load(folder)
+                return True
+            read_stamped(folder / RESULT)
+            ia.load(folder / RESULT_CARD)
+            with ZipFile(folder / ARRAYS) as arrays:
+                return arrays.testzip() is None
+    except InerticaError:
+        return False
 
 
 def _read_result(folder: Path, stamp: int) -> Result:

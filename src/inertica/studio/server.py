@@ -19,8 +19,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
-import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -47,6 +45,7 @@ from inertica.studio.room import Room
 from inertica.studio.rooms import ROOMS
 from inertica.studio.visuals import mesh_files, mesh_path
 from inertica.workflow.plain import plain
+from inertica.writing import whole_file
 
 STATIC = Path(__file__).parent / "static"
 UPLOAD = 512 * 2**20
@@ -137,6 +136,7 @@ class Studio:
         robot = self.project.has_robot
         return {
             "project": self.project.folder.name, "folder": str(self.project.folder), "rooms": rooms, "robot": robot,
+            "problems": self.project.problems,
             "stamp": self.project.card.stat().st_mtime_ns if robot else 0,
             "jobs": [job.document() for job in self.jobs.all[-20:]],
         }  # fmt: skip
@@ -212,19 +212,13 @@ class Studio:
         if int(_number(request.headers.get("content-length", "0"))) > self.upload:
             raise Refused(_too_large(self.upload), 413)
         target = inside(self.project.folder, Path(folder) / name)
-        handle, temporary = tempfile.mkstemp(prefix=".upload-", dir=self.project.folder / folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                size = 0
-                async for chunk in _chunks(request):
-                    size += len(chunk)
-                    if size > self.upload:
-                        raise Refused(_too_large(self.upload), 413)
-                    file.write(chunk)
-            os.replace(temporary, target)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
+        with whole_file(target) as temporary, temporary.open("wb") as file:
+            size = 0
+            async for chunk in _chunks(request):
+                size += len(chunk)
+                if size > self.upload:
+                    raise Refused(_too_large(self.upload), 413)
+                file.write(chunk)
         self._changed()
         return _json({"file": f"{folder}/{name}", "size": size})
 

@@ -200,7 +200,7 @@ def _geom(
         return None
     size = settings.numbers(element, attributes, "size", None, ())
     ends = settings.numbers(element, attributes, "fromto", 6, ())
-    if ends.size:
+    if ends.size and size.size:
         along = ends[:3] - ends[3:]
         length = float(np.linalg.norm(along))
         pose = {"rotation": z_to(along), "position": (ends[:3] + ends[3:]) / 2}

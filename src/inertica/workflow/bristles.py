@@ -6,18 +6,18 @@ the bristles is added to the result; models that are simulated (`export`'s sidec
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from inertica.errors import FileError, InputError
+from inertica.errors import InputError
 from inertica.robot.friction import LuGre, Offset, friction_terms
 from inertica.robot.layout import Layout, Parameters
-from inertica.workflow.folder import whole_file
 from inertica.workflow.plain import plain
+from inertica.workflow.saved import read_stamped, stamped_text
+from inertica.writing import write_whole
 
 LUGRE = "lugre"
 KEY = "bristles"
@@ -98,10 +98,6 @@ def write_bristles(folder: str | Path, bristles: Bristles, joints: tuple[str, ..
         raise InputError(
             f"{folder} is a result of another robot: its joints are {', '.join(joints)}, the friction is that of {', '.join(own)}"
         )
-    try:
-        document = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as error:
-        raise FileError(file, f"the result cannot be read: {error}") from None
+    document = read_stamped(file)
     document[KEY] = plain(bristles.document())
-    with whole_file(file) as temporary:
-        temporary.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_whole(file, stamped_text(document))

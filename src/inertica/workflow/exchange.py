@@ -30,6 +30,7 @@ from inertica.robot.mjcf_write import WORLD, mjcf_text
 from inertica.robot.model import Joint, Limits, Robot, matrix, squared_up, vector
 from inertica.workflow.held import held
 from inertica.workflow.result import Result
+from inertica.writing import write_whole
 
 Array = NDArray[np.float64]
 Model = Result | Description | Parameters | str | Path
@@ -179,15 +180,12 @@ def _kept(
 ) -> Description:
     """Writes MJCF text, with a card for what it cannot say, and reads it."""
     path = Path(file) if file is not None else _folder() / f"{file_stem(name)}.xml"
-    try:
-        path.write_text(text, encoding="utf-8")
-        if limits is None:
-            return load(path)
-        card = path.with_suffix(".yaml")
-        stated = {"model": path.name, "name": name, "joints": list(joints or ()), "limits": limits_entry(limits)}
-        card.write_text(yaml.safe_dump(stated, sort_keys=False), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror})") from None
+    write_whole(path, text)
+    if limits is None:
+        return load(path)
+    card = path.with_suffix(".yaml")
+    stated = {"model": path.name, "name": name, "joints": list(joints or ()), "limits": limits_entry(limits)}
+    write_whole(card, yaml.safe_dump(stated, sort_keys=False))
     return load(card)
 
 

@@ -30,7 +30,6 @@ from inertica.workflow.export_lost import Missing
 from inertica.workflow.export_residual import Measured, measured_file
 from inertica.workflow.export_torques import ModelTorques
 from inertica.workflow.exported import ExportedModel, Lost
-from inertica.workflow.folder import whole_file
 from inertica.workflow.held import FORMATS, Held, held, is_sidecar, sidecar_path, sidecar_text
 from inertica.workflow.inputs import IDENTIFICATION
 from inertica.workflow.judge import Motions
@@ -39,6 +38,7 @@ from inertica.workflow.plain_friction import FrictionStates, PlainFriction, plai
 from inertica.workflow.result import Result
 from inertica.workflow.saved import geometry
 from inertica.workflow.verdict import BAD, verdict
+from inertica.writing import whole_file, write_whole
 
 Array = NDArray[np.float64]
 
@@ -135,8 +135,7 @@ def parameters_csv(result: Result) -> str:
 
 def write_parameters(result: Result, target: str | Path) -> None:
     """The table of standard parameters as a CSV file."""
-    with whole_file(target) as temporary:
-        temporary.write_text(parameters_csv(result), encoding="utf-8")
+    write_whole(target, parameters_csv(result))
 
 
 def _cell(value: float) -> str:
@@ -193,28 +192,28 @@ def _speeds(result: Result, speed: float | None) -> Array:
     return speeds
 
 
-def _write(result: Result, parts: Held, target: Path, format: str) -> None:
+def _write(result: Result, parts: Held, temporary: Path, format: str) -> None:
     if format != result.description.source.format:
-        target.write_text(mjcf_text(parts.parameters, result.labels), encoding="utf-8")
+        temporary.write_text(mjcf_text(parts.parameters, result.labels), encoding="utf-8")
         return
-    save_model(result.description, parts.parameters, target, result.labels)
+    save_model(result.description, parts.parameters, temporary, result.labels)
     if format == "dh":
-        _comment(target, result)
+        _comment(temporary, result)
 
 
-def _comment(path: Path, result: Result) -> None:
+def _comment(temporary: Path, result: Result) -> None:
     """Trust labels as comments at the end of a DH file, in place of those of an earlier export."""
     names = result.description.robot.joint_names
     texts = {
         f"# {MARK} {one_line(names[j])}: ": one_line(said) for j, said in label_texts(result.parameters, result.labels).items()
     }
-    with path.open(encoding="utf-8", newline="") as file:
+    with temporary.open(encoding="utf-8", newline="") as file:
         lines = [line for line in file.read().splitlines(keepends=True) if not line.startswith(tuple(texts))]
     end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
     if lines and not lines[-1].endswith(("\n", "\r")):
         lines.append(end)
     lines += [f"{start}{said}{end}" for start, said in texts.items()]
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with temporary.open("w", encoding="utf-8", newline="") as file:
         file.writelines(lines)
 
 

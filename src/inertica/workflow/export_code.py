@@ -23,8 +23,8 @@ from inertica.identifiability.base import BaseModel, base_model
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
-from inertica.workflow.folder import whole_folder
 from inertica.workflow.result import RESULT, Result
+from inertica.writing import whole_folder
 
 Array = NDArray[np.float64]
 

@@ -20,11 +20,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-import numba as nb
 import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from inertica.compiled import njit
 from inertica.errors import InputError
 from inertica.estimators.observe import Observations
 from inertica.estimators.standard import nearest_prior
@@ -356,7 +356,7 @@ def friction_columns(q: Array, dq: Array, bristles: bool, damped: bool, shapes: 
     return np.column_stack([w, *([kappa * (dq - np.abs(dq) * w / g)] if damped else []), dq])
 
 
-@nb.njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _advanced(stay: Array, added: Array) -> Array:
     """(N,) w of every sample, zero at the first: w' = stay w + added."""
     out = np.zeros(len(stay) + 1)

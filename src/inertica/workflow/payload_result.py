@@ -21,8 +21,8 @@ from inertica.robot.flange import Flange
 from inertica.robot.loadwrite import mjcf_text, statements, urdf_text
 from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice
-from inertica.workflow.folder import whole_folder
 from inertica.workflow.plain import plain
+from inertica.writing import whole_folder
 
 Array = NDArray[np.float64]
 
@@ -157,9 +157,9 @@ class Payload:
             CONTROLLERS: self._caution + "".join(f"# {name}\n{line}\n\n" for name, line in self.statements.items()),
             PAYLOAD: json.dumps(plain(self.document()), indent=1, ensure_ascii=False) + "\n",
         }
-        with whole_folder(folder, PAYLOAD) as target:
+        with whole_folder(folder, PAYLOAD) as temporary:
             for name, text in texts.items():
-                (target / name).write_text(text, encoding="utf-8")
+                (temporary / name).write_text(text, encoding="utf-8")
         return tuple(Path(folder) / name for name in texts)
 
 

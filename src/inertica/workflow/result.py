@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -23,6 +22,7 @@ from inertica.frames import Tabular
 from inertica.identifiability.base import base_model
 from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK
 from inertica.logs.log import Log
+from inertica.logs.readers.guard import reading
 from inertica.physical.plausible import MassSummary, mass_summary
 from inertica.physical.scales import Reference
 from inertica.preprocessing.motion import Motion
@@ -37,18 +37,20 @@ from inertica.workflow.bristles import KEY as BRISTLES
 from inertica.workflow.bristles import Bristles
 from inertica.workflow.choice import Choice
 from inertica.workflow.exported import ExportedModel
-from inertica.workflow.plain import plain
 from inertica.workflow.prediction import engine_of, judged, predicted_torque, with_correction
 from inertica.workflow.replay import own_reference, prediction_motion
 from inertica.workflow.saved import (
     check_arrays,
     correction_document,
     correction_of,
+    read_stamped,
     recipe_document,
     recipe_of,
     residual_of,
+    stamped_text,
     write_card,
 )
+from inertica.writing import whole_folder
 
 Array = NDArray[np.float64]
 
@@ -253,9 +255,12 @@ class Result(Tabular):
 
     def save(self, folder: str | Path) -> Path:
         """Write `result.json`, `result.npz` and a robot card that reads back the same layout; no pickles."""
-        target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
-        write_card(self.description, target)
+        with whole_folder(folder, RESULT) as temporary:
+            self._write(temporary)
+        return Path(folder)
+
+    def _write(self, temporary: Path) -> None:
+        write_card(self.description, temporary)
         e = self.estimate
         arrays = {"beta": e.beta, "chi": self.parameters.values, "shapes": self.parameters.shapes}
         arrays |= {"intervals": self.intervals, "prior": self.description.prior.values, "base": e.base.T}
@@ -265,28 +270,31 @@ class Result(Tabular):
             arrays |= {} if d.widened is None else {"widened": d.widened}
         if (said := e.by_data) is not e.beta:
             arrays["by_data"] = said
-        np.savez(target / ARRAYS, allow_pickle=False, **arrays)
+        np.savez(temporary / ARRAYS, allow_pickle=False, **arrays)
         for k, trajectory in enumerate(self.references):
-            save_trajectory(trajectory, target / f"{REFERENCE}{k + 1}.yaml")
+            save_trajectory(trajectory, temporary / f"{REFERENCE}{k + 1}.yaml")
         document = self.document() | {"recipe": recipe_document(self.recipe), "iterations": e.iterations}
         document |= {"references": len(self.references), "speeds": self.speeds}
-        text = json.dumps(plain(document), indent=1, ensure_ascii=False)
-        (target / RESULT).write_text(text + "\n", encoding="utf-8")
-        return target
+        (temporary / RESULT).write_text(stamped_text(document), encoding="utf-8")
 
     @classmethod
     def load(cls, folder: str | Path) -> Result:
         """Read what `save` wrote; the folder or its result.json."""
         source = Path(folder)
         source = source.parent if source.name == RESULT else source
-        try:
-            document = json.loads((source / RESULT).read_text(encoding="utf-8"))
-            with np.load(source / ARRAYS, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-        except FileNotFoundError as error:
-            raise FileError(error.filename or source, "this is not the folder of a result: the file is missing") from None
-        except (json.JSONDecodeError, ValueError, OSError) as error:
-            raise FileError(source, f"the result cannot be read: {error}") from None
+        missing = [name for name in (RESULT, ARRAYS) if not (source / name).is_file()]
+        if missing:
+            raise FileError(source / missing[0], "this is not the folder of a result: the file is missing")
+        with reading(source, "result"):
+            result = cls._read(source)
+            result.document()  # what is of the wrong kind shows here, not in the middle of a report
+        return result
+
+    @classmethod
+    def _read(cls, source: Path) -> Result:
+        document = read_stamped(source / RESULT)
+        with np.load(source / ARRAYS, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
         description = load_robot(source / CARD)
         if len(arrays.get("chi", ())) != description.layout.size:
             raise FileError(

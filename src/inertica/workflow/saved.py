@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import shutil
 import warnings
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 
 from inertica.errors import FileError, InputError, ModelWarning
 from inertica.identifiability.base import BaseModel
+from inertica.logs.readers.guard import read_json
 from inertica.preprocessing import filters
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.cardwrite import armature_flags, coupling_entries, limits_entry, other_terms, payload_entry, term_entry
@@ -32,13 +35,38 @@ from inertica.workflow.plain import plain
 
 Array = NDArray[np.float64]
 
-NONE = "none"
+NONE, CHECKSUM = "none", "checksum"
 
 KIND = "kind"
 """Key of a filter's class."""
 
 
-def write_card(description: Description, folder: Path) -> None:
+def stamped_text(stated: Mapping[str, Any]) -> str:
+    """What a JSON file holds: the document and a checksum of it, so that damage shows when it is read."""
+    document = {str(key): plain(value) for key, value in stated.items()}
+    return json.dumps(document | {CHECKSUM: _checksum(document)}, indent=1, ensure_ascii=False) + "\n"
+
+
+def is_stamped(file: Path) -> bool:
+    """Whether a file carries a checksum, which earlier versions did not write."""
+    return CHECKSUM in read_json(file)
+
+
+def read_stamped(file: Path) -> dict[str, Any]:
+    """The document that `stamped_text` made; one without a checksum is taken as it is."""
+    document: dict[str, Any] = read_json(file)
+    if document.pop(CHECKSUM, None) not in (None, _checksum(document)):
+        raise FileError(
+            file, f"this is not what was written: it was damaged, or edited; delete its line '{CHECKSUM}' to read it all the same"
+        )
+    return document
+
+
+def _checksum(document: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def write_card(description: Description, temporary: Path) -> None:
     """The model file and a card beside it that reads back the description, also where it was changed in Python.
 
     What a card cannot say (a term that is a Python function, other geometry than the model's) is refused here, since it would be
@@ -49,19 +77,17 @@ def write_card(description: Description, folder: Path) -> None:
         raise InputError(f"{source.path} is gone; the result cannot be saved without the model it belongs to")
     for term in other_terms(description.layout):
         term_entry(term)
-    model = folder / f"model{source.path.suffix}"
-    if source.path.resolve() != model.resolve():
-        shutil.copyfile(source.path, model)
-    stated = _stated(description) | {"model": model.name, "name": description.name}
+    model = f"model{source.path.suffix}"
+    shutil.copyfile(source.path, temporary / model)
+    stated = _stated(description) | {"model": model, "name": description.name}
     if any(description.robot.gravity):  # found or stated; a model file without gravity says so itself
         stated["gravity"] = list(description.robot.gravity)
     stated.pop("friction", None)
-    target = folder / CARD
-    target.write_text(_text(stated, description), encoding="utf-8")
-    read = _read(target)
+    (temporary / CARD).write_text(_text(stated, description), encoding="utf-8")
+    read = _read(temporary / CARD)
     if changes := _changes(read, description, stated):
-        target.write_text(_text(stated | changes, description), encoding="utf-8")
-        read = _read(target)
+        (temporary / CARD).write_text(_text(stated | changes, description), encoding="utf-8")
+        read = _read(temporary / CARD)
     _check_same(read, description, source.path)
 
 

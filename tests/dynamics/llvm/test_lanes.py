@@ -18,6 +18,7 @@ from inertica.dynamics.llvm.lanes import Lanes
 from inertica.dynamics.llvm.rows import LANES, Rows, aligned
 from inertica.dynamics.llvm.write import compiled, write
 from inertica.dynamics.trace import differentiate
+from inertica.errors import ModelWarning
 from inertica.robot.control import PD
 from inertica.robot.load import load
 
@@ -132,7 +133,8 @@ def test_a_damaged_cache_file_is_replaced(tmp_path, monkeypatch) -> None:
     run(lambda v: v * 3.25, x, LANES)
     (file,) = tmp_path.glob("*.o")
     file.write_bytes(b"garbage")
-    assert np.array_equal(run(lambda v: v * 3.25, x, LANES), 3.25 * x[0])
+    with pytest.warns(ModelWarning, match="was damaged; it is compiled anew"):
+        assert np.array_equal(run(lambda v: v * 3.25, x, LANES), 3.25 * x[0])
 
 
 def test_structure_prunes_the_graph() -> None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+from inertica.compiled import njit
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 @intrinsic
@@ -31,7 +32,7 @@ def _call(typing: Any, address: Any, work: Any, count: Any, step: Any, table: An
     return types.void(types.int64, work, types.int64, types.int64, table, types.int64), generate
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def time_loop(kernels: Any, stages: Any, work: Any, lanes: int, reference: Any, keep: Any, out: Any) -> None:
     """Simulate one block of lanes.
 
@@ -71,7 +72,7 @@ def time_loop(kernels: Any, stages: Any, work: Any, lanes: int, reference: Any, 
         _call(stages[stages.shape[0] - 1], work, lanes, k, reference, row)
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def variable_loop(
     kernels: Any,
     stages: Any,
@@ -144,7 +145,7 @@ def variable_loop(
     return taken
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def advance(kernels: Any, stages: Any, work: Any, reference: Any, first: int, last: int) -> None:
     """Steps first .. last - 1 of a block of eight lanes, nothing recorded; the start kernel runs before the first of them.
 

@@ -10,14 +10,18 @@ import ctypes
 import hashlib
 import os
 import sys
-import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
+
+from inertica.compiled import note_damage
+from inertica.errors import FileError
+from inertica.writing import write_whole
 
 
 class NativeCode:
@@ -48,7 +52,7 @@ def compiled(text: str) -> NativeCode:
     if kept is not None:
         return NativeCode(kept)
     code = _target_machine().emit_object(_parsed(text))
-    _write_atomically(path, hashlib.sha256(code).digest() + code)
+    _keep(path, hashlib.sha256(code).digest() + code)
     return NativeCode(code)
 
 
@@ -120,15 +124,14 @@ def _read_checked(path: Path) -> bytes | None:
     except OSError:
         return None
     digest, code = data[:32], data[32:]
-    return code if hashlib.sha256(code).digest() == digest else None
+    if hashlib.sha256(code).digest() == digest:
+        return code
+    note_damage(path.parent)
+    return None
 
 
-def _write_atomically(path: Path, data: bytes) -> None:
+def _keep(path: Path, data: bytes) -> None:
     """Other processes may want the same file at the same time; a full disk or a read-only home only costs the next start."""
-    try:
+    with suppress(OSError, FileError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(data)
-        os.replace(file.name, path)
-    except OSError:
-        return
+        write_whole(path, data)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 
+from inertica.compiled import njit
 from inertica.dynamics.llvm.loops import _OPTIONS, advance
 from inertica.dynamics.llvm.rows import LANES, aligned
 from inertica.dynamics.llvm.simulation import Block
@@ -66,7 +66,7 @@ def stepper(transition: Transition, tangents: bool) -> tuple[Stepper, Block]:
     ), block  # fmt: skip
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def advance_points(s: Any, table: Any, first: int, last: int, Z: Any, memory: Any, out: Any) -> None:
     """Points (L, size) -> out (L, 2n); what the controller remembers is that of the first point afterwards."""
     L, size, states = Z.shape[0], Z.shape[1], out.shape[1]
@@ -86,7 +86,7 @@ def advance_points(s: Any, table: Any, first: int, last: int, Z: Any, memory: An
     memory[:] = after
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def advance_rates(s: Any, table: Any, first: int, last: int, z: Any, memory: Any, out: Any, F: Any) -> None:
     """A point (size,) -> out (2n,), and F (2n, size) its derivative."""
     size, states = z.shape[0], out.shape[0]
@@ -109,7 +109,7 @@ def advance_rates(s: Any, table: Any, first: int, last: int, z: Any, memory: Any
     memory[:] = after
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def advance_directions(s: Any, table: Any, first: int, last: int, z: Any, D: Any, memory: Any, out: Any) -> None:
     """Derivatives out (L, 2n) of the map at a point (size,) along directions D (L, size)."""
     L, size, states = D.shape[0], z.shape[0], out.shape[1]
@@ -127,7 +127,7 @@ def advance_directions(s: Any, table: Any, first: int, last: int, z: Any, D: Any
                 out[start + i, k] = s.work[at + i]
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def _remember(s: Any, memory: Any) -> None:
     for k in range(memory.shape[0]):
         at = s.memory[k] * 8
@@ -135,7 +135,7 @@ def _remember(s: Any, memory: Any) -> None:
             s.work[at + i] = memory[k]
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def _remembered(s: Any, count: int) -> Any:
     """What the controller of the first lane remembers: the lag of its velocity, its integrals."""
     out, n = np.zeros(count), s.before.shape[0]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
+from inertica.compiled import njit
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def forward(L: Any, rows: Any) -> None:
     """L^-1 rows of many lower triangular (m, n, n) and (m, n, k), by forward substitution; in place."""
     for s in range(L.shape[0]):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+from inertica.compiled import njit
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 AHEAD = 2
 """Samples by which rows are fetched before they are needed: in random order the processor cannot guess them."""
@@ -32,7 +33,7 @@ def _fetch(typing: Any, array: Any, place: Any) -> Any:
     return types.void(array, place), generate
 
 
-@nb.njit(**_OPTIONS, fastmath={"reassoc", "contract"})  # sums in the order that vectors take; still the same every time
+@njit(**_OPTIONS, fastmath={"reassoc", "contract"})  # sums in the order that vectors take; still the same every time
 def one_pass(beta: Any, W: Any, y: Any, first: Any, columns: Any, order: Any, normalised: bool, rate: float) -> None:
     """beta <- beta + eta Y'(tau - Y beta), one sample after the other; in place.
 
@@ -81,7 +82,7 @@ def one_pass(beta: Any, W: Any, y: Any, first: Any, columns: Any, order: Any, no
             beta[i] += eta * g[i]
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def settled(g: Any, small: Any) -> bool:
     """Whether no column is correlated with the residual by more than its tolerance."""
     worst = 0.0
@@ -90,7 +91,7 @@ def settled(g: Any, small: Any) -> bool:
     return worst <= 0.0
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def descend(beta: Any, G: Any, c: Any, small: Any, normalised: bool, rate: float, steps: int) -> int:
     """Steepest descent on |W beta - y|^2, in place; returns the steps taken, fewer than allowed when it has settled.
 
@@ -114,7 +115,7 @@ def descend(beta: Any, G: Any, c: Any, small: Any, normalised: bool, rate: float
     return steps
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def relax(u: Any, G: Any, c: Any, small: Any, alpha: float, theta: float, eta: float, steps: int) -> int:
     """u <- u + eta (W'y - W'W s), s = alpha tanh(u / theta), in place; returns the steps taken, fewer when it has settled."""
     for step in range(steps):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 
+from inertica.compiled import njit
 from inertica.dynamics.llvm.stepping import advance_points
 from inertica.estimators.recursive.factors import OPTIONS, cholesky
 
@@ -17,7 +17,7 @@ KEPT = 0.99
 """How much of its own parameters a copy keeps when copies are moved apart; the rest is drawn anew around the mean."""
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def run(
     s: Any, table: Any, steps: Any, y: Any, used: Any, Z: Any, noise: Any, memory: Any, least: float, draw: Any, kept: Any
 ) -> int:
@@ -67,7 +67,7 @@ def run(
     return -1
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _weighed(log: Any, added: Any, weight: Any) -> Any:
     """New weights from logarithms and what is added to them; sum of their squares, and minus twice the logarithm of their sum.
 
@@ -104,7 +104,7 @@ def _weighed(log: Any, added: Any, weight: Any) -> Any:
     return square, score
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def resample(Z: Any, weight: Any, first: float, spare: Any) -> None:
     """Systematic: at equal distances along the sum of weights."""
     L, d = Z.shape
@@ -121,7 +121,7 @@ def resample(Z: Any, weight: Any, first: float, spare: Any) -> None:
             Z[p, i] = spare[p, i]
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def record_particles(Z: Any, weight: Any, kept: Any, row: int) -> None:
     L, d = Z.shape
     for i in range(d):
@@ -133,7 +133,7 @@ def record_particles(Z: Any, weight: Any, kept: Any, row: int) -> None:
         kept.z[row, i], kept.std[row, i] = mean, np.sqrt(square)
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _moved_apart(Z: Any, states: int, draw: Any) -> None:
     """Parameters of equally weighted copies a b + (1 - a) mean + sqrt(1 - a^2) e, e with their covariance."""
     L, d = Z.shape

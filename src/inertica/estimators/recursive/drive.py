@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 
+from inertica.compiled import njit
 from inertica.dynamics.llvm.stepping import advance_points, advance_rates
 from inertica.estimators.recursive.factors import OPTIONS
 
@@ -33,7 +33,7 @@ class Drive(NamedTuple):
     start: Any
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def move_points(s: Any, drive: Any, first: int, last: int, z: Any, Z: Any, memory: Any, shift: Any, out: Any) -> None:
     """Points Z (L, size) -> out (L, 2n).
 
@@ -49,7 +49,7 @@ def move_points(s: Any, drive: Any, first: int, last: int, z: Any, Z: Any, memor
             out[p, i] += shift[i]
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def move_rates(s: Any, drive: Any, first: int, last: int, z: Any, memory: Any, shift: Any, out: Any, F: Any) -> None:
     """A point (size,) -> out (2n,), and F (2n, size) the derivative; `shift` as above."""
     if drive.calm.shape[0] == 0:
@@ -61,7 +61,7 @@ def move_rates(s: Any, drive: Any, first: int, last: int, z: Any, memory: Any, s
         out[i] += shift[i]
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _shift(s: Any, drive: Any, first: int, last: int, z: Any, memory: Any, shift: Any) -> None:
     states = shift.shape[0]
     point, one, other = np.zeros((1, z.shape[0])), np.zeros((1, states)), np.zeros((1, states))

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 
-OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+from inertica.compiled import njit
+
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 SUMS: dict[str, Any] = {**OPTIONS, "fastmath": {"reassoc", "contract", "nsz"}}
 """For loops whose sums may be taken in any order; the order is the same at every call."""
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def cholesky(P: Any, L: Any) -> bool:
     """L lower triangular with L L' = P; False when P is not positive definite."""
     d = P.shape[0]
@@ -36,7 +37,7 @@ def cholesky(P: Any, L: Any) -> bool:
     return True
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def innovation_factor(P: Any, R: Any, S: Any, low: Any) -> bool:
     """S = H P H' + R of measured positions, which come behind as many velocities, and low low' = S; False when it is not positive."""
     n = S.shape[0]
@@ -47,7 +48,7 @@ def innovation_factor(P: Any, R: Any, S: Any, low: Any) -> bool:
     return cholesky(S, low)
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def through(B: Any, low: Any, out: Any) -> None:
     """out = B low^-T; out may be B"""
     for k in range(B.shape[0]):
@@ -58,7 +59,7 @@ def through(B: Any, low: Any, out: Any) -> None:
             out[k, i] = total / low[i, i]
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def less(P: Any, W: Any) -> None:
     """P - W W'"""
     d, n = W.shape
@@ -71,7 +72,7 @@ def less(P: Any, W: Any) -> None:
             P[j, i] = total
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def _reflector(v: Any) -> Any:
     """The reflection that leaves of v only its first entry: v becomes its vector, returned are its factor and that entry."""
     square = v[0] * v[0]
@@ -84,7 +85,7 @@ def _reflector(v: Any) -> Any:
     return 1.0 / (size * (size + abs(first))), -size if first >= 0.0 else size
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def _reflect(v: Any, factor: float, w: Any) -> None:
     total = v[0] * w[0]
     for k in range(1, v.shape[0]):
@@ -94,7 +95,7 @@ def _reflect(v: Any, factor: float, w: Any) -> None:
         w[k] -= total * v[k]
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def _reflect_four(v: Any, factor: float, a: Any, b: Any, c: Any, d: Any) -> None:
     """Four rows at once, so that v is read once for all of them."""
     one, two, three, four = v[0] * a[0], v[0] * b[0], v[0] * c[0], v[0] * d[0]
@@ -111,7 +112,7 @@ def _reflect_four(v: Any, factor: float, a: Any, b: Any, c: Any, d: Any) -> None
         d[k] -= four * v[k]
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def triangular(B: Any) -> None:
     """Reflections from the right make B (d, m) lower triangular in place, B B' stays; the diagonal becomes positive."""
     d, m = B.shape
@@ -137,7 +138,7 @@ def triangular(B: Any) -> None:
                 B[r, i] = -B[r, i]
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def add_rank_one(L: Any, v: Any) -> None:
     """L L' + v v' in place; v is used up."""
     d = L.shape[0]

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+from inertica.compiled import njit
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def absorb(F: Any, row: Any) -> None:
     """One row [w y] into a factor, by Givens rotations; the row is used up."""
     size = row.shape[0]
@@ -36,7 +37,7 @@ def absorb(F: Any, row: Any) -> None:
             row[j] = c * b - s * a
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def discount(F: Any, factor: float) -> None:
     """Exponential forgetting: all earlier rows count less."""
     size = F.shape[0]
@@ -46,7 +47,7 @@ def discount(F: Any, factor: float) -> None:
             F[i, j] *= root
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def discount_along(F: Any, row: Any, factor: float, u: Any) -> None:
     """Directional forgetting: information A = R'R counts less only in the direction that a new row w brings something about,
 
@@ -97,7 +98,7 @@ def discount_along(F: Any, row: Any, factor: float, u: Any) -> None:
     F[b, b] *= root  # squared residuals fade with their weight
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def sample_in(F: Any, weight: Any, group: Any, rows: Any, use: Any, factor: float, along: bool, u: Any) -> None:
     """All rows of one sample.
 
@@ -126,7 +127,7 @@ def sample_in(F: Any, weight: Any, group: Any, rows: Any, use: Any, factor: floa
         weight[g] += 1.0
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def samples_in(
     F: Any,
     weight: Any,
@@ -163,7 +164,7 @@ def samples_in(
             h += 1
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def solve_into(F: Any, beta: Any) -> bool:
     """R beta = z by substitution; False, and beta as it was, while R has not full rank."""
     b = beta.shape[0]

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba as nb
 import numpy as np
 
+from inertica.compiled import njit
 from inertica.estimators.recursive.drive import move_points, move_rates
 from inertica.estimators.recursive.factors import (
     OPTIONS,
@@ -110,7 +110,7 @@ class Kept(NamedTuple):
     all: Any
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def run(
     root: bool, points: Any, s: Any, rates: Any, drive: Any, steps: Any, y: Any, used: Any, z: Any, P: Any, noise: Any, memory: Any,
     kept: Any,
@@ -230,7 +230,7 @@ def run(
     return -1
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def noise_now(noise: Any, before: Any, after: Any, state: Any) -> None:
     """Variances of the state for a step from one velocity to another."""
     for i in range(state.shape[0]):
@@ -241,7 +241,7 @@ def noise_now(noise: Any, before: Any, after: Any, state: Any) -> None:
                 state[i] += noise.jump[i, j]
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def torque_noise(noise: Any, k: int, W: Any) -> bool:
     """W (2n, n): what the noise of the torques adds to the state behind sample k; False where none is stated."""
     K = noise.torque.shape[0]
@@ -254,7 +254,7 @@ def torque_noise(noise: Any, k: int, W: Any) -> bool:
     return True
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def more(P: Any, W: Any) -> None:
     """P + W W' of as many leading entries as W has rows"""
     for i in range(W.shape[0]):
@@ -267,7 +267,7 @@ def more(P: Any, W: Any) -> None:
                 P[j, i] = P[i, j]
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def product(F: Any, P: Any, out: Any) -> None:
     """out = F P"""
     for i in range(F.shape[0]):
@@ -279,7 +279,7 @@ def product(F: Any, P: Any, out: Any) -> None:
                 out[i, j] += f * P[k, j]
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def outer(A: Any, F: Any, out: Any) -> None:
     """out = A F', which is symmetric"""
     for i in range(A.shape[0]):
@@ -291,7 +291,7 @@ def outer(A: Any, F: Any, out: Any) -> None:
             out[j, i] = total
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def predict(P: Any, A: Any, X: Any, state: Any, parameter: Any) -> None:
     states, d = A.shape
     for i in range(states):
@@ -305,7 +305,7 @@ def predict(P: Any, A: Any, X: Any, state: Any, parameter: Any) -> None:
         P[j, j] += parameter[j - states]
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def _correct(z: Any, P: Any, y: Any, R: Any, low: Any, gain: Any, kept: Any, at: int) -> bool:
     """P - W W' with W = P H' low^-T, low low' = H P H' + R."""
     n = y.shape[0]
@@ -317,7 +317,7 @@ def _correct(z: Any, P: Any, y: Any, R: Any, low: Any, gain: Any, kept: Any, at:
     return True
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _move(z: Any, y: Any, low: Any, gain: Any, kept: Any, at: int) -> None:
     """z + gain low^-1 (y - q)"""
     n, d = y.shape[0], z.shape[0]
@@ -338,7 +338,7 @@ def _move(z: Any, y: Any, low: Any, gain: Any, kept: Any, at: int) -> None:
             z[k] += gain[k, i] * white[i]
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _record(root: bool, z: Any, P: Any, kept: Any, row: int) -> None:
     d = z.shape[0]
     states = 2 * kept.innovation.shape[1]
@@ -350,7 +350,7 @@ def _record(root: bool, z: Any, P: Any, kept: Any, row: int) -> None:
             kept.std[row, i] = np.sqrt(max(P[i, i], 0.0))
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _covariance(root: bool, P: Any, states: int, out: Any) -> None:
     """Of as many leading entries of z as `out` has."""
     d = P.shape[0]

@@ -16,10 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.compiled import njit
 from inertica.estimators.recursive.factors import OPTIONS, cholesky
 from inertica.identifiability.base import BaseModel
 from inertica.robot import inertia
@@ -101,7 +101,7 @@ def _point(mass: float, place: ArrayLike) -> Array:
     return np.asarray(inertia.from_com(mass, place, np.zeros((3, 3))))
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def ratios(
     s: Any, I: Any, count: int, now_s: Any, now_I: Any, means: Any, spreads: Any, ranks: Any, sums: Any, best: Any
 ) -> None:

@@ -17,16 +17,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 
+from inertica.compiled import njit
 from inertica.estimators.recursive.cloud import record_particles, resample
 from inertica.estimators.recursive.drive import move_points, move_rates
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky, innovation_factor, less, through
 from inertica.estimators.recursive.kalman import more, noise_now, outer, predict, product, torque_noise
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def run(
     s: Any, rates: Any, drive: Any, steps: Any, y: Any, used: Any, Z: Any, P: Any, noise: Any, memory: Any, share: float,
     least: float, draw: Any, kept: Any,
@@ -94,7 +94,7 @@ def run(
     return -1
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _moved(Z: Any, out: Any, x: Any, reach: Any, log: Any, weight: Any) -> bool:
     """New states; particles that went where no motion goes, whose parameters cannot be a robot's, get no weight any more."""
     (L, states), alive, total = out.shape, False, 0.0
@@ -112,7 +112,7 @@ def _moved(Z: Any, out: Any, x: Any, reach: Any, log: Any, weight: Any) -> bool:
     return alive
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def _correct(Z: Any, y: Any, low: Any, gain: Any, added: Any) -> None:
     """Every particle by the same gain; the logarithm of its likelihood."""
     (L, d), n = Z.shape, y.shape[0]
@@ -135,7 +135,7 @@ def _correct(Z: Any, y: Any, low: Any, gain: Any, added: Any) -> None:
             Z[p, i] = total
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _weigh(log: Any, added: Any, weight: Any) -> Any:
     """New weights; their effective number, and minus twice the logarithm of the likelihood."""
     best, total, square = -np.inf, 0.0, 0.0
@@ -154,7 +154,7 @@ def _weigh(log: Any, added: Any, weight: Any) -> Any:
     return 1.0 / square, -2.0 * (best + np.log(total))
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _whitened(Z: Any, weight: Any, mean: Any, S: Any, y: Any, wide: Any, innovation: Any) -> float:
     """The innovation of the whole mixture by the root of its covariance, and its square."""
     n = y.shape[0]
@@ -178,7 +178,7 @@ def _whitened(Z: Any, weight: Any, mean: Any, S: Any, y: Any, wide: Any, innovat
     return square
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _renew(Z: Any, weight: Any, P: Any, share: float, draw: Any, spare: Any) -> bool:
     """Equally weighted particles and P with the mean and covariance of the mixture, the share of the covariance in the particles.
 
@@ -225,7 +225,7 @@ def _renew(Z: Any, weight: Any, P: Any, share: float, draw: Any, spare: Any) -> 
     return True
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _mean(Z: Any, weight: Any, mean: Any) -> None:
     for i in range(mean.shape[0]):
         mean[i] = 0.0
@@ -235,7 +235,7 @@ def _mean(Z: Any, weight: Any, mean: Any) -> None:
                 mean[i] += weight[p] * Z[p, i]
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def _scatter(Z: Any, weight: Any, mean: Any) -> Any:
     """(d, d) covariance of where the particles are."""
     d = mean.shape[0]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 
+from inertica.compiled import njit
 from inertica.estimators.recursive.drive import move_rates
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky, innovation_factor, less, through
 from inertica.estimators.recursive.kalman import more, noise_now, torque_noise
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def dual(
     s: Any, drive: Any, steps: Any, y: Any, used: Any, x: Any, beta: Any, P: Any, C: Any, noise: Any, memory: Any, kept: Any
 ) -> int:
@@ -121,7 +121,7 @@ def dual(
     return -1
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def parameters(Y: Any, tau: Any, used: Any, beta: Any, C: Any, noise: Any, torque: Any, first: int, kept: Any) -> None:
     """A filter whose state is beta and whose measurement is the torque, tau = Y beta + w, over a piece of a record.
 
@@ -162,7 +162,7 @@ def parameters(Y: Any, tau: Any, used: Any, beta: Any, C: Any, noise: Any, torqu
             q[i] = max(noise.shrink * q[i], noise.floor[i])
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def _multiply(C: Any, y: Any, out: Any) -> None:
     for i in range(C.shape[0]):
         total = 0.0
@@ -171,7 +171,7 @@ def _multiply(C: Any, y: Any, out: Any) -> None:
         out[i] = total
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def _rank_one(beta: Any, C: Any, g: Any, r: float, variance: float) -> None:
     for i in range(C.shape[0]):
         share = g[i] / variance
@@ -180,7 +180,7 @@ def _rank_one(beta: Any, C: Any, g: Any, r: float, variance: float) -> None:
             C[i, k] -= share * g[k]
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _moved(x: Any, r: Any, low: Any, gain: Any, white: Any) -> Any:
     """x + gain low^-1 r; innovation squared, and minus twice its logarithmic likelihood; fills white = low^-1 r."""
     n = r.shape[0]

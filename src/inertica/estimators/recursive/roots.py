@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 
+from inertica.compiled import njit
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, triangular
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def _dot(a: Any, b: Any) -> float:
     total = a[0] * b[0]
     for k in range(1, a.shape[0]):
@@ -24,7 +24,7 @@ def _dot(a: Any, b: Any) -> float:
     return total
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def product_root(F: Any, U: Any, out: Any) -> None:
     """out = F L, the columns of F in the order of the rows of L."""
     states, d = F.shape
@@ -36,7 +36,7 @@ def product_root(F: Any, U: Any, out: Any) -> None:
             out[i, j] = _dot(row[j:], U[j, j:])
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _rotate(one: Any, other: Any, c: float, s: float) -> None:
     for r in range(one.shape[0]):
         a, b = one[r], other[r]
@@ -44,7 +44,7 @@ def _rotate(one: Any, other: Any, c: float, s: float) -> None:
         other[r] = s * a + c * b
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def state_first(U: Any, work: Any, S: Any, turns: Any) -> None:
     """S lower triangular, S S' = P with the state first.
 
@@ -76,7 +76,7 @@ def state_first(U: Any, work: Any, S: Any, turns: Any) -> None:
             S[k, i] = column[k - m] if k >= i else 0.0
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def turned(A: Any, turns: Any, work: Any) -> None:
     """Rows (2n, d) that belong to the columns of S, for the columns of L instead: the rotations backwards."""
     states, d = A.shape
@@ -93,7 +93,7 @@ def turned(A: Any, turns: Any, work: Any) -> None:
             A[a, k] = work[(k + states) % d, a]
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def predict_root(U: Any, A: Any, extra: Any, parameter: Any, wide: Any, last: Any) -> None:
     """The next factor from the rows [L, sqrt(Q), 0] of the parameters and [A, 0, extra] of the state.
 
@@ -128,7 +128,7 @@ def predict_root(U: Any, A: Any, extra: Any, parameter: Any, wide: Any, last: An
             U[b + k, b + r] = last[r, k]
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _gather(total: Any, a: Any, b: Any, c: Any, d: Any) -> None:
     """total + a_0 a + b_0 b + c_0 c + d_0 d behind the first entry"""
     x, y, u, v = a[0], b[0], c[0], d[0]
@@ -136,7 +136,7 @@ def _gather(total: Any, a: Any, b: Any, c: Any, d: Any) -> None:
         total[r] += (x * a[r] + y * b[r]) + (u * c[r] + v * d[r])
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _scatter(total: Any, a: Any, b: Any, c: Any, d: Any) -> None:
     x, y, u, v = a[0], b[0], c[0], d[0]
     for r in range(1, total.shape[0]):
@@ -147,7 +147,7 @@ def _scatter(total: Any, a: Any, b: Any, c: Any, d: Any) -> None:
         d[r] -= v * t
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _add_noise(column: Any, noise: Any, i: int, total: Any) -> None:
     """The reflection that takes row i of noise columns 0 .. i into the diagonal of a column of L.
 
@@ -188,7 +188,7 @@ def _add_noise(column: Any, noise: Any, i: int, total: Any) -> None:
     column[0] = length
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def correct_root(z: Any, U: Any, y: Any, R: Any, work: Any, kept: Any, at: int) -> bool:
     """Positions one by one: with f a row of L, columns of L (I - f f' / (R + f'f)) L' from the last to the first."""
     n, d = y.shape[0], z.shape[0]
@@ -218,7 +218,7 @@ def correct_root(z: Any, U: Any, y: Any, R: Any, work: Any, kept: Any, at: int) 
     return True
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def _shrink(column: Any, change: Any, one: float, two: float, f: float) -> None:
     for i in range(column.shape[0]):
         before = column[i]
@@ -226,7 +226,7 @@ def _shrink(column: Any, change: Any, one: float, two: float, f: float) -> None:
         change[i] += before * f
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def root_covariance(U: Any, one: int, other: int) -> float:
     """Of two entries of z by their places in L."""
     total = 0.0
@@ -235,7 +235,7 @@ def root_covariance(U: Any, one: int, other: int) -> float:
     return total
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def cross_root(A: Any, U: Any, out: Any) -> None:
     """Covariance of the next state with z: A L'."""
     states, d = A.shape

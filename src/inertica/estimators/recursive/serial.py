@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
+
+from inertica.compiled import njit
 
 Array = NDArray[np.float64]
 
@@ -32,7 +33,7 @@ REMEMBERED = 40
 """Sums that are remembered at least: a fit that forgets soon still has noise of the same colour."""
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def residuals_in(rows: Any, use: Any, length: int, factor: float, sums: Any) -> None:
     """Residuals of one sample.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 
+from inertica.compiled import njit
 from inertica.dynamics.llvm.stepping import advance_directions
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, triangular
 
@@ -14,7 +14,7 @@ BENT = 0.5
 """By how much of itself a slope may change within a standard deviation."""
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def spread(h: float, z: Any, L: Any, Z: Any) -> None:
     """The centre, then for every column of L the points on both sides."""
     d = z.shape[0]
@@ -28,7 +28,7 @@ def spread(h: float, z: Any, L: Any, Z: Any) -> None:
             Z[2 + 2 * i, k] -= step
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def find_bent(reach: Any, slow: Any, Y: Any, h: float, bent: Any) -> bool:
     """Marks pairs of points between which the model is not what two derivatives say of it.
 
@@ -50,7 +50,7 @@ def find_bent(reach: Any, slow: Any, Y: Any, h: float, bent: Any) -> bool:
     return found
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def straighten(
     rates: Any, drive: Any, first: int, last: int, bent: Any, h: float, z: Any, L: Any, memory: Any, D: Any, slope: Any, Y: Any
 ) -> None:
@@ -75,7 +75,7 @@ def straighten(
             count += 1
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def _sigma_mean(h: float, Y: Any, mean: Any) -> None:
     weight = 0.5 / (h * h)
     for k in range(mean.shape[0]):
@@ -85,7 +85,7 @@ def _sigma_mean(h: float, Y: Any, mean: Any) -> None:
             mean[k] += weight * ((Y[1 + 2 * i, k] - Y[0, k]) + (Y[2 + 2 * i, k] - Y[0, k]))
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def sigma_covariance(points: Any, Y: Any, L: Any, A: Any, X: Any, mean: Any) -> None:
     """Mean and covariance X of the next state, and its covariance A with the present z."""
     d, states = L.shape[0], mean.shape[0]
@@ -111,7 +111,7 @@ def sigma_covariance(points: Any, Y: Any, L: Any, A: Any, X: Any, mean: Any) -> 
             X[b, a] = X[a, b]
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def sigma_rows(points: Any, Y: Any, state: Any, W: Any, extra: Any, A: Any, mean: Any) -> None:
     """Mean of the next state; A (2n, d) its rows of the stacked factor, extra (2n, d + 3n) the curvature and the noise."""
     d, states = A.shape[1], mean.shape[0]

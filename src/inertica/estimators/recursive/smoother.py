@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 
+from inertica.compiled import njit
 from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky
 
 
-@nb.njit(**OPTIONS)
+@njit(**OPTIONS)
 def smooth(kept: Any, parameter: Any) -> int:
     """Rauch-Tung-Striebel, backwards over a record, in place: kept.all and kept.P become those given all measurements.
 
@@ -48,7 +48,7 @@ def smooth(kept: Any, parameter: Any) -> int:
     return -1
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def _solve_rows(low: Any, G: Any) -> None:
     """Every row g of G becomes g (low low')^-1."""
     d = low.shape[0]
@@ -65,7 +65,7 @@ def _solve_rows(low: Any, G: Any) -> None:
             G[r, i] = total / low[i, i]
 
 
-@nb.njit(**SUMS)
+@njit(**SUMS)
 def _smooth_step(G: Any, change: Any, after: Any, ahead: Any, z: Any, P: Any) -> None:
     """z + G change, P + G (after - ahead) G'"""
     d = z.shape[0]

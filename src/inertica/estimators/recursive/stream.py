@@ -14,16 +14,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
-
+from inertica.compiled import njit
 from inertica.dynamics.llvm.loops import _call
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 LANES = 8
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def _biquad(x: float, c: Any, z: Any) -> float:
     """One step of a section b0 b1 b2 a1 a2 in the transposed direct form II."""
     y = c[0] * x + z[0]
@@ -32,7 +31,7 @@ def _biquad(x: float, c: Any, z: Any) -> float:
     return y
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def stream(
     address: int, work: Any, numbers: Any, whole: Any, q: Any, dq: Any, ddq: Any, tau: Any, out: Any, use: Any, taken: Any
 ) -> int:  # fmt: skip
@@ -146,7 +145,7 @@ def stream(
     return filled
 
 
-@nb.njit(**_OPTIONS)
+@njit(**_OPTIONS)
 def _level(levels: Any, r: int, torque: float, leak: Any, stored: bool, first: bool) -> None:
     """Torque or power of a row through G."""
     m = len(levels) - 1

@@ -39,22 +39,20 @@ def state(project: Project) -> tuple[str, str]:
         return OPEN, "no logs yet"
     use, hold = (sum(e.role == role for e in entries) for role in ("identify", "validate"))
     words = f"{use} to fit" + (f", {hold} to validate" if hold else "")
-    checked = project.chosen("data", "check")
-    if checked and checked["for"] == _signature(project):
+    if checked := _checked(project):
         verdict = checked["verdict"]
         return (ATTENTION if verdict == "problem" else READY), f"{words}; check: {verdict}"
     return (READY if use else ATTENTION), words if use else "no log to fit"
 
 
 def view(project: Project, asked: Asked) -> Document:
-    checked = project.chosen("data", "check")
     words = [_typed(project, e) for e in project.logs if e.role != "ignore"] or ["log.csv"]
     listed = ", ".join(map(quoted, words))
     keys = project.card_keys()
     return {
         "logs": [e.document() | {"link": e.file in project.state["links"]} for e in project.logs],
         "roles": list(ROLES),
-        "check": checked if checked and checked["for"] == _signature(project) else None,
+        "check": _checked(project),
         "columns": stated if isinstance(stated := keys.get("columns", {}), dict) else {},  # a list names all columns of a file
         "symbols": {name: s.kind for name, s in SIGNALS.items()},
         "same": same(
@@ -173,6 +171,12 @@ def check(project: Project, asked: Asked, say: Callable[[str], None], work: Path
     names = dict(zip(quality.logs, (e.name for e in entries), strict=True))
     listed = placed(quality.findings, names, project.description.robot.joint_names)
     return document | {"remember": {"check": document | {"findings": listed}}}
+
+
+def _checked(project: Project) -> Document | None:
+    """What the last check found, when it was about the present logs and card."""
+    found = project.chosen("data", "check", dict)
+    return found if found and found.get("for") == _signature(project) and isinstance(found.get("verdict"), str) else None
 
 
 def _signature(project: Project) -> list[str]:

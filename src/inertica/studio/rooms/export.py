@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from inertica.studio.project import Project
 from inertica.studio.room import OPEN, READY, Document, Room, quoted, same
 from inertica.studio.rooms.trust import selected
 from inertica.workflow.export import SUFFIX
+from inertica.writing import write_whole
 
 FORMATS = {
     "urdf": ("URDF", "Copy of the URDF with masses, centres, inertias, damping and friction in place.",
@@ -112,7 +112,7 @@ def write(project: Project, asked: Asked, say: Callable[[str], None], work: Path
     if kind == "report":
         notes: tuple[str, ...] = ()
         if (folder / "report.html").is_file():
-            shutil.copyfile(folder / "report.html", exports / "report.html")
+            write_whole(exports / "report.html", (folder / "report.html").read_bytes())
         else:  # a result that was made elsewhere
             say("reading the logs of the result again")
             motions, notes = ia.motions_again(result)

@@ -13,7 +13,7 @@ from inertica.preprocessing.filters import FILTERS
 from inertica.report.bundle import write_bundle
 from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused, inside, plain_name
-from inertica.studio.overlay import read_json, summary, write_overlay
+from inertica.studio.overlay import read_document, summary, write_overlay
 from inertica.studio.project import Project
 from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, quoted, same, short
 from inertica.studio.rooms.data import typed
@@ -39,7 +39,7 @@ def state(project: Project) -> tuple[str, str]:
 
 
 def view(project: Project, asked: Asked) -> Document:
-    settings = project.chosen("identify", "settings", {})
+    settings = project.chosen("identify", "settings", dict) or {}
     methods = [m for m in USUAL if m == "auto" or m.partition("+")[0] in ia.METHODS]
     return {
         "methods": [*methods, *(m for m in ia.METHODS if m not in methods)],
@@ -55,7 +55,7 @@ def view(project: Project, asked: Asked) -> Document:
 def card(project: Project, name: str) -> Document:
     """A result in short: how it was made, how good it is, what was decided and why."""
     folder = project.folder / "results" / name
-    document = read_json(folder / RESULT, (folder / RESULT).stat().st_mtime_ns)
+    document = read_document(folder / RESULT, (folder / RESULT).stat().st_mtime_ns)
     found = summary(folder)
     labels = [p["label"] for p in document["parameters"]]
     return {

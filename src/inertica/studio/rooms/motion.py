@@ -24,6 +24,7 @@ from inertica.studio.project import Project
 from inertica.studio.room import OPEN, READY, Document, Room, quoted, same
 from inertica.workflow.excite import CRITERIA, FAMILIES
 from inertica.workflow.plain import plain
+from inertica.writing import write_whole
 
 FRAMES = 1200
 """Poses of a motion that the page plays."""
@@ -37,13 +38,8 @@ def trajectories(project: Project) -> list[str]:
     return [p.name for p in sorted(found, key=lambda p: (p.stat().st_mtime_ns, p.name)) if not p.name.startswith(".")]
 
 
-def rehearsals(project: Project) -> list[Document]:
-    found = sorted((project.folder / "rehearsals").glob("*.json"), key=lambda p: p.stat().st_mtime_ns)
-    return [json.loads(p.read_text(encoding="utf-8")) for p in found]
-
-
 def state(project: Project) -> tuple[str, str]:
-    count, tried = len(trajectories(project)), len(rehearsals(project))
+    count, tried = len(trajectories(project)), len(project.rehearsals)
     if not count:
         return OPEN, "optional: design a motion"
     return READY, f"{count} motion{'s' if count > 1 else ''}" + (f", {tried} rehearsed" if tried else "")
@@ -52,10 +48,14 @@ def state(project: Project) -> tuple[str, str]:
 def view(project: Project, asked: Asked) -> Document:
     listed = []
     for name in trajectories(project):
-        file = read_trajectory(project.folder / "trajectories" / name)
+        try:
+            file = read_trajectory(project.folder / "trajectories" / name)
+        except InerticaError as error:
+            listed.append({"name": name, "about": {}, "period": 0.0, "words": project.said(str(error)), "joints": 0})
+            continue
         about = {"period": file.trajectory.period, "words": file.trajectory.describe(), "joints": file.trajectory.n}
         listed.append({"name": name, "about": plain(file.about), **about})
-    last = {key: value for key, value in project.chosen("motion", "design", {}).items() if key != "floor"}
+    last = {key: value for key, value in (project.chosen("motion", "design", dict) or {}).items() if key != "floor"}
     words = ["inertica", "excite", "card.yaml", "-o", "trajectories/motion-1.yaml"]
     for key, option in (("criterion", "--criterion"), ("family", "--family"), ("period", "--period"), ("harmonics", "--harmonics"),
                         ("seconds", "--seconds")):  # fmt: skip
@@ -71,12 +71,12 @@ def view(project: Project, asked: Asked) -> Document:
     motion = f"trajectories/{listed[-1]['name'] if listed else 'motion-1.yaml'}"
     return {
         "trajectories": listed,
-        "rehearsals": rehearsals(project),
+        "rehearsals": project.rehearsals,
         "families": list(FAMILIES),
         "criteria": list(CRITERIA),
         "design": last,
         "cell": around.scene(robot) if robot is not None else around.document(),
-        "selected": project.chosen("motion", "selected"),
+        "selected": project.chosen("motion", "selected", str),
         "shipped": robot is not None and has_trajectory(robot.name, "identification"),
         "loop": robot is not None and robot.loop is not None,
         "same": same(
@@ -148,7 +148,7 @@ def cell(project: Project, asked: Asked) -> Document:
 
 
 def _cell(project: Project) -> Cell:
-    return Cell.asked(Asked(project.chosen("motion", "cell", {})))
+    return Cell.asked(Asked(project.chosen("motion", "cell", dict) or {}))
 
 
 def select(project: Project, asked: Asked) -> Document:
@@ -253,7 +253,7 @@ def rehearse(project: Project, asked: Asked, say: Callable[[str], None], work: P
     }  # fmt: skip
     target = project.folder / "rehearsals" / document["name"]
     log.save(target.with_suffix(".npz"))
-    target.with_suffix(".json").write_text(json.dumps(plain(document), indent=1) + "\n", encoding="utf-8")
+    write_whole(target.with_suffix(".json"), json.dumps(plain(document), indent=1) + "\n")
     return {"rehearsal": document["name"], "covered": [right, of]}
 
 

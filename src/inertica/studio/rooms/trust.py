@@ -15,7 +15,7 @@ from inertica.report.logs import motions_again
 from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS, LABEL_WORDS
 from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused
-from inertica.studio.overlay import SIGNALS, read_json, summary, torques, write_overlay
+from inertica.studio.overlay import SIGNALS, read_document, summary, torques, write_overlay
 from inertica.studio.project import Project
 from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, quoted, same
 from inertica.studio.rooms.data import typed
@@ -32,7 +32,7 @@ MEASURED, PREDICTED, SMOOTH, SMOOTH_PREDICTED, POSITION = range(5)
 def selected(project: Project) -> str | None:
     """The result that is looked at: the one chosen, or the last."""
     names = project.results
-    chosen = project.chosen("trust", "selected") or project.chosen("identify", "selected")
+    chosen = project.chosen("trust", "selected", str) or project.chosen("identify", "selected", str)
     return chosen if chosen in names else (names[-1] if names else None)
 
 
@@ -53,7 +53,7 @@ def view(project: Project, asked: Asked) -> Document:
     if name is None:
         return {"results": [], "same": same([["inertica", "report", "results/result-1"]], ['ia.Result.load("results/result-1")'])}
     folder = project.result_folder(name)
-    document = read_json(folder / RESULT, (folder / RESULT).stat().st_mtime_ns)
+    document = read_document(folder / RESULT, (folder / RESULT).stat().st_mtime_ns)
     found = summary(folder)
     result = project.result(name)
     layout, joints = result.parameters.layout, result.description.robot.joints

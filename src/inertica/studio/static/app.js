@@ -55,6 +55,7 @@ class App {
         this.again = false;
         this.state = await get("state");
         this.rail();
+        this.problems();
         this.jobs();
         this.current?.room.news?.(this.state);
         await this.show();
@@ -77,6 +78,12 @@ class App {
     const focused = document.activeElement?.id;
     document.getElementById("rooms").replaceChildren(...items);
     if (focused?.startsWith("to-")) document.getElementById(focused)?.focus();
+  }
+
+  // what is damaged in the project's folder, in every room
+  problems() {
+    const box = document.getElementById("problems");
+    box.replaceChildren(...(this.state.problems.length ? [h("div.banner.bad", { role: "alert" }, h("h2", {}, "Damaged in the project's folder"), h("ul", {}, this.state.problems.map((sentence) => h("li", {}, sentence))))] : []));
   }
 
   jobs() {

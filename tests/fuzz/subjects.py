@@ -1,0 +1,285 @@
+"""Everything of inertica that reads files which it did not write a moment ago, with sound files to damage."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+import logfiles
+import pair
+import studio_arm
+from campaign import small
+from fuzz.harness import Subject
+from fuzz.test_logs import check, mat73_bytes, mat_bytes, npz_bytes, parquet_bytes
+from inertica.campaign.engines import InProcess
+from inertica.campaign.run import run
+from inertica.campaign.specfile import read_spec
+from inertica.campaign.store import Store
+from inertica.campaign.summary import lines
+from inertica.errors import InputError
+from inertica.excitation.files import load_trajectory, save_trajectory
+from inertica.excitation.fourier import Fourier
+from inertica.report.verdict_words import verdict_document
+from inertica.robot.load import load
+from inertica.studio.scene import scene
+from inertica.workflow.export import parameters_csv
+from inertica.workflow.plain import plain
+from inertica.workflow.result import Result
+
+# --- logs --------------------------------------------------------------------------------------------------------------------
+
+
+def _log(name: str) -> Sequence[str]:
+    def read(folder: Path) -> Sequence[str]:
+        log = check(folder / name)
+        if log is None:  # `check` has seen that the sentence names the file
+            raise InputError("refused with a sentence that names the file")
+        return log.warnings
+
+    return read
+
+
+def _bytes(name: str, content: object) -> object:
+    return lambda folder: (folder / name).write_bytes(content())
+
+
+LOGS = {
+    "csv": ("a.csv", lambda: logfiles.csv_text().encode()),
+    "csv.gz": ("a.csv.gz", lambda: gzip.compress(logfiles.csv_text().encode(), mtime=0)),
+    "npz": ("a.npz", npz_bytes),
+    "mat": ("a.mat", lambda: mat_bytes(False)),
+    "mat-packed": ("packed.mat", lambda: mat_bytes(True)),
+    "mat-7.3": ("v73.mat", mat73_bytes),
+    "parquet": ("a.parquet", parquet_bytes),
+}
+WRITTEN = {
+    "ros1": ("a.bag", logfiles.write_ros1),
+    "ros2-db3": ("a", lambda path: logfiles.write_ros2(path, "sqlite3")),
+    "ros2-mcap": ("a", lambda path: logfiles.write_ros2(path, "mcap")),
+    "mcap": ("a.mcap", logfiles.write_mcap),
+    "mcap-json": ("a.mcap", logfiles.write_mcap_json),
+    "lerobot-2": ("a", lambda path: logfiles.write_lerobot(path, "v2.1", ["x", "y", "z"], episodes=1)),
+    "lerobot-3": ("a", lambda path: logfiles.write_lerobot(path, "v3.0", ["x", "y", "z"], episodes=1)),
+}
+
+
+def _written(name: str, write: object) -> object:
+    return lambda folder: write(folder / name)
+
+
+# --- robots ------------------------------------------------------------------------------------------------------------------
+
+CARD = """\
+model: pair.urdf
+friction: [viscous, {stribeck: {vs: 0.1}}]
+armature: [true, false]
+coupling: [{motor: 2, joints: [1, 2]}]
+gravity: [0, 0, -9.81]
+joints: [shoulder, elbow]
+payload: {link: 2, position: [0, 0, 0.1]}
+terms: [{name: K1, joint: 1, formula: sin(3*q1), unit: N m}]
+fixed: [M1]
+torque: {from: current, gain: [2, 3]}
+transmission: [[50, 0], [0, 60]]
+side: motor
+columns: {q: [a1, a2], tau: "b{}"}
+units: {q: deg}
+rate: 500
+limits: {lower: [-2, -3], upper: [2, 3], velocity: [3, 4], acceleration: [5, 6], torque: [30, 10]}
+shapes: {1: [{from: [0, 0, 0], to: [0.3, 0, 0], radius: 0.05}]}
+loop: {law: pd, kp: [900, 300], kd: [90, 24], rate: 1000}
+noise: {own: {q: 1.0e-5, tau: 0.02}}
+sensors: {position_step: 1.0e-4, rate: 100}
+prior: {masses: 0.2, ZZ2: 0.1}
+parameters: {Fv1: 0.4}
+constraints: {total_mass: 27.1}
+"""
+MJCF = pair.MJCF.replace(
+    '<body name="lower"', '<geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03"/><body name="lower"'
+).replace("<worldbody>", '<default><geom density="900"/></default><worldbody><geom type="plane" size="1 1 1"/>')
+DH = """\
+name: arm
+dh: {convention: proximal, alpha: [0, -1.57079632679, 0], a: [0, 0, 0.25], d: [0.2, 0, 0], theta: [0, 0, 0]}
+types: [R, R, R]
+friction: [viscous, coulomb]
+gravity: [0, 0, -9.81]
+limits: {lower: [-2, -2, -2], upper: [2, 2, 2], velocity: [3, 3, 3], torque: [20, 20, 20]}
+loop: {law: pd, kp: [900, 300, 100], kd: [90, 24, 10], rate: 1000}
+noise: {own: {q: 1.0e-5, tau: 0.02}}
+links: [{M: 1, Fv: 0.7}, {M: 1, MX: 0.1, ZZ: 0.2}, {M: 1}]
+"""
+
+
+def _make_card(folder: Path) -> None:
+    (folder / "card.yaml").write_text(CARD)
+    (folder / "pair.urdf").write_text(pair.URDF)
+
+
+def _robot(name: str) -> object:
+    def read(folder: Path) -> Sequence[str]:
+        description = load(folder / name)
+        json.dumps(plain(scene(description)))  # what the studio draws
+        return description.notes
+
+    return read
+
+
+# --- folders -----------------------------------------------------------------------------------------------------------------
+
+
+def _make_result(folder: Path) -> None:
+    pair.identified().save(folder)
+
+
+def _read_result(folder: Path) -> Sequence[str]:
+    result = Result.load(folder)
+    json.dumps(plain(verdict_document(result)))
+    parameters_csv(result)
+    repr(result)
+    result._repr_html_()
+    return result.warnings
+
+
+@cache
+def _campaign() -> dict[str, bytes]:
+    """Files of a small campaign with one unit that failed."""
+    import tempfile
+
+    text = small.TEXT.replace("starts: 2", "starts: 1").replace("runs: 4", "runs: 2").replace("block: 2", "block: 1")
+    with tempfile.TemporaryDirectory() as place:
+        store = Store.begin(Path(place) / "c", small.spec(Path(place), text))
+        run(store, InProcess())
+        files = store.files()
+        files[-1].rename(files[-1].with_name(files[-1].name.partition("-")[0] + ".parquet"))  # as an earlier version wrote it
+        (store.path / "failed" / "x.json").write_text(json.dumps({"unit": {}, "error": "x", "attempts": 1}))
+        return {str(p.relative_to(store.path)): p.read_bytes() for p in store.path.rglob("*") if p.is_file()}
+
+
+def _make_campaign(folder: Path) -> None:
+    for name, content in _campaign().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
+def _read_campaign(folder: Path) -> Sequence[str]:
+    store = Store.open(folder)
+    lines(store)
+    store.failures()
+    return [f"damaged: {unit}" for unit in store.damaged()]
+
+
+def _make_project(folder: Path) -> None:
+    from inertica.studio.asked import Asked
+    from inertica.studio.overlay import write_overlay
+    from inertica.studio.project import Project
+    from inertica.studio.rooms import data
+
+    studio_arm.write(folder / "arms")
+    project = Project(folder / "project")
+    (project.folder / "model" / "arm.urdf").write_text(pair.URDF)
+    project.choose_robot("model/arm.urdf")
+    (project.folder / "logs" / "run1.csv").write_bytes(
+        (pair.folder() / "run1.csv").read_bytes()[:40_000].rpartition(b"\n")[0] + b"\n"
+    )
+    project.add_log("logs/run1.csv")
+    data.change(project, Asked({"log": "run1.csv", "role": "identify", "slice": [0.2, 0.8]}))
+    result = pair.identified()
+    result.save(project.folder / "results" / "result-1")
+    write_overlay(result, {}, project.folder / "results" / "result-1")
+    result.save(project.folder / "results" / "result-2")
+    _make_trajectory(project.folder / "trajectories")
+    rehearsal = {"name": "rehearsal-1", "trajectory": "motion.yaml", "covered": [3, 4]}
+    (project.folder / "rehearsals" / "rehearsal-1.json").write_text(json.dumps(rehearsal))
+    project.choose("identify", settings={"method": "wls", "quick": True, "friction": ["viscous"], "cutoff": 10.0})
+    project.choose("motion", design={"period": 5.0, "harmonics": 4}, selected="motion.yaml", cell={"floor": 0.0})
+    project.choose("data", check={"for": [], "verdict": "good", "sentence": "x", "findings": []})
+    project.choose("trust", selected="result-1")
+
+
+def _read_project(folder: Path) -> Sequence[str]:
+    """Every page of the studio, and some of what a page asks for; none may be an error of the server."""
+    from starlette.testclient import TestClient
+
+    from inertica.studio.guard import Guard
+    from inertica.studio.project import Project
+    from inertica.studio.rooms import ROOMS
+    from inertica.studio.server import Studio
+
+    studio = Studio(Project(folder / "project"), Guard("token", 8000), warm=False)
+    client = TestClient(studio.app, base_url="http://127.0.0.1:8000")
+    client.get("/", params={"token": "token"})
+    said: list[str] = []
+    places = [
+        "state",
+        *ROOMS,
+        "trust?result=result-1",
+        "data/series/signal?log=run1.csv&signal=q",
+        "trust/series/torque?result=result-1",
+    ]
+    posts = {"data/describe": {"log": "run1.csv"}, "motion/play": {"trajectory": "motion.yaml"},
+             "trust/compare": {"first": "result-1", "second": "result-2"}, "data/files": {}}  # fmt: skip
+    answers = [(place, client.get(f"/api/{place}")) for place in places]
+    answers += [
+        (place, client.post(f"/api/{place}", json=body, headers={"origin": "http://127.0.0.1:8000"}))
+        for place, body in posts.items()
+    ]
+    for place, answer in answers:
+        assert answer.status_code < 500, f"{place}: {answer.status_code}"
+        if answer.status_code >= 400:
+            said.append(f"{place}: {answer.json()['error'] if 'json' in answer.headers['content-type'] else answer.text}")
+    problems = client.get("/api/state").json()["problems"]
+    return [*said, *problems]
+
+
+def _make_trajectory(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    save_trajectory(Fourier.at_rest(4.0, np.zeros(2), rng.normal(size=(4, 2)), rng.normal(size=(4, 2))), folder / "motion.yaml")
+
+
+def _read_trajectory(folder: Path) -> Sequence[str]:
+    trajectory = load_trajectory(folder / "motion.yaml")
+    trajectory(np.linspace(0.0, trajectory.period, 20))
+    return ()
+
+
+def _text(name: str, text: str) -> object:
+    return lambda folder: (folder / name).write_text(text)
+
+
+def _read_samples(folder: Path) -> Sequence[str]:
+    load_trajectory(folder / "motion.csv")
+    return ()
+
+
+def _read_spec(folder: Path) -> Sequence[str]:
+    read_spec(folder / "spec.yaml")
+    return ()
+
+
+def _samples() -> str:
+    t = np.arange(20) / 10.0
+    return "t,q1,q2\n" + "".join(f"{x:g},{np.sin(x):.6g},{np.cos(x):.6g}\n" for x in t)
+
+
+SUBJECTS = {
+    s.name: s
+    for s in (
+        *(Subject(name, _bytes(file, make), _log(file)) for name, (file, make) in LOGS.items()),
+        *(Subject(name, _written(file, write), _log(file), cost=3.0) for name, (file, write) in WRITTEN.items()),
+        Subject("urdf", _text("arm.urdf", pair.URDF), _robot("arm.urdf")),
+        Subject("mjcf", _text("arm.xml", MJCF), _robot("arm.xml")),
+        Subject("dh", _text("arm.yaml", DH), _robot("arm.yaml")),
+        Subject("card", _make_card, _robot("card.yaml"), cost=2.0),
+        Subject("trajectory", _make_trajectory, _read_trajectory),
+        Subject("samples", _text("motion.csv", _samples()), _read_samples),
+        Subject("spec", _text("spec.yaml", small.TEXT), _read_spec, cost=3.0),
+        Subject("result", _make_result, _read_result, cost=8.0),
+        Subject("campaign", _make_campaign, _read_campaign, cost=4.0),
+        Subject("project", _make_project, _read_project, spared=(".stl",), cost=40.0),
+    )
+}
