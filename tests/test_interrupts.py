@@ -20,8 +20,9 @@ RUN = [sys.executable, "-c", "import sys; from inertica.cli import run; sys.exit
 def interrupted(words: list[str], seconds: float) -> tuple[int, str]:
     """Exit code and words of a command that its whole group of processes is interrupted in, as a terminal does."""
     process = subprocess.Popen(
-        [*RUN, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-    )
+        [*RUN, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # background jobs of a shell ignore it
+    )  # fmt: skip
     time.sleep(seconds)
     os.killpg(process.pid, signal.SIGINT)
     out, _ = process.communicate(timeout=60)
@@ -48,6 +49,7 @@ def test_dask(tmp_path: Path, seconds: float) -> None:
 @pytest.mark.parametrize("held", [interrupts_at_the_end, deaf_to_interrupts])
 def test_an_interrupt_within_is_raised_at_the_end(held) -> None:
     done = []
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs of a shell ignore it
 
     def work() -> None:
         with held():

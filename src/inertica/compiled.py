@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -18,8 +17,8 @@ from typing import Any
 import numba as nb
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
-from inertica.errors import ModelWarning
 from inertica.interrupts import interrupts_at_the_end
+from inertica.writing import note_damage
 
 DIGEST = hashlib.sha256().digest_size
 
@@ -94,8 +93,3 @@ def _checked(content: bytes) -> bytes:
     if hashlib.sha256(data).digest() != digest:
         raise _DamageError
     return data
-
-
-def note_damage(folder: str | Path) -> None:
-    """Say that kept code is made anew."""
-    warnings.warn(ModelWarning(f"compiled code kept in {folder} was damaged; it is compiled anew"), stacklevel=3)

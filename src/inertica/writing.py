@@ -13,12 +13,13 @@ import re
 import secrets
 import shutil
 import socket
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from inertica.errors import FileError
+from inertica.errors import FileError, ModelWarning
 
 STEM, SUFFIX = 30, 12
 """Characters of a name and of its suffixes that its temporary name repeats: the system allows 255 bytes in all."""
@@ -84,6 +85,11 @@ def whole_folder(target: str | Path, last: str, stale: Sequence[str] = ()) -> It
             _move(temporary, folder, last, stale)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def note_damage(folder: str | Path) -> None:
+    """Say that kept code is made anew."""
+    warnings.warn(ModelWarning(f"compiled code kept in {folder} was damaged; it is compiled anew"), stacklevel=3)
 
 
 def is_temporary(name: str) -> bool:
@@ -173,7 +179,7 @@ def _refusals(path: str | Path, what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise FileError(path, f"the {what} cannot be written ({error.strerror or error})") from None
+        raise FileError(path, f"the {what} cannot be written ({error.strerror or error})") from error
 
 
 def _move(temporary: Path, folder: Path, last: str, stale: Sequence[str]) -> None:

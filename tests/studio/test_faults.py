@@ -19,6 +19,7 @@ pytest.importorskip("httpx2", reason="httpx2, with which tests talk to the studi
 from starlette.testclient import TestClient
 
 import studio_arm as arm
+from inertica import writing
 from inertica.cli.main import main
 from inertica.errors import FileError
 from inertica.studio import idle, server
@@ -115,15 +116,12 @@ def test_a_result_whose_place_was_taken_meanwhile_goes_to_the_next(tmp_path):
 
 
 def test_an_upload_onto_a_full_disk_is_a_sentence(page, studio, monkeypatch):
-    """/dev/full takes no byte: the system's own answer, at the end of the file or in its middle."""
-    made = server.tempfile.mkstemp
+    """The system's own answer, when what was written goes to the disk."""
 
-    def full(**stated):
-        handle, name = made(**stated)
-        os.close(handle)
-        return os.open("/dev/full", os.O_WRONLY), name
+    def full(path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
-    monkeypatch.setattr(server.tempfile, "mkstemp", full)
+    monkeypatch.setattr(writing, "_flush", full)
     for size in (10, 10**6):
         answer = page.post("/api/upload", params={"folder": "logs", "name": "run.csv"}, content=b"x" * size)
         assert answer.status_code == 507 and "No space left" in answer.json()["error"]
@@ -132,19 +130,18 @@ def test_an_upload_onto_a_full_disk_is_a_sentence(page, studio, monkeypatch):
 
 @pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES, errno.EDQUOT])
 def test_an_upload_onto_a_disk_that_is_not_to_be_written_is_a_sentence(page, monkeypatch, code):
-    def closed(**stated):
+    def closed(path, make):
         raise OSError(code, os.strerror(code), "/somewhere/.upload-x")
 
-    monkeypatch.setattr(server.tempfile, "mkstemp", closed)
+    monkeypatch.setattr(writing, "_created", closed)
     answer = page.post("/api/upload", params={"folder": "logs", "name": "run.csv"}, content=b"x")
     assert answer.status_code == 507
     assert os.strerror(code) in answer.json()["error"] and "/somewhere" not in answer.json()["error"]
 
 
 def test_a_fault_that_is_ours_is_not_taken_for_the_disk(page, monkeypatch):
-    monkeypatch.setattr(server.tempfile, "mkstemp", lambda **stated: os.open("/no/such/file", os.O_RDONLY))
-    with pytest.raises(FileNotFoundError):
-        page.post("/api/upload", params={"folder": "logs", "name": "run.csv"}, content=b"x")
+    monkeypatch.setattr(writing, "_created", lambda path, make: os.open("/no/such/file", os.O_RDONLY))
+    assert page.post("/api/upload", params={"folder": "logs", "name": "run.csv"}, content=b"x").status_code != 507
 
 
 def test_a_job_whose_choices_cannot_be_kept_has_done_its_work(tmp_path):

@@ -333,7 +333,9 @@ def _plain_answer(refused: Refused) -> Response:
 
 
 def _said(request: Request, error: Exception) -> Response:
-    """An error as its sentence."""
+    """An error as its sentence; of a file that the disk refused, what the disk says."""
+    if isinstance(error.__cause__, OSError) and (sentence := disk_fault(error.__cause__)) is not None:
+        return JSONResponse({"error": sentence}, 507)
     return JSONResponse({"error": str(error)}, error.status if isinstance(error, Refused) else 422)
 
 

@@ -19,9 +19,8 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from inertica.compiled import note_damage
 from inertica.errors import FileError
-from inertica.writing import write_whole
+from inertica.writing import note_damage, write_whole
 
 
 class NativeCode:

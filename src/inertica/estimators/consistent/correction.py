@@ -94,7 +94,10 @@ class Extended:
         dq, ddq = (size * rng.normal(size=(STATES, n)) for size in (speed, acceleration))
         shapes = None if self.wider.prior is None else self.wider.prior.shapes
         system = self.problem.observations
-        weights = np.sqrt(system.counts / STATES) / system.sigmas
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weights = np.sqrt(system.counts / STATES) / system.sigmas
+        measured = np.isfinite(weights) & (weights > 0.0)
+        weights = np.where(measured, weights, np.mean(weights[measured]))  # joints without torque: S must not be singular
         factors = base.engine.factors(q, dq, ddq, np.zeros_like(q), shapes=shapes)
         return factors.stacked(base.kept.tolist(), weights=weights).R
 

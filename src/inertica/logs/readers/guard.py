@@ -125,7 +125,9 @@ def read_json(path: Path) -> dict[str, object]:
         raise FileError(path, "this is no text in UTF-8") from None
     except json.JSONDecodeError as error:
         raise FileError(path, f"this is no JSON: {error.msg}", error.lineno) from None
-    except (ValueError, RecursionError) as error:  # integers of thousands of digits, lists inside lists inside lists
+    except RecursionError:
+        raise FileError(path, "this is no JSON that can be read: it is nested too deeply") from None
+    except ValueError as error:  # integers of thousands of digits
         raise FileError(path, f"this is no JSON that can be read: {_sentence(error)}") from None
     if not isinstance(data, dict):
         raise FileError(path, "should hold a JSON object")
