@@ -29,6 +29,7 @@ def interrupted(words: list[str], seconds: float) -> tuple[int, str]:
     return process.returncode, out
 
 
+@pytest.mark.slow  # by the clock: on a busy machine one signal of a dozen still gets lost inside compiled code
 @pytest.mark.parametrize("more", [["--workers", "1"], ["--workers", "2"]])
 @pytest.mark.parametrize("seconds", [1.5, 4.0])
 def test_campaigns(tmp_path: Path, more: list[str], seconds: float) -> None:
