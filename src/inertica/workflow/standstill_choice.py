@@ -74,7 +74,7 @@ class RoundingErrors:
         """
         use = [~m.spoiled if leave_out is None else ~(m.spoiled | leave_out[k]) for k, m in enumerate(motions)]
         speeds = np.max([np.abs(m.dq[u]).max(axis=0, initial=0.0) for m, u in zip(motions, use, strict=True)], axis=0)
-        step = -(-sum(np.count_nonzero(u) for u in use) // SAMPLES)
+        step = max(-(-sum(np.count_nonzero(u) for u in use) // SAMPLES), 1)
         alone, jumps = ~coupled(parameters.layout), np.zeros(len(speeds), bool)
         errors = np.zeros((len(motions), BLOCKS, 1 + len(WIDTHS), len(speeds)))
         sizes = np.zeros((len(motions), BLOCKS, len(speeds)))
