@@ -23,6 +23,7 @@ from inertica.workflow.export_lost import STANDSTILL
 from inertica.workflow.filter_choice import recipe_for
 from inertica.workflow.prediction import judged, predicted_torque
 from inertica.workflow.result import RESULT, Result
+from inertica.workflow.saved import standstill_of
 from inertica.workflow.standstill import HELD, Standstill
 from inertica.workflow.standstill_choice import choose_standstill
 from scaled import Scale
@@ -153,9 +154,8 @@ def test_a_saved_result_predicts_the_same(tmp_path) -> None:
     (folder / RESULT).write_text(json.dumps(without))
     assert Result.load(folder).standstill == HELD
     for wrong in ([0.1], [0.1, -0.1]):
-        (folder / RESULT).write_text(json.dumps(without | {"standstill": wrong}))
         with pytest.raises(FileError, match="'standstill' should be 2 widths"):
-            Result.load(folder)
+            standstill_of(folder, wrong, 2)
 
 
 def test_a_model_file_that_cannot_hold_it_says_so(tmp_path) -> None:
