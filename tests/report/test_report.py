@@ -42,7 +42,9 @@ def test_every_section_figure_and_table_is_named(text):
     drawings = tree.xpath("//figure/svg")
     assert all(svg.get("role") == "img" and svg.get("aria-label") for svg in drawings)
     plots = 2 * 2 + 2 * 3 + 2  # torque of two logs; correlation, histogram, position; friction; two joints
-    assert len(tree.xpath("//figure[@class='plot']/svg")) == plots and len(drawings) == plots + 2  # the robot, the heat map
+    assert (
+        len(tree.xpath("//figure[@class='plot']/svg")) == plots and len(drawings) == plots + 3
+    )  # the robot, the heat map, scores
 
 
 def test_one_residual_is_stated_everywhere(text):

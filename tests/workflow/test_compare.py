@@ -77,7 +77,8 @@ def test_methods_as_objects_beside_names() -> None:
 def test_choices_are_made_once_and_belong_to_the_reference() -> None:
     said: list[str] = []
     found = compared(["ols", "irls"], progress=said.append)
-    assert [c.subject for c in found.reference.choices] == ["filter", "delay", "gravity", "friction", "method", "intervals"]
+    subjects = ["filter", "delay", "gravity", "friction", "method", "intervals", "friction near standstill"]
+    assert [c.subject for c in found.reference.choices] == subjects
     assert [s for s in said if s.startswith("fit: ")] == ["fit: wls", "fit: ols", "fit: irls"]
     assert sum(s.startswith("gravity") for s in said) == 1
     assert set(found.motions) == {"identification"} and np.isfinite(found.reference.estimate.beta).all()

@@ -58,8 +58,8 @@ def records(result: Result, motions: Motions) -> list[Record]:
 
 def record(result: Result, name: str, motion: Motion) -> Record:
     engine = result.estimate.base.engine
-    predicted = predicted_torque(result.predictor, motion, result.predictor_engine)
-    friction = predicted_torque(friction_only(result.parameters), motion, engine)
+    predicted = predicted_torque(result.predictor, motion, result.predictor_engine, result.standstill)
+    friction = predicted_torque(friction_only(result.parameters), motion, engine, result.standstill)
     n, d = motion.n, motion.decimator
     smooth = np.hstack([np.where(motion.unmeasured, 0.0, motion.tau_low), d.filtered(predicted)])
     rows = d.kept(len(motion))
@@ -78,5 +78,9 @@ def friction_laws(result: Result, reach: Array) -> tuple[Array, Array]:
     share = np.linspace(-1.0, 1.0, 240) ** 3
     dq = share[:, None] * reach
     still = np.zeros_like(dq)
-    tau = result.estimate.base.engine.inverse_dynamics(still, dq, still, friction_only(result.parameters))
-    return dq, np.asarray(tau)
+    only, engine = friction_only(result.parameters), result.estimate.base.engine
+
+    def friction(q: Array, dq: Array, ddq: Array) -> Array:
+        return np.asarray(engine.inverse_dynamics(q, dq, ddq, only))
+
+    return dq, result.standstill.torque(friction, still, dq, dq, still)

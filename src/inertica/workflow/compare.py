@@ -16,7 +16,7 @@ from inertica.robot.description import Description
 from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Say
 from inertica.workflow.choose import Chosen, check, choose
-from inertica.workflow.fit import assess, fit
+from inertica.workflow.fit import assess, fit, near_standstill
 from inertica.workflow.identify import working_on
 from inertica.workflow.inputs import LogLike, numbered, read
 from inertica.workflow.judge import Motions, judge, residuals_of
@@ -94,7 +94,7 @@ def compare(
         inputs = replace(inputs, settings=replace(common, method=REFERENCE))
     with working_on(inputs):
         chosen = choose(check(inputs, say), say)
-        reference = judge(assess(fit(chosen, chosen.estimator, say), say), say)
+        reference = judge(near_standstill(assess(fit(chosen, chosen.estimator, say), say), say), say)
         rows = tuple(_row(name, chosen, each, say) for name, each in named.items())
     return Comparison(reference.result, rows, reference.motions)
 
@@ -102,7 +102,7 @@ def compare(
 def _row(name: str, chosen: Chosen, asked: str | Estimator, say: Say) -> Row:
     estimator = prepared_method(asked, chosen.description)
     try:
-        fitted = fit(chosen, estimator, say)
+        fitted = near_standstill(fit(chosen, estimator, say), say)
         residuals = residuals_of(fitted, chosen.motions(fitted.estimate), say)
         stated = assess(fitted, say).estimate
     except (InerticaError, np.linalg.LinAlgError) as error:

@@ -320,6 +320,8 @@ def _lost(
     missing.left_out(parts.left)
     if result.correction is not None:
         missing.correction()
+    if result.standstill.rounded:
+        missing.standstill(along.result if along else None)
     missing.memory([t.joint for t in laws if t.memory and format != "dh"])
     missing.memory(list(result.bristles.found) if result.bristles is not None else [])
     if _leans(result.description, again):

@@ -31,6 +31,7 @@ NEGLIGIBLE = 1e-6
 
 GRAVITY = "direction of gravity"
 CORRECTION = "correction of predictions"
+STANDSTILL = "friction rounded near standstill"
 
 
 class Missing:
@@ -76,6 +77,14 @@ class Missing:
     def correction(self) -> None:
         """What the result's predictions add to its links: a model file holds links that could exist."""
         self.add(CORRECTION, (), self.model.correction(self.states), no_place(self.format))
+
+    def standstill(self, predicted: Array | None) -> None:
+        """Friction that predictions round off; `predicted` are those along the logs, None without logs."""
+        why = no_place(self.format)
+        if predicted is None:
+            self.lost += [Lost(STANDSTILL, j, why) for j in self.model.standstill.rounded]
+        else:
+            self.add(STANDSTILL, (), predicted - self.model.whole(self.states), why)
 
     def memory(self, joints: Sequence[int | None]) -> None:
         """Laws with memory: their torque depends on the past and is not looked at."""

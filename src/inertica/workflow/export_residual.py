@@ -78,10 +78,10 @@ def measured_file(model: ModelTorques, logs: LogsAgain, path: Path, format: str,
     samples = sum(len(m) for motions in logs.motions.values() for m in motions)
     ours = our_reader(again)
     reader = (independent_reader(path, format, again) if samples <= LONG else None) or ours
-    by_ours, by_reader, wanted = (
-        {name: [torques(x) for x in several] for name, several in states.items()}
-        for torques in (ours.torques, reader.torques, model.whole)
+    by_ours, by_reader = (
+        {name: [torques(x) for x in several] for name, several in states.items()} for torques in (ours.torques, reader.torques)
     )
+    wanted = {name: [model.predicted(m) for m in motions] for name, motions in logs.motions.items()}
     first, lever = next(iter(states)), levers(again.robot)
     q, dq, ddq = (np.vstack(part) for part in zip(*states[first], strict=True))
     return Measured(

@@ -13,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
+from inertica.preprocessing.motion import Motion
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.workflow.exchange import dry_friction_field
+from inertica.workflow.prediction import held_direction
 from inertica.workflow.result import Result
+from inertica.workflow.standstill import HELD, Standstill
 
 Array = NDArray[np.float64]
 States = tuple[Array, Array, Array]
@@ -65,11 +68,13 @@ class ModelTorques:
         parameters: of the result, without such laws.
         engine: of their layout.
         added: what the result's predictions add to the parameters, with compiled dynamics of its layout; None where nothing.
+        standstill: of the result's predictions.
     """
 
     parameters: Parameters
     engine: Engine
     added: tuple[Parameters, Engine] | None = None
+    standstill: Standstill = HELD
 
     @classmethod
     def of(cls, result: Result) -> ModelTorques:
@@ -78,10 +83,15 @@ class ModelTorques:
         if layout.memory:
             layout = replace(layout, terms=tuple(t for t in layout.terms if not t.memory))
         added = None if result.correction is None else (result.correction, result.predictor_engine)
-        return cls(result.parameters.on(layout), engine if engine.layout == layout else Engine(layout), added)
+        return cls(result.parameters.on(layout), engine if engine.layout == layout else Engine(layout), added, result.standstill)
+
+    def predicted(self, motion: Motion) -> Array:
+        """(N, n) as the result predicts them along a motion."""
+        held = held_direction(motion)
+        return self.standstill.torque(lambda *states: self.whole(states), motion.q, motion.dq, held, motion.ddq)
 
     def whole(self, states: States) -> Array:
-        """(N, n) as the result predicts them."""
+        """(N, n) as the result predicts them where friction is held."""
         torque = np.asarray(self.engine.inverse_dynamics(*states, self.parameters.values, self.parameters.shapes))
         return torque if self.added is None else torque + self.correction(states)
 

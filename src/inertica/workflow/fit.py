@@ -19,9 +19,12 @@ from inertica.robot.layout import Parameters
 from inertica.workflow.choice import Notes, Say
 from inertica.workflow.choose import Chosen
 from inertica.workflow.correction_choice import Correction, choose_correction
+from inertica.workflow.inputs import IDENTIFICATION
 from inertica.workflow.interval_choice import DataFit, delayed_fits, neighbour_fits, stated_uncertainty
-from inertica.workflow.prediction import with_correction
+from inertica.workflow.prediction import engine_of, with_correction
 from inertica.workflow.self_application import Replicas, replicas
+from inertica.workflow.standstill import HELD, Standstill
+from inertica.workflow.standstill_choice import SUBJECT, choose_standstill
 
 Array = NDArray[np.float64]
 
@@ -38,6 +41,7 @@ class Fitted:
         estimate: what is stated of it: corrected, with a covariance that holds; the same before `assess`.
         replicas: the estimate applied to itself.
         correction: what predictions add to consistent links; None where nothing.
+        standstill: how predictions treat dry friction near standstill.
     """
 
     chosen: Chosen
@@ -49,6 +53,7 @@ class Fitted:
     replicas: Replicas
     notes: Notes
     correction: Correction | None = None
+    standstill: Standstill = HELD
 
     @property
     def whole(self) -> bool:
@@ -123,6 +128,19 @@ def assess(fitted: Fitted, say: Say) -> Fitted:
     )  # fmt: skip
     notes = fitted.notes.chose(stated.choice).warned(stated.estimate.warnings).took("intervals", start)
     return replace(fitted, estimate=stated.estimate, replicas=found, notes=notes)
+
+
+def near_standstill(fitted: Fitted, say: Say) -> Fitted:
+    """With what its predictions do with dry friction near standstill; nothing where the motion is a simulated one."""
+    chosen = fitted.chosen
+    if chosen.inputs.torque_only:
+        return fitted
+    start = time.perf_counter()
+    say("friction near standstill: does rounding it predict torque left out better")
+    predictor, motions = fitted.predictor, chosen.motions(fitted.estimate)[IDENTIFICATION]
+    standstill, choice = choose_standstill(predictor, motions, engine_of(predictor, fitted.estimate.base))
+    notes = fitted.notes if choice is None else fitted.notes.chose(choice)
+    return replace(fitted, standstill=standstill, notes=notes.took(SUBJECT, start))
 
 
 def _replicas(fitted: Fitted) -> Replicas:

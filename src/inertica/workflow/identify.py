@@ -12,7 +12,7 @@ from inertica.threads import one_thread
 from inertica.validation.misfit_words import spring
 from inertica.workflow.choice import Say
 from inertica.workflow.choose import check, choose
-from inertica.workflow.fit import assess, corrected, fit
+from inertica.workflow.fit import assess, corrected, fit, near_standstill
 from inertica.workflow.inputs import Inputs, LogLike, read
 from inertica.workflow.judge import Judged, judge
 from inertica.workflow.result import Result
@@ -47,7 +47,7 @@ def identification(inputs: Inputs, say: Say) -> Judged:
     """Check, choose, fit and judge what was read."""
     with working_on(inputs):
         chosen = choose(check(inputs, say), say)
-        return judge(assess(corrected(fit(chosen, chosen.estimator, say), say), say), say)
+        return judge(near_standstill(assess(corrected(fit(chosen, chosen.estimator, say), say), say), say), say)
 
 
 @contextmanager

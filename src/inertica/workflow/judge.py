@@ -30,6 +30,7 @@ from inertica.workflow.prediction import engine_of, judged, with_correction
 from inertica.workflow.replay import driven_log, loop_gains
 from inertica.workflow.representative import LONG, in_one_piece
 from inertica.workflow.result import Result, negative
+from inertica.workflow.standstill_choice import RoundingErrors
 from inertica.workflow.start_values import PRIOR, TRUTH
 
 Array = NDArray[np.float64]
@@ -68,7 +69,7 @@ def judge(fitted: Fitted, say: Say) -> Judged:
         description, estimate, fitted.parameters, intervals, labels, chosen.recipe, notes.choices, residuals, notes.time, logs=logs,
         references=inputs.settings.references if needed else (), check=chosen.report.document(), lack_of_fit=misfit.document(),
         speeds=_fastest(used), gravity=chosen.mount.document(),
-        shape_std=chosen.shapes, before=came_in, correction=fitted.added,
+        shape_std=chosen.shapes, before=came_in, correction=fitted.added, standstill=fitted.standstill,
     )  # fmt: skip
     warnings = (*notes.warnings, *_about_speeds(slow), *_about_values(result), *_about_motion(inputs.logs))
     return Judged(replace(result, warnings=warnings), motions)
@@ -77,7 +78,7 @@ def judge(fitted: Fitted, say: Say) -> Judged:
 def residuals_of(fitted: Fitted, motions: Motions, say: Say) -> dict[str, Residual]:
     """Data set -> figures of merit; without validation logs, of stretches that a second fit leaves out, too."""
     engine = engine_of(fitted.predictor, fitted.estimate.base)
-    out = {name: judged(fitted.predictor, seen, engine) for name, seen in motions.items()}
+    out = {name: judged(fitted.predictor, seen, engine, standstill=fitted.standstill) for name, seen in motions.items()}
     return out if len(out) > 1 else out | {HOLD_OUT: _hold_out(fitted, say)}
 
 
@@ -92,7 +93,11 @@ def _hold_out(fitted: Fitted, say: Say) -> Residual:
     predictor = identified(without, chosen.description)
     if fitted.correction is not None:
         predictor = with_correction(predictor, fitted.correction.of(rest, predictor))
-    return judged(predictor, seen, engine_of(predictor, problem.base), left.masks)
+    engine, standstill = engine_of(predictor, problem.base), fitted.standstill
+    if standstill.rounded:  # the same joints, by widths that do not know what is left out
+        data = RoundingErrors.of(predictor, seen, engine, left.masks)
+        standstill = data.standstill(np.where([w is not None for w in standstill.widths], data.best, 0))
+    return judged(predictor, seen, engine, left.masks, standstill)
 
 
 def _before(fitted: Fitted, motions: Motions, data_set: str) -> Before:

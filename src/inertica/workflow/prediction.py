@@ -16,26 +16,30 @@ from inertica.robot.friction import friction_terms
 from inertica.robot.layout import Parameters
 from inertica.robot.natural import levers
 from inertica.validation.residuals import Moving, Residual, TorqueShares, residual
+from inertica.workflow.standstill import HELD, NEXT_TO_NOTHING, Standstill
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-NEXT_TO_NOTHING = 1e-9
-"""Share of a joint's usual speed; has a sign, and no effect otherwise."""
 
 STOP = 0.5
 """A joint that rests for longer than this many times rms speed / rms acceleration of its motion has stopped.  For a sine that is a
 twelfth of its period, many times what a reversal takes."""
 
 
-def predicted_torque(parameters: Parameters, motion: Motion, engine: Engine | None = None) -> Array:
+def predicted_torque(
+    parameters: Parameters, motion: Motion, engine: Engine | None = None, standstill: Standstill = HELD
+) -> Array:
     """(N, n) torques of a motion on its own clock.
 
     A joint that rests has no direction of motion, the sign of its velocity is noise.  Friction then stays on the side of the
-    last motion, as far as it can be told; before the first motion it counts as zero.
+    last motion, as far as it can be told, unless it is rounded there; before the first motion it counts as zero.
     """
     used = engine or Engine(parameters.layout)
-    return np.asarray(used.inverse_dynamics(motion.q, held_direction(motion), motion.ddq, parameters))
+
+    def dynamics(q: Array, dq: Array, ddq: Array) -> Array:
+        return np.asarray(used.inverse_dynamics(q, dq, ddq, parameters))
+
+    return standstill.torque(dynamics, motion.q, motion.dq, held_direction(motion), motion.ddq)
 
 
 def engine_of(parameters: Parameters, base: BaseModel) -> Engine:
@@ -74,7 +78,11 @@ def _rms(values: Array) -> float:
 
 
 def judged(
-    parameters: Parameters, motions: Sequence[Motion], engine: Engine | None = None, keep: Sequence[Mask] | None = None
+    parameters: Parameters,
+    motions: Sequence[Motion],
+    engine: Engine | None = None,
+    keep: Sequence[Mask] | None = None,
+    standstill: Standstill = HELD,
 ) -> Residual:
     """Figures of merit over motions together: raw at the samples of their logs, filtered on their own clocks.
 
@@ -83,11 +91,12 @@ def judged(
         motions: to predict.
         engine: of the parameters' layout, when there is one.
         keep: (N,) per motion, samples to look at; all by default.
+        standstill: of predictions.
     """
     engine = engine or Engine(parameters.layout)
-    torques = [predicted_torque(parameters, motion, engine) for motion in motions]
+    torques = [predicted_torque(parameters, motion, engine, standstill) for motion in motions]
     found = judged_torques(torques, motions, levers(parameters.layout.robot), keep)
-    return replace(found, shares=_torque_shares(parameters, motions, engine, keep))
+    return replace(found, shares=_torque_shares(parameters, motions, engine, keep, standstill))
 
 
 def judged_torques(
@@ -110,12 +119,12 @@ def judged_torques(
 
 
 def _torque_shares(
-    parameters: Parameters, motions: Sequence[Motion], engine: Engine, keep: Sequence[Mask] | None
+    parameters: Parameters, motions: Sequence[Motion], engine: Engine, keep: Sequence[Mask] | None, standstill: Standstill
 ) -> TorqueShares:
     """What recorded torque consists of by the friction and offsets of a model; arguments as in `judged`."""
     tau, friction, only = [], [], friction_only(parameters)
     for k, motion in enumerate(motions):
-        raw, braking = motion.log.need("tau"), motion.at_samples(predicted_torque(only, motion, engine))
+        raw, braking = motion.log.need("tau"), motion.at_samples(predicted_torque(only, motion, engine, standstill))
         at = slice(None) if keep is None else _recorded(motion, keep[k])
         tau.append(raw[at])
         friction.append(braking[at])

@@ -48,8 +48,10 @@ from inertica.workflow.saved import (
     recipe_of,
     residual_of,
     stamped_text,
+    standstill_of,
     write_card,
 )
+from inertica.workflow.standstill import HELD, Standstill
 from inertica.writing import whole_folder
 
 Array = NDArray[np.float64]
@@ -89,6 +91,7 @@ class Result(Tabular):
         exported: model files that were written with it, each with its own residual.
         correction: what predictions add to the parameters, where data left out show that no physically consistent links explain the
             torque as well; its layout may have friction that the parameters lack.  None where predictions are those of the parameters.
+        standstill: how predictions treat dry friction near standstill.
     """
 
     description: Description
@@ -113,6 +116,7 @@ class Result(Tabular):
     before: Before | None = None
     exported: tuple[ExportedModel, ...] = ()
     correction: Parameters | None = None
+    standstill: Standstill = HELD
 
     def __repr__(self) -> str:
         errors = ", ".join(f"{name} {100.0 * r.raw.all:.3g} %" for name, r in self.residuals.items())
@@ -190,11 +194,11 @@ class Result(Tabular):
     def predict(self, log: Log, reference: Trajectory | None = None) -> Array:
         """(M, n) torques at the samples of a log; see `motion`."""
         motion = self.motion(log, reference)
-        return motion.at_samples(predicted_torque(self.predictor, motion, self.predictor_engine))
+        return motion.at_samples(predicted_torque(self.predictor, motion, self.predictor_engine, self.standstill))
 
     def validate(self, log: Log, reference: Trajectory | None = None) -> Residual:
         """Figures of merit on a log; see `motion`."""
-        return judged(self.predictor, [self.motion(log, reference)], self.predictor_engine)
+        return judged(self.predictor, [self.motion(log, reference)], self.predictor_engine, standstill=self.standstill)
 
     def document(self) -> dict[str, Any]:
         """Everything as plain data, with the names of the command line's JSON."""
@@ -226,6 +230,7 @@ class Result(Tabular):
                 for s, v in zip(self.parameters.layout.shapes, self.parameters.shapes, strict=True)
             ],
             "correction": None if self.correction is None else correction_document(self.correction),
+            "standstill": list(self.standstill.widths),
             "sigma": list(estimate.sigma),
             "masses": self.masses.document(),
             "gravity": dict(self.gravity),
@@ -328,6 +333,7 @@ class Result(Tabular):
             Bristles.of(document.get(BRISTLES)), Before.of(document.get("before")),
             tuple(ExportedModel.of(source / name, stated) for name, stated in document.get("exported", {}).items()),
             correction_of(source, document.get("correction"), found),
+            standstill_of(source, document.get("standstill", ()), description.robot.n),
         )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ from inertica.robot.plain import with_plain_friction
 from inertica.robot.settings import loop_per_joint
 from inertica.validation.residuals import Moving, Relative, Residual, TorqueShares
 from inertica.workflow.plain import plain
+from inertica.workflow.standstill import Standstill
 
 Array = NDArray[np.float64]
 
@@ -288,3 +289,10 @@ def correction_of(folder: Path, document: Mapping[str, float] | None, parameters
     if unknown := sorted(set(document) - set(layout.names)):
         raise FileError(folder, f"the result cannot be read: its correction names {unknown[0]}, which the robot does not have")
     return parameters.on(layout).with_values([document.get(name, 0.0) for name in layout.names], "correction")
+
+
+def standstill_of(folder: Path, widths: Sequence[float | None], joints: int) -> Standstill:
+    """From the widths of a result; earlier versions state none."""
+    if len(widths) not in (0, joints) or any(width is not None and not width > 0.0 for width in widths):
+        raise FileError(folder, f"the result cannot be read: 'standstill' should be {joints} widths greater than zero, or null")
+    return Standstill(tuple(widths))
