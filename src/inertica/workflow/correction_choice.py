@@ -61,7 +61,9 @@ def choose_correction(problem: Problem, estimate: Estimate, friction_chosen: boo
     totals = np.sum([e.corrected.sum(axis=1) / e.consistent.sum() for e in errors], axis=0)
     if len(motions) > 1:
         whole = errors_left_out(strategy, data, motions, strengths)
-        totals = np.where(whole.corrected.sum(axis=1) <= whole.consistent.sum(), totals, np.inf)
+        # of each motion its share: a slow motion, whose torque is small, asks as much as a fast one
+        shares = (whole.corrected / whole.sizes).sum(axis=1), (whole.consistent / whole.sizes).sum()
+        totals = np.where(shares[0] <= shares[1], totals, np.inf)
     best = int(np.argmin(totals))
     both = ShortAndLong(*(compare(e.corrected[best], e.consistent, e.sizes) for e in errors))
     compared = both.short

@@ -70,9 +70,12 @@ class RoundingErrors:
             parameters: of predictions.
             motions: whose torque is predicted.
             engine: of the parameters' layout.
-            leave_out: (N,) per motion, samples not to look at, besides those with wrong values.
+            leave_out: (N,) per motion, samples not to look at, besides those with wrong values and those at which all joints rest.
         """
-        use = [~m.spoiled if leave_out is None else ~(m.spoiled | leave_out[k]) for k, m in enumerate(motions)]
+        # where all joints stand, friction may be anything inside its band and says nothing of the next stop
+        use = [~(m.spoiled | m.resting.all(axis=1)) for m in motions]
+        if leave_out is not None:
+            use = [used & ~mask for used, mask in zip(use, leave_out, strict=True)]
         speeds = np.max([np.abs(m.dq[u]).max(axis=0, initial=0.0) for m, u in zip(motions, use, strict=True)], axis=0)
         step = max(-(-sum(np.count_nonzero(u) for u in use) // SAMPLES), 1)
         alone, jumps = ~coupled(parameters.layout), np.zeros(len(speeds), bool)
