@@ -135,7 +135,7 @@ def choose_standstill(parameters: Parameters, motions: Sequence[Motion], engine:
     compared = compare(*(x @ weights for x in (found, blocks[:, 0], sizes)))
     scores = {"held": compared.score_without, "rounded": compared.score}
     if not chosen.any():
-        why = f"held: rounding the jump of dry friction predicts no joint's torque better; {compared.sentence}"
+        why = f"held: rounding dry friction pays on no joint by tenths and thirds left out; all joints, by tenths: {compared.sentence}"
         return HELD, Choice(SUBJECT, "held", why, True, scores, compared.score_without, compared.score_without)
     value = _words(chosen)
     sentence = (
