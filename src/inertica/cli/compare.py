@@ -20,6 +20,7 @@ from inertica.estimators.registry import METHODS, method
 from inertica.numbers import number
 from inertica.report.names import short_names
 from inertica.workflow.compare import Comparison, Row, compare
+from inertica.workflow.standstill_choice import SUBJECT as STANDSTILL
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -30,7 +31,7 @@ inertica compare card.yaml run1.csv.gz --methods ols,wls --cutoff 20 --json
 inertica compare card.yaml torque.csv.gz --methods didim,clie --reference traj.yaml
 """
 
-OWN = ("method", "intervals")
+OWN = ("method", "intervals", STANDSTILL)
 """Choices that every method makes for itself."""
 
 

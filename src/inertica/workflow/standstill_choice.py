@@ -17,6 +17,7 @@ from inertica.preprocessing.motion import Motion
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.natural import levers
 from inertica.workflow.choice import Choice
+from inertica.workflow.correction_choice import BLOCKS, THIRDS
 from inertica.workflow.prediction import held_direction
 from inertica.workflow.standstill import HELD, Standstill, friction_jump, rounding
 
@@ -30,12 +31,6 @@ WIDTHS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 
 LEAST = 0.02
 """Share by which rounding must lower the squared error of a joint's torque."""
-
-BLOCKS = 10
-"""Blocks of every motion of which one is left out at a time; tenfold cross-validation, as everywhere."""
-
-THIRDS = (slice(0, 3), slice(3, 7), slice(7, 10))
-"""Blocks that are left out together: motion like theirs is scarce in the rest."""
 
 NO_JUMP = 1e-6
 """Share of a joint's largest torque; smooth friction changes by less from standstill to next to nothing."""
@@ -143,7 +138,7 @@ def choose_standstill(parameters: Parameters, motions: Sequence[Motion], engine:
     compared = compare(*(x @ weights for x in (found, blocks[:, 0], sizes)))
     scores = {"held": compared.score_without, "rounded": compared.score}
     if not chosen.any():
-        why = f"held: rounding the jump of dry friction predicts no joint's torque better; {compared.sentence}"
+        why = f"held: rounding dry friction pays on no joint by tenths and thirds left out; all joints, by tenths: {compared.sentence}"
         return HELD, Choice(SUBJECT, "held", why, True, scores, compared.score_without, compared.score_without)
     value = _words(chosen)
     sentence = (
