@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from campaign import small
+from inertica.campaign.bench import bench
 from inertica.campaign.plan import Unit, cells, depends_on_start, fits, plan
-from inertica.campaign.spec import Spec
+from inertica.campaign.rows import read_bytes
+from inertica.campaign.spec import Entry, Spec
 from inertica.campaign.specfile import DEGREES, read_spec, shipped
+from inertica.campaign.work import execute
 from inertica.errors import FileError, InputError
+from inertica.estimators.base import Estimator
+from inertica.estimators.options import with_options
 from inertica.estimators.registry import method
+from inertica.robot.friction import Coulomb, friction_terms
 
 WRONG = {
     "robots: [scara2]": ("robots: [scara]", 2, "scara"),
@@ -161,3 +169,63 @@ def test_mistakes_deep_in_blocks_are_reported_at_their_own_line(
     with pytest.raises(FileError, match=sentence) as caught:
         small.spec(tmp_path, BLOCKS.replace(right, wrong, 1))
     assert caught.value.line == line
+
+
+def test_a_spec_may_retain_only_some_methods_of_another(tmp_path: Path) -> None:
+    whole = small.spec(tmp_path)
+    other = tmp_path / "fewer.yaml"
+    other.write_text("like: small\nonly: [didim]\n", encoding="utf-8")
+    assert read_spec(other) == replace(whole, name="fewer", methods=whole.methods[2:])
+    other.write_text("like: small\nonly: [didin]\n", encoding="utf-8")
+    with pytest.raises(FileError, match="no method 'didin' to retain; did you mean 'didim'"):
+        read_spec(other)
+    split = [read_spec(name).methods for name in ("survey-no-kalman", "survey-kalman")]
+    assert sorted(e.label for part in split for e in part) == sorted(e.label for e in read_spec("survey").methods)
+
+
+def test_a_smooth_sign_is_that_of_robot_and_model(tmp_path: Path) -> None:
+    smooth = small.spec(tmp_path, small.TEXT + "friction: {width: 0.01}\n")
+    sharp = small.spec(tmp_path)
+    of_both = [bench(spec, cells(spec)[0]) for spec in (sharp, smooth)]
+    laws = [t for b in of_both for t in friction_terms(b.experiment.truth.layout.terms) if isinstance(t, Coulomb)]
+    assert [law.width for law in laws] == [0.0, 0.0, 0.01, 0.01]
+    assert of_both[1].base.layout.terms == of_both[1].experiment.truth.layout.terms
+    np.testing.assert_allclose(of_both[1].truth, of_both[0].truth, rtol=1e-9)
+    tau = [b.logs([0])[0].truth["tau"] for b in of_both]
+    assert 1e-6 < np.abs(tau[1] - tau[0]).max() < 2.0 * max(b.description.friction_value("Fc", 0) for b in of_both)
+    with pytest.raises(FileError, match="state it, or other laws"):
+        small.spec(tmp_path, small.TEXT + "friction: {width: 0.01, data: stribeck}\n")
+
+
+def resolved(spec: Spec) -> dict[str, Estimator]:
+    return {entry.label: with_options(method(entry.method), entry.options) for entry in spec.methods}
+
+
+@pytest.mark.parametrize("name", sorted(shipped()))
+def test_no_two_lines_of_a_shipped_spec_are_one_estimator(name: str) -> None:
+    made = resolved(read_spec(name))
+    same = [(a, b) for a, b in combinations(made, 2) if made[a] == made[b]]
+    assert not same
+
+
+def _without_euler(entry: Entry) -> Entry:
+    """Whose steps the small robot's stiff loop does not stand."""
+    return replace(entry, options={k: v for k, v in entry.options.items() if k != "integrator"})
+
+
+def test_a_regularised_line_depends_on_its_start(tmp_path: Path) -> None:
+    """Fits of the survey's lines on a small motion: lambda = 0.01 gives other estimates than 0, and others for every start."""
+    study = small.spec(tmp_path)
+    listed = {e.label: e for e in read_spec("survey").methods}
+    pairs = [(label.removesuffix(" 0.01"), label) for label in listed if label.endswith(" 0.01")]
+    assert [plain for plain, _ in pairs] == ["pc-ols", "pc-wls", "pc-irls", "pc-iv", "pc-didim"]
+    methods = tuple(_without_euler(replace(listed[label], filters=("none",))) for pair in pairs for label in pair)
+    spec = replace(study, methods=methods, runs=1, block=1, noise=study.noise[:1])
+    rows = read_bytes(execute(spec.document(), plan(spec)[0].document(), "")).to_pylist()
+    betas = {(row["method"], row["start"]): np.array(row["beta"]) for row in rows}
+    for plain, pulled in pairs:
+        for k in range(spec.starts):
+            free = betas[plain, k] if (plain, k) in betas else betas[plain, -1]
+            assert np.linalg.norm(betas[pulled, k] - free) > 1e-6 * np.linalg.norm(free)
+        apart = np.linalg.norm(betas[pulled, 0] - betas[pulled, 1])  # what ignores its start gives the same bytes
+        assert apart > 1e-9 * np.linalg.norm(betas[pulled, 0])

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.campaign.checked import trajectory_of, with_model_friction
+from inertica.campaign.checked import simulated_robot, trajectory_of, with_model_friction
 from inertica.campaign.plan import Cell
 from inertica.campaign.spec import Spec
 from inertica.dynamics.simulate import Noise
@@ -28,7 +28,6 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
-from inertica.robot.load import load
 from inertica.validation.survey import mean_ratio
 
 Array = NDArray[np.float64]
@@ -128,15 +127,15 @@ class Bench:
 
 
 @lru_cache(maxsize=8)
-def _robot(name: str, laws: tuple[str, ...] | None, device: str) -> tuple[Description, BaseModel]:
-    description = with_model_friction(load(name), laws)
+def _robot(name: str, laws: tuple[str, ...] | None, width: float | None, device: str) -> tuple[Description, BaseModel]:
+    description = with_model_friction(simulated_robot(name, width), laws)
     return description, base_model(description.layout).computed(1, target_for(device, 1))
 
 
 def bench(spec: Spec, cell: Cell, device: str = "cpu") -> Bench:
     """Ready for the units of a cell; the device is that of what methods and judgements simulate."""
-    plain = load(cell.robot)
-    description, base = _robot(cell.robot, spec.model_friction, device)
+    plain = simulated_robot(cell.robot, spec.sign_width)
+    description, base = _robot(cell.robot, spec.model_friction, spec.sign_width, device)
     experiment = Experiment.of(plain, friction=spec.data_friction, integrator=spec.integrator, threads=1)
     own = experiment.loop
     sensors = replace(experiment.sensors, position_step=cell.quantise)

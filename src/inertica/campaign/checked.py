@@ -20,7 +20,7 @@ from inertica.preprocessing.filters import FILTERS
 from inertica.robot.description import Description
 from inertica.robot.friction import check_laws, law
 from inertica.robot.load import load
-from inertica.robot.plain import with_laws
+from inertica.robot.plain import with_laws, with_sign_width
 from inertica.robot.yamlfile import Item
 
 
@@ -29,7 +29,7 @@ def check_spec(spec: Spec, keys: Mapping[str, Item]) -> None:
     described = []
     for item, name in zip(keys["robots"].items(), spec.robots, strict=True):
         with item.located():
-            described.append(load(name))
+            described.append(simulated_robot(name, spec.sign_width))
     for item, entry in zip(keys["methods"].items(), spec.methods, strict=True):
         _check_entry(item, entry)
         with item.located():
@@ -95,6 +95,12 @@ def _check_factors(item: Item, description: Description, loop: ControlLoop) -> N
                 raise InputError(
                     f"{len(own.items())} factors of '{gain}' for {description.robot.n} joints; state one, or one each"
                 )
+
+
+def simulated_robot(name: str, sign_width: float | None) -> Description:
+    """A robot by its name or file, the sign of its dry friction smooth over a width when one is stated."""
+    plain = load(name)
+    return plain if sign_width is None else with_sign_width(plain, sign_width)
 
 
 def trajectory_of(description: Description, name: str) -> Trajectory:

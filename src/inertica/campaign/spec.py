@@ -74,6 +74,8 @@ class Spec:
         loops, noise, distributions, quantise: axes of the experiment; quantise is the resolution of recorded positions in rad.
         data_friction: of the simulated robot; its own when None.
         model_friction: laws that are identified; the robot's own when None.
+        sign_width: rad/s (m/s) over which the sign of dry friction is smooth, tanh(dq / width), in the simulated robot and in the
+            identified one; as the robot's own laws have it when None.
         decimate: ratios.
         decimate_of: robot -> ratios of its own.
         cutoff: of filters, in Hz.
@@ -100,6 +102,7 @@ class Spec:
     quantise: tuple[float, ...] = (0.0,)
     data_friction: str | None = None
     model_friction: tuple[str, ...] | None = None
+    sign_width: float | None = None
     decimate: tuple[int, ...] = (1,)
     decimate_of: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     cutoff: float | None = None

@@ -11,7 +11,8 @@
     runs: 52
     starts: 25
 
-`like: NAME` takes all keys of another spec that are not stated here, `without: [ekf, ...]` leaves out some of its methods.
+`like: NAME` takes all keys of another spec that are not stated here, `without: [ekf, ...]` leaves out some of its methods, `only: [...]`
+all others.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from inertica.robot.yamlfile import Item, read_yaml
 FOLDER = "specs"
 
 KEYS = (
-    "name", "about", "like", "without", "robots", "trajectories", "loops", "noise", "distributions", "quantise", "friction",
+    "name", "about", "like", "without", "only", "robots", "trajectories", "loops", "noise", "distributions", "quantise", "friction",
     "decimate", "cutoff", "border", "integrator", "duration", "methods", "runs", "starts", "share", "seed", "block",
 )  # fmt: skip
 
@@ -62,19 +63,23 @@ def read_spec(name: str | Path) -> Spec:
             raise FileError(path, f"the campaign lacks the key '{required}'")
     spec = Spec(**_values(path, keys))
     check_spec(spec, keys)
-    return _reduced(spec, keys["without"]) if "without" in keys else spec
+    return _reduced(spec, keys)
 
 
-def _reduced(spec: Spec, without: Item) -> Spec:
-    """Without some methods, by their labels."""
-    labels = [entry.label for entry in spec.methods]
-    for item in without.items():
-        if item.text() not in labels:
-            raise item.fail(f"the campaign has no method '{item.text()}' to leave out; {nearest(item.text(), labels)}")
-    left = tuple(entry for entry in spec.methods if entry.label not in without.texts())
-    if not left:
-        raise without.fail("no method is left")
-    return replace(spec, methods=left)
+def _reduced(spec: Spec, keys: Mapping[str, Item]) -> Spec:
+    """Without some methods, or with some only, by their labels."""
+    for key, purpose in (("without", "leave out"), ("only", "retain")):
+        if key not in keys:
+            continue
+        labels = [entry.label for entry in spec.methods]
+        for item in keys[key].items():
+            if item.text() not in labels:
+                raise item.fail(f"the campaign has no method '{item.text()}' to {purpose}; {nearest(item.text(), labels)}")
+        left = tuple(entry for entry in spec.methods if (entry.label in keys[key].texts()) == (key == "only"))
+        if not left:
+            raise keys[key].fail("no method is left")
+        spec = replace(spec, methods=left)
+    return spec
 
 
 def _merged(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Item]:
@@ -114,7 +119,10 @@ def _values(path: Path, keys: Mapping[str, Item]) -> dict[str, Any]:
         named = keys["trajectories"].mapping(("identification", "validation"))
         out |= {name: _file_or_word(item) for name, item in named.items()}
     if "friction" in keys:
-        sides = keys["friction"].mapping(("data", "model"))
+        sides = keys["friction"].mapping(("data", "model", "width"))
+        if "width" in sides and len(sides) > 1:
+            raise sides["width"].fail("the width is that of the robot's own laws; state it, or other laws")
+        out |= {"sign_width": sides["width"].positive()} if "width" in sides else {}
         out |= {"data_friction": sides["data"].text()} if "data" in sides else {}
         out |= {"model_friction": sides["model"].texts()} if "model" in sides else {}
     return out

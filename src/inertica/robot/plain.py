@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields, replace
 
+from inertica.errors import InputError
 from inertica.robot.description import Description
 from inertica.robot.friction import CONSTANT, DRY, Coulomb, Offset, Viscous, friction_terms
 from inertica.robot.layout import Layout
@@ -26,6 +28,15 @@ def with_laws(description: Description, laws: Iterable[Term]) -> Description:
     """The robot with these friction laws in place of its own."""
     dropped = set(friction_terms(description.layout.terms))
     return description.with_terms((*(t for t in description.layout.terms if t not in dropped), *laws))
+
+
+def with_sign_width(description: Description, width: float) -> Description:
+    """The robot with the sign of its own dry friction replaced by tanh(dq / width); values stay."""
+    laws = friction_terms(description.layout.terms)
+    signs = [law for law in laws if any(f.name == "width" for f in fields(law))]
+    if not signs:
+        raise InputError(f"{description.name} has no friction law with a sign that could be smoothed over a width")
+    return with_laws(description, [replace(law, width=width) if law in signs else law for law in laws])  # type: ignore[call-arg]
 
 
 def with_plain_friction(layout: Layout) -> Layout:
