@@ -9,9 +9,10 @@ from pathlib import Path
 
 from inertica.campaign.engines import Engine, Processes
 from inertica.campaign.plan import Unit, plan
+from inertica.campaign.program import code_hash
 from inertica.campaign.spec import Spec
 from inertica.campaign.specfile import read_spec
-from inertica.campaign.store import Store, code_hash
+from inertica.campaign.store import Store
 
 RETRIES = 2
 """Times that a unit is tried again after an error of its own."""
@@ -96,6 +97,7 @@ def run_campaign(
     engine: Engine | None = None,
     new: bool = False,
     mix_devices: bool = False,
+    mix_versions: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Store:
     """A campaign into a folder, or the rest of one that is there already.
@@ -106,8 +108,10 @@ def run_campaign(
         engine: where it is computed; all cores of this machine by default.
         new: empty a folder that holds another campaign.
         mix_devices: go on although finished units were computed on another device than the engine's.
+        mix_versions: go on although finished units were computed by another state of the program.
         progress: told after every unit.
     """
-    store = Store.begin(folder, spec if isinstance(spec, Spec) else read_spec(spec), new=new)
+    made = spec if isinstance(spec, Spec) else read_spec(spec)
+    store = Store.begin(folder, made, new=new, mix_versions=mix_versions)
     run(store, engine or Processes(), mix_devices=mix_devices, progress=progress)
     return store

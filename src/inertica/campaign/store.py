@@ -18,12 +18,13 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import inertica
 from inertica.campaign.plan import Unit, plan
+from inertica.campaign.program import code_hash
 from inertica.campaign.rows import read_bytes, schema
 from inertica.campaign.spec import Spec, digest
 from inertica.errors import FileError, InerticaError, InputError, ModelWarning
@@ -57,8 +58,15 @@ class Store:
             raise InputError(f"{folder / MANIFEST} is not what this version writes ({error!r}); begin anew with --new") from None
 
     @classmethod
-    def begin(cls, path: str | Path, spec: Spec, *, new: bool = False) -> Store:
-        """A folder for a spec; one that holds another spec, or rows of another program, is refused unless `new` empties it."""
+    def begin(cls, path: str | Path, spec: Spec, *, new: bool = False, mix_versions: bool = False) -> Store:
+        """A folder for a spec; one that holds another spec, or rows of another program, is refused unless `new` empties it.
+
+        Args:
+            path: the folder.
+            spec: what is to be computed.
+            new: throw away what is there.
+            mix_versions: go on although finished units were computed by another state of the program; every row says by which.
+        """
         folder, store = Path(path), cls(Path(path), spec)
         with _said(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -67,9 +75,16 @@ class Store:
             same = held is not None and held.get("digest") == spec.digest
             if same and held is not None and held.get("code") == code_hash():
                 return store
+            if same and held is not None and mix_versions and not new:
+                with store.locked(), _said(folder):
+                    _write_manifest(folder, held | {"code": code_hash(), "version": inertica.__version__})
+                return store
             if not new and any((folder / UNITS).glob("*.parquet")):
-                what = "another program" if same else "another spec"
-                raise InputError(f"{folder} holds rows of {what}; state --new to throw them away, or another folder with -o")
+                what = "another state of the program" if same else "another spec"
+                mixing = ", --mix-versions to go on all the same" if same else ""
+                raise InputError(
+                    f"{folder} holds rows of {what}; state --new to throw them away{mixing}, or another folder with -o"
+                )
         elif others := _others(folder):
             raise InputError(f"{folder} is no campaign but holds {others[0]}; name an empty folder with -o")
         with store.locked(), _said(folder):  # somebody may be at work here whose first unit is not finished
@@ -261,14 +276,3 @@ def _said(folder: Path) -> Iterator[None]:
     except (OSError, FileError) as error:
         why = error if isinstance(error, FileError) else f"{folder} cannot be written ({error.strerror or error})"
         raise InerticaError(f"{why}; finished units are safe, free space or choose another folder") from None
-
-
-@cache
-def code_hash() -> str:
-    """Of the program's own files."""
-    root, out = Path(inertica.__file__).parent, hashlib.sha256()
-    for file in sorted(root.rglob("*")):
-        if file.suffix in (".py", ".yaml") and "specs" not in file.parts:
-            out.update(str(file.relative_to(root)).encode())
-            out.update(file.read_bytes())
-    return out.hexdigest()[:16]

@@ -82,13 +82,21 @@ def execute(spec: Mapping[str, Any], unit: Mapping[str, Any], code: str, device:
         code: hash of the program, for the rows.
         device: what simulations are computed on: cpu, cuda or auto.
     """
+    rows, names = unit_rows(spec, unit, code, device)
+    return parquet_bytes(rows, {"names": names})
+
+
+def unit_rows(
+    spec: Mapping[str, Any], unit: Mapping[str, Any], code: str, device: str = "cpu"
+) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """A unit's rows, as `execute` has them, and the names of the base parameters."""
     keep_memory()
     made, work = Spec.of(spec), Unit.of(unit)
     with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread(), rings_seldom_sought():
         warnings.simplefilter("ignore")
         seen = _bench(_Frozen(digest(spec), made), _Frozen(digest(unit["cell"]), work.cell), device)
         rows = list(_rows(seen, work, {"code": code, "device": device}))
-    return parquet_bytes(rows, {"names": seen.base.names})
+    return rows, seen.base.names
 
 
 @dataclass(frozen=True)

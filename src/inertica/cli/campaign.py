@@ -57,6 +57,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="what simulates: cpu (default), cuda, or auto",
     )
     parser.add_argument("--mix-devices", action="store_true", help="go on although other units were computed on another device")
+    parser.add_argument(
+        "--mix-versions", action="store_true", help="go on although other units were computed by another state of the program"
+    )
     parser.add_argument("--retries", type=int, default=2, help="of a unit that fails (default 2)")
     parser.add_argument("--new", action="store_true", help="throw away what the folder holds")
     parser.add_argument("--average", default="all", help="all (default), converged or mean-first, for tables and report")
@@ -76,7 +79,7 @@ def run(arguments: argparse.Namespace) -> Answer:
 
     store = Store.open(arguments.folder)
     if arguments.what == "resume":  # rows of another version of the program are not mixed with new ones
-        store = Store.begin(arguments.folder, store.spec, new=arguments.new)
+        store = Store.begin(arguments.folder, store.spec, new=arguments.new, mix_versions=arguments.mix_versions)
     return {"status": _status, "resume": _resume, "tables": _tables, "report": _report}[arguments.what](arguments, store)
 
 
@@ -122,7 +125,8 @@ def _begin(arguments: argparse.Namespace) -> Answer:
     if arguments.plan:
         return _plan(arguments, spec)
     engine = _engine(arguments)  # before the folder: where it cannot work none is left behind
-    return _computed(arguments, Store.begin(arguments.output or spec.name, spec, new=arguments.new), engine)
+    store = Store.begin(arguments.output or spec.name, spec, new=arguments.new, mix_versions=arguments.mix_versions)
+    return _computed(arguments, store, engine)
 
 
 def _engine(arguments: argparse.Namespace) -> Engine:
