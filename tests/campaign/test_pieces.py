@@ -1,4 +1,4 @@
-"""A campaign that is computed in pieces: units are carried in little space, and a change of unrelated code leaves them what they are."""
+"""A campaign computed in pieces: units are carried in little space, and a change of unrelated code leaves them what they are."""
 
 from __future__ import annotations
 

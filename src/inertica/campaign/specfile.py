@@ -11,8 +11,8 @@
     runs: 52
     starts: 25
 
-`like: NAME` takes all keys of another spec that are not stated here; `without: [ekf, ...]` leaves out some of its methods, `only: [...]` all
-others.
+`like: NAME` takes all keys of another spec that are not stated here; `without: [ekf, ...]` leaves out some of its methods, `only:
+[...]` all others.
 """
 
 from __future__ import annotations
