@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from inertica.cli.console import Answer, progress_line, table
 from inertica.errors import InputError
 from inertica.numbers import number
 from inertica.reproduce import verdicts
+from inertica.reproduce.printed import sheet, walk
 from inertica.reproduce.rows import Options, Row
 from inertica.reproduce.studies import STUDIES, check, reproduce, usual_runs
 
@@ -83,22 +85,24 @@ def run(arguments: argparse.Namespace) -> Answer:
             say("drawing")
             files = found.draw(arguments.figures)
     seconds = time.perf_counter() - start
+    walked = walk(arguments.paper, found.rows)
     document = {
         "paper": arguments.paper,
         "about": found.about,
         "rows": [row.document() for row in found.rows],
-        "sheets": [sheet.document() for sheet in found.sheets],
+        "sheets": [one.document() for one in found.sheets],
+        "printed": [one.document() for one in walked],
         "files": [str(f) for f in files],
         "seconds": seconds,
     }
-    return Answer(document, lambda: _text(found, files, seconds))
+    return Answer(document, lambda: _text(replace(found, sheets=(*found.sheets, sheet(walked))), files, seconds))
 
 
 def _text(found: Reproduction, files: tuple[Path, ...], seconds: float) -> Iterator[RenderableType]:
     yield from found.about
     yield ""
-    for sheet in found.sheets:
-        yield table(sheet.title, sheet.columns, [list(row) for row in sheet.rows], right=sheet.columns[1:])
+    for one in found.sheets:
+        yield table(one.title, one.columns, [list(row) for row in one.rows], right=one.columns[1:])
     yield from _verdicts(found.rows)
     yield f"{len(found.rows)} comparisons in {seconds:.1f} s; {tally(found.rows)}"
     if files:
