@@ -78,7 +78,7 @@ def test_what_the_command_says_in_the_end() -> None:
     rows = [Row(f"claims: {k}", "", "", word) for k, word in enumerate((HOLDS, HOLDS, DEPENDS, FAILS, UNTESTED))]
     assert tally(rows) == "2 hold, 1 depend, 1 do not hold, 1 not tested"
     numbers = [Row("9.5: base", 54.0, 54.0, "agrees"), Row("9.5: ols", 1.0, 3.0, "differs: three times")]
-    assert tally([*rows[:1], *numbers]) == "1 hold, 1 differ: 9.5: ols" and tally(numbers[:1]) == "0 differ"
+    assert tally([*rows[:1], *numbers]) == "1 hold, 1 agree, 1 differ" and tally(numbers[:1]) == "1 agree"
 
 
 def test_times_of_ols_are_not_counted() -> None:

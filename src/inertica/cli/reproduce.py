@@ -2,7 +2,9 @@
 
 {studies}
 
-A verdict says whether a number agrees with what the source lets one expect; `reported` has no pass mark.
+Verdicts: *agrees* with the printed number, within two standard deviations of both (± here) and half of its last digit; *consistent
+with the truth we simulated* but not with print; *differs*, and why; *refuted*, where the source states a law; *reported* where it
+prints nothing to hold ours against.
 """
 
 from __future__ import annotations
@@ -10,12 +12,15 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress_line, table
 from inertica.errors import InputError
 from inertica.numbers import number
+from inertica.reproduce import verdicts
+from inertica.reproduce.printed import sheet, walk
 from inertica.reproduce.rows import Options, Row
 from inertica.reproduce.studies import STUDIES, check, reproduce, usual_runs
 
@@ -80,22 +85,24 @@ def run(arguments: argparse.Namespace) -> Answer:
             say("drawing")
             files = found.draw(arguments.figures)
     seconds = time.perf_counter() - start
+    walked = walk(arguments.paper, found.rows)
     document = {
         "paper": arguments.paper,
         "about": found.about,
         "rows": [row.document() for row in found.rows],
-        "sheets": [sheet.document() for sheet in found.sheets],
+        "sheets": [one.document() for one in found.sheets],
+        "printed": [one.document() for one in walked],
         "files": [str(f) for f in files],
         "seconds": seconds,
     }
-    return Answer(document, lambda: _text(found, files, seconds))
+    return Answer(document, lambda: _text(replace(found, sheets=(*found.sheets, sheet(walked))), files, seconds))
 
 
 def _text(found: Reproduction, files: tuple[Path, ...], seconds: float) -> Iterator[RenderableType]:
     yield from found.about
     yield ""
-    for sheet in found.sheets:
-        yield table(sheet.title, sheet.columns, [list(row) for row in sheet.rows], right=sheet.columns[1:])
+    for one in found.sheets:
+        yield table(one.title, one.columns, [list(row) for row in one.rows], right=one.columns[1:])
     yield from _verdicts(found.rows)
     yield f"{len(found.rows)} comparisons in {seconds:.1f} s; {tally(found.rows)}"
     if files:
@@ -103,26 +110,33 @@ def _text(found: Reproduction, files: tuple[Path, ...], seconds: float) -> Itera
 
 
 def tally(rows: Sequence[Row]) -> str:
-    """How comparisons ended: claims by their verdicts, numbers by what differs."""
+    """How comparisons ended: claims by their verdicts, numbers by theirs, with what was refuted by name."""
     said = [f"{count} {plural}" for word, plural in VERDICTS.items() if (count := sum(r.verdict == word for r in rows))]
-    numbers = [row for row in rows if row.verdict not in VERDICTS]
-    differing = [row.quantity for row in numbers if row.verdict.startswith("differs")]
-    named = f": {'; '.join(differing)}" if differing else ""
-    return ", ".join([*said, f"{len(differing)} differ{named}"] if numbers else said)
+    if numbers := [row.verdict for row in rows if row.verdict not in VERDICTS]:
+        said.append(verdicts.tally(numbers))
+    refuted = [row.quantity for row in rows if verdicts.word_of(row.verdict) == verdicts.REFUTED]
+    return ", ".join(said) + (f"; refuted: {'; '.join(refuted)}" if refuted else "")
 
 
 def _verdicts(rows: tuple[Row, ...]) -> Iterator[RenderableType]:
     columns = ("quantity", "published", "ours", "verdict")
     for case in dict.fromkeys(row.case for row in rows):
         shown = [
-            [row.quantity.split(":", 1)[1].strip(), _shown(row.published), _shown(row.ours), row.verdict]
+            [
+                row.quantity.split(":", 1)[1].strip(),
+                _shown(row.published, row.published_spread),
+                _shown(row.ours, row.ours_spread),
+                row.verdict,
+            ]
             for row in rows
             if row.case == case
         ]
         yield table(case, columns, shown, right=("published", "ours"))
 
 
-def _shown(value: float | str | None) -> str:
+def _shown(value: float | str | None, spread: float | None) -> str:
+    """A number with two standard deviations, as the sources print them."""
     if value is None:
         return "-"
-    return value if isinstance(value, str) else number(float(value))
+    said = value if isinstance(value, str) else number(float(value))
+    return f"{said} ± {2.0 * spread:.2g}" if spread else said

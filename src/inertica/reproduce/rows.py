@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-AGREES, DIFFERS, REPORTED = "agrees", "differs", "reported"
+from inertica.reproduce.verdicts import REPORTED, Printed, Words, verdict
 
 
 @dataclass(frozen=True)
@@ -14,16 +14,20 @@ class Row:
     """One comparison.
 
     Args:
-        quantity: what is compared; the part before the colon names the case.
+        quantity: what is compared; the part before the colon names the case, which begins with the source's table or figure where
+            the number stands in one.
         published: as printed; None when the source gives no number.
         ours: the same from the simulation.
-        verdict: agrees, differs or reported (no pass mark), and a remark where one is needed.
+        verdict: a word of `verdicts`, and a reason where one is needed.
+        published_spread, ours_spread: one standard deviation, where one is known.
     """
 
     quantity: str
     published: float | str | None
     ours: float | str | None
     verdict: str
+    published_spread: float | None = None
+    ours_spread: float | None = None
 
     @property
     def case(self) -> str:
@@ -33,9 +37,42 @@ class Row:
         return asdict(self)
 
 
+def compared(
+    quantity: str,
+    published: Printed,
+    ours: float | str | None,
+    spread: float = 0.0,
+    our_spread: float = 0.0,
+    *,
+    rounding: float | None = None,
+    truth: float | None = None,
+    claim: bool = False,
+    why: str = "",
+    remark: str = "",
+) -> Row:
+    """A row with the verdict of its numbers; arguments as those of `verdict`."""
+    said = verdict(published, spread, ours, our_spread, rounding=rounding, truth=truth, claim=claim, why=why, remark=remark)
+    printed = published.text if isinstance(published, Words) else published
+    return Row(quantity, printed, ours, said, spread or None, our_spread or None)
+
+
+def answered(quantity: str, published: bool, ours: bool, *, claim: bool = False, why: str = "", remark: str = "") -> Row:
+    """The same for a question of yes or no."""
+    return compared(quantity, yes(published), yes(ours), claim=claim, why=why, remark=remark)
+
+
+def reported(quantity: str, ours: float | str | None, remark: str = "") -> Row:
+    """A number of ours beside which the source prints nothing."""
+    return Row(quantity, None, ours, f"{REPORTED}: {remark}" if remark else REPORTED)
+
+
+def yes(answer: bool) -> str:
+    return "yes" if answer else "no"
+
+
 def judged(good: bool, remark: str = "") -> str:
-    word = AGREES if good else DIFFERS
-    return f"{word}: {remark}" if remark else word
+    """The verdict on a statement that holds or does not."""
+    return verdict("yes", 0.0, yes(good), 0.0, why=remark, remark=remark)
 
 
 @dataclass(frozen=True)
