@@ -1,10 +1,11 @@
-"""A campaign in pieces: as many units as a time allows on a machine that is lent for minutes, put together here afterwards.
+"""A campaign in pieces: as many units as a time allows on another machine, put together here afterwards.
 
     python benchmarks/campaign_pieces.py finished DIR > FILE              # here: units that a campaign's folder has
     python benchmarks/campaign_pieces.py compute SPEC OUT SECONDS [--workers N] [--device cuda] [--skip FILE]...     # there
     python benchmarks/campaign_pieces.py collect SPEC DIR PIECE...                            # here: pieces into the folder
 
-`compute` ends units in flight when its time is over, and leaves OUT/piece-K.xz of at most 15 MiB each and OUT/units.txt; it needs NumPy, SciPy, Numba and Clarabel, and no pyarrow.  Without `--device cuda` everything is computed by the processor.
+`compute` ends units in flight when its time is over, and leaves OUT/piece-K.xz of at most 15 MiB each and OUT/units.txt; it needs
+NumPy, SciPy, Numba and Clarabel, and no pyarrow.  Without `--device cuda` everything is computed by the processor.
 """
 
 from __future__ import annotations
