@@ -21,10 +21,10 @@ from inertica.excitation.kinematics import Frames, frames
 from inertica.robot import inertia
 from inertica.robot.cad_table import Part, read_parts
 from inertica.robot.description import Description
+from inertica.robot.formats.urdf_file import rpy_matrix
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.load import load
 from inertica.robot.model import Robot
-from inertica.robot.urdf import rpy_matrix
 
 Array = NDArray[np.float64]
 

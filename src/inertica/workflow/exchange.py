@@ -24,9 +24,10 @@ from inertica.frames import optional
 from inertica.robot import inertia
 from inertica.robot.cardwrite import limits_entry
 from inertica.robot.description import Description
+from inertica.robot.formats.mjcf import MJCF
+from inertica.robot.formats.mjcf_write import WORLD, mjcf_text
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.load import load
-from inertica.robot.mjcf_write import WORLD, mjcf_text
 from inertica.robot.model import Joint, Limits, Robot, matrix, squared_up, vector
 from inertica.workflow.held import held
 from inertica.workflow.result import Result
@@ -77,7 +78,7 @@ def from_pinocchio(model: Any, file: str | Path | None = None) -> Description:
     pin = optional("pinocchio", "a Pinocchio model", "pin")
     robot, tens = _robot_of(pin, model)
     drives = {"Ia": model.armature, "Fv": model.damping, "Fc": getattr(model, dry_friction_field(model))}
-    layout = held(Layout(robot).zeros(), "mjcf").parameters.layout
+    layout = held(Layout(robot).zeros(), MJCF).parameters.layout
     values = {name: float(v) for j, ten in enumerate(tens) for name, v in zip(layout.names[layout.link(j)], ten, strict=True)}
     values |= {f"{symbol}{j + 1}": float(x) for symbol, xs in drives.items() for j, x in enumerate(xs)}
     return _kept(mjcf_text(layout.zeros("pinocchio").replaced(values)), robot.name, file, robot.joint_names, robot.limits)
@@ -105,7 +106,7 @@ def _plain(model: Model, what: str) -> Parameters:
     """Values of what links, armature, viscous and Coulomb friction can say; the rest is told."""
     own = load(model) if isinstance(model, (str, Path)) else model
     parameters = own.prior if isinstance(own, Description) else own.parameters if isinstance(own, Result) else own
-    parts = held(parameters, "mjcf")
+    parts = held(parameters, MJCF)
     if parts.left:
         warnings.warn(ModelWarning(f"{what} has no place for {', '.join(parts.left)}"), stacklevel=3)
     return parts.parameters
