@@ -72,6 +72,10 @@ def add_bristles(folder: str | Path, bristles: Bristles) -> list[Path]:
     Args:
         folder: of the result.
         bristles: see `workflow.bristles`.
+
+    Examples:
+        >>> fit = ia.fit_friction("card.yaml", ["run1.csv.gz"], joints=[1])
+        >>> files = ia.add_bristles("result", fit.bristles)
     """
     source = Path(folder)
     source = source.parent if source.name == RESULT else source

@@ -13,7 +13,12 @@ CARD = "robot.yaml"
 
 
 def catalog() -> list[str]:
-    """Names of the built-in robots."""
+    """Names of the built-in robots.
+
+    Examples:
+        >>> "tx40" in ia.catalog()
+        True
+    """
     return sorted(file.stem for file in CATALOG.glob("*.yaml"))
 
 

@@ -21,6 +21,12 @@ def load(robot: str | Path) -> Description:
     Args:
         robot: a catalog name, or the path of a DH YAML, URDF, MJCF or robot card, or of a folder that holds a card as `robot.yaml`,
             such as that of a result.
+
+    Examples:
+        >>> ia.load("tx40").robot.joint_names[:2]
+        ('joint1', 'joint2')
+        >>> ia.load("card.yaml").source.path.name
+        'arm.urdf'
     """
     if isinstance(robot, str) and robot in catalog():
         return read_dh(catalog_path(robot))
@@ -44,5 +50,12 @@ def save_model(
 
     Returns:
         Notes on what the format cannot hold.
+
+    Examples:
+        >>> robot = ia.load("arm.urdf")
+        >>> ia.save_model(robot, robot.prior.replaced({"Fv1": 0.3, "Ia1": 0.0}), "changed.urdf")
+        ()
+        >>> ia.load("changed.urdf").prior["Fv1"]
+        0.3
     """
     return format_of(description.source).write(description, parameters, Path(target), labels or {})

@@ -81,6 +81,11 @@ def import_cad(
         base: x, y, z, roll, pitch, yaw of the other's base in the model's.
         positive_products: products of inertia in the table are integrals of x y, not their negatives.
         tolerance: m and rad by which joint axes may differ.
+
+    Examples:
+        >>> found = ia.import_cad("arm_dh.yaml", "parts.csv")
+        >>> ia.save_model(found.description, found.parameters, "arm_cad.yaml")
+        ()
     """
     description = model if isinstance(model, Description) else load(model)
     at = np.zeros(description.robot.n) if pose is None else np.asarray(pose, float)

@@ -45,6 +45,10 @@ def to_pinocchio(model: Model) -> Any:
 
     Its configuration and velocity are q and dq of the robot, joint by joint.  Note that Pinocchio's `rnea` counts armature but no
     friction.  What it has no place for is said in a warning.
+
+    Examples:
+        >>> ia.to_pinocchio("card.yaml").nv
+        3
     """
     pin = optional("pinocchio", "a Pinocchio model", "pin")
     parameters = _plain(model, "a Pinocchio model")
@@ -74,6 +78,10 @@ def from_pinocchio(model: Any, file: str | Path | None = None) -> Description:
     Args:
         model: the model.
         file: where to keep it as MJCF, with a card beside it; a folder that goes when the program ends by default.
+
+    Examples:
+        >>> ia.from_pinocchio(ia.to_pinocchio("card.yaml"), "arm.xml").robot.n
+        3
     """
     pin = optional("pinocchio", "a Pinocchio model", "pin")
     robot, tens = _robot_of(pin, model)
@@ -85,7 +93,12 @@ def from_pinocchio(model: Any, file: str | Path | None = None) -> Description:
 
 
 def to_mujoco(model: Model) -> Any:
-    """A `mujoco.MjSpec` with the same links, armature, damping, friction loss, gravity and limits; shapes are not converted."""
+    """A `mujoco.MjSpec` with the same links, armature, damping, friction loss, gravity and limits; shapes are not converted.
+
+    Examples:
+        >>> ia.to_mujoco("card.yaml").compile().nv
+        3
+    """
     mujoco = optional("mujoco", "an MjSpec")
     return mujoco.MjSpec.from_string(mjcf_text(_plain(model, "an MjSpec")))
 
@@ -96,6 +109,10 @@ def from_mujoco(spec: Any, file: str | Path | None = None) -> Description:
     Args:
         spec: of the model; it is copied and compiled, as MuJoCo asks before it writes XML.
         file: where to keep it as MJCF; a folder that goes when the program ends by default.
+
+    Examples:
+        >>> ia.from_mujoco(ia.to_mujoco("card.yaml"), "arm2.xml").robot.n
+        3
     """
     own = spec.copy()
     own.compile()

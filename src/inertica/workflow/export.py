@@ -75,6 +75,11 @@ def export_model(
             held, when not given.
         motions: data set -> motions of the result's logs; read again where they were when not given.
         force: write the model of a result that is not usable, too.
+
+    Examples:
+        >>> written = ia.export_model(ia.Result.load("result"), "identified.urdf")
+        >>> written.difference < 1e-9
+        True
     """
     path, source = Path(target), result.description.source
     own = format_of(source)
@@ -130,7 +135,11 @@ def parameters_csv(result: Result) -> str:
 
 
 def write_parameters(result: Result, target: str | Path) -> None:
-    """The table of standard parameters as a CSV file."""
+    """The table of standard parameters as a CSV file.
+
+    Examples:
+        >>> ia.write_parameters(ia.Result.load("result"), "parameters.csv")
+    """
     write_whole(target, parameters_csv(result))
 
 
