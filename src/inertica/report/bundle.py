@@ -9,8 +9,9 @@ from pathlib import Path
 from inertica.errors import InerticaError
 from inertica.report.logs import motions_again
 from inertica.report.report import write_report
+from inertica.robot.formats.table import format_of
 from inertica.workflow.bristles import Bristles, write_bristles
-from inertica.workflow.export import SUFFIX, export_model, write_parameters
+from inertica.workflow.export import export_model, write_parameters
 from inertica.workflow.judge import Motions
 from inertica.workflow.result import REFERENCE, RESULT, Result
 from inertica.writing import whole_folder
@@ -50,7 +51,7 @@ def write_bundle(
     """
     start = time.perf_counter()
     with whole_folder(folder, RESULT, stale=(f"{MODEL}.*", "model.*", f"{REFERENCE}*", REPORT, TABLE)) as temporary:
-        target = temporary / f"{MODEL}{SUFFIX[result.description.source.format]}"
+        target = temporary / f"{MODEL}{format_of(result.description.source).suffix}"
         try:
             written = export_model(result, target, approximate=approximate, motions=motions, force=force)
             result = replace(result, warnings=(*result.warnings, *written.notes, *written.warnings), exported=(written,))
@@ -71,6 +72,10 @@ def add_bristles(folder: str | Path, bristles: Bristles) -> list[Path]:
     Args:
         folder: of the result.
         bristles: see `workflow.bristles`.
+
+    Examples:
+        >>> fit = ia.fit_friction("card.yaml", ["run1.csv.gz"], joints=[1])
+        >>> files = ia.add_bristles("result", fit.bristles)
     """
     source = Path(folder)
     source = source.parent if source.name == RESULT else source
@@ -78,7 +83,7 @@ def add_bristles(folder: str | Path, bristles: Bristles) -> list[Path]:
     write_bristles(source, bristles, before.description.robot.joint_names)
     result = Result.load(source)
     files = [source / RESULT]
-    model = source / f"{MODEL}{SUFFIX[result.description.source.format]}"
+    model = source / f"{MODEL}{format_of(result.description.source).suffix}"
     if model.is_file():  # one that could not be written was left out
         written = export_model(result, model, force=True)  # it was written before
         files += [written.path, *([written.extra] if written.extra else [])]

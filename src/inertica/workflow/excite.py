@@ -112,6 +112,10 @@ def excite(
         seconds: time for the search.
         seed: of the search.
         progress: receives one line per step.
+
+    Examples:
+        >>> design = ia.excite("scara2", period=5.0, harmonics=3, seconds=1.0)
+        >>> ia.save_trajectory(design.trajectory, "motion.yaml", robot="scara2")
     """
     return excitation(
         robot, family=family, period=period, harmonics=harmonics, criterion=criterion, grid=grid, margin=margin,

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from inertica.robot.formats.table import format_named
 from inertica.validation.residuals import Relative, Residual
-from inertica.workflow.held import FORMATS, words
+from inertica.workflow.held import words
 from inertica.workflow.saved import residual_of
 
 TENTH = 1.1
@@ -119,9 +120,8 @@ class ExportedModel:
     def sentence(self) -> str:
         """What was found on reading the file again."""
         checked = "every link in it could exist and " if self.possible else ""
-        agree = (
-            f"its torques ({words(self.format)}) are those of the values written to it, to {self.difference:.1e} of their size"
-        )
+        held = words(format_named(self.format))
+        agree = f"its torques ({held}) are those of the values written to it, to {self.difference:.1e} of their size"
         return f"read again, {checked}{agree}"
 
     @property
@@ -231,9 +231,9 @@ def _of_joint(relative: Relative, joint: int | None) -> float:
 
 def no_place(format: str) -> str:
     """Why something is lost without anything in its place."""
-    return f"no place in {FORMATS[format]}"
+    return f"no place in {format_named(format).title}"
 
 
 def held_as(format: str) -> str:
     """What stands for friction laws that a format lacks."""
-    return f"held as viscous and Coulomb friction in {FORMATS[format]}"
+    return f"held as viscous and Coulomb friction in {format_named(format).title}"

@@ -37,6 +37,12 @@ def identify(
         settings: what to fix; everything else is chosen by cross-validation on the logs.
         progress: receives one line per step.
         fixed: fields of `Settings` by name, instead of `settings`.
+
+    Examples:
+        >>> result = ia.identify("card.yaml", ["run1.csv.gz"], validate=["run2.csv.gz"], quick=True)
+        >>> result.physically_consistent
+        True
+        >>> folder = result.save("identified")
     """
     chosen = settings or Settings(**fixed)  # type: ignore[arg-type]
     say = progress or (lambda _: None)

@@ -73,6 +73,14 @@ def payload(
         frame: in which the load is stated, see `robot.flange.flange`.
         settings: what is fixed of the identification; the method must be linear, its constraints are left out.
         progress: receives one line per step.
+
+    Examples:
+        >>> load = ia.payload("card.yaml", unloaded=["empty.csv.gz"], loaded=["gripper.csv.gz"])
+
+        The gripper that was mounted has 0.6 kg:
+
+        >>> abs(load["M"] - 0.6) < 0.01
+        True
     """
     say = progress or (lambda _: None)
     if not loaded:
