@@ -69,9 +69,9 @@ def test_parameters_with_labels_and_prior_are_there(text):
     result, tree = pair.identified(), html.fromstring(text)
     rows = {tr.findtext("th"): [td.text_content() for td in tr.iter("td")] for tr in tree.xpath("//details//tbody/tr")}
     for p in result.parameters.layout.parameters:
-        assert rows[p.name][-1] == result.labels[p.name]
-    assert float(rows["Fv1"][1]) == pytest.approx(result.parameters["Fv1"], rel=1e-3)
-    stated = {tr.findtext("th"): float(tr.xpath("td[2]/@data-v")[0]) for tr in tree.xpath("//table[@id='values']/tbody/tr")}
+        assert rows[p.name][3] == result.labels[p.name]
+    assert float(rows["Fv1"][0]) == pytest.approx(result.parameters["Fv1"], rel=1e-3)
+    stated = {tr.findtext("th"): float(tr.xpath("td[1]/@data-v")[0]) for tr in tree.xpath("//table[@id='values']/tbody/tr")}
     assert stated == dict(zip(result.parameters.layout.names, result.parameters.values.tolist(), strict=True))
     shown = tree.get_element_by_id("base").text_content()
     assert all(escapes.unescape(relation) in shown for relation in result.estimate.base.relations)

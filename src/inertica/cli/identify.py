@@ -25,10 +25,11 @@ from inertica.estimators.registry import METHODS, PRIORS
 from inertica.identifiability.labels import LABELS
 from inertica.numbers import number
 from inertica.report.style import LABEL_COLOURS
-from inertica.report.tables import BASE, STANDARD, base_rows, standard_cells
+from inertica.report.tables import BASE, base_rows
 from inertica.report.verdict_words import verdict_document, verdict_words
 from inertica.workflow.identify import identification
 from inertica.workflow.inputs import read
+from inertica.workflow.parameter_table import Column, Entry, Kind, shown
 from inertica.workflow.result import Result
 from inertica.workflow.settings import check_method
 from inertica.workflow.verdict import BAD, DOUBTFUL, GOOD, verdict
@@ -149,13 +150,17 @@ class View:
 
     def _standard(self) -> RenderableType:
         result = self.result
-        rows: list[list[RenderableType]] = [
-            [*standard_cells(result, k), p.unit, marked(result.labels[p.name])]
-            for k, p in enumerate(result.parameters.layout.parameters)
-        ]
+        columns = shown()
+        rows = [[cell(column, entry) for column in columns] for entry in result.entries]
         words = list(result.labels.values())
         counts = ", ".join(f"{words.count(word)} {word}" for word in LABELS if word in words)
-        return table(f"standard parameters: {counts}", STANDARD, rows, right=STANDARD[1:4])
+        numeric = [column.heading for column in columns if column.kind.numeric]
+        return table(f"standard parameters: {counts}", [column.heading for column in columns], rows, right=numeric)
+
+
+def cell(column: Column, entry: Entry) -> RenderableType:
+    """A cell of the table of standard parameters."""
+    return marked(entry.label) if column.kind is Kind.LABEL else column.text(entry)
 
 
 def marked(label: str) -> Text:

@@ -9,15 +9,16 @@ from typing import Any
 
 from inertica import __version__
 from inertica.checks.findings import SEVERITY
-from inertica.identifiability.labels import INTERVAL, LABELS
-from inertica.numbers import number, percent, span, tidy
+from inertica.identifiability.labels import INTERVAL, LABEL_WORDS, LABELS
+from inertica.numbers import number, percent
 from inertica.report import html
 from inertica.report.data import Record
 from inertica.report.names import short_names
-from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS, LABEL_WORDS
+from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS
 from inertica.robot.inertia import NAMES
 from inertica.validation.misfit_words import MISFITS
 from inertica.validation.residuals import Relative
+from inertica.workflow.parameter_table import Column, Entry, Kind, shown
 from inertica.workflow.result import Result
 
 PACKAGES = ("numpy", "scipy", "numba")
@@ -25,9 +26,8 @@ PACKAGES = ("numpy", "scipy", "numba")
 RAW, FILTERED = "raw, as recorded", "filtered, both low-passed"
 """Kinds of residuals; the first is the one that headline and verdict state."""
 
-STANDARD = ("name", "value", "95 % interval", "prior", "unit", "trust")
 BASE = ("name", "value", "± 95 %", "std (%)", "relation")
-"""Columns of the tables of standard and of base parameters."""
+"""Columns of the table of base parameters."""
 
 
 def residual_table(result: Result) -> str:
@@ -89,30 +89,27 @@ def choices_list(result: Result) -> str:
 
 def standard_table(result: Result) -> list[str]:
     """Standard parameters with labels, intervals and prior values: one table to sort and to search."""
-    layout, joints = result.parameters.layout, result.description.robot.joints
-    rows = []
-    for k, p in enumerate(layout.parameters):
-        link = f"{p.joint + 1} {joints[p.joint].link}" if p.joint is not None else "several joints"
-        name, value, interval, prior = standard_cells(result, k)
-        low, high = result.intervals[k]
-        rows.append([
-            html.Cell(name), html.Cell(link, k), html.Cell(value, float(result.parameters.values[k])),
-            html.Cell(interval, float(high - low)), html.Cell(prior, float(result.description.prior.values[k])),
-            html.Cell(html.unit(p.unit)), html.Cell(html.label(result.labels[p.name]), LABELS.index(result.labels[p.name])),
-        ])  # fmt: skip
+    columns = shown(wide=True)
+    rows = [[parameter_cell(column, entry) for column in columns] for entry in result.entries]
     key = html.listed(
         html.Raw(f"{html.label(word)} {html.text(LABEL_WORDS[word])}") for word in LABELS if word in result.labels.values()
     )
-    columns = ("name", "link", *STANDARD[1:])
-    caption = "Standard parameters; intervals sort by their width"
-    table = html.sortable("values", caption, columns, rows, STANDARD[1:4], "name, link or label, as in: Fv determined")
+    caption, hint = "Standard parameters; intervals sort by their width", "name, link or label, as in: Fv determined"
+    numeric = [column.heading for column in columns if column.kind.numeric]
+    table = html.sortable("values", caption, [column.heading for column in columns], rows, numeric, hint)
     return [key, html.details("All standard parameters", table, opened=True)]
 
 
-def standard_cells(result: Result, k: int) -> list[str]:
-    """The first columns of `STANDARD` for the k-th standard parameter."""
-    value, prior = (number(tidy(x[k])) for x in (result.parameters.values, result.description.prior.values))
-    return [result.parameters.layout.names[k], value, span(*result.intervals[k]), prior]
+def parameter_cell(column: Column, entry: Entry) -> html.Cell:
+    """A cell of the table of standard parameters, with what it sorts by."""
+    words = column.text(entry)
+    match column.kind:
+        case Kind.LABEL:
+            return html.Cell(html.label(words), column.sort_key(entry))
+        case Kind.UNIT:
+            return html.Cell(html.unit(words))
+        case _:
+            return html.Cell(words, column.sort_key(entry))
 
 
 def base_table(result: Result) -> str:

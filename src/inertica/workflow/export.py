@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
 from inertica.errors import InerticaError, InputError, ModelWarning
-from inertica.escape import csv_text, one_line
+from inertica.escape import one_line
 from inertica.physical.check import check_model
 from inertica.robot import inertia
 from inertica.robot.card import describe_tree
@@ -34,6 +33,7 @@ from inertica.workflow.held import FORMATS, Held, held, is_sidecar, sidecar_path
 from inertica.workflow.inputs import IDENTIFICATION
 from inertica.workflow.judge import Motions
 from inertica.workflow.logs_again import LogsAgain, logs_again
+from inertica.workflow.parameter_table import csv_rows
 from inertica.workflow.plain_friction import FrictionStates, PlainFriction, plain_friction, replaced_laws
 from inertica.workflow.result import Result
 from inertica.workflow.saved import geometry
@@ -55,9 +55,6 @@ CONFIGURATIONS = 100
 """At which the inertia matrix of the written file is looked at."""
 
 LEANING = "the direction of gravity"
-
-COLUMNS = ("name", "value", "std", "lower", "upper", "prior", "label", "unit", "joint", "link")
-"""Of the table of parameters; lower and upper are the ends of the 95 % interval."""
 
 
 def export_model(
@@ -122,24 +119,12 @@ def unusable(result: Result) -> str:
 
 def parameters_csv(result: Result) -> str:
     """The standard parameters as CSV; empty where a number is not known."""
-    rows: list[Sequence[object]] = [COLUMNS]
-    joints = result.description.robot.joints
-    prior = result.description.prior.values
-    for k, p in enumerate(result.parameters.layout.parameters):
-        joint = joints[p.joint] if p.joint is not None else None
-        numbers = (_cell(x) for x in (result.parameters.values[k], result.std[k], *result.intervals[k], prior[k]))
-        names = (joint.name, joint.link) if joint else ("", "")
-        rows.append([p.name, *numbers, result.labels[p.name], p.unit, *names])
-    return csv_text(rows)
+    return csv_rows(result.entries)
 
 
 def write_parameters(result: Result, target: str | Path) -> None:
     """The table of standard parameters as a CSV file."""
     write_whole(target, parameters_csv(result))
-
-
-def _cell(value: float) -> str:
-    return repr(float(value) + 0.0) if np.isfinite(value) else ""
 
 
 def _check_bodies(result: Result, format: str) -> None:

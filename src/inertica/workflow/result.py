@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.display import html_table, paragraph, titled
+from inertica.display import paragraph, titled
 from inertica.dynamics.engine import Engine
 from inertica.errors import FileError
 from inertica.estimators.base import Diagnostics, Estimate, LoopFindings
@@ -37,6 +37,7 @@ from inertica.workflow.bristles import KEY as BRISTLES
 from inertica.workflow.bristles import Bristles
 from inertica.workflow.choice import Choice
 from inertica.workflow.exported import ExportedModel
+from inertica.workflow.parameter_table import Entry, documents, frame, notebook_table
 from inertica.workflow.prediction import engine_of, judged, predicted_torque, with_correction
 from inertica.workflow.replay import own_reference, prediction_motion
 from inertica.workflow.saved import (
@@ -126,23 +127,25 @@ class Result(Tabular):
         return f"Result({self.description.name} by {self.method}: {sizes}, {links}, residual of raw torque {errors})"
 
     def _repr_html_(self) -> str:
-        columns = ("parameter", "value", "95 % interval", "prior", "unit", "label")
-        listed = zip(
-            self.parameters.layout.parameters, self.parameters.values, self.intervals, self.description.prior.values, strict=True
-        )
-        rows = [
-            [p.name, float(v), f"{low:.4g} ... {high:.4g}", float(before), p.unit, self.labels[p.name]]
-            for p, v, (low, high), before in listed
-        ]
-        said = [*(c.sentence for c in self.choices), *(f"warning: {w}" for w in self.warnings)]
-        return titled(repr(self), html_table(columns, rows), *map(paragraph, said))
+        remarks = [*(c.sentence for c in self.choices), *(f"warning: {w}" for w in self.warnings)]
+        return titled(repr(self), notebook_table(self.entries), *map(paragraph, remarks))
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """The standard parameters one by one, with all that is known of each."""
+        joints, columns = self.description.robot.joints, (self.parameters.values, self.std, self.description.prior.values)
+        values, std, prior = ([float(x) for x in column] for column in columns)
+        return tuple(
+            Entry(
+                p, None if p.joint is None else joints[p.joint], values[k], std[k],
+                (float(self.intervals[k, 0]), float(self.intervals[k, 1])), prior[k], self.labels[p.name],
+            )
+            for k, p in enumerate(self.parameters.layout.parameters)
+        )  # fmt: skip
 
     def table(self) -> dict[str, Any]:
-        """What `parameters.csv` holds: name, value, std, lower, upper, prior, label, unit, link."""
-        own = self.parameters.table()
-        ends = {"std": self.std, "lower": self.intervals[:, 0], "upper": self.intervals[:, 1]}
-        names = {"label": [self.labels[name] for name in self.parameters.layout.names], "unit": own["unit"], "link": own["link"]}
-        return {"name": own["name"], "value": own["value"], **ends, "prior": self.description.prior.values, **names}
+        """What `parameters.csv` holds, see `parameter_table.COLUMNS`."""
+        return frame(self.entries)
 
     @property
     def std(self) -> Array:
@@ -202,9 +205,7 @@ class Result(Tabular):
 
     def document(self) -> dict[str, Any]:
         """Everything as plain data, with the names of the command line's JSON."""
-        base, estimate, prior = self.estimate.base, self.estimate, self.description.prior.values
-        found, std = self.parameters.values, self.std
-        listed = enumerate(self.parameters.layout.parameters)
+        base, estimate = self.estimate.base, self.estimate
         grouped = zip(base.names, estimate.beta, estimate.std, base.relations, strict=True)
         chosen = next((c for c in self.choices if c.subject == "filter"), None)
         return {
@@ -216,11 +217,7 @@ class Result(Tabular):
             "physically_consistent": self.physically_consistent,
             "residual": {name: r.document() for name, r in self.residuals.items()},
             "before": None if self.before is None else self.before.document(),
-            "parameters": [
-                {"name": p.name, "value": found[k], "std": std[k], "interval": list(self.intervals[k]), "prior": prior[k]}
-                | {"label": self.labels[p.name], "unit": p.unit}
-                for k, p in listed
-            ],
+            "parameters": documents(self.entries),
             "base": [
                 {"name": n, "value": v, "std": s, "interval": [v - INTERVAL * s, v + INTERVAL * s], "relation": r}
                 for n, v, s, r in grouped
