@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,8 +27,7 @@ from inertica.numbers import number
 from inertica.report.style import LABEL_COLOURS
 from inertica.report.tables import BASE, base_rows
 from inertica.report.verdict_words import verdict_document, verdict_words
-from inertica.workflow.identify import identification
-from inertica.workflow.inputs import read
+from inertica.workflow.identify import identify
 from inertica.workflow.parameter_table import Column, Entry, Kind, shown
 from inertica.workflow.result import Result
 from inertica.workflow.settings import check_method
@@ -84,15 +83,19 @@ def run(arguments: argparse.Namespace) -> Answer:
         check_output(arguments.output)
     files: tuple[str, ...] = ()
     with progress_line(by_stages(STAGES)) as say:
-        judged = identification(read(described(arguments), arguments.logs, arguments.validate, chosen, say), say)
-        result = replace(judged.result, command=arguments.typed)
+        result = identify(
+            described(arguments),
+            arguments.logs,
+            validate=arguments.validate,
+            settings=chosen,
+            progress=say,
+            command=arguments.typed,
+        )
         if arguments.output is not None:
             from inertica.report.bundle import write_bundle
 
             say("writing the report")
-            bundle = write_bundle(
-                result, judged.motions, arguments.output, approximate=arguments.approximate_friction, force=arguments.force
-            )
+            bundle = write_bundle(result, arguments.output, approximate=arguments.approximate_friction, force=arguments.force)
             result, files = bundle.result, tuple(str(bundle.folder / name) for name in bundle.files)
     view = View(result, files)
     if arguments.json:
@@ -135,7 +138,7 @@ class View:
         if words.card:
             yield Text("\n".join(("Lines of a robot card that would help:", *words.card, "")))
         if result.check:
-            yield f"check of the log: {result.check['summary']}\n"
+            yield f"check of the log: {result.check.sentence}\n"
         yield table("choices", ("subject", "decision"), [[c.subject, c.sentence] for c in result.choices])
         yield residual_table(result.residuals, result.before)
         title = f"base parameters; condition number {number(result.estimate.condition, 3)}"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
 
 from inertica import __version__
-from inertica.checks.findings import SEVERITY
+from inertica.checks.findings import SEVERITY, Finding
 from inertica.identifiability.labels import INTERVAL, LABEL_WORDS, LABELS
 from inertica.numbers import number, percent
 from inertica.report import html
@@ -56,22 +55,22 @@ def residual_table(result: Result) -> str:
 
 def lack_of_fit_table(result: Result) -> str:
     """What the residuals were held against, and what was found; empty when nothing was looked for."""
-    document = result.lack_of_fit
-    if document is None:
+    found = result.lack_of_fit
+    if found is None:
         return ""
     rows: list[list[object]] = []
-    reasons = {test["why"] for test in document["tests"] if not test["tested"]}
-    if len(reasons) == 1 and not any(test["tested"] for test in document["tests"]):
-        listed = ", ".join(MISFITS[test["family"]] for test in document["tests"])
-        return html.paragraph(f"Lack of fit was not tested ({listed}): {reasons.pop()}.")
-    for test in document["tests"]:
-        if not test["tested"]:
-            rows.append([MISFITS[test["family"]], "", "", "", "", f"not tested: {test['why']}"])
+    reasons = {test.why for test in found.tests if not test.tested}
+    if len(reasons) == 1 and not any(test.tested for test in found.tests):
+        families = ", ".join(MISFITS[test.family] for test in found.tests)
+        return html.paragraph(f"Lack of fit was not tested ({families}): {reasons.pop()}.")
+    for test in found.tests:
+        if not test.tested:
+            rows.append([MISFITS[test.family], "", "", "", "", f"not tested: {test.why}"])
             continue
-        joint, size = "" if test["joint"] is None else test["joint"], test["size"] if test["flagged"] else ""
-        said = "explained by what was found" if test["p"] < document["level"] else "nothing found"
-        said = "found" if test["flagged"] else said
-        rows.append([MISFITS[test["family"]], joint, number(test["z"], 3), number(test["p"], 2), size, said])
+        joint, size = "" if test.joint is None else test.joint, test.size if test.flagged else ""
+        outcome = "explained by what was found" if test.p < found.level else "nothing found"
+        outcome = "found" if test.flagged else outcome
+        rows.append([MISFITS[test.family], joint, number(test.z, 3), number(test.p, 2), size, outcome])
     columns = ("residual against", "joint", "deviation", "p", "size", "verdict")
     caption = (
         "Lack of fit: the largest deviation of each kind, in standard deviations from fits of the same experiment simulated with the "
@@ -158,15 +157,15 @@ def check_table(result: Result) -> str:
     """What the check of the logs found: what needs a word first, what is fine behind it."""
     if not result.check:
         return html.paragraph("The logs were not checked.")
-    findings = result.check["findings"]
+    findings = result.check.findings
     columns = ("what", "verdict", "finding", "what to do")
 
-    def rows(some: Sequence[Mapping[str, Any]]) -> list[list[object]]:
-        return [[f["name"], html.finding(f["verdict"]), f["text"], f["advice"] or ""] for f in some]
+    def rows(some: Sequence[Finding]) -> list[list[object]]:
+        return [[f.name, html.finding(f.verdict), f.text, f.advice] for f in some]
 
-    fine = [f for f in findings if f["verdict"] == "fine"]
-    open_ = sorted((f for f in findings if f["verdict"] != "fine"), key=lambda f: -SEVERITY[f["verdict"]])
-    parts = [html.paragraph(f"{len(findings)} findings: {result.check['summary']}.")]
+    fine = [f for f in findings if f.verdict == "fine"]
+    open_ = sorted((f for f in findings if f.verdict != "fine"), key=lambda f: -SEVERITY[f.verdict])
+    parts = [html.paragraph(f"{len(findings)} findings: {result.check.sentence}.")]
     if open_:
         parts.append(html.table("Findings that need a word", columns, rows(open_)))
     if fine:
@@ -180,7 +179,7 @@ def provenance(result: Result, drawn: Sequence[Record]) -> str:
     versions = [f"inertica {__version__}", f"Python {platform.python_version()}", *(f"{p} {version(p)}" for p in PACKAGES)]
     rows: list[list[object]] = [
         ["robot", f"{result.description.name}, {source.path}" + (f", card {source.card}" if source.card else "")],
-        *[list[object](row) for row in zip(short_names(list(result.logs)), result.logs.values(), strict=True)],
+        *[list[object](row) for row in zip(short_names(list(result.logs)), map(", ".join, result.logs.values()), strict=True)],
         ["method", f"{result.method}; {result.estimate.stop_reason}"],
         ["residual standard deviations", ", ".join(number(float(s), 3) for s in result.estimate.sigma)],
         ["versions", ", ".join(versions)],

@@ -31,11 +31,10 @@ from inertica.workflow.export_torques import ModelTorques
 from inertica.workflow.exported import ExportedModel, Lost
 from inertica.workflow.held import FORMATS, Held, held, is_sidecar, sidecar_path, sidecar_text
 from inertica.workflow.inputs import IDENTIFICATION
-from inertica.workflow.judge import Motions
 from inertica.workflow.logs_again import LogsAgain, logs_again
 from inertica.workflow.parameter_table import csv_rows
 from inertica.workflow.plain_friction import FrictionStates, PlainFriction, plain_friction, replaced_laws
-from inertica.workflow.result import Result
+from inertica.workflow.result import Motions, Result
 from inertica.workflow.saved import geometry
 from inertica.workflow.verdict import BAD, verdict
 from inertica.writing import whole_file, write_whole
@@ -59,7 +58,7 @@ LEANING = "the direction of gravity"
 
 def export_model(
     result: Result, target: str | Path, format: str | None = None, *, approximate: bool = True, speed: float | None = None,
-    motions: Motions | None = None, force: bool = False,
+    force: bool = False,
 ) -> ExportedModel:  # fmt: skip
     """Write the identified values into a copy of the model that the result's robot was read from, or into a new MJCF file.
 
@@ -76,7 +75,6 @@ def export_model(
         approximate: False leaves friction laws out that URDF and MJCF lack.
         speed: up to which (rad/s, m/s) the approximation is to be close; over the speeds of the logs, each weighed by how long it is
             held, when not given.
-        motions: data set -> motions of the result's logs; read again where they were when not given.
         force: write the model of a result that is not usable, too.
     """
     path, source = Path(target), result.description.source
@@ -91,7 +89,7 @@ def export_model(
     _check_bodies(result, format)
     if not force and (reason := unusable(result)):
         raise InputError(reason)
-    logs = LogsAgain(motions) if motions else logs_again(result)
+    logs = LogsAgain(result.motions) if result.motions else logs_again(result)
     model = ModelTorques.of(result)
     plain = _approximated(result, model, format, speed, logs.motions) if approximate else None
     with warnings.catch_warnings():

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import inertica as ia
+from inertica.documents import plain
 from inertica.identifiability.labels import LABEL_WORDS, LABELS
 from inertica.report.logs import motions_again
 from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS
@@ -22,7 +23,6 @@ from inertica.studio.rooms.data import typed
 from inertica.studio.rooms.identify import card
 from inertica.studio.series import Series
 from inertica.workflow.parameter_table import documents, shown
-from inertica.workflow.plain import plain
 from inertica.workflow.result import RESULT
 
 Array = NDArray[np.float64]
@@ -169,7 +169,7 @@ def prepare(project: Project, asked: Asked, say: Callable[[str], None], work: Pa
         say(sentence)
     say("predicting torques")
     write_overlay(result, motions, folder)
-    return plain({"result": name, "gone": gone})  # type: ignore[return-value]
+    return plain({"result": name, "gone": gone})
 
 
 ROOM = Room(
