@@ -13,8 +13,7 @@ from inertica.dynamics.arrays import ArraySamples, regressor_function
 from inertica.dynamics.kernels import Array, SampleFunction, Symbols, nonzero, traced
 from inertica.dynamics.model import Model, Reduction
 from inertica.dynamics.products import Instruments, Pair
-from inertica.dynamics.simulate import Simulation
-from inertica.dynamics.together import simulate
+from inertica.dynamics.simulate import Simulation, simulate
 from inertica.dynamics.trace import Symbol, differentiate
 from inertica.dynamics.tsqr import Factoriser, Factors
 from inertica.errors import InputError

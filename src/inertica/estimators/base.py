@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.batching import BatchClient
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.estimators.evidence import Evidence
@@ -86,6 +87,7 @@ class Problem:
         references: what the controller followed, one trajectory for all motions or one for each, on the clocks of their logs;
             the reference columns of the logs when not given.
         constraints: what the user knows besides (see `physical.stated`); physically consistent methods keep to it.
+        batch: where simulations are requested when several fits run concurrently (`inertica.dynamics.batching`).
     """
 
     base: BaseModel
@@ -95,6 +97,7 @@ class Problem:
     noise: NoiseLevels | None = None
     references: tuple[Trajectory, ...] = ()
     constraints: tuple[Constraint, ...] = ()
+    batch: BatchClient | None = None
 
     def __post_init__(self) -> None:
         n = self.base.layout.robot.n

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.dynamics.batching import BatchClient
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.simulate import Noise, Simulation
 from inertica.dynamics.tangents import simulate_tangents
@@ -37,6 +38,7 @@ class LoopRun:
         integrator: euler, rk2 or rk4, one step per control period, or `variable`.
         noisy: whether positions are measured with noise, on which the loop's `difference_velocity` may depend.
         count: of the simulations, shared by runs that are made of this one.
+        batch: where replays are requested when several fits run concurrently; they are simulated at once when not given.
     """
 
     loop: ControlLoop
@@ -45,6 +47,7 @@ class LoopRun:
     integrator: str = "rk4"
     noisy: bool = True
     count: Count = field(default_factory=Count)
+    batch: BatchClient | None = None
 
     def simulate(
         self, chi: ArrayLike, track: Track, gains: Gains | None = None, noise: Noise | None = None, runs: ArrayLike | None = None,
@@ -61,7 +64,10 @@ class LoopRun:
             stay: signals stay on the card, if that computes them.
         """
         with np.errstate(all="ignore"):
-            return self.engine.simulate(chi, **self._options(track, gains), noise=noise, runs=runs, stay=stay)
+            options = {**self._options(track, gains), "noise": noise, "runs": runs, "stay": stay}
+            if self.batch is not None:
+                return self.batch.simulate(self.engine, chi, **options)
+            return self.engine.simulate(chi, **options)
 
     def replay(self, chi: ArrayLike, tracks: Sequence[Track], gains: Gains | None = None) -> Replay:
         """Runs at the samples of a record, whose stretches follow one another."""

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from inertica.dynamics.together import side_by_side
 
 from estimators.closed import experiment_log, problem
 from host_cuda import COMPILER, Host
 from inertica.dynamics.cuda.target import Cuda
-from inertica.dynamics.together import side_by_side
 from inertica.estimators.base import Estimate, Estimator, Problem
 from inertica.estimators.closed_loop.didim import Didim
 from inertica.estimators.closed_loop.iv import Instrumented, Iv

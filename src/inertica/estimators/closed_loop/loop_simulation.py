@@ -58,7 +58,7 @@ class LoopSimulator:
         if problem.loop is None:
             raise InputError("the problem states no control loop to simulate")
         shapes = None if problem.prior is None else problem.prior.shapes
-        self.problem, self.run = problem, LoopRun(problem.loop, problem.engine, shapes, integrator)
+        self.problem, self.run = problem, LoopRun(problem.loop, problem.engine, shapes, integrator, batch=problem.batch)
         given = problem.references
         own = [given[min(k, len(given) - 1)] if given else None for k in range(len(problem.motions))]
         self.tracks = [_followed(m, problem, r) for m, r in zip(problem.motions, own, strict=True)]
