@@ -19,7 +19,7 @@ import pickle
 import sys
 import time
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -190,7 +190,7 @@ def share(
         for name, method in methods(hac, only).items():
             pool.free_all_blocks()  # others want it
             waiting.wait()
-            jobs = [(lambda batch, p=p, m=method: m.estimate(replace(p, batch=batch))) for p in chosen.values()]
+            jobs = [(lambda batch, p=p, m=method: m.estimate(p.with_batch(batch))) for p in chosen.values()]
             places = list(chosen)
             done = run_batched(jobs, MAX_CONCURRENT[name])
             found = {places[k]: (e.beta, e.iterations, e.simulations) for k, e, _ in done}

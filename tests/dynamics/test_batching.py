@@ -12,12 +12,12 @@ import pytest
 from host_cuda import COMPILER, Host
 from inertica.dynamics import batching
 from inertica.dynamics.batching import BatchClient, run_batched
-from inertica.dynamics.cuda.samples import triangles
+from inertica.dynamics.cuda.samples import column_factors
 from inertica.dynamics.cuda.target import Cuda
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.llvm.target import Native
-from inertica.dynamics.products import Pair
-from inertica.dynamics.resident import Place, Resident
+from inertica.dynamics.products import MotionPair
+from inertica.dynamics.resident import MemorySpace, Resident
 from inertica.dynamics.simulate import Simulation
 from inertica.errors import InputError
 from inertica.experiment.loop import ControlLoop
@@ -147,7 +147,7 @@ def test_cholesky_twice_is_as_good_as_householder() -> None:
     rows = draw.standard_normal((3, 6, 500)) * np.array([1e3, 1.0, 1e-3, 1.0, 1.0, 1.0])[None, :, None]
     rows[:, 4] = rows[:, 3] + 1e-5 * rows[:, 4]  # nearly dependent
     rows[1, 5] = rows[1, 0] - 2.0 * rows[1, 1]  # dependent: by reflections
-    for own, A in zip(triangles(Place(), list(rows)), rows, strict=True):
+    for own, A in zip(column_factors(MemorySpace(), list(rows)), rows, strict=True):
         exact = np.linalg.qr(A.T, mode="r")
         scale, signs = np.linalg.norm(exact, axis=0), [np.sign(np.diag(R)) for R in (own, exact)]
         assert np.abs((signs[0][:, None] * own - signs[1][:, None] * exact) / scale)[:5].max() < 1e-11
@@ -159,7 +159,7 @@ def test_cholesky_twice_is_as_good_as_householder() -> None:
 def test_the_card_factors_and_multiplies_as_the_processor_does(stays: bool) -> None:
     description = load("scara2")
     base, draw, host = base_model(description.layout), np.random.default_rng(1), Host()
-    columns, n, N = [int(k) for k in base.kept], description.layout.robot.n, 300
+    columns, n, N = [int(k) for k in base.retained], description.layout.robot.n, 300
     card, processor = (Engine(base.layout, target=target) for target in (Cuda(device=host), Native()))
     measured, simulated = (tuple(draw.standard_normal((3, N, n))) for _ in range(2))
     tau, weights = draw.standard_normal((N, n)), (draw.random((N, n)) > 0.1).astype(float)
@@ -173,8 +173,8 @@ def test_the_card_factors_and_multiplies_as_the_processor_does(stays: bool) -> N
         assert found.columns == exact.columns
         gram, wanted = found.triangle.T @ found.triangle, exact.triangle.T @ exact.triangle
         assert np.abs(gram - wanted).max() < 1e-12 * np.abs(wanted).max()
-    wanted = processor.products(Pair(measured, simulated, tau, weights), columns)
-    for found, exact in zip(card.products(Pair(measured, there, tau, weights), columns), wanted, strict=True):
+    wanted = processor.products(MotionPair(measured, simulated, tau, weights), columns)
+    for found, exact in zip(card.products(MotionPair(measured, there, tau, weights), columns), wanted, strict=True):
         assert np.abs(found - exact).max() < 1e-12 * np.abs(exact).max()
 
 

@@ -104,7 +104,7 @@ def _made(criterion, base, points):
 def test_gradient_agrees_with_differences(arm, criterion, with_given):
     engine, base, motion = arm
     made = _made(criterion, base, 40)
-    columns = base.rank if not made.full else len(base.kept) + len(base.eliminated)
+    columns = base.rank if not made.full else len(base.retained) + len(base.eliminated)
     given = [np.random.default_rng(4).normal(size=(columns + 3, columns))] if with_given else []
     observe = observation(engine, base, made.full, given, 1.3, [0.5, 1.0, 2.0, 1.5])
     value, gradient = made.smooth(observe, motion, 6.0)

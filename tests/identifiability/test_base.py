@@ -100,9 +100,9 @@ def test_kept_columns_are_independent_and_minimal(seed: int) -> None:
     fresh = random_states(layout, 150, seed=2000 + seed)
     W = plain_regressor(layout, fresh.q, fresh.dq, fresh.ddq).reshape(-1, layout.size)
     norms = np.linalg.norm(W, axis=0)
-    s = np.linalg.svd(W[:, model.kept] / norms[model.kept], compute_uv=False)
+    s = np.linalg.svd(W[:, model.retained] / norms[model.retained], compute_uv=False)
     assert s[-1] > 1e-5 * s[0]
-    assert len(model.kept) + len(model.eliminated) + len(model.no_effect) == layout.size
+    assert len(model.retained) + len(model.eliminated) + len(model.no_effect) == layout.size
 
 
 @pytest.mark.parametrize("seed", range(10))

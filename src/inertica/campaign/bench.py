@@ -100,7 +100,7 @@ class Bench:
         as_measured = self.experiment.noise is not None if loop.difference_velocity is None else loop.difference_velocity
         q, tau, desired = log.need("q"), log.need("tau"), self.trajectories[1](log.t)
         d_q: list[float] = []
-        at_once = max(JUDGED, base.engine.target.abreast)
+        at_once = max(JUDGED, base.engine.target.parallel_runs)
         for first in range(0, len(chi), at_once):
             run = base.engine.simulate(
                 chi[first : first + at_once], reference, loop.all_gains, loop.dt,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from inertica import __version__
 from inertica.campaign.bench import Bench, bench
-from inertica.campaign.memory import keep_memory, rings_seldom_sought
+from inertica.campaign.memory import keep_memory, relaxed_gc
 from inertica.campaign.plan import Cell, Unit, depends_on_start
 from inertica.campaign.rows import SCHEMA, parquet_bytes
 from inertica.campaign.spec import Entry, Spec, digest
@@ -92,7 +92,7 @@ def unit_rows(
     """A unit's rows, as `execute` has them, and the names of the base parameters."""
     keep_memory()
     made, work = Spec.of(spec), Unit.of(unit)
-    with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread(), rings_seldom_sought():
+    with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread(), relaxed_gc():
         warnings.simplefilter("ignore")
         seen = _bench(_Frozen(digest(spec), made), _Frozen(digest(unit["cell"]), work.cell), device)
         rows = list(_rows(seen, work, {"code": code, "device": device}))
@@ -177,7 +177,7 @@ def _estimates(seen: Bench, unit: Unit, logs: Sequence[Log], on_gpu: bool) -> li
 
 
 def _estimated_in_batch(fit: _Fit, problem: Problem, spec: Spec, batch: BatchClient) -> _Outcome:
-    return _estimated(fit, replace(problem, batch=batch), spec)
+    return _estimated(fit, problem.with_batch(batch), spec)
 
 
 def _estimated(fit: _Fit, problem: Problem, spec: Spec) -> _Outcome:

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.triangle import stacked_factor
 from inertica.dynamics.tsqr import Factors, JointFactor, Stacked
 from inertica.estimators.evidence import ScaledSvd
 from inertica.estimators.observe import Observations
@@ -194,7 +194,7 @@ def plain_fit(logs: Sequence[Observed], base: BaseModel) -> PlainFit:
             weights[j] = 1.0 / (sigma * np.sqrt(_memory(own)))
             columns = logs[0].rows_of.columns[j]
             parts[j, columns] = np.linalg.norm(W, axis=0) / max(float(np.linalg.norm(y)), 1e-300)
-            factors.append(JointFactor.of(absorbed(np.column_stack([W, y])), columns))
+            factors.append(JointFactor.of(stacked_factor(np.column_stack([W, y])), columns))
     found = Factors(tuple(factors), b, np.zeros(n))
     weighted, plain = found.stacked(weights=weights), found.stacked()
     beta, sd = _solved(weighted)

@@ -124,7 +124,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Likeness:
+class SimilarityScore:
     """How the torque of the fitted links compares with that of the model's.
 
     Args:
@@ -176,7 +176,7 @@ class Judge:
         fit = self._minimised(W, rows.tau, gain)
         return replace(fit, score=fit.score + h.price + ranges.price(self.engine.layout.robot, rows.q))
 
-    def likeness(self, fit: Fit, h: Hypothesis, badly: float) -> Likeness:
+    def similarity(self, fit: Fit, h: Hypothesis, badly: float) -> SimilarityScore:
         """The fitted links beside the model's; `badly` is the residual above which a joint counts as missed."""
         rows = self.rows.under(h)
         W = self.observe(rows, h)
@@ -186,7 +186,7 @@ class Judge:
         error = rows.tau - np.column_stack([X @ fit.chi[own] for own, X in W])
         missed = [j for j in range(self.engine.n) if fit.residual[j] > badly and size[j] > 0.05 * size.max()]
         distance = float(np.linalg.norm(model - found)) / max(*sizes, 1e-300)
-        return Likeness(distance, sizes[1] / max(sizes[0], 1e-300), tuple(j for j in missed if _structured(error[:, j])))
+        return SimilarityScore(distance, sizes[1] / max(sizes[0], 1e-300), tuple(j for j in missed if _structured(error[:, j])))
 
     def _link_torque(self, W: Sequence[Observation], chi: Array) -> Array:
         """(M, n) torque of the links alone."""

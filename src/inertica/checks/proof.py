@@ -138,7 +138,7 @@ def proof(judge: Judge, h: Hypothesis, fit: Fit, periods: float) -> Proof:
     refuted = all(
         before.of(h) > max(LOST, FAR_BETTER * after.of(h)) and after.gains(before).min() > 0.0 for before, after in (near, free)
     )
-    like = judge.knows_links and not h.single and judge.likeness(fit, h, MISSED).distance < USUAL
+    like = judge.knows_links and not h.single and judge.similarity(fit, h, MISSED).distance < USUAL
     preferred = like and near[1].gains(near[0]).sum() > 0.0
     return Proof(
         explained,

@@ -209,7 +209,7 @@ def _same_robot(judge: Judge, h: Hypothesis, fit: Fit) -> Finding:
     if not judge.knows_links:
         text = f"{left}; not testable further, since the model has no masses, or placeholders, to hold the torque against"
         return Finding("same robot", "not testable", text, numbers=numbers)
-    like = judge.likeness(fit, h, MISSED)
+    like = judge.similarity(fit, h, MISSED)
     lost = [j for j in like.structured if fit.residual[j] > LOST]
     size_off = not 1.0 / OTHER_SIZE < like.scale < OTHER_SIZE
     numbers |= {"distance": like.distance, "scale": like.scale, "missed": [j + 1 for j in like.structured]}

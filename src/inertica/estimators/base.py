@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import InitVar, dataclass, field, fields, replace
 from enum import Enum
-from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -88,6 +87,7 @@ class Problem:
             the reference columns of the logs when not given.
         constraints: what the user knows besides (see `physical.stated`); physically consistent methods keep to it.
         batch: where simulations are requested when several fits run concurrently (`inertica.dynamics.batching`).
+        built: rows of these motions, if another problem has built them already.
     """
 
     base: BaseModel
@@ -98,8 +98,11 @@ class Problem:
     references: tuple[Trajectory, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     batch: BatchClient | None = None
+    built: InitVar[Observations | None] = None
+    _observations: Observations | None = field(default=None, init=False, repr=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, built: Observations | None) -> None:
+        object.__setattr__(self, "_observations", built)
         n = self.base.layout.robot.n
         if len(self.references) not in (0, 1, len(self.motions)):
             raise InputError(
@@ -116,29 +119,30 @@ class Problem:
     def engine(self) -> Engine:
         return self.base.engine
 
-    @cached_property
+    @property
     def observations(self) -> Observations:
-        """Rows and R factors of the motions, built once for all who ask."""
-        return Observations(self.base, self.motions, self.prior)
+        """Rows and R factors of the motions, built on first use."""
+        if self._observations is None:
+            object.__setattr__(self, "_observations", Observations(self.base, self.motions, self.prior))
+        assert self._observations is not None
+        return self._observations
 
     def with_loop(self, loop: ControlLoop | None) -> Problem:
         """The same in another control loop; rows are shared."""
-        other = replace(self, loop=loop)
-        other.__dict__["observations"] = self.observations
-        return other
+        return replace(self, loop=loop, built=self.observations)
+
+    def with_batch(self, batch: BatchClient) -> Problem:
+        """The same with simulations requested from a batch; rows are shared where they were built."""
+        return replace(self, batch=batch, built=self._observations)
 
     def masked(self, motions: Sequence[Motion]) -> Problem:
         """The same with other masks on its motions; their rows are shared."""
-        other = replace(self, motions=tuple(motions))
-        other.__dict__["observations"] = self.observations.masked(motions)
-        return other
+        return replace(self, motions=tuple(motions), built=self.observations.masked(motions))
 
     def with_prior(self, prior: Parameters | None) -> Problem:
-        """The same with other prior values; rows that were built are shared where these say the same of them."""
-        other, known = replace(self, prior=prior), self.__dict__.get("observations")
-        if known is not None and known.same_rows(prior):
-            other.__dict__["observations"] = known
-        return other
+        """The same with other prior values; rows that were built are shared unless values of fixed parameters differ."""
+        built = self._observations
+        return replace(self, prior=prior, built=built if built is not None and built.same_rows(prior) else None)
 
     @property
     def fixed_values(self) -> Array:

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dtrtri
 
-from inertica.dynamics.products import Pair
+from inertica.dynamics.products import MotionPair
 from inertica.dynamics.resident import Resident
-from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.triangle import stacked_factor
 from inertica.dynamics.tsqr import Factors, JointFactor, Stacked
 from inertica.errors import InputError
 from inertica.estimators.forms import row_form
-from inertica.estimators.rows_there import decimated_there, memory_of, resident, triangles_there
+from inertica.estimators.rows_there import gpu_decimated, gpu_factors, memory_of, resident
 from inertica.identifiability.base import BaseModel
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.reversals import near_reversal
@@ -96,7 +96,7 @@ class Observations:
         self.base, self.motions, self.prior, self.engine = base, tuple(motions), prior, base.engine
         self.weights: Sequence[Array] | None = None
         self.form = row_form(base.engine, self.motions)
-        place = {int(k): i for i, k in enumerate(base.kept)}
+        place = {int(k): i for i, k in enumerate(base.retained)}
         listed = [(joint, k, e) for e, (joint, k) in enumerate(self.form.entries)]
         joints = range(self.form.count)
         self.entries = [[e for joint, k, e in listed if joint == j and k in place] for j in joints]
@@ -171,7 +171,7 @@ class Observations:
         if self._rows is not None or not self._straight:
             return self.records(beta)
         values = np.zeros(self.base.layout.size)
-        values[self.base.kept] = beta
+        values[self.base.retained] = beta
         explained = (self.engine.inverse_dynamics(m.q, m.dq, m.ddq, values, self.shapes) for m in self.motions)
         listed = zip(self._torques, explained, self._use(), strict=True)
         return [(tau - own, use) for tau, own, use in listed]
@@ -242,24 +242,26 @@ class Observations:
                 if not inside.any():
                     continue
                 if all(isinstance(W, Resident) for W in rows.W):
-                    new = triangles_there(rows.W, rows.y, weight * inside[:, None])
-                    R[rows.motion][s] = [absorbed(old, more) for old, more in zip(R[rows.motion][s], new, strict=True)]
+                    new = gpu_factors(rows.W, rows.y, weight * inside[:, None])
+                    R[rows.motion][s] = [stacked_factor(old, more) for old, more in zip(R[rows.motion][s], new, strict=True)]
                     counts[rows.motion][s] += np.count_nonzero(weight[inside], axis=0)
                     continue
                 for j, W in enumerate(rows.W):
                     taking = inside & (weight[:, j] != 0.0)
                     added = np.column_stack([W[taking], rows.y[taking, j]]) * weight[taking, j, None]
-                    R[rows.motion][s][j] = absorbed(R[rows.motion][s][j], added)
+                    R[rows.motion][s][j] = stacked_factor(R[rows.motion][s][j], added)
                     counts[rows.motion][s, j] += np.count_nonzero(taking)
         return [[self._factors(*one) for one in zip(*own, strict=True)] for own in zip(R, counts, strict=True)]
 
     def _factors(self, triangles: Sequence[Array], counts: Array) -> Factors:
-        joints = tuple(JointFactor.of(R if len(R) else absorbed(R), c) for R, c in zip(triangles, self.columns, strict=True))
+        joints = tuple(
+            JointFactor.of(R if len(R) else stacked_factor(R), c) for R, c in zip(triangles, self.columns, strict=True)
+        )
         return Factors(joints, self.base.rank, counts)
 
     def _straight_factors(self, number: int, motion: Motion, edges: Sequence[int]) -> list[Factors]:
         """By the compiled kernels, rows never built."""
-        tau, kept, weight = self._torques[number], tuple(self.base.kept.tolist()), self._use()[number].astype(float)
+        tau, kept, weight = self._torques[number], tuple(self.base.retained.tolist()), self._use()[number].astype(float)
         place, out = {k: i for i, k in enumerate(kept)}, []
         if self.weights is not None:
             weight *= self.weights[number]
@@ -280,11 +282,11 @@ class Observations:
 
         Both are straight; rows that take no part here do not there.
         """
-        kept = tuple(self.base.kept.tolist())
+        kept = tuple(self.base.retained.tolist())
         out = [np.zeros((len(c), 2 * len(c) + 1)) for c in self.columns]
         for number, (motion, other) in enumerate(zip(self.motions, simulated.motions, strict=True)):
             own, instruments = ((m.q, m.dq, m.ddq) for m in (motion, other))
-            pair = Pair(own, instruments, self._torques[number], self._use()[number].astype(float))
+            pair = MotionPair(own, instruments, self._torques[number], self._use()[number].astype(float))
             for total, found in zip(out, self.engine.products(pair, kept, self.shapes), strict=True):
                 total += found
         return out
@@ -371,7 +373,7 @@ class Observations:
     def _there(self, motion: Motion, where: slice, remaining: NDArray[np.intp]) -> tuple[tuple[Array, ...], Array]:
         """Decimated rows and torques of a piece of a motion that lies elsewhere."""
         tau, values = self.form.measured(motion, where), fixed_values(self.base, self.prior)
-        return decimated_there(motion, self.regressor(motion, where), self.entries, tau, self.known, values, remaining)
+        return gpu_decimated(motion, self.regressor(motion, where), self.entries, tau, self.known, values, remaining)
 
     @property
     def _width(self) -> int:

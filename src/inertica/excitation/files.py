@@ -17,14 +17,14 @@ from inertica.excitation.splines import QuinticPoints, Spline
 from inertica.excitation.tables import read_samples, sample_times, write_table
 from inertica.excitation.trajectory import Trajectory
 from inertica.excitation.trapezoid import Trapezoid
-from inertica.later import Later
+from inertica.later import Deferred
 from inertica.robot.yamlfile import Item, read_yaml
 from inertica.writing import write_whole
 
 if TYPE_CHECKING:
     import yaml
 else:
-    yaml = Later("yaml")
+    yaml = Deferred("yaml")
 
 FAMILIES: Mapping[str, type[Any]] = {
     "fourier": Fourier,

@@ -23,7 +23,7 @@ def information(
     """(b, b) R factor of a motion (N, n): what `design(given=[R])` takes; R'R is the information in its samples."""
     known = np.zeros_like(np.asarray(q, float))
     weights = None if noise is None else 1.0 / np.asarray(noise, float)
-    return engine.factors(q, dq, ddq, known, columns=[int(k) for k in base.kept]).stacked(list(base.kept), weights).R
+    return engine.factors(q, dq, ddq, known, columns=[int(k) for k in base.retained]).stacked(list(base.retained), weights).R
 
 
 def information_of(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
-from inertica.dynamics.resident import Place
+from inertica.dynamics.resident import MemorySpace
 from inertica.errors import InputError
 from inertica.excitation.trajectory import Array, Samples
 
@@ -77,22 +77,22 @@ class Observation:
             W = self.matrix(motion).reshape(candidates, -1, len(self.columns))
             grams = np.matmul(W.transpose(0, 2, 1), W)
         else:
-            grams = self._grams_there(motion, candidates, Place(memory))
+            grams = self._grams_there(motion, candidates, MemorySpace(memory))
         if self.given is not None:
             grams += self.given.T @ self.given
         return grams
 
-    def _grams_there(self, motion: Samples, candidates: int, place: Place) -> Array:
+    def _grams_there(self, motion: Samples, candidates: int, place: MemorySpace) -> Array:
         """Where the target computes; rows stay there."""
         which, joints, columns = self._entries
-        there = [place.keep(place.take(np.ascontiguousarray(x))) for x in motion]
+        there = [place.resident(place.to_device(np.ascontiguousarray(x))) for x in motion]
         xp, size = place.xp, len(self.columns)
-        parts = [place.take(found)[place.take(which)] for _, found in self.engine.regressor_chunks(*there)]
-        values = xp.concatenate(parts, axis=1) * place.take(self._rows[joints])[:, None]
+        parts = [place.to_device(found)[place.to_device(which)] for _, found in self.engine.regressor_chunks(*there)]
+        values = xp.concatenate(parts, axis=1) * place.to_device(self._rows[joints])[:, None]
         W = xp.zeros((values.shape[1], self.engine.n * size))
-        W[:, place.take(joints * size + columns)] = values.T
+        W[:, place.to_device(joints * size + columns)] = values.T
         W = W.reshape(candidates, -1, size)
-        return place.back(xp.matmul(W.transpose(0, 2, 1), W))
+        return place.to_host(xp.matmul(W.transpose(0, 2, 1), W))
 
     def gradient(self, motion: Samples, G: Array) -> Samples:
         """Gradients with respect to q, dq, ddq (M, n) of a criterion whose gradient with respect to W is G (M, n, columns)."""

@@ -139,7 +139,7 @@ def observation(
     """The observation matrix that a criterion looks at: base parameters, or all that have an effect."""
     if engine.layout.names != base.layout.names:
         raise InputError("engine and base model belong to different layouts")
-    columns = np.sort(np.concatenate([base.kept, base.eliminated])) if full else base.kept
+    columns = np.sort(np.concatenate([base.retained, base.eliminated])) if full else base.retained
     weights = None if noise is None else tuple(1.0 / s for s in noise)
     return Observation(engine, tuple(int(c) for c in columns), weights, scale, stacked_factors(given, len(columns)))
 

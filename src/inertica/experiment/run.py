@@ -51,7 +51,7 @@ class LoopRun:
 
     def simulate(
         self, chi: ArrayLike, track: Track, gains: Gains | None = None, noise: Noise | None = None, runs: ArrayLike | None = None,
-        stay: bool = False,
+        on_device: bool = False,
     ) -> Simulation:  # fmt: skip
         """Runs at the recorded control steps of a track.
 
@@ -61,17 +61,17 @@ class LoopRun:
             gains: name -> (n,) or (B, n); the loop's own where not given.
             noise: of measured positions and torques.
             runs: (B,) numbers of the runs, for the noise.
-            stay: signals stay on the card, if that computes them.
+            on_device: signals stay in the memory of the GPU, if that computes them.
         """
         with np.errstate(all="ignore"):
-            options = {**self._options(track, gains), "noise": noise, "runs": runs, "stay": stay}
+            options = {**self._options(track, gains), "noise": noise, "runs": runs, "on_device": on_device}
             if self.batch is not None:
                 return self.batch.simulate(self.engine, chi, **options)
             return self.engine.simulate(chi, **options)
 
     def replay(self, chi: ArrayLike, tracks: Sequence[Track], gains: Gains | None = None) -> Replay:
         """Runs at the samples of a record, whose stretches follow one another."""
-        found = [track.replay(self.simulate(chi, track, gains, stay=True)) for track in tracks]
+        found = [track.replay(self.simulate(chi, track, gains, on_device=True)) for track in tracks]
         self.count.simulations += len(found[0].q)
         return _joined(found)
 

@@ -65,11 +65,11 @@ class BaseModel:
 
     Args:
         layout: the standard parameters chi.
-        kept: indices of the parameters whose columns remain; entry i of beta is named after the i-th of them.
+        retained: indices of the parameters whose columns remain; entry i of beta is named after the i-th of them.
         eliminated: indices of those that act only through combinations and were regrouped.
         no_effect: indices of those that no torque depends on.
         fixed: indices of those the layout marks as known; they are not part of beta, see `known_torque`.
-        K: (kept, eliminated), beta = chi[kept] + K chi[eliminated].
+        K: (retained, eliminated), beta = chi[retained] + K chi[eliminated].
         singular: singular values of the stacked regressor with unit-norm columns (without no_effect and fixed), largest = 1.
         gap: ratio of the last singular value counted to the first one not counted (or rounding); infinite when all count.
         states: what the decision was taken on.
@@ -77,7 +77,7 @@ class BaseModel:
     """
 
     layout: Layout
-    kept: Indices
+    retained: Indices
     eliminated: Indices
     no_effect: Indices
     fixed: Indices
@@ -88,27 +88,27 @@ class BaseModel:
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for values in (self.kept, self.eliminated, self.no_effect, self.fixed, self.K, self.singular):
+        for values in (self.retained, self.eliminated, self.no_effect, self.fixed, self.K, self.singular):
             values.setflags(write=False)
 
     def __len__(self) -> int:
-        return len(self.kept)
+        return len(self.retained)
 
     @property
     def rank(self) -> int:
         """Number of base parameters."""
-        return len(self.kept)
+        return len(self.retained)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the kept parameters, which are the names of the base parameters."""
-        return tuple(self.layout.names[k] for k in self.kept)
+        return tuple(self.layout.names[k] for k in self.retained)
 
     @cached_property
     def T(self) -> Array:
         """(base, standard) with beta = T chi; zero for parameters without effect and fixed ones."""
-        T = np.zeros((len(self.kept), self.layout.size))
-        T[np.arange(len(self.kept)), self.kept] = 1.0
+        T = np.zeros((len(self.retained), self.layout.size))
+        T[np.arange(len(self.retained)), self.retained] = 1.0
         T[:, self.eliminated] = self.K
         T.setflags(write=False)
         return T
@@ -130,20 +130,20 @@ class BaseModel:
         states = self.states.thinned(CHUNK)
 
         def regroup(layout: Layout) -> Array:
-            return regrouping(triangle(layout, states), self.kept, self.eliminated)
+            return regrouping(triangle(layout, states), self.retained, self.eliminated)
 
         with one_thread():
-            return relations.relations(self.layout, self.kept, self.eliminated, self.K, regroup)
+            return relations.relations(self.layout, self.retained, self.eliminated, self.K, regroup)
 
     @cached_property
     def numeric_relations(self) -> tuple[str, ...]:
         """The same with numbers: `ZZ1 + YY2 + 0.07*MZ3 + 0.05185*M3`."""
-        return relations.numeric_relations(self.layout, self.kept, self.eliminated, self.K)
+        return relations.numeric_relations(self.layout, self.retained, self.eliminated, self.K)
 
     def beta(self, chi: ArrayLike) -> Array:
         """Base parameters of standard parameters; chi (..., P)."""
         values = np.asarray(chi, float)
-        return values[..., self.kept] + values[..., self.eliminated] @ self.K.T
+        return values[..., self.retained] + values[..., self.eliminated] @ self.K.T
 
     def chi(self, beta: ArrayLike, free: ArrayLike) -> Array:
         """Standard parameters with these base parameters.
@@ -157,12 +157,12 @@ class BaseModel:
                 f"{self.layout.robot.name}: expected {self.rank} base and {self.layout.size} standard parameters, "
                 f"got shapes {wanted.shape} and {values.shape}"
             )
-        values[self.kept] = wanted - self.K @ values[self.eliminated]
+        values[self.retained] = wanted - self.K @ values[self.eliminated]
         return values
 
     def reduce(self, Y: ArrayLike) -> Array:
         """The kept columns of a regressor (..., P): tau = reduce(Y) beta + known_torque(Y, chi)."""
-        return np.asarray(Y, float)[..., self.kept]
+        return np.asarray(Y, float)[..., self.retained]
 
     def known_torque(self, Y: ArrayLike, chi: ArrayLike) -> Array:
         """Torque of the fixed parameters, which beta does not contain."""
@@ -176,7 +176,7 @@ class BaseModel:
         combined.
         """
         out = dict.fromkeys(self.layout.names, "combined")
-        label = {"none": self.no_effect, "fixed": self.fixed, "alone": self.kept[~self.K.any(axis=1)]}
+        label = {"none": self.no_effect, "fixed": self.fixed, "alone": self.retained[~self.K.any(axis=1)]}
         out.update({self.layout.names[k]: name for name, where in label.items() for k in where})
         return out
 
@@ -190,7 +190,7 @@ def engine(base: BaseModel, threads: int | None = None, target: Target | None = 
     """
     from inertica.dynamics.engine import Engine, Reduction
 
-    kept = (*base.kept, *base.fixed)
+    kept = (*base.retained, *base.fixed)
     matrix = np.vstack([base.T, np.eye(base.layout.size)[list(base.fixed)]])
     order = np.argsort(kept)
     return Engine(base.layout, Reduction(tuple(int(kept[i]) for i in order), matrix[order]), threads, target)

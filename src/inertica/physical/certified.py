@@ -28,14 +28,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, svd
 
-from inertica.later import Later
+from inertica.later import Deferred
 from inertica.physical.conesets import Accuracy, Barrier, ConeSet, settings_of
 from inertica.physical.triangular import back_substituted
 
 if TYPE_CHECKING:
     import clarabel
 else:
-    clarabel = Later("clarabel")
+    clarabel = Deferred("clarabel")
 
 Array = NDArray[np.float64]
 

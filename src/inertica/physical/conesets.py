@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.later import Later
+from inertica.later import Deferred
 from inertica.physical.constraints import Block, Cone
 from inertica.physical.pseudo import side, smat, svec
 from inertica.physical.scales import Reference
@@ -23,7 +23,7 @@ from inertica.physical.scales import Reference
 if TYPE_CHECKING:
     import clarabel
 else:
-    clarabel = Later("clarabel")
+    clarabel = Deferred("clarabel")
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from inertica.later import Later
+from inertica.later import Deferred
 from inertica.physical.active import tangent_inverse
 from inertica.physical.cone import Metric, Program
 from inertica.physical.conesets import Accuracy, cones_of, settings_of
@@ -26,7 +26,7 @@ from inertica.physical.pseudo import smat
 if TYPE_CHECKING:
     import clarabel
 else:
-    clarabel = Later("clarabel")
+    clarabel = Deferred("clarabel")
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

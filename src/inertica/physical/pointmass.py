@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.later import Later
+from inertica.later import Deferred
 from inertica.physical.cone import Metric, Outcome, Program, SolveError
 from inertica.physical.conesets import settings_of
 from inertica.physical.constraints import SIGN_MARGIN, slack
@@ -29,7 +29,7 @@ from inertica.robot import inertia
 if TYPE_CHECKING:
     import clarabel
 else:
-    clarabel = Later("clarabel")
+    clarabel = Deferred("clarabel")
 
 Array = NDArray[np.float64]
 

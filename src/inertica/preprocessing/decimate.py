@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.llvm.parallel import in_order
-from inertica.dynamics.resident import Memory
+from inertica.dynamics.resident import DeviceMemory
 from inertica.errors import InputError
-from inertica.preprocessing.lowpass import Columns, LowPass, chebyshev, filtered, filtered_there
+from inertica.preprocessing.lowpass import Columns, LowPass, chebyshev, filtered, filtered_on_device
 
 Array = NDArray[np.float64]
 
@@ -164,12 +164,12 @@ class Decimator:
         parts = list(self.decimated(values.shape[1], pieces))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def decimate_there(self, values: Any, memory: Memory, remaining: NDArray[np.intp] | None = None) -> Any:
+    def decimate_on_device(self, values: Any, memory: DeviceMemory, remaining: NDArray[np.intp] | None = None) -> Any:
         """`decimate` for columns (N, k) that lie elsewhere, by an array there."""
         if remaining is None and len(parts := self._kept_of_stretches(len(values))) > 1:
-            return memory.arrays.concatenate([self.decimate_there(values[own], memory, rows) for own, rows in parts])
+            return memory.arrays.concatenate([self.decimate_on_device(values[own], memory, rows) for own, rows in parts])
         rows = self.kept(len(values)) if remaining is None else remaining
-        low = filtered_there(self.design, self._pad(len(values)), values, memory) if self.ratio > 1 else values
+        low = filtered_on_device(self.design, self._pad(len(values)), values, memory) if self.ratio > 1 else values
         found = low[memory.arrays.asarray(rows)]
         if not bool(memory.arrays.isfinite(found).all()):
             raise InputError(_SPOILED)

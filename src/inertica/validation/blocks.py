@@ -81,16 +81,19 @@ class Blocks:
             shares[int(np.argmax(lengths))] = 2
         self._shares = shares
         self.fit = self._fit_factors()
+        self._scores: list[Factors] | None = None
 
-    @cached_property
+    @property
     def score(self) -> list[Factors]:
         """Factors of every sample of each block and its raw torque."""
-        return self._score_factors(self.problem.motions)
+        if self._scores is None:
+            self._scores = self._score_factors(self.problem.motions)
+        return self._scores
 
     def scored_by(self, factors: Sequence[Factors]) -> Blocks:
         """The same fits, judged by factors of the same blocks: of the rows of another bandwidth, say."""
         other = copy(self)
-        other.__dict__["score"] = list(factors)
+        other._scores = list(factors)
         return other
 
     def scored_on(self, motions: Sequence[Motion]) -> Blocks:

@@ -59,7 +59,7 @@ class _Layout:
         return f"s.{word(key[0])}[{key[1]}]"
 
 
-class Simulation:
+class CudaLoop:
     """Compiled loop, one text for every way in which runs share their parameters.
 
     Args:
@@ -87,7 +87,7 @@ class Simulation:
         xp = self.device.arrays
         table, steps = xp.asarray(runs.table), xp.asarray(runs.steps)
         first, share = 0, self._share(B, K, layout)
-        if runs.stay and share == B:
+        if runs.on_device and share == B:
             return self._staying(self._launched(layout, module, runs, slice(0, B), (table, steps)))
         out = {name: np.empty((B, K, self.state[name])) for name in self.loop.recorded}
         while first < B:

@@ -17,7 +17,7 @@ import numpy as np
 from inertica.dynamics.kernels import Array, Kernel
 from inertica.dynamics.llvm import native
 from inertica.dynamics.llvm.lanes import Lanes
-from inertica.dynamics.llvm.rows import LANES, Rows, Work, aligned
+from inertica.dynamics.llvm.rows import LANES, RowLayout, Work, aligned
 from inertica.dynamics.llvm.sweep import Sweep
 from inertica.dynamics.llvm.write import callable_on_lanes, compiled
 from inertica.dynamics.trace import Key
@@ -44,7 +44,7 @@ class Products:
     """
 
     def __init__(self, kernel: Kernel) -> None:
-        self.rows, self.widths = Rows(STRIDE, kernel.sizes), [len(symbols) for symbols in kernel.outputs.values()]
+        self.rows, self.widths = RowLayout(STRIDE, kernel.sizes), [len(symbols) for symbols in kernel.outputs.values()]
         self._high = [-(-width // MOST) * MOST for width in self.widths]
         starts = np.cumsum([self.rows.count, *self._high]) * STRIDE
         self._panels, self._end = list(pairwise(int(x) for x in starts)), int(starts[-1])

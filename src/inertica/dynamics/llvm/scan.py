@@ -11,7 +11,7 @@ from inertica.dynamics.llvm.write import shared
 from inertica.dynamics.plan import evaluate
 
 
-class Scan:
+class NativeScan:
     """Compiled recursion.
 
     Args:

@@ -27,7 +27,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dtrtri
 
 from inertica.dynamics.resident import Resident
-from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.triangle import stacked_factor
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, ClosedLoop, Iterated, Step
@@ -36,7 +36,7 @@ from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.iteration import Watch
 from inertica.estimators.observe import Observations, Rows
-from inertica.estimators.rows_there import products_there
+from inertica.estimators.rows_there import gpu_products
 from inertica.experiment.track import Replay
 from inertica.preprocessing.filters import Unfiltered
 from inertica.preprocessing.motion import Motion
@@ -174,7 +174,7 @@ class Instrumented:
                 self.counts += np.count_nonzero(w.use, axis=0)
                 for j, total in enumerate(self.products):
                     if isinstance(z.W[j], Resident):
-                        total += products_there(z.W[j], w.W[j], w.y[:, j], w.use[:, j])
+                        total += gpu_products(z.W[j], w.W[j], w.y[:, j], w.use[:, j])
                         continue
                     some, k = stretch(w.use[:, j]), len(self.columns[j])
                     Z, W, y = z.W[j], w.W[j], w.y[:, j]
@@ -240,7 +240,7 @@ class Instrumented:
                 use = w.use[:, j]
                 new = np.zeros((np.count_nonzero(use), 2 * b + 1))
                 new[:, columns], new[:, b + columns], new[:, 2 * b] = z.W[j][use], w.W[j][use], w.y[use, j]
-                R = absorbed(R, weights[j] * new)
+                R = stacked_factor(R, weights[j] * new)
         return R[:b, :b], R[:b, b : 2 * b], R[:b, 2 * b]
 
     def evidence(self, step: Step, coloured: bool) -> Evidence:

@@ -148,7 +148,7 @@ def _contradicts(scale: Array, std: Array) -> NDArray[np.bool_]:
 def _regressors(problem: Problem, nominal: list[Replay]) -> list[Array]:
     """Of every motion (N, n, b), columns of the base parameters along the simulated motion."""
     base, shapes = problem.base, None if problem.prior is None else problem.prior.shapes
-    return [base.engine.regressor(r.q[0], r.dq[0], r.ddq[0], shapes=shapes)[:, :, base.kept] for r in nominal]
+    return [base.engine.regressor(r.q[0], r.dq[0], r.ddq[0], shapes=shapes)[:, :, base.retained] for r in nominal]
 
 
 def _torque_ratio(problem: Problem, nominal: list[Replay]) -> Array:

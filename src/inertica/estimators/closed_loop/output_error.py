@@ -20,7 +20,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.dynamics.resident import Place
+from inertica.dynamics.resident import MemorySpace
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.closed_loop.gain_fit import GainSearch, GainStep
@@ -240,9 +240,9 @@ class OutputFit:
     def costs(self, x: Array) -> Array:
         out = np.full(len(x), np.inf)
         for where, values, ok in self._simulated(*self._at(x)):
-            place = Place.of(values)
-            r = place.take(values) - place.take(self.measured)
-            out[where] = np.where(ok, place.back((r**2).sum(axis=1)), np.inf)
+            place = MemorySpace.of(values)
+            r = place.to_device(values) - place.to_device(self.measured)
+            out[where] = np.where(ok, place.to_host((r**2).sum(axis=1)), np.inf)
         return out
 
     def _at(self, x: Array) -> tuple[Array, Array | None]:
@@ -256,8 +256,8 @@ class OutputFit:
         for where, replays, ok in self.simulator.batches(betas, gains):
             seen = replays if drive is None else [replace(r, tau=r.tau / drive[where][:, None]) for r in replays]
             signals = self.output.simulated(self.problem, seen, self.weights, self.use)
-            place = Place.of(signals)
-            yield where, place.keep(place.xp.where(place.take(ok)[:, None], place.take(signals), 0.0)), ok
+            place = MemorySpace.of(signals)
+            yield where, place.resident(place.xp.where(place.to_device(ok)[:, None], place.to_device(signals), 0.0)), ok
 
     def in_beta(self, x: Array) -> Array:
         """(b + gains, m) how the outputs change with base parameters and with logarithms of gain factors."""
@@ -270,7 +270,7 @@ class OutputFit:
         """
         b, extra = self.base.rank, self.size - self.chart.size
         steps = np.concatenate([[0.0], self.nudge, np.full(extra, GAIN_NUDGE)])  # the first lane is the point itself
-        missing, place, lanes = np.arange(len(steps)), Place(), None
+        missing, place, lanes = np.arange(len(steps)), MemorySpace(), None
         for _ in range(RETRIES):
             betas, points = np.tile(self.beta(x), (len(missing), 1)), np.tile(x, (len(missing), 1))
             for row, k in enumerate(missing):
@@ -281,18 +281,18 @@ class OutputFit:
             stable = np.zeros(len(missing), bool)
             for where, values, ok in self._simulated(betas, self.logs(points)):
                 if lanes is None:
-                    place = Place.of(values)
+                    place = MemorySpace.of(values)
                     lanes = place.xp.zeros((len(steps), len(self.measured)))
-                lanes[place.take(missing[where][ok])] = place.take(values)[place.take(ok)]
+                lanes[place.to_device(missing[where][ok])] = place.to_device(values)[place.to_device(ok)]
                 stable[where] = ok
             missing = missing[~stable]
             if not len(missing):
                 break
             steps[missing] *= 0.1
         assert lanes is not None
-        change = (lanes[1:] - lanes[0]) / place.take(steps[1:, None])
-        change[place.take(missing[missing > 0] - 1)] = 0.0
-        return place.keep(change), place.keep(lanes[0])
+        change = (lanes[1:] - lanes[0]) / place.to_device(steps[1:, None])
+        change[place.to_device(missing[missing > 0] - 1)] = 0.0
+        return place.resident(change), place.resident(lanes[0])
 
     def _tangents(self, x: Array) -> Array:
         """The same, exactly."""
@@ -307,10 +307,10 @@ class OutputFit:
             change, outputs = self._tangents(x), self.residuals(x[None])[0][0] + self.measured
         else:
             change, outputs = self._differences(x)
-        place = Place.of(change)
-        J, off = place.take(change), place.take(outputs) - place.take(self.measured)
+        place = MemorySpace.of(change)
+        J, off = place.to_device(change), place.to_device(outputs) - place.to_device(self.measured)
         with one_thread():
-            G, g = place.in_turn(lambda: (place.back(J @ J.T), place.back(J @ off)))
+            G, g = place.in_library_thread(lambda: (place.to_host(J @ J.T), place.to_host(J @ off)))
         b, inner = self.base.rank, self.chart.beta(x[: self.chart.size])[1]
         along = np.zeros((len(G), self.size))
         along[:b, : self.chart.size], along[b:, self.chart.size :] = inner, np.eye(len(G) - b)

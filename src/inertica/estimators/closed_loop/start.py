@@ -184,7 +184,7 @@ def _knows_drives(problem: Problem) -> bool:
 def least_inertia(problem: Problem, beta: Array) -> float:
     """Least eigenvalue of the inertia matrix along the motions, each scaled to a unit diagonal; zero where a joint has none."""
     chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
-    chi[problem.base.kept] = beta
+    chi[problem.base.retained] = beta
     found = []
     for m in problem.motions:
         inertia = problem.engine.mass_matrix(m.q[:: max(1, len(m) // LOOKED_AT)], chi, shapes)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_toeplitz
 
-from inertica.dynamics.triangle import root
+from inertica.dynamics.triangle import cholesky_factor
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, NoiseLevels, Problem
 from inertica.estimators.covariance import autocorrelation, score_covariance
@@ -130,7 +130,7 @@ class _Criterion:
         products = np.zeros((self.b + 1, self.b + 1))
         for rows in self._linear_rows(beta):
             products += rows.T @ rows
-        R = root(products)
+        R = cholesky_factor(products)
         if R is not None:
             return Stacked.of(R)
         found = Stacked.empty(self.b)  # columns that are nearly dependent

@@ -88,7 +88,7 @@ def _fit(method: Svd | SvdEssential, problem: Problem, essential: Essential | No
     if essential is not None:
         found, _ = essential.select(problem, weights)
         scale = np.zeros(base.layout.size)
-        scale[base.kept] = found.beta
+        scale[base.retained] = found.beta
         dropped = found.dropped
     stacked = system.stacked(weights)
     prior, filled = filled_prior(problem) if method.fill_prior else (problem.prior, ())

@@ -296,7 +296,7 @@ def reported(
 def torque_residual(problem: Problem, beta: Array) -> Array:
     """(n,) standard deviation of what the parameters leave of the torque along the prepared motion."""
     chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
-    chi[problem.base.kept] = beta
+    chi[problem.base.retained] = beta
     square, count = np.zeros(problem.base.layout.robot.n), 0
     for m in problem.motions:
         left = (m.tau - problem.engine.inverse_dynamics(m.q, m.dq, m.ddq, chi, shapes))[~m.mask]

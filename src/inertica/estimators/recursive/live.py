@@ -116,7 +116,7 @@ class RowStream:
         bandwidth = min(bandwidth, 0.05 * rate)
         self.every = every or (max(1, round(0.2 * rate / bandwidth)) if self.filtered else 1)
         self.count = 1 if regressor == "power" else n
-        place = {int(k): i for i, k in enumerate(base.kept)}
+        place = {int(k): i for i, k in enumerate(base.retained)}
         entries = self._single.entries
         known = np.zeros(base.layout.size)
         if len(base.fixed):

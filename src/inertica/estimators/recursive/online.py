@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.triangle import stacked_factor
 from inertica.dynamics.tsqr import JointFactor, Stacked
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, History, Need, Problem
@@ -142,7 +142,7 @@ class Moment:
 
 def together(factors: Array, weights: Array) -> Stacked:
     """One R of the factors of all joints, each with its weight."""
-    return Stacked.of(absorbed(*(weight * F for weight, F in zip(weights, factors, strict=True))))
+    return Stacked.of(stacked_factor(*(weight * F for weight, F in zip(weights, factors, strict=True))))
 
 
 def pass_by(

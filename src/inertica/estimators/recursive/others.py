@@ -117,7 +117,15 @@ class IdimEkf(Filter):
                     Y = problem.engine.regressor(m.q[rows], m.dq[rows], m.ddq[rows], shapes)
                     left = m.tau[rows] - Y @ problem.fixed_values
                     pairs.parameters(
-                        np.ascontiguousarray(Y[:, :, problem.base.kept]), left, use[rows], beta, C, noise, v.torque, first, kept
+                        np.ascontiguousarray(Y[:, :, problem.base.retained]),
+                        left,
+                        use[rows],
+                        beta,
+                        C,
+                        noise,
+                        v.torque,
+                        first,
+                        kept,
                     )
                 parts.append(passed(r, kept, len(m), every, C, beta, 0, -1))
         found = joined(parts)

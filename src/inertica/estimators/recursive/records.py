@@ -97,7 +97,7 @@ class Record:
     def eased(self, problem: Problem, motion: Motion, beta: Array) -> Record:
         """With the inverse inertia of a robot with these parameters."""
         chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
-        chi[problem.base.kept] = beta
+        chi[problem.base.retained] = beta
         thinned = max(1, int(EASE / motion.dt))
         return replace(
             self, ease=np.asarray(np.linalg.inv(problem.engine.mass_matrix(motion.q[::thinned], chi, shapes))), thinned=thinned
@@ -229,8 +229,8 @@ def _record(motion: Motion, table: Array, steps: NDArray[np.int64], recorded: bo
 def transition(problem: Problem, beta: Array, dt: float | None, integrator: str) -> Transition:
     """From sample to sample, driven by a torque with steps of dt, or by the control loop when none is given."""
     chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
-    chi[problem.base.kept] = beta
-    engine, kept, loop = problem.engine, [int(k) for k in problem.base.kept], problem.loop
+    chi[problem.base.retained] = beta
+    engine, kept, loop = problem.engine, [int(k) for k in problem.base.retained], problem.loop
     if dt is not None:
         return Transition.of(engine, TorqueDriven(), integrator, dt, chi, kept, shapes=shapes)
     assert loop is not None

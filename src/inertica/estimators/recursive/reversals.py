@@ -42,7 +42,7 @@ def reversal_jumps(problem: Problem, records: Sequence[Record], beta: Array, dou
     """
     chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
     n = problem.base.layout.robot.n
-    chi[problem.base.kept] = beta
+    chi[problem.base.retained] = beta
     found = []
     for motion, record in zip(problem.motions, records, strict=True):
         step = float(record.t[1] - record.t[0]) / max(1, int(record.steps[1] - record.steps[0]))

@@ -219,7 +219,7 @@ class DelayFit:
         out[1:] |= np.sign(dq[1:]) != np.sign(dq[:-1])
         for j, columns in enumerate(self.columns):
             for i, c in enumerate(columns):
-                if kinds[int(self.base.kept[c])] in JUMPING:
+                if kinds[int(self.base.retained[c])] in JUMPING:
                     s = np.sign(W[j][:, i])
                     out[1:, j] |= s[1:] != s[:-1]
         return np.column_stack([widened(turns, int(samples)) for turns, samples in zip(out.T, reach, strict=True)])

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
-from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.triangle import stacked_factor
 from inertica.dynamics.tsqr import Factors
 from inertica.dynamics.weight import Weight
 from inertica.errors import InputError
@@ -127,14 +127,14 @@ class MountData:
     @cached_property
     def _joints(self) -> list[Array]:
         """R of every joint over all blocks."""
-        return [absorbed(*(block[j] for block in self.factors)) for j in range(self.system.n)]
+        return [stacked_factor(*(block[j] for block in self.factors)) for j in range(self.system.n)]
 
     def tilt(self, weights: Array, blocks: Sequence[int] | None = None) -> Tilt:
         """All joints, each weighted by 1 / sigma_j, of some blocks or of all."""
         n = self.system.n
         parts = [self._joints] if blocks is None else [self.factors[b] for b in blocks]
         stacked = [self._spread(part[j], j) * weights[j] for part in parts for j in range(n)]
-        return Tilt(absorbed(*stacked), self.system.heavy, self.file, self.prior, self.free)
+        return Tilt(stacked_factor(*stacked), self.system.heavy, self.file, self.prior, self.free)
 
     def _spread(self, R: Array, j: int) -> Array:
         """A joint's factor on all columns."""
