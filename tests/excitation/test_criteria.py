@@ -163,7 +163,7 @@ def test_given_information_is_added(arm):
     first, second = np.random.default_rng(8).normal(size=(2, 60, base.rank))
     W = base.reduce(engine.regressor(*motion)).reshape(-1, base.rank)
     s = np.linalg.svd(np.vstack([W, first, second]), compute_uv=False)
-    found = Condition().values(observation(engine, base, given=[first, second]), motion, 1)[0]
+    found = Condition().values(observation(engine, base, previous=[first, second]), motion, 1)[0]
     assert found == pytest.approx(s[0] / s[-1], rel=1e-9)
     with pytest.raises(InputError, match="expected 5 columns"):
         stacked_factors([first], 5)

@@ -120,13 +120,13 @@ def _bench(spec: _Frozen, cell: _Frozen, device: str) -> Bench:
 
 def _rows(seen: Bench, unit: Unit, made: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     logs, validation = seen.logs(unit.runs), seen.logs(unit.runs, validation=True)
-    common, found = {**_common(seen, unit), **made}, _estimates(seen, unit, logs, on_gpu=made["device"] != "cpu")
+    common, outcomes = {**_common(seen, unit), **made}, _estimates(seen, unit, logs, on_gpu=made["device"] != "cpu")
     for run, other in zip(unit.runs, validation, strict=True):
-        own = [(fit, outcome) for fit, outcome in found if fit.run == run]
-        good = [outcome.estimate.beta for _, outcome in own if outcome.estimate is not None]
+        run_outcomes = [(fit, outcome) for fit, outcome in outcomes if fit.run == run]
+        good = [outcome.estimate.beta for _, outcome in run_outcomes if outcome.estimate is not None]
         d_q, d_tau = seen.figures(np.array(good), other) if good else (np.zeros(0), np.zeros(0))
         figures = iter(zip(d_q.tolist(), d_tau.tolist(), strict=True))
-        for fit, outcome in own:
+        for fit, outcome in run_outcomes:
             estimate, duration = outcome.estimate, outcome.duration
             row = {**common, **_place(fit), "seconds": duration.wall, "cpu": duration.cpu, "error": outcome.error}
             row["ok"] = estimate is not None
@@ -148,8 +148,8 @@ def _fits(spec: Spec, robot: str, run: int) -> Iterator[_Fit]:
 
 def _estimates(seen: Bench, unit: Unit, logs: Sequence[Log], on_gpu: bool) -> list[tuple[_Fit, _Outcome]]:
     """Every fit of a unit with what it came to; those that simulate go side by side, from all starts and runs."""
-    found: dict[_Fit, _Outcome] = {}
-    together: list[tuple[_Fit, Problem]] = []
+    outcomes: dict[_Fit, _Outcome] = {}
+    simulating: list[tuple[_Fit, Problem]] = []
     for run, log in zip(unit.runs, logs, strict=True):
         fits = _fits(seen.spec, unit.cell.robot, run)
         for (chosen, ratio), members in groupby(fits, key=lambda fit: (fit.filter, fit.ratio)):
@@ -157,23 +157,23 @@ def _estimates(seen: Bench, unit: Unit, logs: Sequence[Log], on_gpu: bool) -> li
                 motion = seen.motion(log, chosen, ratio)
                 problem = Problem(seen.base, (motion,), noise=seen.levels(motion))
             except REPORTED as error:
-                found |= {fit: _Outcome(error=_sentence(error)) for fit in members}
+                outcomes |= {fit: _Outcome(error=_sentence(error)) for fit in members}
                 continue
             for fit in members:
                 problem = problem.with_prior(_prior(seen, fit.start))
-                found[fit] = _Outcome()  # its place in the order
+                outcomes[fit] = _Outcome()  # its place in the order
                 if Need.LOOP in fit.estimator.needs:
-                    together.append((fit, replace(problem, loop=seen.loop, references=(seen.trajectories[0],))))
+                    simulating.append((fit, replace(problem, loop=seen.loop, references=(seen.trajectories[0],))))
                     continue
                 begun = time.perf_counter(), time.process_time()
                 outcome = _estimated(fit, problem, seen.spec)
                 duration = Duration(time.perf_counter() - begun[0], time.process_time() - begun[1])
-                found[fit] = replace(outcome, duration=duration)
-    jobs = (partial(_estimated_in_batch, fit, own, seen.spec) for fit, own in together)
+                outcomes[fit] = replace(outcome, duration=duration)
+    jobs = (partial(_estimated_in_batch, fit, job_problem, seen.spec) for fit, job_problem in simulating)
     max_concurrent, max_bytes = (MAX_CONCURRENT_GPU, MAX_BYTES_GPU) if on_gpu else (MAX_CONCURRENT, np.inf)
     for number, outcome, duration in run_batched(jobs, max_concurrent, max_bytes=max_bytes):
-        found[together[number][0]] = replace(outcome, duration=duration)
-    return list(found.items())
+        outcomes[simulating[number][0]] = replace(outcome, duration=duration)
+    return list(outcomes.items())
 
 
 def _estimated_in_batch(fit: _Fit, problem: Problem, spec: Spec, batch: BatchClient) -> _Outcome:
@@ -182,14 +182,14 @@ def _estimated_in_batch(fit: _Fit, problem: Problem, spec: Spec, batch: BatchCli
 
 def _estimated(fit: _Fit, problem: Problem, spec: Spec) -> _Outcome:
     try:
-        found = fit.estimator.estimate(problem, _random(spec, fit))
+        estimate = fit.estimator.estimate(problem, _random(spec, fit))
     except REPORTED as error:
         return _Outcome(error=_sentence(error))
-    if not np.isfinite(found.beta).all():
+    if not np.isfinite(estimate.beta).all():
         return _Outcome(error="the method found parameters that are no numbers")
-    if found.failed:
-        return _Outcome(error=found.stop_reason)
-    return _Outcome(replace(found, evidence=None))  # which would keep the rows of every fit until the unit ends
+    if estimate.failed:
+        return _Outcome(error=estimate.stop_reason)
+    return _Outcome(replace(estimate, evidence=None))  # which would keep the rows of every fit until the unit ends
 
 
 def _sentence(error: BaseException) -> str:

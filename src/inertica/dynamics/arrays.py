@@ -69,11 +69,11 @@ class ArraySamples:
             yield part, self._stacked({k: v[part].T if v.ndim == 2 else v for k, v in inputs.items()}, part.stop - first)
 
     def _stacked(self, inputs: Inputs, count: int) -> Array:
-        found = self._evaluate({name: list(np.ascontiguousarray(values)) for name, values in inputs.items()})
-        if isinstance(found, np.ndarray):
-            return found
+        rows = self._evaluate({name: list(np.ascontiguousarray(values)) for name, values in inputs.items()})
+        if isinstance(rows, np.ndarray):
+            return rows
         out = np.empty((self.outputs, count))
-        for row, value in zip(out, found, strict=True):
+        for row, value in zip(out, rows, strict=True):
             row[:] = value
         return out
 

@@ -230,11 +230,11 @@ def differentiate(outputs: Sequence[Symbol], seeds: Mapping[Symbol, Symbol]) -> 
     graph = outputs[0].graph
     zero = graph.constant(0.0)
     rate: dict[int, Symbol] = {}
-    given = {s.index: r for s, r in seeds.items()}
+    seed_rates = {s.index: r for s, r in seeds.items()}
     for i in graph.live(outputs):
         node = graph.nodes[i]
-        if i in given:
-            rate[i] = given[i]
+        if i in seed_rates:
+            rate[i] = seed_rates[i]
         elif node[0] in ("in", "c", "sign"):
             rate[i] = zero
         else:

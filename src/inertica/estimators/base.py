@@ -248,14 +248,14 @@ class LoopFindings:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> LoopFindings | None:
         """From what `document` wrote, among other things; None when nothing of it is there."""
-        found: dict[str, Any] = {}
+        values_by_name: dict[str, Any] = {}
         for name in (one.name for one in fields(cls) if one.name in document):
             value = document[name]
             table = isinstance(value, Mapping)
-            found[name] = (
+            values_by_name[name] = (
                 {k: _numbers(x) for k, x in value.items()} if table else value if isinstance(value, str) else _numbers(value)
             )
-        return cls(**found) if found else None
+        return cls(**values_by_name) if values_by_name else None
 
 
 def _numbers(values: Sequence[float | None]) -> Array:
@@ -334,8 +334,8 @@ class Estimate:
         """(b,) what the data alone say, to which the covariance belongs: constraints and a prior may have moved beta from there."""
         if self.evidence is not None and self.evidence.strategy is not None:
             return self.evidence.least_squares(self.beta)[0]
-        said = None if self.diagnostics is None else self.diagnostics.by_data
-        return self.beta if said is None else said
+        stored = None if self.diagnostics is None else self.diagnostics.by_data
+        return self.beta if stored is None else stored
 
     @property
     def std(self) -> Array:

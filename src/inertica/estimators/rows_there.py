@@ -33,8 +33,8 @@ def memory_of(motion: Motion, target: Target) -> DeviceMemory | None:
 def resident(motion: Motion, memory: DeviceMemory) -> Motion:
     """The motion with its signals there."""
     place = MemorySpace(memory)
-    there = {name: place.resident(place.to_device(getattr(motion, name))) for name in ("q", "dq", "ddq")}
-    return replace(motion, **there)
+    signals = {name: place.resident(place.to_device(getattr(motion, name))) for name in ("q", "dq", "ddq")}
+    return replace(motion, **signals)
 
 
 def gpu_decimated(
@@ -55,14 +55,17 @@ def gpu_decimated(
     place = MemorySpace.of(motion.q, motion.dq, motion.ddq)
     assert place.memory is not None
     xp, chosen, parts = place.xp, np.concatenate(entries).astype(np.intp), []
-    for where, found in chunks:
-        there, torque = place.to_device(found), place.to_device(np.array(tau[where])).T.copy()
+    for where, chunk in chunks:
+        device_chunk, torque = place.to_device(chunk), place.to_device(np.array(tau[where])).T.copy()
         for joint, k, e in known:
-            torque[joint] -= float(values[k]) * there[e]
-        parts.append(xp.concatenate([there[place.to_device(chosen)], torque]))
+            torque[joint] -= float(values[k]) * device_chunk[e]
+        parts.append(xp.concatenate([device_chunk[place.to_device(chosen)], torque]))
     rows = motion.decimator.decimate_on_device(xp.concatenate(parts, axis=1).T, place.memory, remaining)
-    ends = np.cumsum([len(own) for own in entries])
-    W = tuple(Resident.signal(place.memory, rows[:, end - len(own) : end]) for own, end in zip(entries, ends, strict=True))
+    ends = np.cumsum([len(joint_entries) for joint_entries in entries])
+    W = tuple(
+        Resident.signal(place.memory, rows[:, end - len(joint_entries) : end])
+        for joint_entries, end in zip(entries, ends, strict=True)
+    )
     return W, np.ascontiguousarray(place.to_host(rows[:, ends[-1] :]))
 
 
@@ -76,14 +79,14 @@ def gpu_factors(W: Sequence[Array], y: Array, weight: Array) -> list[Array]:
     """
     place = MemorySpace.of(*W)
     right, scale = place.to_device(np.ascontiguousarray(y.T)), place.to_device(np.ascontiguousarray(weight.T))
-    columns = [place.xp.concatenate([place.to_device(own).T, right[j : j + 1]]) * scale[j] for j, own in enumerate(W)]
+    columns = [place.xp.concatenate([place.to_device(W_j).T, right[j : j + 1]]) * scale[j] for j, W_j in enumerate(W)]
     return [np.triu(R) for R in column_factors(place, columns)]
 
 
 def gpu_products(Z: Array, W: Array, y: Array, use: NDArray[np.bool_]) -> Array:
     """[Z'Z, Z'W, Z'y] over the rows in use, Z resident."""
     place = MemorySpace.of(Z)
-    own: Any = place.to_device(Z)
-    right = place.xp.concatenate([own, place.to_device(W), place.to_device(np.ascontiguousarray(y))[:, None]], axis=1)
-    left = (own * place.to_device(use.astype(float))[:, None]).T
+    instruments: Any = place.to_device(Z)
+    right = place.xp.concatenate([instruments, place.to_device(W), place.to_device(np.ascontiguousarray(y))[:, None]], axis=1)
+    left = (instruments * place.to_device(use.astype(float))[:, None]).T
     return place.in_library_thread(lambda: place.to_host(left @ right))

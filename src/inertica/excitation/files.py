@@ -97,8 +97,8 @@ def read_trajectory(path: str | Path, interpolation: str | None = None) -> Traje
         return TrajectoryFile(read_samples(path, interpolation or "makima"))
     root = read_yaml(path)
     kind = root.mapping(required=("family",))["family"].text(FAMILIES)
-    own = tuple(_key(f.name) for f in fields(FAMILIES[kind]))
-    keys = root.mapping((*_COMMON, *own, *(("file",) if kind == "samples" else ())))
+    coefficient_keys = tuple(_key(f.name) for f in fields(FAMILIES[kind]))
+    keys = root.mapping((*_COMMON, *coefficient_keys, *(("file",) if kind == "samples" else ())))
     with root.located():
         trajectory = _samples(root, keys, interpolation) if kind == "samples" else _family(root, keys, kind)
     joints = keys["joints"].texts() if "joints" in keys else ()

@@ -36,7 +36,7 @@ def information_of(
 
 def design_several(
     count: int, engine: Engine, base: BaseModel, family: Shaped, criterion: Criterion | None = None,
-    constraints: Sequence[MotionConstraint] = (), *, rate: float = 100.0, given: Sequence[Array] = (),
+    constraints: Sequence[MotionConstraint] = (), *, rate: float = 100.0, previous: Sequence[Array] = (),
     noise: Sequence[float] | None = None, rng: Generator | int = 0, **options: Any,
 ) -> list[Design]:  # fmt: skip
     """Motions one after the other, each adding most to all before it; the criterion's value is that of all together.
@@ -49,11 +49,11 @@ def design_several(
         options: passed on to `design`.
     """
     generator = np.random.default_rng(rng)
-    known, out = list(given), []
+    known, out = list(previous), []
     for _ in range(count):
         out.append(
             design(
-                engine, base, family, criterion, constraints, given=known, rate=rate, noise=noise, rng=generator, **options
+                engine, base, family, criterion, constraints, previous=known, rate=rate, noise=noise, rng=generator, **options
             )
         )  # fmt: skip
         if not out[-1].feasible:

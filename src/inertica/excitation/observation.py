@@ -50,8 +50,8 @@ class Observation:
     def _entries(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
         """Which of the engine's entries are wanted, their joints and their columns of W."""
         place = {c: i for i, c in enumerate(self.columns)}
-        found = [(e, i, place[k]) for e, (i, k) in enumerate(self.engine.entries) if k in place]
-        which, joints, columns = (np.array(x, np.intp) for x in zip(*found, strict=True))
+        entries = [(e, i, place[k]) for e, (i, k) in enumerate(self.engine.entries) if k in place]
+        which, joints, columns = (np.array(x, np.intp) for x in zip(*entries, strict=True))
         return which, joints, columns
 
     def matrix(self, motion: Samples) -> Array:
@@ -85,9 +85,9 @@ class Observation:
     def _grams_there(self, motion: Samples, candidates: int, place: MemorySpace) -> Array:
         """Where the target computes; rows stay there."""
         which, joints, columns = self._entries
-        there = [place.resident(place.to_device(np.ascontiguousarray(x))) for x in motion]
+        device_motion = [place.resident(place.to_device(np.ascontiguousarray(x))) for x in motion]
         xp, size = place.xp, len(self.columns)
-        parts = [place.to_device(found)[place.to_device(which)] for _, found in self.engine.regressor_chunks(*there)]
+        parts = [place.to_device(chunk)[place.to_device(which)] for _, chunk in self.engine.regressor_chunks(*device_motion)]
         values = xp.concatenate(parts, axis=1) * place.to_device(self._rows[joints])[:, None]
         W = xp.zeros((values.shape[1], self.engine.n * size))
         W[:, place.to_device(joints * size + columns)] = values.T
@@ -101,13 +101,13 @@ class Observation:
         chi[:, :, list(self.columns)] = G * self._rows[:, None]
         q, dq, ddq = (np.repeat(x, n, axis=0) for x in motion)
         derivatives = self.engine.torque_derivatives(q, dq, ddq, chi.reshape(M * n, -1))
-        own = np.arange(n)
-        return Samples(*(d.reshape(M, n, n, n)[:, own, own].sum(axis=1) for d in derivatives))
+        joints = np.arange(n)
+        return Samples(*(d.reshape(M, n, n, n)[:, joints, joints].sum(axis=1) for d in derivatives))
 
 
-def stacked_factors(given: Sequence[Array], columns: int) -> Array | None:
+def stacked_factors(factors: Sequence[Array], columns: int) -> Array | None:
     """R factors of earlier logs as one: R with R'R the sum of their information."""
-    for R in given:
+    for R in factors:
         if np.ndim(R) != 2 or np.shape(R)[1] != columns:
             raise InputError(f"a given factor has shape {np.shape(R)}; expected {columns} columns, the base parameters")
-    return np.asarray(np.linalg.qr(np.vstack(list(given)), mode="r")) if given else None
+    return np.asarray(np.linalg.qr(np.vstack(list(factors)), mode="r")) if factors else None

@@ -71,9 +71,9 @@ class LoopRun:
 
     def replay(self, chi: ArrayLike, tracks: Sequence[Track], gains: Gains | None = None) -> Replay:
         """Runs at the samples of a record, whose stretches follow one another."""
-        found = [track.replay(self.simulate(chi, track, gains, on_device=True)) for track in tracks]
-        self.count.simulations += len(found[0].q)
-        return _joined(found)
+        replays = [track.replay(self.simulate(chi, track, gains, on_device=True)) for track in tracks]
+        self.count.simulations += len(replays[0].q)
+        return _joined(replays)
 
     def tangents(
         self, chi: Array, directions: Array, tracks: Sequence[Track], gains: Gains | None = None, rates: Gains | None = None

@@ -190,10 +190,10 @@ def engine(base: BaseModel, threads: int | None = None, target: Target | None = 
     """
     from inertica.dynamics.engine import Engine, Reduction
 
-    kept = (*base.retained, *base.fixed)
+    columns = (*base.retained, *base.fixed)
     matrix = np.vstack([base.T, np.eye(base.layout.size)[list(base.fixed)]])
-    order = np.argsort(kept)
-    return Engine(base.layout, Reduction(tuple(int(kept[i]) for i in order), matrix[order]), threads, target)
+    order = np.argsort(columns)
+    return Engine(base.layout, Reduction(tuple(int(columns[i]) for i in order), matrix[order]), threads, target)
 
 
 def base_model(layout: Layout, *, states: States | None = None, seed: int = 0) -> BaseModel:
@@ -344,9 +344,9 @@ def independent(columns: Columns, order: Sequence[int]) -> list[int]:
     upper, lower = s[rank - 1], s[rank]
     best: list[int] = []
     for threshold in (np.sqrt(upper * lower), *np.geomspace(upper, lower, 13)):
-        kept = _taken_in_order(columns.unit, order, float(threshold))
-        if not best or abs(len(kept) - rank) < abs(len(best) - rank):
-            best = kept
+        taken = _taken_in_order(columns.unit, order, float(threshold))
+        if not best or abs(len(taken) - rank) < abs(len(best) - rank):
+            best = taken
         if len(best) == rank:
             break
     return best
@@ -354,37 +354,37 @@ def independent(columns: Columns, order: Sequence[int]) -> list[int]:
 
 def _taken_in_order(unit: Array, order: Sequence[int], threshold: float) -> list[int]:
     basis = np.zeros((unit.shape[0], min(unit.shape)))
-    kept: list[int] = []
+    taken: list[int] = []
     for k in order:
         rest = unit[:, k]
-        span = basis[:, : len(kept)]
+        span = basis[:, : len(taken)]
         for _ in range(2):  # orthogonalised twice: once leaves rounding errors of the size of the condition number
             rest = rest - span @ (span.T @ rest)
         size = np.linalg.norm(rest)
-        if size > threshold and len(kept) < basis.shape[1]:
-            basis[:, len(kept)] = rest / size
-            kept.append(k)
-    return kept
+        if size > threshold and len(taken) < basis.shape[1]:
+            basis[:, len(taken)] = rest / size
+            taken.append(k)
+    return taken
 
 
-def regrouping(R: Array, kept: Indices, eliminated: Indices) -> Array:
+def regrouping(R: Array, retained: Indices, eliminated: Indices) -> Array:
     """K with W_e = W_k K by least squares on unit-norm columns; structural zeros are exact zeros."""
-    K, _ = _regrouped(R, kept, eliminated)
+    K, _ = _regrouped(R, retained, eliminated)
     return K
 
 
-def _regrouped(R: Array, kept: Indices, eliminated: Indices) -> tuple[Array, float]:
+def _regrouped(R: Array, retained: Indices, eliminated: Indices) -> tuple[Array, float]:
     """K and the largest residual of an eliminated column, relative to its norm."""
-    if not kept.size or not eliminated.size:
-        return np.zeros((kept.size, eliminated.size)), 0.0
-    own, other = np.linalg.norm(R[:, kept], axis=0), np.linalg.norm(R[:, eliminated], axis=0)
-    A, B = R[:, kept] / own, R[:, eliminated] / other
+    if not retained.size or not eliminated.size:
+        return np.zeros((retained.size, eliminated.size)), 0.0
+    retained_norm, eliminated_norm = np.linalg.norm(R[:, retained], axis=0), np.linalg.norm(R[:, eliminated], axis=0)
+    A, B = R[:, retained] / retained_norm, R[:, eliminated] / eliminated_norm
     Q, S = np.linalg.qr(A)
     K = solve_triangular(S, Q.T @ B)
     K = K + solve_triangular(S, Q.T @ (B - A @ K))  # one step of refinement
     K = without_dust(K)
     residual = float(np.linalg.norm(B - A @ K, axis=0).max())
-    return K * other / own[:, None], residual
+    return K * eliminated_norm / retained_norm[:, None], residual
 
 
 def without_dust(K: Array) -> Array:
@@ -399,23 +399,23 @@ def _decided(layout: Layout, states: States) -> BaseModel:
         columns = effective_columns(layout, R)
         position = {int(k): i for i, k in enumerate(columns.index)}
         chosen = independent(columns, [position[k] for k in elimination_order(layout) if k in position])
-        kept = np.sort(columns.index[np.array(chosen, int)])
-        eliminated = np.setdiff1d(columns.index, kept)
-        K, residual = _regrouped(R, kept, eliminated)
+        retained = np.sort(columns.index[np.array(chosen, int)])
+        eliminated = np.setdiff1d(columns.index, retained)
+        K, residual = _regrouped(R, retained, eliminated)
     warnings = list(columns.rank.warnings)
-    if len(kept) != columns.rank.count:
+    if len(retained) != columns.rank.count:
         warnings.append(
-            f"{len(kept)} independent columns were found one by one, but the singular values say {columns.rank.count}"
+            f"{len(retained)} independent columns were found one by one, but the singular values say {columns.rank.count}"
         )
     if residual > NEGLIGIBLE:
         warnings.append(f"the grouping holds only to {residual:.1g} of a column's norm")
-    return assembled(layout, columns, kept, eliminated, K, states, tuple(warnings))
+    return assembled(layout, columns, retained, eliminated, K, states, tuple(warnings))
 
 
 def assembled(
-    layout: Layout, columns: Columns, kept: Indices, eliminated: Indices, K: Array, states: States, warnings: tuple[str, ...]
+    layout: Layout, columns: Columns, retained: Indices, eliminated: Indices, K: Array, states: States, warnings: tuple[str, ...]
 ) -> BaseModel:
     """A base model from a choice of columns."""
     fixed = np.flatnonzero([p.fixed for p in layout.parameters])
     no_effect = np.setdiff1d(np.arange(layout.size), np.concatenate([columns.index, fixed]))
-    return BaseModel(layout, kept, eliminated, no_effect, fixed, K, columns.singular, columns.rank.gap, states, warnings)
+    return BaseModel(layout, retained, eliminated, no_effect, fixed, K, columns.singular, columns.rank.gap, states, warnings)

@@ -58,9 +58,9 @@ class Card:
     @property
     def free(self) -> int:
         pool = self.arrays.get_default_memory_pool()
-        there = int(self.arrays.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
+        free = int(self.arrays.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
         limit = int(pool.get_limit())  # 0: none was set
-        return min(there, limit - int(pool.used_bytes())) if limit else there
+        return min(free, limit - int(pool.used_bytes())) if limit else free
 
     @property
     def full(self) -> type[Exception]:

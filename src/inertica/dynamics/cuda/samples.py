@@ -65,18 +65,18 @@ class CudaSamples:
         common = np.concatenate([*(np.ravel(inputs[name]) for name in sizes if name not in varying), [0.0]])
         xp, width = self.device.arrays, sum(sizes[name] for name in varying)
         fits = int(USED * self.device.free) // (8 * (self.outputs + 2 * width + 1))
-        at_once = max(1, min(AT_ONCE, fits, N))
-        for first in range(0, N, at_once):
-            part = slice(first, min(first + at_once, N))
+        samples = max(1, min(AT_ONCE, fits, N))
+        for first in range(0, N, samples):
+            part = slice(first, min(first + samples, N))
             count = part.stop - part.start
-            given = xp.zeros(1)
+            weights = xp.zeros(1)
             if varying:
                 here = MemorySpace(self.device)
-                given = xp.ascontiguousarray(xp.concatenate([here.to_device(inputs[name][part]).T for name in varying]))
+                weights = xp.ascontiguousarray(xp.concatenate([here.to_device(inputs[name][part]).T for name in varying]))
             values = xp.empty((self.outputs, count))
             with self._turn:  # between the two nobody else's constants may come
                 module.constant("common", common)
-                module.launch("samples", count, BLOCK, 0, (np.int64(count), given, values))
+                module.launch("samples", count, BLOCK, 0, (np.int64(count), weights, values))
             yield part, values
 
     def _module(self, varying: tuple[str, ...], sizes: Mapping[str, int]) -> Module:

@@ -36,10 +36,13 @@ class NativeFactors:
         return Reflections(self._kernel)
 
     def __call__(self, inputs: Mapping[str, Array], weights: Array | None) -> list[Array]:
-        found = [cholesky_factor(G) for G in self._products(inputs, weights)]
-        if not any(R is None for R in found):
-            return [R for R in found if R is not None]
-        return [own if R is None else R for R, own in zip(found, self._reflections(inputs, weights), strict=True)]
+        by_products = [cholesky_factor(G) for G in self._products(inputs, weights)]
+        if not any(R is None for R in by_products):
+            return [R for R in by_products if R is not None]
+        return [
+            by_reflections if R is None else R
+            for R, by_reflections in zip(by_products, self._reflections(inputs, weights), strict=True)
+        ]
 
     def crossed(self, inputs: Mapping[str, Array], others: Mapping[str, Array], use: Array) -> list[tuple[Array, Array]]:
         return self._products.crossed(inputs, others, use)

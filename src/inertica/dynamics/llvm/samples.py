@@ -44,7 +44,7 @@ class NativeSamples:
     ) -> None:
         def piece(start: int) -> None:
             work = Work(self.rows, inputs)
-            found = self.rows.of(work.array, OUT)
+            values = self.rows.of(work.array, OUT)
             for a in range(start, min(start + share, N), CHUNK):
                 count = min(CHUNK, start + share - a, N - a)
                 padded = work.fill(a, count)
@@ -52,7 +52,7 @@ class NativeSamples:
                     for name, value in direction.items():
                         work.set(name, value)
                     self._call(work.address, padded)
-                    scatter(found, out[a : a + count], columns + d * self.outputs)
+                    scatter(values, out[a : a + count], columns + d * self.outputs)
 
         N = len(out)
         share = max(1, -(-N // max(1, min(self.threads, N // (4 * CHUNK)))))

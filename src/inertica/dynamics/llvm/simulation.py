@@ -84,6 +84,6 @@ class RunBlock:
         place = {name: np.arange(where.start, where.stop) for name, where in self.rows.place.items()}
         state = [np.stack([place[x], place[rate], place[f"error_{x}"]], axis=1) for x, rate in (("q", "dq"), ("dq", "ddq"))]
         back = [(x, f"{x}0") for x in ("q", "dq", "ddq")]
-        back += [(f"{x} rate", f"{kept} rate") for x, kept in back if f"{kept} rate" in place]
-        saved = [np.stack([place[x], place[kept]], axis=1) for x, kept in back]
+        back += [(f"{x} rate", f"{back_to} rate") for x, back_to in back if f"{back_to} rate" in place]
+        saved = [np.stack([place[x], place[back_to]], axis=1) for x, back_to in back]
         return np.concatenate(state), np.concatenate(saved), int(place["step"][0])

@@ -51,8 +51,8 @@ def stepper(transition: Transition, tangents: bool) -> tuple[Stepper, RunBlock]:
             block.rows.of(work, name)[:] = np.asarray(values)[:, None]
 
     def rows(*names: str) -> Any:
-        found = [np.arange(block.rows.count)[block.rows.place[name]] for name in names if name in block.rows.place]
-        return np.concatenate([np.zeros(0, np.int64), *found]).astype(np.int64)
+        places = [np.arange(block.rows.count)[block.rows.place[name]] for name in names if name in block.rows.place]
+        return np.concatenate([np.zeros(0, np.int64), *places]).astype(np.int64)
 
     def of_z(kind: str) -> Any:
         parameters = rows(f"{transition.parameter}{kind}")

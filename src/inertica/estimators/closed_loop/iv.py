@@ -82,7 +82,7 @@ class Iv(Iterated):
         distorted = distorts if self.undistort is None else self.undistort
         watch: Watch | None = None
         at = run.start  # what the replays were simulated with
-        kept: tuple[Step, Instrumented] | None = None
+        last_pair: tuple[Step, Instrumented] | None = None
         while True:
             simulated = run.simulated(replays).observations
             seen = _undistorted(run.problem, simulated, replays) if distorted else run.problem.observations
@@ -90,16 +90,16 @@ class Iv(Iterated):
             if watch is None:
                 watch = self.stop.watch(run.start, pair.mean(pair.residuals(run.start)))
             solution = run.solve(self.solve, pair.stacked(1.0 / sigma))
-            found = pair.residuals(solution.beta)
-            watch.record(solution.beta, pair.mean(found), np.sqrt(np.maximum(np.diag(solution.spread), 0.0)))
-            if kept is None or watch.best() == watch.iterations:
-                kept = Step(solution, seen, sigma), pair
-            sigma = np.maximum(found / np.sqrt(np.maximum(pair.counts, 1.0)), 1e-9 * sigma.max())
+            residuals = pair.residuals(solution.beta)
+            watch.record(solution.beta, pair.mean(residuals), np.sqrt(np.maximum(np.diag(solution.spread), 0.0)))
+            if last_pair is None or watch.best() == watch.iterations:
+                last_pair = Step(solution, seen, sigma), pair
+            sigma = np.maximum(residuals / np.sqrt(np.maximum(pair.counts, 1.0)), 1e-9 * sigma.max())
             following = run.follow(watch, self.stop, solution.beta, at, partial(pair.information, 1.0 / sigma))
             if following is None:
                 break
             replays, at = following
-        step, pair = kept
+        step, pair = last_pair
         return run.estimate(self.name, watch, step, pair.evidence(step, self.hac), {})
 
 
@@ -110,8 +110,8 @@ def _undistorted(problem: Problem, simulated: Observations, replays: list[Replay
         if motion.recipe.average or motion.recipe.velocity != "differences":
             motions.append(replay.motion(motion))
             continue
-        moved = motion.recipe.filter.kinematics(replay.q[0], motion.dt)
-        motions.append(replace(motion, q=np.array(moved.q), dq=np.array(moved.dq), ddq=np.array(moved.ddq)))
+        refiltered = motion.recipe.filter.kinematics(replay.q[0], motion.dt)
+        motions.append(replace(motion, q=np.array(refiltered.q), dq=np.array(refiltered.dq), ddq=np.array(refiltered.ddq)))
     measured, filtered = problem.observations, replace(problem, motions=tuple(motions)).observations
     clear = [_clear_of_reversals(m, r) for m, r in zip(motions, replays, strict=True)]
     rows = []

@@ -94,8 +94,8 @@ class _OutputMethod(Composed, ABC):
         if begun is None:
             return run.failed_start(self.name)
         fit = OutputFit(run, self, begun[0])
-        found = self.optimiser.minimise(fit, fit.first, self.stop, draw)
-        return fit.estimate(found)
+        minimum = self.optimiser.minimise(fit, fit.first, self.stop, draw)
+        return fit.estimate(minimum)
 
     @abstractmethod
     def output(self) -> Output:
@@ -199,8 +199,8 @@ class OutputFit:
         self.first = np.concatenate([chart.coordinates(self.problem, run.start), np.zeros(gains)])
         self.nudge = method.nudge * _typical(system)
         self.longest = np.concatenate([chart.longest, np.full(gains, 1.0)])
-        own = np.abs(run.start)
-        in_beta = np.maximum(own, 1e-3 * _typical(system))
+        magnitude = np.abs(run.start)
+        in_beta = np.maximum(magnitude, 1e-3 * _typical(system))
         self.scale = np.concatenate([chart.scale(in_beta), np.full(gains, 0.1)])
 
     @property
@@ -324,19 +324,19 @@ class OutputFit:
         part = C[: self.chart.size, : self.chart.size]
         return np.sqrt(np.maximum(np.diag(part if D is None else D @ part @ D.T), 0.0))
 
-    def estimate(self, found: Minimum) -> Estimate:
+    def estimate(self, minimum: Minimum) -> Estimate:
         """The outcome with the covariances of eqs. 41 and 44."""
-        run, watch = self.run, found.watch
-        if not np.isfinite(found.cost):
+        run, watch = self.run, minimum.watch
+        if not np.isfinite(minimum.cost):
             return run.failed_start(self.method.name)
-        beta, J = self.beta(found.x), np.ascontiguousarray(np.asarray(self.in_beta(found.x)).T)
-        self._hand_over_gains(found.x)
-        r, _ = self.residuals(found.x[None])
-        own = self._beside_gains(J)
-        step, evidence = _step(_linearised(self, own, own @ beta - r[0]), self.weights, self.method.hac, beta)
+        beta, J = self.beta(minimum.x), np.ascontiguousarray(np.asarray(self.in_beta(minimum.x)).T)
+        self._hand_over_gains(minimum.x)
+        r, _ = self.residuals(minimum.x[None])
+        J_beta = self._beside_gains(J)
+        step, evidence = _step(_linearised(self, J_beta, J_beta @ beta - r[0]), self.weights, self.method.hac, beta)
         if isinstance(self.method.solve, Consistent):
             evidence = replace(evidence, strategy=self.method.solve.prepared(self.problem))
-        chi = self.chart.chi(found.x[: self.chart.size])
+        chi = self.chart.chi(minimum.x[: self.chart.size])
         step = replace(step, solution=replace(step.solution, chi=chi))
         out = run.estimate(self.method.name, watch, step, evidence, {})
         shaped = {"optimiser": self.method.optimiser.name, "jacobian": self.method.jacobian, "nudge": self.method.nudge}
@@ -353,9 +353,9 @@ class OutputFit:
         step = search.step(self.beta(x), logs[0][self.free])
         if step is not None:
             std[self.free] = step.std
-        kept = tuple(int(k) for k in np.flatnonzero(np.isinf(std)))
-        self.run.set_gains(logs[0], GainStep(np.zeros(unknown.size), std, kept))
-        if self._signal == "q" and kept:
+        unresolved = tuple(int(k) for k in np.flatnonzero(np.isinf(std)))
+        self.run.set_gains(logs[0], GainStep(np.zeros(unknown.size), std, unresolved))
+        if self._signal == "q" and unresolved:
             self.run.notes.append(
                 "positions alone do not tell gains from parameters: a common factor of both leaves the motion as it is; estimate "
                 "gains with a method that fits the torque"
@@ -381,10 +381,10 @@ def _linearised(fit: OutputFit, J: Array, y: Array) -> Observations:
         m = len(use)
         W, Y = np.zeros((width, m, J.shape[1])), np.zeros((m, width))
         for j in range(width):
-            there = use[:, j]
-            count = int(np.count_nonzero(there))
-            W[j][there] = J[first : first + count] / fit.weights[j]
-            Y[there, j] = y[first : first + count] / fit.weights[j]
+            used = use[:, j]
+            count = int(np.count_nonzero(used))
+            W[j][used] = J[first : first + count] / fit.weights[j]
+            Y[used, j] = y[first : first + count] / fit.weights[j]
             first += count
         rows.append(Rows(k, tuple(W), Y, use))
     return fit.problem.observations.with_rows(rows, [np.arange(fit.base.rank, dtype=np.intp)] * width)
@@ -395,8 +395,8 @@ def _step(system: Observations, weights: Array, use_hac: bool, beta: Array) -> t
     stacked, sigma = system.stacked(weights), system.residual_sigmas(beta)
     svd = ScaledSvd.of(stacked.R)
     spread = svd.half @ svd.half.T
-    listed = zip(weights, sigma, system.factors, strict=True)
-    G = np.asarray(sum((w**2 * s) ** 2 * f.gram(len(beta)) for w, s, f in listed))
+    weighted = zip(weights, sigma, system.factors, strict=True)
+    G = np.asarray(sum((w**2 * s) ** 2 * f.gram(len(beta)) for w, s, f in weighted))
     solution = Solution(beta, spread @ G @ spread, svd.condition, svd.unresolved, bread=spread)
     scores = scores_of(system, beta, weights) if use_hac else Scores(G, G)
     return Step(solution, system, sigma), Evidence(stacked.R, stacked.z, scores)

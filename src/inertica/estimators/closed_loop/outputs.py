@@ -121,9 +121,9 @@ def _point_rate(robot: Robot, q: Array, rate: Array) -> Array:
 
 def _gathered(signals: list[Array], problem: Problem, weights: Array, use: Use) -> Array:
     """(B, M) from signals (B, N, channels) of every motion, where these lie."""
-    there = list(_decimated(signals, problem))
-    place = MemorySpace.of(*there)
-    picked = [(place.to_device(x), place.to_device(rows)) for x, rows in zip(there, use, strict=True)]
+    signals_by_motion = list(_decimated(signals, problem))
+    place = MemorySpace.of(*signals_by_motion)
+    picked = [(place.to_device(x), place.to_device(rows)) for x, rows in zip(signals_by_motion, use, strict=True)]
     parts = [x[:, rows[:, j], j] * float(weights[j]) for x, rows in picked for j in range(x.shape[2])]
     return place.resident(place.xp.concatenate(parts, axis=1))
 

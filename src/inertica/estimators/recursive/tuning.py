@@ -187,8 +187,8 @@ def _velocity_noise(problem: Problem, beta: Array, torque: Array) -> Array:
     """(n,) mean variance of M^-1 w, w the noise of the torque."""
     chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
     chi[problem.base.retained] = beta
-    found = [np.linalg.inv(problem.engine.mass_matrix(q, chi, shapes)) ** 2 @ torque for q, _, _, _ in _thinned(problem)]
-    return np.asarray(np.median(np.concatenate(found), axis=0))
+    variances = [np.linalg.inv(problem.engine.mass_matrix(q, chi, shapes)) ** 2 @ torque for q, _, _, _ in _thinned(problem)]
+    return np.asarray(np.median(np.concatenate(variances), axis=0))
 
 
 def _explaining(problem: Problem) -> Array:
