@@ -212,7 +212,7 @@ class _Job:
         out = {}
         for name, beta in (("robot alone", alone), ("robot and load", alone + added)):
             chi = np.array(full.problem.fixed_values)
-            chi[own.kept] = beta
+            chi[own.retained] = beta
             out[name] = judged(Parameters(d.layout, chi, d.prior.shapes), motions, own.engine)
         return out
 
