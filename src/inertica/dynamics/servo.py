@@ -5,7 +5,8 @@
     f   = -viscous v - coulomb Sgn(v+)
 
 Positions and velocities in tau and in viscous friction are the means of both ends of the step (the implicit midpoint rule), so that no
-gain, however large, makes a simulation diverge: a search for parameters may pass through all of them.  Sgn is the set-valued sign: a
+gain, however large, makes a simulation diverge: a search for parameters may pass through all of them.  Inertia and gravity are those of
+the middle of the step, and so are centrifugal forces, whose velocity is extrapolated from the last two.  Sgn is the set-valued sign: a
 joint that friction can hold stays where it is.  Which joints stick and which drives are saturated is found by Newton's method on the
 piecewise linear equation for v+, beginning with what held in the step before.
 
@@ -54,6 +55,17 @@ class Standstill:
     impedance: float = 1.0 - 1e-5
     rate: float | None = None
 
+    def fields(self, inertia: Array, dt: float) -> dict[str, Array]:
+        """What the compiled step needs of it: the inertia that friction sets against a change of the velocity, and what is kept of it.
+
+        Args:
+            inertia: (n,) 1 / diagonal of the inverse inertia matrix at the joints' zeros, where MuJoCo takes it, too.
+            dt: step in s.
+        """
+        share = np.full(len(inertia), 1.0 - self.impedance)
+        keep = 0.0 if self.rate is None else max(0.0, 1.0 - dt * self.rate)
+        return {"hold": inertia * self.impedance / (1.0 - self.impedance), "share": share, "keep": np.full(len(inertia), keep)}
+
     @classmethod
     def mujoco(cls, solref: tuple[float, float] = (0.02, 1.0), solimp: tuple[float, float] = (0.9, 0.95)) -> Standstill:
         """That of MuJoCo's `frictionloss`: at no distance the impedance is its smallest, the rate 2 / (dmax timeconst)."""
@@ -97,7 +109,8 @@ class ServoLoop:
             for j in range(n):
                 M[j][j] = M[j][j] + x["armature"][j]
             rest: list[Scalar] = [0.0] * n
-            bias = recursions.inverse_dynamics(at, x["dq"], rest, links, robot.gravity)
+            middle = [1.5 * v - 0.5 * u for v, u in zip(x["dq"], x["dq before"], strict=True)]
+            bias = recursions.inverse_dynamics(at, middle, rest, links, robot.gravity)
             command = {
                 s: [u + slope * lead for u, slope, lead in zip(x[f"command {s}"], x[f"slope {s}"], x[LEAD], strict=True)]
                 for s in self.signals
@@ -116,7 +129,7 @@ class ServoLoop:
             for k, s in enumerate(self.signals)
             for part, what in enumerate(("command", "slope"))
         }
-        own = dict.fromkeys(("q", "dq", "armature", "zero", "kp", *(("kd",) if self.velocity else ()), LEAD), n)
+        own = dict.fromkeys(("q", "dq", "dq before", "armature", "zero", "kp", *(("kd",) if self.velocity else ()), LEAD), n)
         inputs: dict[str, int | Input] = {**own, "links": 10 * n, "dt": 1, **commands}
         return traced("begin", inputs, begin)
 
@@ -133,7 +146,7 @@ class ServoLoop:
                 A, b = [list(row) for row in M], list(impulse)
                 for i in range(n):
                     free, stuck = 1.0 - absolute(saturated[i]), 1.0 - absolute(sliding[i])
-                    hold = stuck * x["hold"][i] * M[i][i]
+                    hold = stuck * x["hold"][i]
                     A[i][i] = A[i][i] + (0.5 * h) * x["viscous"][i] + (free * h) * soft[i] + hold
                     b[i] = b[i] + (free * h) * (x["push"][i] - soft[i] * v[i]) + (h * x["limit"][i]) * saturated[i]
                     b[i] = b[i] + hold * x["keep"][i] * v[i] - (h * x["coulomb"][i]) * sliding[i]
@@ -141,15 +154,15 @@ class ServoLoop:
                 for i in range(n):
                     wanted = x["push"][i] - soft[i] * (v[i] + after[i])
                     saturated[i] = _beyond(wanted, x["limit"][i])
-                    held = x["hold"][i] * M[i][i] * (after[i] - x["keep"][i] * v[i])
+                    held = x["hold"][i] * (after[i] - x["keep"][i] * v[i])
                     most = h * x["coulomb"][i]
                     stuck = 1.0 - absolute(sliding[i])
                     now = stuck * held + most * sliding[i]
                     # towards what would hold the joint by as much as its inertia asks for: a joint that reverses sticks first
-                    sliding[i] = _beyond(now + (held - now) / (1.0 + x["hold"][i]), most)
+                    sliding[i] = _beyond(now + (held - now) * x["share"][i], most)
             return {"dq after": after, "sliding": sliding, "saturated": saturated}
 
-        per_joint = ("dq", "bias", "push", "viscous", "coulomb", "kp", "kd", "limit", "sliding", "saturated", "hold", "keep")
+        per_joint = ("dq", "bias", "push", "viscous", "coulomb", "kp", "kd", "limit", "sliding", "saturated", "hold", "share", "keep")
         return traced("forward", {**dict.fromkeys(per_joint, n), "inertia": n * (n + 1) // 2, "dt": 1}, forward)
 
 
@@ -171,12 +184,13 @@ def _advance(n: int) -> Kernel:
         return {
             "q": [q + half * (a + b) for q, a, b in zip(x["q"], x["dq"], x["dq after"], strict=True)],
             "dq": list(x["dq after"]),
+            "dq before": list(x["dq"]),
         }
 
     return traced("advance", {"q": n, "dq": n, "dq after": n, "dt": 1}, advance)
 
 
-MOVING = ("q", "dq", "inertia", "bias", "push", "dq after", "links", LEAD, *COEFFICIENTS)
+MOVING = ("q", "dq", "dq before", "inertia", "bias", "push", "dq after", "links", LEAD, *COEFFICIENTS)
 """Fields that have a rate in derivatives."""
 
 
@@ -194,50 +208,44 @@ class ServoModel:
         self._plain: LoopFunction | None = None
         self._rates: LoopFunction | None = None
 
-    def run(
-        self, fields: Mapping[str, ArrayLike], table: Array, dt: float, steps: NDArray[np.int64], standstill: Standstill = HARD
-    ) -> Array:
+    def run(self, fields: Mapping[str, ArrayLike], table: Array, dt: float, steps: NDArray[np.int64]) -> Array:
         """(B, len(steps), n) positions.
 
         Args:
-            fields: q, dq, links and the coefficients, (size,) or (B, size).
+            fields: q, dq, links, the coefficients, and those of `Standstill`, (size,) or (B, size).
             table: (T, m) commands with their slopes, one row per step.
             dt: step in s.
             steps: to record, ascending.
-            standstill: of dry friction.
         """
         if self._plain is None:
             self._plain = self._target.loop(self.loop.described(self.robot))
-        return self._plain(self._runs(fields, {}, table, dt, steps, standstill))["q"]
+        return self._plain(_runs(fields, {}, table, dt, steps))["q"]
 
     def rates(
         self, fields: Mapping[str, ArrayLike], directions: Mapping[str, ArrayLike], table: Array, dt: float,
-        steps: NDArray[np.int64], standstill: Standstill = HARD,
+        steps: NDArray[np.int64],
     ) -> tuple[Array, Array]:  # fmt: skip
         """(len(steps), n) positions of one run, and (D, len(steps), n) their derivatives.
 
         Args:
-            fields, table, dt, steps, standstill: as for `run`, of one run.
+            fields, table, dt, steps: as for `run`, of one run.
             directions: field -> (D, size) rates of change; those not named do not change.
         """
         if self._rates is None:
             self._rates = self._target.loop(self.loop.described(self.robot).with_rates(MOVING))
-        out = self._rates(self._runs(fields, directions, table, dt, steps, standstill))
+        out = self._rates(_runs(fields, directions, table, dt, steps))
         return out["q"][0], out["q rate"]
 
-    def _runs(
-        self, fields: Mapping[str, ArrayLike], directions: Mapping[str, ArrayLike], table: Array, dt: float,
-        steps: NDArray[np.int64], standstill: Standstill,
-    ) -> Runs:  # fmt: skip
-        n = self.robot.n
-        wide = {name: np.atleast_2d(np.asarray(values, float)) for name, values in fields.items()}
-        wide |= {f"{name} rate": np.atleast_2d(np.asarray(values, float)) for name, values in directions.items()}
-        keep = 0.0 if standstill.rate is None else max(0.0, 1.0 - dt * standstill.rate)
-        wide |= {"hold": np.full((1, n), standstill.impedance / (1.0 - standstill.impedance)), "keep": np.full((1, n), keep)}
-        wide["dt"] = np.full((1, 1), dt)
-        B = max(len(values) for values in wide.values())
-        all_fields = {name: np.broadcast_to(values, (B, values.shape[1])) for name, values in wide.items()}
-        return Runs(all_fields, np.arange(B, dtype=np.uint64), 0, np.ascontiguousarray(table), steps)
+
+def _runs(
+    fields: Mapping[str, ArrayLike], directions: Mapping[str, ArrayLike], table: Array, dt: float, steps: NDArray[np.int64]
+) -> Runs:
+    wide = {name: np.atleast_2d(np.asarray(values, float)) for name, values in fields.items()}
+    wide |= {f"{name} rate": np.atleast_2d(np.asarray(values, float)) for name, values in directions.items()}
+    wide["dt"] = np.full((1, 1), dt)
+    B = max(len(values) for values in wide.values())
+    all_fields = {name: np.broadcast_to(values, (B, values.shape[1])) for name, values in wide.items()}
+    return Runs(all_fields, np.arange(B, dtype=np.uint64), 0, np.ascontiguousarray(table), steps)
 
 
 def branches(robot: Robot) -> list[tuple[int, ...]]:
