@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +69,7 @@ class Combination:
     Args:
         parameters: their names, `armature 3` for the armature of joint 3.
         text: what is determined and what would tell them apart, one sentence.
-        direction: by how much the logarithm (the value, for delay and zero) of each changes while the simulated positions do not.
+        direction: SI changes of each, in one proportion, that leave the simulated positions as they are.
     """
 
     parameters: tuple[str, ...]
@@ -98,19 +98,21 @@ class Posterior:
 
     Args:
         names: (quantity, 0-based joint) of every coordinate.
-        mean: (p,); the logarithm of a quantity that cannot be negative, the value of another.
+        mean: (p,); log(v + shift) of a quantity v that cannot be negative, the value of another.
         covariance: (p, p); directions that the logs do not determine have the variance of the prior.
+        shift: (p,) SI, small beside what the quantity competes with: what is hardly there is normal about its value, not a factor.
     """
 
     names: tuple[tuple[str, int], ...]
     mean: Array
     covariance: Array
+    shift: Array
 
     def values(self, x: Array, rest: ActuatorValues) -> ActuatorValues:
         """Actuators at the coordinates x (p,), everything else as in `rest`."""
         out = {name: np.array(getattr(rest, name)) for name in QUANTITIES}
-        for (name, joint), value in zip(self.names, x, strict=True):
-            out[name][joint] = np.exp(value) if QUANTITIES[name].positive else value
+        for (name, joint), value, shift in zip(self.names, x, self.shift, strict=True):
+            out[name][joint] = max(np.exp(value) - shift, 0.0) if QUANTITIES[name].positive else value
         return ActuatorValues(**out)
 
     def draws(self, count: int, rng: np.random.Generator) -> Array:
@@ -137,6 +139,7 @@ class ActuatorsResult:
         impedance, rate: of friction at standstill, see `dynamics.servo.Standstill`.
         logs: that were fitted.
         warnings, notes: one sentence each.
+        links: (n, 10) parameters of the links that fit best within their uncertainty; free runs take those of the model file.
     """
 
     robot: str
@@ -153,7 +156,8 @@ class ActuatorsResult:
     rate: float | None = None
     logs: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    links: Array | None = None
 
     @property
     def values(self) -> ActuatorValues:
@@ -182,10 +186,12 @@ class ActuatorsResult:
             "command": {"hold": self.hold},
             "standstill": {"impedance": self.impedance, "rate": self.rate},
             "links_std": self.links_std,
+            "links": None if self.links is None else self.links.tolist(),
             "posterior": {
                 "names": [[name, joint + 1] for name, joint in self.posterior.names],
                 "mean": self.posterior.mean.tolist(),
                 "covariance": self.posterior.covariance.tolist(),
+                "shift": self.posterior.shift.tolist(),
             },
             "warnings": list(self.warnings),
             "notes": list(self.notes),
@@ -229,6 +235,7 @@ def _result(saved: Mapping[str, Any]) -> ActuatorsResult:
             tuple((name, int(joint) - 1) for name, joint in posterior["names"]),
             np.array(posterior["mean"], float),
             np.array(posterior["covariance"], float).reshape(2 * (len(posterior["mean"]),)),
+            np.array(posterior["shift"], float),
         ),
         saved["links_std"],
         saved["command"]["hold"],
@@ -237,6 +244,7 @@ def _result(saved: Mapping[str, Any]) -> ActuatorsResult:
         tuple(saved["logs"]),
         tuple(saved["warnings"]),
         tuple(saved["notes"]),
+        None if saved["links"] is None else np.array(saved["links"], float),
     )
 
 
