@@ -69,9 +69,7 @@ def quadruped() -> list[Link]:
     for fore in (1, -1):
         for side in (1, -1):
             hip = len(out)
-            out.append(
-                Link(-1, (0.2 * fore, 0.05 * side, 0), x, 0.7, (-0.005 * fore, 0.001 * side, 0), (0.0005, 0.0008, 0.0006))
-            )
+            out.append(Link(-1, (0.2 * fore, 0.05 * side, 0), x, 0.7, (-0.005 * fore, 0.001 * side, 0), (0.0005, 0.0008, 0.0006)))
             out.append(Link(hip, (0, 0.085 * side, 0), y, 1.0, (-0.004, -0.02 * side, -0.03), (0.0055, 0.005, 0.001)))
             out.append(Link(hip + 1, (0, 0, -0.213), y, 0.25, (0.005, 0, -0.12), (0.0025, 0.0025, 0.0001)))
     return out

@@ -96,6 +96,8 @@ if TYPE_CHECKING:  # `as` makes a name public for type checkers
     from inertica.robot.files import catalog as catalog
     from inertica.robot.load import load as load, save_model as save_model
     from inertica.robot.model import Joint as Joint, Limits as Limits, Robot as Robot
+    from inertica.workflow.actuators.job import actuators as actuators
+    from inertica.workflow.actuators.result import ActuatorsResult as ActuatorsResult
     from inertica.workflow.cad import import_cad as import_cad
     from inertica.workflow.compare import compare as compare
     from inertica.campaign.advice import Situation as Situation, advise as advise
@@ -187,6 +189,8 @@ _HOME = {
     "inertica.robot.files": ("catalog",),
     "inertica.robot.load": ("load", "save_model"),
     "inertica.robot.model": ("Joint", "Limits", "Robot"),
+    "inertica.workflow.actuators.job": ("actuators",),
+    "inertica.workflow.actuators.result": ("ActuatorsResult",),
     "inertica.workflow.cad": ("import_cad",),
     "inertica.workflow.compare": ("compare",),
     "inertica.campaign.advice": ("Situation", "advise"),

@@ -162,7 +162,21 @@ class ServoLoop:
                     sliding[i] = _beyond(now + (held - now) * x["share"][i], most)
             return {"dq after": after, "sliding": sliding, "saturated": saturated}
 
-        per_joint = ("dq", "bias", "push", "viscous", "coulomb", "kp", "kd", "limit", "sliding", "saturated", "hold", "share", "keep")
+        per_joint = (
+            "dq",
+            "bias",
+            "push",
+            "viscous",
+            "coulomb",
+            "kp",
+            "kd",
+            "limit",
+            "sliding",
+            "saturated",
+            "hold",
+            "share",
+            "keep",
+        )
         return traced("forward", {**dict.fromkeys(per_joint, n), "inertia": n * (n + 1) // 2, "dt": 1}, forward)
 
 

@@ -71,8 +71,9 @@ def evidence(fit: Fit) -> Evidence:
     unit, p, l, kappa = units(fit), len(fit.free), len(fit.links), fit.correlation
     sigma = np.sqrt(fit.rms**2 + 1e-30)
     parts = [_rows(fit, k, unit, sigma) for k in range(len(fit.residuals))]
-    H = sum(J.reshape(p + l, -1) @ J.reshape(p + l, -1).T for J, _ in parts)
-    S, blocks = _scores(parts)
+    H = np.zeros((p + l, p + l))
+    for J, _ in parts:
+        H += J.reshape(p + l, -1) @ J.reshape(p + l, -1).T
     prior = np.diag(np.concatenate([np.zeros(p), np.ones(l)]))
     known = H + kappa * prior
     # information on the quantities alone: what links may take up is taken off
@@ -85,6 +86,7 @@ def evidence(fit: Fit) -> Evidence:
     wide[:p, :p] = axes[:, lost] @ axes[:, lost].T
     whole = known + kappa * wide / WIDE**2 + 1e-13 * np.trace(H) / (p + l) * np.eye(p + l)
     G = np.linalg.inv(whole)
+    S, blocks = _scores(parts, G)
     middle = S + kappa**2 * (prior + wide / WIDE**2)
     covariance = (G @ middle @ G)[:p, :p]
     return Evidence(fit.free, unit, covariance * np.outer(unit, unit), axes[:, lost].T.copy(), blocks)
@@ -115,17 +117,22 @@ def _rows(fit: Fit, k: int, unit: Array, sigma: Array) -> tuple[Array, Array]:
     return rest[:whole].reshape(whole, *r.shape), rest[-1].reshape(r.shape)
 
 
-def _scores(parts: Sequence[tuple[Array, Array]]) -> tuple[Array, int]:
-    """Sum over blocks of the outer products of their scores, and how many blocks there are."""
+def _scores(parts: Sequence[tuple[Array, Array]], G: Array) -> tuple[Array, int]:
+    """Sum over blocks of the outer products of their scores, and how many blocks there are.
+
+    A block that tells much of a quantity has pulled its own residuals to zero; its score is that of a fit without it (the jackknife,
+    "CR3" in the literature of clustered residuals).
+    """
     size, total = len(parts[0][0]), sum(len(r) for _, r in parts)
     S, count = np.zeros((size, size)), 0
     for J, r in parts:
         blocks = max(2, round(BLOCKS * len(r) / total))
         for chosen in np.array_split(np.arange(len(r)), blocks):
-            score = J[:, chosen].reshape(size, -1) @ r[chosen].ravel()
+            rows = J[:, chosen].reshape(size, -1)
+            score = np.linalg.solve(np.eye(size) - rows @ rows.T @ G, rows @ r[chosen].ravel())
             S += np.outer(score, score)
         count += blocks
-    return S * count / max(1, count - 1), count
+    return S * (count - 1) / count, count
 
 
 def confounded(found: Evidence) -> list[tuple[tuple[Name, ...], Array]]:
@@ -136,7 +143,7 @@ def confounded(found: Evidence) -> list[tuple[tuple[Name, ...], Array]]:
     N = found.undetermined.copy()
     for row in range(len(N)):
         rest = np.abs(N[row:])
-        at, pivot = np.unravel_index(int(np.argmax(rest)), rest.shape)
+        at, pivot = divmod(int(np.argmax(rest)), rest.shape[1])
         N[[row, row + at]] = N[[row + at, row]]
         N[row] /= N[row, pivot]
         others = np.arange(len(N)) != row

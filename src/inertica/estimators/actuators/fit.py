@@ -193,7 +193,9 @@ def fit(
     return search.run()
 
 
-def continued(found: Fit, floor: Array, effort: Effort | None = None, say: Callable[[str], None] = lambda _: None, **changes: object) -> Fit:
+def continued(
+    found: Fit, floor: Array, effort: Effort | None = None, say: Callable[[str], None] = lambda _: None, **changes: object
+) -> Fit:
     """The fit again from where it ended, with records simulated otherwise (`Runs.with_records`: finest, standstill, hold)."""
     runs = found.runs.with_records(found.runs.records, **changes)
     search = _Search(runs, found.free, found.values, floor, found.errors, effort or Effort(), say)
@@ -397,7 +399,9 @@ def best_start(runs: Runs, candidates: Sequence[ActuatorValues], floor: Array) -
     lowest = min(scores)
     for j in range(runs.robot.n):  # a joint may be better off with another cut-off than the rest
         for other in candidates:
-            mixed = replace(best, **{q: np.where(np.arange(best.n) == j, getattr(other, q), getattr(best, q)) for q in QUANTITIES})
+            mixed = replace(
+                best, **{q: np.where(np.arange(best.n) == j, getattr(other, q), getattr(best, q)) for q in QUANTITIES}
+            )
             score = criterion(simulated(runs, mixed, states), floor)
             if score < lowest:
                 best, lowest = mixed, score

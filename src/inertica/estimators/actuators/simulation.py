@@ -121,8 +121,8 @@ class Runs:
         return grid.at_samples(q), grid.at_samples(dq)
 
     def _inertia_at_zero(self) -> Array:
-        links = [self.links[10 * j : 10 * j + 10] for j in range(self.robot.n)]
-        return np.array(mass_matrix(poses(self.robot, [0.0] * self.robot.n), links), float)
+        M = mass_matrix(poses(self.robot, [0.0] * self.robot.n), self.links.reshape(-1, 10).tolist())
+        return np.asarray(M, np.float64)
 
     def _table(self, k: int, values: ActuatorValues) -> Array:
         parts: list[Array] = []

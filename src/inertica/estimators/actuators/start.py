@@ -63,14 +63,14 @@ def starts(
 def rigid_torque(robot: Robot, links: Array, q: Array, dq: Array, ddq: Array) -> Array:
     """(N, n) torque of links alone."""
     at = recursions.poses(robot, list(q.T))
-    inertia = [links[10 * j : 10 * j + 10] for j in range(robot.n)]
+    inertia = links.reshape(-1, 10).tolist()
     tau = recursions.inverse_dynamics(at, list(dq.T), list(ddq.T), inertia, robot.gravity)
     return np.stack([np.broadcast_to(x, len(q)) for x in tau], axis=1)
 
 
 def link_inertia(robot: Robot, links: Array, q: Array) -> Array:
     """(N, n) diagonal of the inertia matrix of links alone."""
-    inertia = [links[10 * j : 10 * j + 10] for j in range(robot.n)]
+    inertia = links.reshape(-1, 10).tolist()
     M = recursions.mass_matrix(recursions.poses(robot, list(q.T)), inertia)
     return np.stack([np.broadcast_to(M[j][j], len(q)) for j in range(robot.n)], axis=1)
 

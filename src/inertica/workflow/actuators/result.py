@@ -180,7 +180,8 @@ class ActuatorsResult:
             "confounded": [asdict(c) for c in self.confounded],
             "scale": list(self.scale),
             "free_run": {
-                name: {"rms": list(run.rms), "before": list(run.before), "fitted": run.fitted} for name, run in self.free_run.items()
+                name: {"rms": list(run.rms), "before": list(run.before), "fitted": run.fitted}
+                for name, run in self.free_run.items()
             },
             "time": dict(self.time),
             "command": {"hold": self.hold},
@@ -224,9 +225,7 @@ def _result(saved: Mapping[str, Any]) -> ActuatorsResult:
     return ActuatorsResult(
         saved["robot"],
         saved["model"],
-        tuple(
-            JointActuator(j["name"], **{name: _quantity(j[name], name) for name in QUANTITIES}) for j in saved["joints"]
-        ),
+        tuple(JointActuator(j["name"], **{name: _quantity(j[name], name) for name in QUANTITIES}) for j in saved["joints"]),
         tuple(Combination(tuple(c["parameters"]), c["text"], tuple(c["direction"])) for c in saved["confounded"]),
         tuple(saved["scale"]),
         {name: FreeRun(_floats(r["rms"]), _floats(r["before"]), r["fitted"]) for name, r in saved["free_run"].items()},
