@@ -24,6 +24,7 @@ from inertica.cli.progress import LOUDNESS
 from inertica.errors import InerticaError, InputError, nearest
 
 COMMANDS = {
+    "actuators": "armature, friction, delay and gains of every joint from commands and positions, without torque",
     "advise": "which method suits the situation, and why",
     "campaign": "a Monte Carlo study, resumable, on all cores or a Dask cluster",
     "check": "quality of logs and what they can determine, before any fit",
