@@ -236,23 +236,43 @@ class Settled:
         holds = self.used.solver in ("auto", "cone", "newton") and not isinstance(prior, Plain)
         holding = holdable(program, silent) if holds else np.zeros_like(silent)
         penalty = prior.penalty(program.reference, fit)
+        if not isinstance(penalty, Quadratic):
+            # such a prior keeps bodies strictly inside: nothing is ever tight, whatever held values cost; what a quadratic one
+            # holds without cost is held
+            quadratic = Euclidean().penalty(program.reference, fit)
+            holding, _ = self._holding_without_cost(fit, quadratic, Program.solve, holding, correlation)
+        holding, found = self._holding_without_cost(fit, penalty, solve, holding, correlation)
+        found = found or solve(program, fit, penalty)
+        return found, moved_sentence(program, silent, found.chi)
+
+    def _holding_without_cost(
+        self,
+        fit: Fit,
+        penalty: Penalty,
+        solve: Callable[[Program, Fit, Penalty], Outcome],
+        holding: NDArray[np.bool_],
+        correlation: Callable[[], float],
+    ) -> tuple[NDArray[np.bool_], Outcome | None]:
+        """What of the values to be held can be, without a significant rise of the squares of the data, and the solution.
+
+        The solution is None where nothing was to be held, or where held and stated values contradict each other.
+        """
         free: Outcome | None = None
         while holding.any():
             try:
                 found = solve(self._holding(holding), fit, penalty)
             except InfeasibleError:  # what is held and what is stated do not go together
-                break
+                return np.zeros_like(holding), None
             tight = [b for b in found.active if b.cone != "zero" and np.any(b.F[:, holding] != 0.0)]
             if not tight:
-                return found, moved_sentence(program, silent, found.chi)
+                return holding, found
             limit = COSTLY * correlation() * fit.noise
             if found.squares > limit:  # otherwise nothing that is let go could save as much
-                free = free or solve(program, fit, penalty)
+                free = free or solve(self.program, fit, penalty)
             if found.squares <= limit or (free is not None and found.squares - free.squares <= limit):
-                return found, moved_sentence(program, silent, found.chi)
+                return holding, found
             holding = holding & ~np.any([np.any(b.F != 0.0, axis=0) for b in tight], axis=0)
-        found = free or solve(program, fit, penalty)
-        return found, moved_sentence(program, silent, found.chi)
+        return holding, free
 
     def _correlation(self) -> float:
         if self.mildness is not None:
