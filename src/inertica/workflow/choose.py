@@ -27,6 +27,7 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.friction import check_laws, friction_terms, law
 from inertica.robot.plain import assumed_friction, with_laws
+from inertica.validation.blocks import FewRowsError
 from inertica.workflow.choice import Choice, Notes, Say
 from inertica.workflow.delay_choice import Delay, choose_delay
 from inertica.workflow.filter_choice import choose_filter, recipe_for
@@ -141,7 +142,13 @@ def choose(checked: Checked, say: Say) -> Chosen:
     start, inputs, s = time.perf_counter(), checked.inputs, checked.inputs.settings
     assumed = assumed_friction(_with_stated_laws(inputs.description, s.friction))
     base = None if inputs.torque_only else _base(assumed, checked.base)
-    choices, delay = _preprocessing(inputs, assumed, base, say)
+    try:
+        choices, delay = _preprocessing(inputs, assumed, base, say)
+    except FewRowsError as few:
+        if len(few.joints) == inputs.description.robot.n:
+            raise
+        checked = replace(checked, inputs=inputs.without_torque_of(few.joints, "hardly moves"))
+        return choose(replace(checked, notes=checked.notes.warned(checked.inputs.notes.warnings[-1:])), say)
     recipe = delay.recipe
     seen = _prepared(inputs, recipe)
     _check_motion(inputs, seen)

@@ -37,7 +37,7 @@ from inertica.threads import one_thread
 from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice
 from inertica.workflow.identify import LogLike, identify
-from inertica.workflow.inputs import check_logs
+from inertica.workflow.inputs import check_all_move
 from inertica.workflow.payload_intervals import made_sure
 from inertica.workflow.payload_records import Records, Stated
 from inertica.workflow.payload_result import Payload
@@ -109,7 +109,7 @@ class _Job:
             self.given = _described(robot)
             self.unloaded = [_read(x, self.given) for x in unloaded]
         self.loaded = [_read(x, self.given) for x in loaded]
-        check_logs(self.loaded, self.given.robot)
+        check_all_move(self.loaded, self.given.robot)
         self.flange = flange(self.given, frame)
         if robot_from is None:
             bare = self.given.with_terms(self.given.layout.terms, ())

@@ -230,7 +230,7 @@ class Settled:
             prior: distance and strength.
             correlation: rows that say as much as one independent one; asked for only where held values stand against the data.
         """
-        program, solve = self.program, self.used.solve
+        program = self.program
         silent = untouched(program, fit)
         # the plain pull is there for the published minimum, in which nothing is held
         holds = self.used.solver in ("auto", "cone", "newton") and not isinstance(prior, Plain)
@@ -240,16 +240,15 @@ class Settled:
             # such a prior keeps bodies strictly inside: nothing is ever tight, whatever held values cost; what a quadratic one
             # holds without cost is held
             quadratic = Euclidean().penalty(program.reference, fit)
-            holding, _ = self._holding_without_cost(fit, quadratic, Program.solve, holding, correlation)
-        holding, found = self._holding_without_cost(fit, penalty, solve, holding, correlation)
-        found = found or solve(program, fit, penalty)
+            holding, _ = self._holding_without_cost(fit, quadratic, holding, correlation)
+        holding, found = self._holding_without_cost(fit, penalty, holding, correlation)
+        found = found or self.used.solve(program, fit, penalty)
         return found, moved_sentence(program, silent, found.chi)
 
     def _holding_without_cost(
         self,
         fit: Fit,
         penalty: Penalty,
-        solve: Callable[[Program, Fit, Penalty], Outcome],
         holding: NDArray[np.bool_],
         correlation: Callable[[], float],
     ) -> tuple[NDArray[np.bool_], Outcome | None]:
@@ -257,7 +256,7 @@ class Settled:
 
         The solution is None where nothing was to be held, or where held and stated values contradict each other.
         """
-        free: Outcome | None = None
+        solve, free = self.used.solve, None
         while holding.any():
             try:
                 found = solve(self._holding(holding), fit, penalty)
