@@ -93,7 +93,7 @@ def _make_motion(folder: Path) -> None:
     motion.mkdir()
     (motion / "joint_list.txt").write_text("shoulder\nelbow\n")
     (motion / "state_motor.csv").write_text("timestamp,positions,torques\n" + "\n".join(rows) + "\n")
-    (motion / "control.csv").write_text("timestamp,commands\n" + "\n".join(row.rpartition(",\"")[0] for row in rows[::2]) + "\n")
+    (motion / "control.csv").write_text("timestamp,commands\n" + "\n".join(row.rpartition(',"')[0] for row in rows[::2]) + "\n")
 
 
 def _make_two(folder: Path) -> None:

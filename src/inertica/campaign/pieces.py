@@ -49,7 +49,7 @@ def packed(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> bytes:
     header = json.dumps({"names": list(names), "rows": len(rows), "same": same, "each": each}).encode()
     out = io.BytesIO()
     arrays = {HEADER: np.frombuffer(header, np.uint8)} | {name: np.ascontiguousarray(v.T) for name, v in numbers.items()}
-    np.savez(out, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+    np.savez(out, allow_pickle=False, **arrays)
     return out.getvalue()
 
 

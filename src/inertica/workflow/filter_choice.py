@@ -96,7 +96,7 @@ def choose_bandwidth(description: Description, base: BaseModel, logs: Sequence[L
 
     least = min(start.narrowest, HIGHEST * rate)
     # rest and reversals may leave nearly nothing of a narrow band
-    while least * STEP <= HIGHEST * rate and float(np.min(prepared(least).observations.counts)) < FEWEST_USED:
+    while least * STEP <= HIGHEST * rate and _fewest_rows(prepared(least)) < FEWEST_USED:
         least *= STEP
     start = start.at_least(least)
     search = search_bandwidth(prepared, start.first, HIGHEST * rate, widest)
@@ -104,6 +104,12 @@ def choose_bandwidth(description: Description, base: BaseModel, logs: Sequence[L
     if len(candidates) == 1:
         return Bandwidth(search.start, start, search, {}, None)
     return _guarded(search, start, candidates, [Blocks(prepared(f), PARTS) for f in candidates])
+
+
+def _fewest_rows(problem: Problem) -> float:
+    """Of all joints whose torque was measured."""
+    system = problem.observations
+    return float(np.min(system.counts[system.measured]))
 
 
 def search_start(logs: Sequence[Log], base: BaseModel) -> Start:
