@@ -25,7 +25,7 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.validation.blocks import SMALLEST_FOLD, Blocks
-from inertica.workflow.choice import Choice, Say
+from inertica.workflow.choice import Alternative, Choice, Say
 
 Velocity = Literal["differences", "recorded"]
 
@@ -186,9 +186,12 @@ def choose_filter(
         "settings"
     )
     chosen = replace(recipe_for(fit, rate, replace(recipe, velocity=velocity)), prediction=Butterworth(cutoff=cutoff))
-    raw_residuals = {f"{c:.3g} Hz, {v}": s for (c, v), s in sorted(tried.items())}
+    compared = tuple(
+        Alternative(f"{c:.3g} Hz, {v}", s, (c, v) == (cutoff, velocity), number=c, unit="Hz", series=v)
+        for (c, v), s in sorted(tried.items())
+    )
     guarded = bandwidth.scores.get(fit), min(bandwidth.scores.items(), default=(0.0, None))[1]  # without: the narrowest
-    return chosen, Choice("filter", value, sentence, True, raw_residuals, *guarded, bandwidth.disagreement)
+    return chosen, Choice("filter", value, sentence, True, compared, *guarded, bandwidth.disagreement)
 
 
 def _why(bandwidth: Bandwidth) -> str:
