@@ -226,10 +226,10 @@ def unusable():
 def test_no_model_of_a_result_that_is_not_usable(tmp_path):
     made = write_bundle(unusable(), pair.motions(), tmp_path / "out")
     assert {"result.json", "report.html", "parameters.csv"} <= set(made.files) and "identified.urdf" not in made.files
-    assert made.result.exported == () and any("--force" in w for w in made.result.warnings)
+    assert made.result.exported == () and any("option force" in w for w in made.result.warnings)
     forced = write_bundle(unusable(), pair.motions(), tmp_path / "out", force=True)
     assert "identified.urdf" in forced.files and len(forced.result.exported) == 1
-    with pytest.raises(InputError, match="--force"):
+    with pytest.raises(InputError, match="option force"):
         export_model(unusable(), tmp_path / "x.urdf")
     assert not (tmp_path / "x.urdf").exists()
 
@@ -237,7 +237,7 @@ def test_no_model_of_a_result_that_is_not_usable(tmp_path):
 def test_export_on_the_command_line(tmp_path, capsys):
     saved = unusable().save(tmp_path / "bad")
     words = ["export", str(saved), "--urdf", str(tmp_path / "x.urdf")]
-    assert "--force" in pair.refused(capsys, *words)
+    assert "option force" in pair.refused(capsys, *words)
     assert main([*words, "--force", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["file"] == str(tmp_path / "x.urdf") and document["residual"]["identification"]["raw"]["all"] < 0.5

@@ -74,11 +74,11 @@ class Quality(Derived):
     def sentence(self) -> str:
         """The verdict in words."""
         by = {v: list(dict.fromkeys(f.name for f in self.findings if f.verdict == v)) for v in SEVERITY}
-        said = [f"{v}: {', '.join(by[v])}" for v in ("problem", "warning", "note", "not testable") if by[v]]
+        parts = [f"{v}: {', '.join(by[v])}" for v in ("problem", "warning", "note", "not testable") if by[v]]
         if by["problem"]:
-            return "; ".join(said)
+            return "; ".join(parts)
         word = "usable" if by["warning"] or by["note"] else "fine"
-        return "; ".join([word, *said])
+        return "; ".join([word, *parts])
 
 
 def _worst(findings: Iterable[Finding]) -> Verdict:

@@ -82,6 +82,12 @@ def repair(
 
     Raises:
         InfeasibleError: no parameters satisfy the constraints (and have the same dynamics).
+
+    Examples:
+        >>> prior = ia.load("scara2").prior
+        >>> found = ia.repair(prior.replaced({"M2": -1.0}))
+        >>> ia.check_model(found.parameters, configurations=20).consistent
+        True
     """
     if metric not in get_args(Metric):
         raise InputError(f"unknown metric '{metric}'; {nearest(metric, get_args(Metric))}")
@@ -108,8 +114,8 @@ def _nearest(
     program = Program(reference, (*constraints, *extra))
     nothing = Fit(np.zeros((0, 1)), np.zeros(0), np.zeros((1, layout.size)), noise=_FINE)
     outcome = program.solve(nothing, penalty)
-    moved = reference.free & (np.abs(outcome.chi - parameters.values) > _DUST * reference.scale)
-    values = _signs_kept(np.where(moved, outcome.chi, parameters.values), reference)
+    repaired_entries = reference.free & (np.abs(outcome.chi - parameters.values) > _DUST * reference.scale)
+    values = _signs_kept(np.where(repaired_entries, outcome.chi, parameters.values), reference)
     changed = tuple(n for n, a, b in zip(layout.names, values, parameters.values, strict=True) if a != b)
     origin = f"{parameters.origin}, repaired"
     distance = float(np.sqrt(penalty.value(values)))

@@ -9,8 +9,9 @@ from pathlib import Path
 from inertica.errors import InerticaError
 from inertica.report.logs import motions_again
 from inertica.report.report import write_report
+from inertica.robot.formats.table import format_of
 from inertica.workflow.bristles import Bristles, write_bristles
-from inertica.workflow.export import SUFFIX, export_model, write_parameters
+from inertica.workflow.export import export_model, write_parameters
 from inertica.workflow.exported import ExportedModel
 from inertica.workflow.result import REFERENCE, RESULT, Identification
 from inertica.writing import whole_folder
@@ -58,7 +59,7 @@ def write_bundle(result: Identification, folder: str | Path, *, approximate: boo
 def _with_model(result: Identification, folder: Path, approximate: bool, force: bool) -> Identification:
     """The result with the model file that was written of it, and what must be said of that: complete, as it is saved."""
     start = time.perf_counter()
-    target = folder / f"{MODEL}{SUFFIX[result.description.source.format]}"
+    target = folder / f"{MODEL}{format_of(result.description.source).suffix}"
     exported: tuple[ExportedModel, ...] = ()
     try:
         written = export_model(result, target, approximate=approximate, force=force)
@@ -75,6 +76,10 @@ def add_bristles(folder: str | Path, bristles: Bristles) -> list[Path]:
     Args:
         folder: of the result.
         bristles: see `workflow.bristles`.
+
+    Examples:
+        >>> fit = ia.fit_friction("card.yaml", ["run1.csv.gz"], joints=[1])
+        >>> files = ia.add_bristles("result", fit.bristles)
     """
     source = Path(folder)
     source = source.parent if source.name == RESULT else source
@@ -82,7 +87,7 @@ def add_bristles(folder: str | Path, bristles: Bristles) -> list[Path]:
     write_bristles(source, bristles, before.description.robot.joint_names)
     result = Identification.load(source)
     files = [source / RESULT]
-    model = source / f"{MODEL}{SUFFIX[result.description.source.format]}"
+    model = source / f"{MODEL}{format_of(result.description.source).suffix}"
     if model.is_file():  # one that could not be written was left out
         written = export_model(result, model, force=True)  # it was written before
         files += [written.path, *([written.extra] if written.extra else [])]

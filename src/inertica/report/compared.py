@@ -126,7 +126,11 @@ def probability(p: float) -> str:
 
 
 def compare_parameters(first: Result, second: Result) -> Pair:
-    """Hold the base parameters of two results against each other."""
+    """Hold the base parameters of two results against each other.
+
+    Examples:
+        >>> pair = ia.compare_parameters(ia.Result.load("monday"), ia.Result.load("friday"))
+    """
     a, b = (dict(zip(zip(r.estimate.base.names, r.estimate.base.relations, strict=True), range(r.estimate.base.rank), strict=True))
             for r in (first, second))  # fmt: skip
     known = [m for m in a if m in b and np.isfinite(first.estimate.std[a[m]]) and np.isfinite(second.estimate.std[b[m]])]

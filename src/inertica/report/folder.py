@@ -26,6 +26,11 @@ def write_folder(
         logs: those it was identified from; the report draws them.
         validate: those it was judged on, in the same order.
         force: write the model although the verdict on the result is bad.
+
+    Examples:
+        >>> made = ia.write_folder(ia.Result.load("result"), "copy", ["run1.csv.gz"])
+        >>> made.files[0]
+        'result.json'
     """
 
     def motion(source: LogLike, k: int) -> Motion:

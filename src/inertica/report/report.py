@@ -50,6 +50,12 @@ def write_report(result: Result, motions: Motions, target: str | Path) -> Path:
         result: what `identify` found.
         motions: what its predictions were made from; `Result.motions` makes them of the logs of a result that was read.
         target: the file.
+
+    Examples:
+        >>> result = ia.Result.load("result")
+        >>> motions, missing = ia.motions_again(result)
+        >>> ia.write_report(result, motions, "report.html").name
+        'report.html'
     """
     content = report(result, motions)
     write_whole(target, content)

@@ -29,7 +29,14 @@ COLOURS = ("predicted", "residual", "other", "fourth")
 
 
 def write_together(names: Sequence[str], results: Sequence[Result], motions: Sequence[Motions], target: str | Path) -> Path:
-    """Write the report of several results as one HTML file; see `together`."""
+    """Write the report of several results as one HTML file; see `together`.
+
+    Examples:
+        >>> results = [ia.Result.load(name) for name in ("monday", "friday")]
+        >>> motions = [ia.motions_again(result)[0] for result in results]
+        >>> ia.write_together(["Monday", "Friday"], results, motions, "both.html").name
+        'both.html'
+    """
     content = together(names, results, motions)
     write_whole(target, content)
     return Path(target)

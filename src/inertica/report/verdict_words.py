@@ -19,6 +19,7 @@ from inertica.physical.constraints import MARGIN
 from inertica.physical.geometry_prior import link_ends
 from inertica.physical.plausible import Odd
 from inertica.report.names import short_names
+from inertica.robot.formats.table import format_of
 from inertica.robot.natural import longest_link
 from inertica.workflow.inputs import HOLD_OUT, IDENTIFICATION
 from inertica.workflow.result import Result
@@ -147,7 +148,7 @@ def card_lines(result: Result, reasons: Iterable[Reason]) -> tuple[str, ...]:
     if wrong and not result.description.trust:
         out.append(f"prior: {{masses: 10 %}}  # used by --method {', '.join(able(Capability.TAKES_TRUST))}")
     source = result.description.source
-    return tuple(out) if source.card is not None or source.format == "dh" else (f"model: {source.path.name}", *out)
+    return tuple(out) if source.card is not None or format_of(source).states_laws else (f"model: {source.path.name}", *out)
 
 
 def _stated(result: Result, link: int) -> Mapping[str, object]:

@@ -134,21 +134,21 @@ def lack_of_fit(
         return _spring_alone(spring, case, reason or NO_REPLICAS)
     if size_of(problem) > MOST_BYTES:
         return _spring_alone(spring, case, "the record is too long to keep all directions in memory; state a lower cut-off")
-    own = scores(problem, estimate)
-    linear = _Linear(own, tuple(scores(p, e, own.scale) for p, e in replicas))
+    data_scores = scores(problem, estimate)
+    linear = _Linear(data_scores, tuple(scores(p, e, data_scores.scale) for p, e in replicas))
     ripple = _ripple_test(problem, estimate, replicas)
     return _sorted_out(linear, ripple, spring, case, level)
 
 
 def _fast(problem: Problem) -> _Deviation:
     """Elasticity that shows without replicas."""
-    found = fast_compliance([m.log for m in problem.motions])
-    j = found.joint
+    compliance = fast_compliance([m.log for m in problem.motions])
+    j = compliance.joint
     if j is None:
         return _Deviation()
-    z = float(np.arctanh(min(found.correlation[j], 1.0 - 1e-9)) - np.arctanh(TOGETHER)) * np.sqrt(found.samples)
+    z = float(np.arctanh(min(compliance.correlation[j], 1.0 - 1e-9)) - np.arctanh(TOGETHER)) * np.sqrt(compliance.samples)
     log_p = float(log_ndtr(-z))
-    return _Deviation(Direction(ELASTICITY, j, "compliance"), j, z, log_p, found.compliance[j])
+    return _Deviation(Direction(ELASTICITY, j, "compliance"), j, z, log_p, compliance.compliance[j])
 
 
 def _spring_alone(spring: _Deviation, case: Case, why: str) -> LackOfFit:
@@ -168,8 +168,8 @@ def _sorted_out(linear: _Linear, ripple: _Deviation, spring: _Deviation, case: C
     named: list[str] = []
     while True:
         likely = min((f for f in FAMILIES if f not in named), key=lambda f: now[f].log_p, default=POSITION)
-        found = now[likely]
-        if likely in named or found.index is None or found.log_p >= np.log(level):
+        explained = now[likely]
+        if likely in named or explained.index is None or explained.log_p >= np.log(level):
             break
         named.append(likely)
         if likely != POSITION:
@@ -179,12 +179,12 @@ def _sorted_out(linear: _Linear, ripple: _Deviation, spring: _Deviation, case: C
     return LackOfFit(tests, tuple(named), len(linear.replicas), level)
 
 
-def _test(family: str, found: _Deviation, flagged: bool, case: Case) -> FamilyTest:
-    if found.index is None:
+def _test(family: str, deviation: _Deviation, flagged: bool, case: Case) -> FamilyTest:
+    if deviation.index is None:
         return FamilyTest(family, False, case.untestable(family))
-    words = measured(family, found.index, found.size, case)
-    joint = None if found.joint is None else found.joint + 1
-    return FamilyTest(family, True, "", joint, float(found.z), float(np.exp(found.log_p)), words, flagged)
+    words = measured(family, deviation.index, deviation.size, case)
+    joint = None if deviation.joint is None else deviation.joint + 1
+    return FamilyTest(family, True, "", joint, float(deviation.z), float(np.exp(deviation.log_p)), words, flagged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,8 +210,8 @@ class _Linear:
         return _Linear(self.own.given(known), tuple(s.given(known) for s in self.replicas))
 
     def deviation(self, family: str) -> _Deviation:
-        there = self.own.testable & np.all([s.testable for s in self.replicas], axis=0)
-        members = [i for i in self.own.members(family) if there[i]]
+        testable = self.own.testable & np.all([s.testable for s in self.replicas], axis=0)
+        members = [i for i in self.own.members(family) if testable[i]]
         if not members:
             return _Deviation()
         R = len(self.replicas)
@@ -231,24 +231,26 @@ def _ripple_test(problem: Problem, estimate: Estimate, replicas: Sequence[tuple[
     wanted = wave_numbers(problem)
     if not any(len(k) for k in wanted):
         return _Deviation()
-    own = harmonics(problem, estimate, wanted)
+    data_harmonics = harmonics(problem, estimate, wanted)
     others = [harmonics(p, e, wanted, spreads=False) for p, e in replicas]
-    joints = [_ripple_of(h, [o[h.joint] for o in others]) for h in own if len(h.k)]
-    count = sum(len(h.k) for h in own)
+    joints = [_ripple_of(h, [o[h.joint] for o in others]) for h in data_harmonics if len(h.k)]
+    count = sum(len(h.k) for h in data_harmonics)
     square, joint, k, amplitude = max(joints, key=lambda x: x[0])
     log_p = min(0.0, float(np.log(count) - 0.5 * square))  # of a chi-square with two degrees of freedom
     return _Deviation(Wave(joint, k), joint, float(np.sqrt(square)), log_p, amplitude)
 
 
-def _ripple_of(own: Harmonics, others: Sequence[Harmonics]) -> tuple[float, int, float, float]:
+def _ripple_of(data_harmonics: Harmonics, others: Sequence[Harmonics]) -> tuple[float, int, float, float]:
     """Largest deviation (squared) of one joint, the joint, its k and amplitude.
 
     The middle one of all k tells how large deviations without a ripple are, where the residuals' autocovariance promises too little.
     """
-    if own.spread is None:
+    if data_harmonics.spread is None:
         raise InputError("deviations of harmonics need their covariance")
-    away = own.size - np.mean([o.size for o in others], axis=0)
-    square = np.einsum("ki,kij,kj->k", away, np.linalg.pinv(own.spread, hermitian=True), away) / (1.0 + 1.0 / len(others))
+    away = data_harmonics.size - np.mean([o.size for o in others], axis=0)
+    square = np.einsum("ki,kij,kj->k", away, np.linalg.pinv(data_harmonics.spread, hermitian=True), away) / (
+        1.0 + 1.0 / len(others)
+    )
     square = square / max(1.0, float(np.median(square)) / MEDIAN)
     i = int(np.argmax(square))
-    return float(square[i]), own.joint, float(own.k[i]), float(np.hypot(*away[i]))
+    return float(square[i]), data_harmonics.joint, float(data_harmonics.k[i]), float(np.hypot(*away[i]))

@@ -63,9 +63,9 @@ class Case:
 
     def friction(self, kind: str, j: int) -> float | None:
         """The identified friction of a kind on a joint; None when the model has none there."""
-        listed = zip(self.parameters.layout.parameters, self.parameters.values, strict=True)
-        found = [abs(float(value)) for p, value in listed if p.kind == kind and p.joint == j]
-        return max(found) if found and max(found) > 0.0 else None
+        entries = zip(self.parameters.layout.parameters, self.parameters.values, strict=True)
+        values = [abs(float(value)) for p, value in entries if p.kind == kind and p.joint == j]
+        return max(values) if values and max(values) > 0.0 else None
 
     def untestable(self, family: str) -> str:
         """Why a family has no direction to test."""
@@ -143,11 +143,11 @@ def elastic_drive(logs: Sequence[Log], robot: Robot) -> ElasticDrive | None:
     """The drive whose position follows its torque from sample to sample; None when there is none."""
     if any(symbol not in log.signals for log in logs for symbol in ("q", "tau")):
         return None
-    found = fast_compliance(logs)
-    if found.joint is None:
+    fast = fast_compliance(logs)
+    if fast.joint is None:
         return None
-    j = found.joint
-    deflection = found.compliance[j] * max(float(np.nanmax(np.abs(log.need("tau")[:, j]))) for log in logs)
+    j = fast.joint
+    deflection = fast.compliance[j] * max(float(np.nanmax(np.abs(log.need("tau")[:, j]))) for log in logs)
     return ElasticDrive(j + 1, _deflection(deflection, robot.joints[j].unit))
 
 
@@ -193,10 +193,10 @@ def _ripple(wave: Wave, size: float, case: Case) -> str:
 def _drift(which: Direction, size: float, case: Case) -> str:
     name = {"viscous": "viscous friction", "coulomb": "Coulomb friction"}[which.what]
     j = which.joint or 0
-    own = case.friction(which.what, j)
-    if own is None:
+    friction = case.friction(which.what, j)
+    if friction is None:
         return f"{name} changes by {size:+.2g} from beginning to end"
-    return f"{name} changes by {100.0 * size / own:+.0f} % from beginning to end"
+    return f"{name} changes by {100.0 * size / friction:+.0f} % from beginning to end"
 
 
 def _velocity(which: Direction, size: float, case: Case) -> str:

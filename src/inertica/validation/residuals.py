@@ -196,8 +196,8 @@ def residual(
     """
     squares = Squares.of(tau, predicted, lever=lever)
     missed, size = np.sqrt(squares.samples)
-    there = size > 0.0
-    per_sample = float(np.mean(missed[there] / size[there])) if there.any() else float("nan")
+    known = size > 0.0
+    per_sample = float(np.mean(missed[known] / size[known])) if known.any() else float("nan")
     return Residual(
         Relative._of(squares),
         Relative.of(tau_filtered, predicted_filtered, lever),

@@ -53,6 +53,11 @@ def check(robot: RobotLike, logs: Sequence[LogLike]) -> Quality:
     Args:
         robot: catalog name, model file, card, or a description.
         logs: files, with `@t0:t1` slices, or logs.
+
+    Examples:
+        >>> quality = ia.check("card.yaml", ["run1.csv.gz"])
+        >>> quality.verdict in ("good", "note")
+        True
     """
     description = described(robot)
     return checked(description, [recorded(log, description) for log in logs])
@@ -140,6 +145,11 @@ def simulate(
         runs: repetitions with different noise.
         seed: of the noise.
         duration: in s; one period of the trajectory by default.
+
+    Examples:
+        >>> (log,) = ia.simulate("scara2", duration=2.0, noise="standard")
+        >>> log.need("tau").shape[1]
+        2
     """
     return list(rehearsal(robot, trajectory, **options).logs(runs, seed, duration))
 
@@ -152,6 +162,11 @@ def dynamics_at(
     Args:
         robot: catalog name, model file, card, a description, a result or its folder.
         q, dq, ddq: one value per joint; velocities and accelerations are zero when not given.
+
+    Examples:
+        >>> parts = ia.dynamics_at("scara2", [0.1, 0.2])
+        >>> parts.M.shape
+        (2, 2)
     """
     if isinstance(robot, (str, Path)) and Path(robot, RESULT).is_file():
         robot = Result.load(robot)
@@ -180,6 +195,9 @@ def reduce(
         cutoff: of the filter of positions in Hz; 50, or what the log's rate allows.
         alpha, alpha_det: weights of the condition number and of the inverse determinant.
         prior: `truth` to start a fit of a log that was simulated with this very model from its values; 15 % off them when not given.
+
+    Examples:
+        >>> found = ia.reduce("card.yaml", ["run1.csv.gz"], method="ols", cutoff=10.0)
     """
     estimator = method_named(method)
     if cutoff is not None and not cutoff > 0.0:
@@ -209,6 +227,9 @@ def watch(
         every: s between snapshots.
         prior: as for `reduce`.
         settings: fields of `WatchSettings`.
+
+    Examples:
+        >>> snapshots = list(ia.watch("card.yaml", "run1.csv.gz", every=2.0))
     """
     stated = assumed_friction(described(robot))
     read = recorded(log, stated)
@@ -222,6 +243,9 @@ def examine(robot: RobotLike, seconds: float = 5.0) -> dict[str, Any]:
     Args:
         robot: that the self-test simulates.
         seconds: for the self-test of each device, at most about this long.
+
+    Examples:
+        >>> found = ia.examine("scara2", seconds=0.2)
     """
     return examination(described(robot), seconds)
 

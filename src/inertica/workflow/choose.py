@@ -30,7 +30,7 @@ from inertica.robot.friction import check_laws, friction_terms, law
 from inertica.robot.plain import assumed_friction, with_laws
 from inertica.workflow.choice import Choice, Notes, Say
 from inertica.workflow.delay_choice import Delay, choose_delay
-from inertica.workflow.filter_choice import choose_filter, recipe_for
+from inertica.workflow.filter_choice import stated_cutoff, velocity_sources
 from inertica.workflow.friction_choice import FrictionSelection
 from inertica.workflow.inputs import IDENTIFICATION, Inputs
 from inertica.workflow.kept_friction import with_kept_friction
@@ -40,6 +40,7 @@ from inertica.workflow.mount_choice import FAR, choose_mount
 from inertica.workflow.position_choice import choose_position_torque
 from inertica.workflow.replay import driven_log, measured_motion, own_reference, prediction_motion
 from inertica.workflow.representative import in_one_piece
+from inertica.workflow.row_choice import choose_filter_and_rows
 from inertica.workflow.settings import Settings, prepared_method
 from inertica.workflow.shape_choice import refine_shapes
 
@@ -340,10 +341,10 @@ def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None,
         recipe = replace(recipe, filter=named_filter(s.filter, s.cutoff, min(log.rate for log in inputs.logs)))
         choice = Choice.given("filter", f"{s.filter}, velocity: {recipe.velocity}")
     elif s.cutoff is not None:
-        recipe = recipe_for(s.cutoff, min(log.rate for log in inputs.logs), recipe)
-        choice = Choice.given("filter", f"fit and predictions up to {s.cutoff:g} Hz, velocity: {recipe.velocity}")
+        sources = velocities or velocity_sources(logs)
+        recipe, choice = stated_cutoff(assumed, base, logs, s.cutoff, recipe, sources)  # type: ignore[arg-type]
     else:
-        recipe, choice = choose_filter(assumed, base, logs, recipe, say, velocities)  # type: ignore[arg-type]
+        recipe, choice = choose_filter_and_rows(assumed, base, logs, recipe, say, velocities)  # type: ignore[arg-type]
         if s.method_can(Capability.WANTS_RAW) and s.filter is None:
             recipe = replace(recipe, filter=Unfiltered())
             why = "the method's instruments remove the noise; a filter would distort what they multiply"
@@ -355,9 +356,9 @@ def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None,
     else:
         held = s.method_can(Capability.HOLDS_TORQUE)
         delay = choose_delay(assumed, base, logs, recipe, say, held=held)
-        if delay.found and choice.automatic and not more:
+        if delay.found and s.cutoff is None and choice.automatic and not more:
             # a delay that is still in the torque lowers the gain by which the bandwidth is found
-            recipe, choice = choose_filter(assumed, base, logs, delay.recipe, say, velocities)  # type: ignore[arg-type]
+            recipe, choice = choose_filter_and_rows(assumed, base, logs, delay.recipe, say, velocities)  # type: ignore[arg-type]
             delay = choose_delay(assumed, base, logs, recipe, say, held=held)
     return [choice, *more, delay.choice], delay
 

@@ -80,6 +80,11 @@ def compare(
         progress: receives one line per step.
 
     Logs without position are compared by methods that simulate the control loop; the others say what they lack.
+
+    Examples:
+        >>> compared = ia.compare("card.yaml", ["run1.csv.gz"], ["ols", "wls"])
+        >>> [row.method for row in compared.rows]
+        ['ols', 'wls']
     """
     say = progress or (lambda _: None)
     asked = list(methods or METHODS)

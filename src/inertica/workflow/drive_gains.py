@@ -118,6 +118,9 @@ def drive_gains(
         trust: their relative standard deviation.
         settings: cut-off, friction and so on, as for `identify`.
         progress: receives one line per step.
+
+    Examples:
+        >>> gains = ia.drive_gains("card.yaml", unloaded=["empty.csv.gz"], loaded=["disc.csv.gz"], mass=2.805)
     """
     if form not in FORMS:
         raise InputError(f"unknown form '{form}' of drive gains; there are {', '.join(FORMS)}")

@@ -111,6 +111,10 @@ def excite(
         seconds: time for the search.
         seed: of the search.
         progress: receives one line per step.
+
+    Examples:
+        >>> design = ia.excite("scara2", period=5.0, harmonics=3, seconds=1.0)
+        >>> ia.save_trajectory(design.trajectory, "motion.yaml", robot="scara2")
     """
     return excitation(
         robot, family=family, period=period, harmonics=harmonics, criterion=criterion, grid=grid, margin=margin,
@@ -202,7 +206,7 @@ def excitation(
         known.append(information(engine, base, motion.q[use], motion.dq[use], motion.ddq[use]))
     say = progress or (lambda _: None)
     found = design(
-        engine, base, shape, aim.criterion, constraints, grid=grid, given=known, rate=rate, noise=aim.noise,
+        engine, base, shape, aim.criterion, constraints, grid=grid, previous=known, rate=rate, noise=aim.noise,
         search=Search(seconds=seconds), rng=seed, progress=lambda p: say(f"{p.stage}: {aim.criterion.name} {p.best:.4g}"),
     )  # fmt: skip
     expected = aim.expected(engine, base, found.trajectory, rate) if found.feasible else {}

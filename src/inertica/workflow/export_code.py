@@ -94,6 +94,11 @@ def export_code(
         parameters: base, the combinations that torques depend on, or standard, all of them.
         baked: put the values into the functions as numbers instead of taking them as an argument.
         name: prefix of functions and files; the robot's by default.
+
+    Examples:
+        >>> program = ia.export_code("scara2", "code", "python")
+        >>> program.language
+        'python'
     """
     for word, known in ((language, LANGUAGES), (parameters, CHOICES)):
         if word not in known:
@@ -167,7 +172,7 @@ def _all(values: Parameters) -> tuple[tuple[int, ...], Array, list[str]]:
 
 def _grouped(values: Parameters, base: BaseModel) -> tuple[tuple[int, ...], Array, list[str]]:
     """Base parameters, and those that the layout marks as known among them, in the layout's order."""
-    own = dict(zip(base.kept.tolist(), zip(base.beta(values.values), base.numeric_relations, strict=True), strict=True))
+    own = dict(zip(base.retained.tolist(), zip(base.beta(values.values), base.numeric_relations, strict=True), strict=True))
     own |= {int(k): (values.values[k], f"{base.layout.names[k]}, known") for k in base.fixed}
     kept = tuple(sorted(own))
     meanings = [f"{base.layout.parameters[k].unit}, {own[k][1]}" for k in kept]

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from inertica.documents import ONE_BASED
+from inertica.robot.formats.table import format_named
 from inertica.validation.residuals import Relative, Residual
-from inertica.workflow.held import FORMATS, words
+from inertica.workflow.held import words
 
 TENTH = 1.1
 """Ratio of the file's residual to the result's from which a file has lost something that must be said."""
@@ -108,9 +109,8 @@ class ExportedModel:
     def sentence(self) -> str:
         """What was found on reading the file again."""
         checked = "every link in it could exist and " if self.possible else ""
-        agree = (
-            f"its torques ({words(self.format)}) are those of the values written to it, to {self.difference:.1e} of their size"
-        )
+        held = words(format_named(self.format))
+        agree = f"its torques ({held}) are those of the values written to it, to {self.difference:.1e} of their size"
         return f"read again, {checked}{agree}"
 
     @property
@@ -184,9 +184,9 @@ def _of_joint(relative: Relative, joint: int | None) -> float:
 
 def no_place(format: str) -> str:
     """Why something is lost without anything in its place."""
-    return f"no place in {FORMATS[format]}"
+    return f"no place in {format_named(format).title}"
 
 
 def held_as(format: str) -> str:
     """What stands for friction laws that a format lacks."""
-    return f"held as viscous and Coulomb friction in {FORMATS[format]}"
+    return f"held as viscous and Coulomb friction in {format_named(format).title}"

@@ -111,6 +111,9 @@ def fit_loop(
         law: pd, cascade or cascade-pi; whichever fits better when not given, cascade-pi where the log shows its integral.
         cutoff: of the filter that all signals pass; 50 Hz, less for slow logs, by default.
         references: trajectories, one for all logs or one each; the logs' columns when not given.
+
+    Examples:
+        >>> found = ia.fit_loop("card.yaml", ["run1.csv.gz"])
     """
     description = described(robot)
     recorded = [read_one(log, description) for log in logs]

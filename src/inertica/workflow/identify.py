@@ -41,6 +41,12 @@ def identify(
         progress: receives one line per step.
         command: the command line that asked for it, kept with the result.
         fixed: fields of `Settings` by name, instead of `settings`.
+
+    Examples:
+        >>> result = ia.identify("card.yaml", ["run1.csv.gz"], validate=["run2.csv.gz"], quick=True)
+        >>> result.physically_consistent
+        True
+        >>> folder = result.save("identified")
     """
     say = progress or (lambda _: None)
     inputs = read(robot, logs, validate, settings or Settings(**fixed), say)  # type: ignore[arg-type]

@@ -116,6 +116,9 @@ def fit_loads(
         frame: of the loads, see `robot.flange.flange`.
         settings: as for `identify`.
         progress: receives one line per step.
+
+    Examples:
+        >>> loads = ia.fit_loads("card.yaml", "experiment.yaml")
     """
     stated = experiment if isinstance(experiment, LoadedLogs) else LoadedLogs.read(experiment)
     description = described(robot)

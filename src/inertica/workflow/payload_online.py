@@ -64,6 +64,9 @@ def online_payload(
         still: (n,) velocities below which a joint rests.
         robot: the description that knows the frame; that of the result by default.
         bandwidth: Hz up to which torque follows from the loaded motion, where that is known; the result's own is not gone beyond.
+
+    Examples:
+        >>> online = ia.online_payload("result", rate=500.0)
     """
     result = _result(robot_from)
     description, base = result.description, result.estimate.base
@@ -94,6 +97,9 @@ def payload_while_moving(
         robot: as in `payload`.
         every: s between estimates.
         frame, forgetting: as for `online_payload`.
+
+    Examples:
+        >>> snapshots = list(ia.payload_while_moving("result", "gripper.csv.gz"))
     """
     result = _result(robot_from)
     given = result.description if robot is None else described(robot)
