@@ -60,7 +60,7 @@ def through(B: Any, low: Any, out: Any) -> None:
 
 
 @njit(**SUMS)
-def less(P: Any, W: Any) -> None:
+def subtract_outer(P: Any, W: Any) -> None:
     """P - W W'"""
     d, n = W.shape
     for i in range(d):

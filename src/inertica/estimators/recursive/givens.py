@@ -149,7 +149,7 @@ def samples_in(
         use: (m, n).
         first: number of the first sample.
         stops: (H,) numbers of the samples after which to copy, ascending.
-        kept: (H, G, b+1, b+1) copies.
+        stored: (H, G, b+1, b+1) copies.
         counts: (H, G) the weights then.
     """
     u = np.empty(F.shape[1])

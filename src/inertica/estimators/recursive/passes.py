@@ -125,9 +125,9 @@ def kalman(
         z = np.concatenate([record.start, beta])
         memory = np.zeros(n * len(transition.memory))
         with np.errstate(all="ignore"):
-            at = compiled.run(
-                root, points, s, rates, driven(record, begun), record.steps, record.q, record.used, z, P, noise, memory, stored
-            )
+            process = compiled.Process(s, rates, driven(record, begun), record.steps)
+            belief = compiled.Belief(z, P, np.array(noise.parameter), memory)
+            at = compiled.run(root, points, process, record.q, record.used, belief, noise, stored)
         done = N if at < 0 else at
         if at < 0:
             beta = z[2 * n :].copy()
@@ -155,7 +155,7 @@ def driven(record: Record, start: Array) -> Any:
 
 
 def noises(v: Variances, record: Record, records: Sequence[Record]) -> Any:
-    """Variances of one of the records as compiled loops take them (`kalman.Noise`)."""
+    """Variances of one of the records as compiled loops take them (`kalman.FilterNoise`)."""
     from inertica.estimators.recursive import kalman as compiled
 
     step, n = float(records[0].t[1] - records[0].t[0]), len(v.measurement)
@@ -165,7 +165,7 @@ def noises(v: Variances, record: Record, records: Sequence[Record]) -> Any:
         torque = np.concatenate([velocity, 0.5 * step * velocity], axis=1)
     jump = np.zeros((n, n)) if v.jump is None else v.jump
     twice, slow = np.concatenate([jump**2, (0.5 * step * jump) ** 2]), np.diag(jump).copy()
-    return compiled.Noise(
+    return compiled.FilterNoise(
         v.state, v.parameter.copy(), v.shrink, v.floor, v.measurement, reach(records), twice, slow,
         torque, record.thinned, record.behind,
     )  # fmt: skip
@@ -197,7 +197,7 @@ def weights(kind: str, shape: tuple[float, float, float], d: int) -> tuple[float
 
 
 def arrays(N: int, n: int, d: int, every: int, smooth: bool = False) -> Any:
-    """What a pass over N samples fills (`kalman.Kept`)."""
+    """What a pass over N samples fills (`kalman.PassRecord`)."""
     from inertica.estimators.recursive import kalman as compiled
 
     if smooth and 8.0 * N * d * (d + 2 * n + 1) > MOST:
@@ -205,7 +205,7 @@ def arrays(N: int, n: int, d: int, every: int, smooth: bool = False) -> Any:
             f"a smoother keeps the covariance of every sample, too much for {N} samples and {d} unknowns; cut or decimate the log"
         )
     M, K = N if smooth else 0, -(-N // every)
-    return compiled.Kept(
+    return compiled.PassRecord(
         np.zeros((N, n)), np.zeros((N, 2)), every, np.zeros((K, d)), np.zeros((K, d)), np.zeros((M, d, d)),
         np.zeros((M, 2 * n, d)), np.zeros((M, 2 * n, 2 * n)), np.zeros((M, 2 * n)), np.zeros((M, d)),
     )  # fmt: skip
@@ -233,7 +233,7 @@ def passed(record: Record, stored: Any, done: int, every: int, C: Array, beta: A
 
     Args:
         record: over which.
-        kept: what the pass recorded, parameters behind so many `states`.
+        stored: what the pass recorded, parameters behind so many `states`.
         done: samples it went through.
         every: samples between rows of the history.
         C: (p, p) covariance of the parameters.
