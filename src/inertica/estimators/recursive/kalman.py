@@ -423,6 +423,7 @@ def _correct_covariance(z: Any, P: Any, y: Any, R: Any, low: Any, gain: Any, sto
     n = y.shape[0]
     if not innovation_factor(P, R, np.zeros((n, n), P.dtype), low):
         return False
+    # W = P H' low^-T; positions are entries n .. 2n of z
     through(P[:, n : 2 * n], low, gain)
     _move(z, y, low, gain, stored, at)
     subtract_outer(P, gain)
@@ -439,6 +440,7 @@ def _move(z: Any, y: Any, low: Any, gain: Any, stored: Any, at: int) -> None:
         total = y[i] - z[n + i]
         for j in range(i):
             total -= low[i, j] * white[j]
+        # forward substitution: low^-1 (y - q) is white with unit variance when the assumed variances are right
         white[i] = total / low[i, i]
         stored.innovation[at, i] = white[i]
         square += white[i] * white[i]

@@ -300,6 +300,7 @@ class OnlineFit:
         svd = ScaledSvd.of(stacked.R)
         beta = self._start + svd.solve(stacked.z - stacked.R @ self._start)
         std = np.sqrt(np.maximum(self._variance(svd.half, sigma), 0.0))
+        # a parameter with any part along a direction that is not determined is not determined
         std[np.abs(svd.unresolved).max(axis=1, initial=0.0) > 1e-6] = np.inf
         well_determined = len(self._F) == 1 or self.noise_known(
             MORE
@@ -349,5 +350,6 @@ def _response(smooth: Array, leak: Array, order: int, period: float) -> Array:
 
 def _inflation(response: Array, every: int) -> float:
     """Variance of the mean of rows of white noise over that of independent ones."""
+    # autocovariance of the filtered noise at the lags between rows, from lag zero on
     alike = np.correlate(response, response, "full")[len(response) - 1 :: every]
     return float((2.0 * alike.sum() - alike[0]) / alike[0])
