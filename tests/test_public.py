@@ -13,9 +13,20 @@ import pytest
 import inertica as ia
 
 
+def test_the_public_names_are_these() -> None:
+    """A name comes and goes by a change of this list, too: other people's programs depend on it."""
+    assert ia.__all__ == (Path(__file__).parent / "public_names.txt").read_text(encoding="utf-8").split()
+
+
 @pytest.mark.parametrize("name", ia.__all__)
 def test_every_public_name_exists(name: str) -> None:
     assert getattr(ia, name) is not None
+
+
+def test_a_folder_does_not_hide_the_function_of_its_name() -> None:
+    code = "import inertica as ia; import inertica.reproduce.studies; print(callable(ia.reproduce), ia.reproduce is ia.reproduce)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True True"
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

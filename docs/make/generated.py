@@ -59,15 +59,17 @@ API = (
 """Sections of the API page: title, beginning of the modules whose public names stand there."""
 
 
+EXAMPLES = "Examples take `import inertica as ia`, `import numpy as np` and a robot with logs for granted; the tests run them."
+
+
 def api() -> str:
     """Every public name of the package, for mkdocstrings to fill from its docstring."""
-    homes = inertica._HOME
-    out = ["# API reference", "Everything that `import inertica as ia` offers, from the docstrings."]
+    out = ["# API reference", "Everything that `import inertica as ia` offers, from the docstrings.", EXAMPLES]
     for title, start in API:
         out.append(f"## {title}")
-        for module, public in homes.items():
-            if module == start or module.startswith(f"{start}."):
-                out += [f"::: {module}.{name}" for name in public if not isinstance(getattr(inertica, name), dict)]
+        out += [
+            f"::: {home}.{name}" for name, home in sorted(inertica._HOME.items()) if home == start or home.startswith(f"{start}.")
+        ]
     return "\n\n".join(out) + "\n"
 
 

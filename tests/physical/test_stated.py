@@ -198,7 +198,7 @@ def test_what_is_welded_to_a_link_belongs_to_it(card) -> None:
 def test_mass_without_geometry_is_noted_and_no_geometry_at_all_refused(card) -> None:
     (note,) = stated(card("{links: {1: {inside: geometry}}}")).notes
     assert note.startswith("link 'hand', part of link 1, has mass and no geometry")
-    with pytest.raises(FileError, match=r'two.urdf:2: <link name="lower"> has neither collision nor visual geometry'):
+    with pytest.raises(FileError, match=r"two.urdf:2: link 'lower' has neither collision nor visual geometry"):
         stated(card("{links: {2: {inside: geometry}}}"))
 
 

@@ -135,7 +135,7 @@ def test_the_model_of_a_card(card, tmp_path):
     (tmp_path / "other.yaml").write_text("model: pair.urdf\n")
     with pytest.raises(FileError, match="itself a card"):
         load(card("", model="other.yaml"))
-    with pytest.raises(FileError, match=r"card\.yaml:2: .*a DH table is one chain"):
+    with pytest.raises(FileError, match=r"card\.yaml:2: .*a DH YAML file is one chain"):
         load(card("tip: hand\n", model="scara2"))
 
 
@@ -165,7 +165,7 @@ def test_files_are_told_by_what_they_contain(tmp_path):
     ("name", "text", "problem"),
     [
         ("a.xml", "<sdf/>", "root element is <sdf>"),
-        ("a.yaml", "name: x\n", "neither a DH file"),
+        ("a.yaml", "name: x\n", "neither a DH YAML file"),
         ("a.yaml", "- 1\n", "not a robot description"),
         ("a.yaml", "", "empty"),
         ("a.urdf", "", "a.urdf"),
@@ -256,7 +256,7 @@ def test_a_card_replaces_the_constraints_of_a_dh_file(tmp_path, card):
     assert load(tmp_path / "one.yaml").constraints == {"total_mass": (3.0, 3.0)}
     assert load(card("", "one.yaml")).constraints == {"total_mass": (3.0, 3.0)}
     assert load(card("constraints: {margin: 0.001}", "one.yaml")).constraints == {"margin": 0.001}
-    with pytest.raises(FileError, match="geometry is read from URDF models"):
+    with pytest.raises(FileError, match="no geometry that is read"):
         load(card("constraints: {links: {1: {inside: geometry}}}", "one.yaml"))
 
 

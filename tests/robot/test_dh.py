@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from inertica.errors import FileError, ModelWarning
 from inertica.robot import friction
-from inertica.robot.dh import Table, joints_of, read_dh
-from inertica.robot.dhwrite import write_dh
 from inertica.robot.drives import Armature, Coupling, ToolboxCoupling
+from inertica.robot.formats.dh_read import Table, joints_of, read_dh
+from inertica.robot.formats.dh_write import write_dh
 from inertica.robot.model import Robot
 from inertica.robot.terms import Counterbalance, Spring
 

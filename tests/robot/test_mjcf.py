@@ -10,9 +10,9 @@ from lxml import etree
 from inertica.errors import FileError, InputError, ModelWarning
 from inertica.robot import inertia
 from inertica.robot.drives import Armature
+from inertica.robot.formats.mjcf_file import read_mjcf, write_mjcf
 from inertica.robot.friction import Coulomb, Viscous
 from inertica.robot.layout import Layout, Parameters
-from inertica.robot.mjcf import read_mjcf, write_mjcf
 from inertica.robot.tree import reduce
 from referee import inverse_dynamics
 

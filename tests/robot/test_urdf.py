@@ -10,10 +10,10 @@ from lxml import etree
 from inertica.errors import FileError, InputError, ModelWarning
 from inertica.robot import inertia
 from inertica.robot.drives import Armature
+from inertica.robot.formats.urdf_file import read_urdf, write_urdf
 from inertica.robot.friction import Coulomb, Offset, Viscous
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.tree import reduce
-from inertica.robot.urdf import read_urdf, write_urdf
 from referee import inverse_dynamics
 
 ARM = """<?xml version='1.0' encoding="utf-8"?>

@@ -12,6 +12,7 @@ import pytest
 import pair
 from inertica.errors import InerticaError, InputError
 from inertica.physical.check import check_model
+from inertica.robot.formats.table import FORMATS, format_of
 from inertica.robot.load import load
 from inertica.workflow import export
 from inertica.workflow.export import export_model, parameters_csv
@@ -86,11 +87,11 @@ def test_a_file_that_reads_back_differently_is_not_called_written(tmp_path, monk
     """A writer that forgets the values: the check, not the writer, must notice."""
     source = (pair.folder() / "pair.urdf").read_text()
 
-    def forgetful(description, parameters, target, labels=None):
+    def forgetful(description, parameters, target, labels):
         target.write_text(source)
         return ()
 
-    monkeypatch.setattr(export, "save_model", forgetful)
+    monkeypatch.setitem(FORMATS, "urdf", replace(FORMATS["urdf"], write=forgetful))
     (tmp_path / "out.urdf").write_text("older")
     with pytest.raises(InerticaError, match=r"out\.urdf is not written: read again, its torques differ"):
         export_model(pair.identified(), tmp_path / "out.urdf")
@@ -106,7 +107,7 @@ def test_a_fit_held_by_constraints_passes_the_model_check(tmp_path, model):
     plain = identify(robot, [tmp_path / "log.csv"], method="wls", **options)
     result = identify(robot, [tmp_path / "log.csv"], method="pc-wls", **options)
     assert not plain.physically_consistent and result.physically_consistent
-    written = export_model(result, tmp_path / ("out" + export.SUFFIX[result.description.source.format]))
+    written = export_model(result, tmp_path / ("out" + format_of(result.description.source).suffix))
     checked = check_model(load(written.path).prior)
     assert checked.consistent, checked.sentence
 

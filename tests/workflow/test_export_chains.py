@@ -12,12 +12,12 @@ from inertica.errors import InputError
 from inertica.physical.check import check_model
 from inertica.robot import inertia
 from inertica.robot.drives import Coupling
+from inertica.robot.formats.urdf_file import read_urdf
 from inertica.robot.formula import Formula, FormulaTerm
 from inertica.robot.friction import law
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.terms import Spring, UserTerm
-from inertica.robot.urdf import read_urdf
 from inertica.workflow.export import export_model
 
 TOOL = """  <link name="hand"><inertial><origin xyz="0.05 0 0.02"/><mass value="0.8"/>

@@ -9,10 +9,10 @@ import pytest
 import pair
 from inertica.cli.main import main
 from inertica.dynamics.engine import Engine
+from inertica.robot.formats.mjcf_file import read_mjcf
 from inertica.robot.friction import law
 from inertica.robot.layout import Layout
 from inertica.robot.load import load
-from inertica.robot.mjcf import read_mjcf
 from inertica.robot.tree import reduce
 from inertica.workflow.export import export_model
 from inertica.workflow.export_torques import ModelTorques

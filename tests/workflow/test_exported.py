@@ -13,6 +13,7 @@ import pytest
 
 import pair
 from inertica.cli.main import main
+from inertica.documents import plain, typed
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.report.bundle import write_bundle
@@ -22,6 +23,7 @@ from inertica.robot.terms import Spring
 from inertica.validation.residuals import Moving, Relative, Residual
 from inertica.workflow.export import export_model
 from inertica.workflow.export_torques import OURS, ModelTorques
+from inertica.workflow.exported import ExportedModel
 from inertica.workflow.identify import identify
 from inertica.workflow.logs_again import logs_again
 from inertica.workflow.plain_friction import FrictionStates, plain_friction
@@ -47,7 +49,7 @@ def recorded(folder, terms=(), values=None, saturating=False):
     tau = tau + 0.02 * np.random.default_rng(5).normal(size=tau.shape)
     file = folder / "log.csv"
     np.savetxt(file, np.column_stack([motion.t, motion.q, tau]), delimiter=",", header=pair.HEADER, comments="", fmt="%.12g")
-    return replace(result, logs={"identification": str(file)})
+    return replace(result, logs={"identification": (str(file),)})
 
 
 def by_pinocchio(path, q, dq, ddq):
@@ -202,14 +204,14 @@ def test_a_saved_result_keeps_what_its_file_lost(tmp_path):
     result = recorded(tmp_path, values={"off2": 0.4}, saturating=True)
     (tmp_path / "fresh").mkdir()
     fitted = pair.identified()
-    made = write_bundle(fitted, pair.motions(), tmp_path / "out")
+    made = write_bundle(fitted, tmp_path / "out")
     (model,) = made.result.exported
     assert model.path == tmp_path / "out" / "identified.urdf" and set(model.residual) == set(pair.motions())
     (again,) = Result.load(tmp_path / "out").exported
-    assert again.path == model.path and again.document() == model.document()
+    assert again.path == model.path and plain(again) == plain(model)
     written = export_model(result, tmp_path / "fresh" / "out.urdf")
-    document = json.loads(json.dumps(written.document()))
-    back = type(written).of(written.path, document)
+    document = json.loads(json.dumps(plain(written)))
+    back = typed(ExportedModel, document)
     assert back.lost == written.lost and back.warnings == written.warnings and back.extra == written.extra
     assert {"joint": 1, "what": "saturating friction"}.items() <= document["lost"][0].items()
 
@@ -224,10 +226,10 @@ def unusable():
 def test_no_model_of_a_result_that_is_not_usable(tmp_path):
     made = write_bundle(unusable(), pair.motions(), tmp_path / "out")
     assert {"result.json", "report.html", "parameters.csv"} <= set(made.files) and "identified.urdf" not in made.files
-    assert made.result.exported == () and any("--force" in w for w in made.result.warnings)
+    assert made.result.exported == () and any("option force" in w for w in made.result.warnings)
     forced = write_bundle(unusable(), pair.motions(), tmp_path / "out", force=True)
     assert "identified.urdf" in forced.files and len(forced.result.exported) == 1
-    with pytest.raises(InputError, match="--force"):
+    with pytest.raises(InputError, match="option force"):
         export_model(unusable(), tmp_path / "x.urdf")
     assert not (tmp_path / "x.urdf").exists()
 
@@ -235,7 +237,7 @@ def test_no_model_of_a_result_that_is_not_usable(tmp_path):
 def test_export_on_the_command_line(tmp_path, capsys):
     saved = unusable().save(tmp_path / "bad")
     words = ["export", str(saved), "--urdf", str(tmp_path / "x.urdf")]
-    assert "--force" in pair.refused(capsys, *words)
+    assert "option force" in pair.refused(capsys, *words)
     assert main([*words, "--force", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["file"] == str(tmp_path / "x.urdf") and document["residual"]["identification"]["raw"]["all"] < 0.5

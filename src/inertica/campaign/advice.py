@@ -74,7 +74,11 @@ class Advice:
 
 
 def advise(situation: Situation) -> Advice:
-    """The way through the diagram."""
+    """The way through the diagram.
+
+    Examples:
+        >>> advice = ia.advise(ia.Situation(loop="known"))
+    """
     if situation.online:
         return _online(situation)
     if situation.loop == "unknown":

@@ -110,6 +110,9 @@ def run_campaign(
         mix_devices: go on although finished units were computed on another device than the engine's.
         mix_versions: go on although finished units were computed by another state of the program.
         progress: told after every unit.
+
+    Examples:
+        >>> report = ia.run_campaign("study.yaml", "study")
     """
     made = spec if isinstance(spec, Spec) else read_spec(spec)
     store = Store.begin(folder, made, new=new, mix_versions=mix_versions)

@@ -15,7 +15,7 @@ from inertica.checks.findings import Finding
 from inertica.logs.log import Log
 from inertica.robot.model import Robot
 from inertica.validation.compliance import TOGETHER, fast_compliance
-from inertica.validation.misfit_words import spring
+from inertica.validation.misfit_words import elastic_drive
 
 
 def stiffened(log: Log) -> Log | None:
@@ -36,7 +36,8 @@ def with_elasticity(findings: Sequence[Finding], stiff: Sequence[Finding], log: 
         log: the log as it is.
         robot: whose it should be.
     """
-    sentence, _, advice = spring([log], robot).partition("; ")
+    drive = elastic_drive([log], robot)
+    sentence, advice = ("", "") if drive is None else (drive.symptom, drive.remedy)
     settled = bool(stiff) and not any(f.verdict == "problem" for f in stiff)
     if settled and any(f.verdict == "problem" for f in findings):
         text = f"{sentence}; as recorded, its torque does not follow from its motion, with the deflection taken out it does"

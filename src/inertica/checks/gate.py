@@ -27,9 +27,17 @@ Report = Quality
 
 
 class CheckError(InerticaError):
-    """A log that is not what it says; the command line exits with code 1."""
+    """A log that is not what it says; the command line exits with code 1.
+
+    Args:
+        report: what the check found.
+    """
 
     kind = "check"
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        super().__init__(reasons(report))
 
 
 def checked(description: Description, logs: Sequence[Log], *, quick: bool = False, base: BaseModel | None = None) -> Report:
@@ -99,7 +107,7 @@ def admitted(description: Description, logs: Sequence[Log], *, force: bool = Fal
     report = checked(description, logs, quick=True, base=base)
     # how short is too short depends on the fit, which says so itself
     if not force and any(f.name != "length" for f in report.problems):
-        raise CheckError(reasons(report))
+        raise CheckError(report)
     return report
 
 

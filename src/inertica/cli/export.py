@@ -20,16 +20,15 @@ from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress, written_to
 from inertica.cli.fitting import add_friction_export
+from inertica.documents import plain
 from inertica.errors import InputError, ModelWarning
+from inertica.robot.formats.table import FORMATS
 from inertica.workflow.export import export_model
 from inertica.workflow.export_code import CHOICES, LANGUAGES, export_code
-from inertica.workflow.held import FORMATS
 from inertica.workflow.result import Result
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-ARTICLE = {"urdf": "a", "mjcf": "an", "dh": "a"}
 
 EXAMPLES = """\
 inertica export result/ --urdf identified.urdf
@@ -43,10 +42,8 @@ inertica export arm.urdf --as python -o code/ --parameters standard
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("result", metavar="RESULT", help="folder of a result; for code also a robot, by name or file")
     target = parser.add_mutually_exclusive_group(required=True)
-    for option, format in (("--urdf", "urdf"), ("--mjcf", "mjcf"), ("--yaml", "dh")):
-        target.add_argument(
-            option, metavar="FILE", dest=format, type=Path, help=f"write {ARTICLE[format]} {FORMATS[format]} file"
-        )
+    for form in FORMATS.values():
+        target.add_argument(f"--{form.word}", metavar="FILE", dest=form.name, type=Path, help=f"write {form.title}: {form.about}")
     target.add_argument(
         "--as", dest="language", metavar="LANG", choices=LANGUAGES,
         help=f"write a program into the folder of -o: {', '.join(LANGUAGES)}",
@@ -72,7 +69,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         return _program(arguments)
     if arguments.output is not None:
         raise InputError(
-            "-o is the folder of a program (--as c, --as python); a model file is named behind --urdf, --mjcf or --yaml"
+            f"-o is the folder of a program (--as); a model file is named behind {', '.join(f'--{f.word}' for f in FORMATS.values())}"
         )
     format = next(name for name in FORMATS if getattr(arguments, name) is not None)
     with progress("writing the model"):
@@ -88,7 +85,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         yield f"written: {written.path}{f' and {written.extra.name}' if written.extra else ''}; {written.sentence}"
         yield written.comparison
 
-    document = written.document() | {"file": str(written.path), "extra": str(written.extra) if written.extra else None}
+    document = plain(written) | {"file": str(written.path), "extra": str(written.extra) if written.extra else None}
     return Answer(document, text)
 
 

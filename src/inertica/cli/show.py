@@ -23,9 +23,10 @@ from inertica.identifiability.base import BaseModel, base_model
 from inertica.identifiability.figure import STYLE, identifiability_map
 from inertica.numbers import number
 from inertica.robot import control, friction
-from inertica.robot.card import describe_tree
 from inertica.robot.description import Description
-from inertica.robot.files import catalog, kind_of
+from inertica.robot.files import catalog
+from inertica.robot.formats.model_format import Part
+from inertica.robot.formats.table import find_format, tree_titles
 from inertica.robot.inertia import NAMES
 from inertica.robot.load import load
 from inertica.robot.model import Joint, Matrix
@@ -73,15 +74,16 @@ def read(robot: str, root: str | None = None, tip: str | None = None) -> Descrip
     """A robot by name or file; `root` and `tip` select a chain of a URDF or MJCF."""
     if root is None and tip is None:
         return load(robot)
+    trees = tree_titles()
     if robot in catalog() or not Path(robot).exists():
         load(robot)  # says what is wrong with a name that is none
-        raise InputError(f"{robot} is a built-in robot and one chain; --root and --tip are for URDF and MJCF files")
-    kind = kind_of(Path(robot))
-    if kind == "card":
-        raise InputError(f"{robot}: --root and --tip are for URDF and MJCF files; write the keys root and tip into the card")
-    if kind == "dh":
-        raise InputError(f"{robot}: --root and --tip are for URDF and MJCF files; a DH table is one chain")
-    return describe_tree(Path(robot), kind, root, tip)
+        raise InputError(f"{robot} is a built-in robot and one chain; --root and --tip are for {trees} files")
+    form = find_format(Path(robot))
+    if form is None:
+        raise InputError(f"{robot}: --root and --tip are for {trees} files; write the keys root and tip into the card")
+    if form.tree is None:
+        raise InputError(f"{robot}: --root and --tip are for {trees} files; a {form.title} file is one chain")
+    return form.read(Path(robot), Part(root, tip))
 
 
 def with_friction(robot: Description, laws: str) -> Description:

@@ -112,6 +112,11 @@ def estimator_checks(make: Callable[[], Estimator], problem: Problem | None = No
     Args:
         make: gives the method, such as its class: `estimator_checks(Didim)`, `estimator_checks(lambda: Irls(weights="huber"))`.
         problem: with two logs and all that the method needs; a simulated two-joint arm when not given.
+
+    Examples:
+        >>> passed = ia.estimator_checks(ia.Wls)
+        >>> len(passed) > 5
+        True
     """
     subject = Subject(make, problem or example_problem())
     return tuple(name for name, check in CHECKS.items() if check(subject))

@@ -21,7 +21,7 @@ from inertica.dynamics.products import MotionPair
 from inertica.dynamics.resident import Resident
 from inertica.dynamics.triangle import stacked_factor
 from inertica.dynamics.tsqr import Factors, JointFactor, Stacked
-from inertica.errors import InputError
+from inertica.errors import InputError, TooFewSamplesError
 from inertica.estimators.forms import row_form
 from inertica.estimators.rows_there import gpu_decimated, gpu_factors, memory_of, resident
 from inertica.identifiability.base import BaseModel
@@ -331,7 +331,7 @@ class Observations:
     def checked(self) -> Observations:
         """Itself; refuses data of which masks leave nothing."""
         if np.any(self.counts[self.measured] < 2):
-            raise InputError("no samples are left to fit after masking; the log is all standstill, or masked as unusable")
+            raise TooFewSamplesError("no samples are left to fit after masking; the log is all standstill, or masked as unusable")
         return self
 
     @property

@@ -92,7 +92,12 @@ def able(capability: Capability) -> list[str]:
 
 
 def method(name: str | Estimator) -> Estimator:
-    """A method by its name, with default options, or as it is; `+prior` behind a consistent one adds a pull towards the prior."""
+    """A method by its name, with default options, or as it is; `+prior` behind a consistent one adds a pull towards the prior.
+
+    Examples:
+        >>> ia.method("pc-wls").name
+        'pc-wls'
+    """
     if not isinstance(name, str):
         return name
     if name in METHODS:

@@ -63,7 +63,14 @@ def save_trajectory(
     trajectory: Trajectory, path: str | Path, *, robot: str | None = None, joints: Sequence[str] = (),
     about: Mapping[str, Any] | None = None,
 ) -> None:  # fmt: skip
-    """Writes a trajectory as YAML; loading gives the same numbers to the last bit."""
+    """Writes a trajectory as YAML; loading gives the same numbers to the last bit.
+
+    Examples:
+        >>> trajectory = ia.load_trajectory("traj.yaml")
+        >>> ia.save_trajectory(trajectory, "copy.yaml", robot="arm", joints=("pan", "lift", "elbow"))
+        >>> ia.load_trajectory("copy.yaml").period
+        10.0
+    """
     name = next((name for name, kind in FAMILIES.items() if type(trajectory) is kind), None)
     if name is None:
         raise InputError(f"{type(trajectory).__name__} cannot be saved; families are {', '.join(FAMILIES)}")
@@ -87,6 +94,10 @@ def load_trajectory(path: str | Path, interpolation: str | None = None) -> Traje
     Args:
         path: the file.
         interpolation: for samples; what the file says, or makima.
+
+    Examples:
+        >>> ia.load_trajectory("traj.yaml").period
+        10.0
     """
     return read_trajectory(path, interpolation).trajectory
 
@@ -113,7 +124,12 @@ def read_trajectory(path: str | Path, interpolation: str | None = None) -> Traje
 
 
 def catalog_trajectory(robot: str, kind: str = "identification") -> TrajectoryFile:
-    """The motion shipped for a catalog robot: `identification` or `validation`."""
+    """The motion shipped for a catalog robot: `identification` or `validation`.
+
+    Examples:
+        >>> ia.catalog_trajectory("tx40").trajectory.n
+        6
+    """
     if not has_trajectory(robot, kind):
         names = sorted(p.stem for p in _CATALOG.glob("*.yaml"))
         raise InputError(f"there is no {kind} trajectory for '{robot}'; shipped are {', '.join(names)}")
@@ -126,7 +142,11 @@ def has_trajectory(robot: str, kind: str) -> bool:
 
 
 def write_ros2(trajectory: Trajectory, path: str | Path, joints: Sequence[str], rate: float) -> None:
-    """Samples as a ROS 2 `trajectory_msgs/msg/JointTrajectory` in YAML."""
+    """Samples as a ROS 2 `trajectory_msgs/msg/JointTrajectory` in YAML.
+
+    Examples:
+        >>> ia.write_ros2(ia.load_trajectory("traj.yaml"), "points.yaml", joints=("pan", "lift", "elbow"), rate=50)
+    """
     if len(joints) != trajectory.n:
         raise InputError(f"{len(joints)} joint names for a motion of {trajectory.n} joints")
     t = sample_times(trajectory, rate)

@@ -16,9 +16,9 @@ from inertica.excitation.pairs import drawn_poses
 from inertica.excitation.solids import Obstacle, Plane
 from inertica.excitation.trajectory import Array
 from inertica.robot.description import Description
+from inertica.robot.formats.table import source_tree
 from inertica.robot.model import Robot
 from inertica.robot.outline import Outlines, arm_length, capsule, outlines
-from inertica.robot.xmlfile import children, read_xml
 
 AUTO, NONE = "auto", "none"
 FLOOR_BELOW = 0.05
@@ -155,11 +155,9 @@ def middle_pose(description: Description) -> Array:
 
 
 def _continuous(description: Description) -> set[str]:
-    """Joints that a URDF says to turn without end."""
-    if description.source.format != "urdf":
-        return set()
-    joints = children(read_xml(description.source.path).root, "joint")
-    return {str(joint.get("name")) for joint in joints if joint.get("type") == "continuous"}
+    """Joints that the model file says to turn without end."""
+    tree = source_tree(description.source)
+    return set() if tree is None else {joint.name for joint in tree.joints if joint.continuous}
 
 
 def _walls(box: Sequence[float]) -> list[Plane]:

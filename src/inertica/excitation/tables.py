@@ -19,7 +19,11 @@ _NAME = re.compile(r"(ddq|dq|q)_?(\d+)$")
 
 
 def write_samples(trajectory: Trajectory, path: str | Path, rate: float) -> None:
-    """Samples for a controller at a rate in Hz, from 0 to the period, both included."""
+    """Samples for a controller at a rate in Hz, from 0 to the period, both included.
+
+    Examples:
+        >>> ia.write_samples(ia.load_trajectory("traj.yaml"), "traj.csv", rate=500)
+    """
     t = sample_times(trajectory, rate)
     write_table(path, t, *trajectory(t))
 

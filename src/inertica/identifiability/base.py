@@ -187,6 +187,12 @@ def engine(base: BaseModel, threads: int | None = None, target: Target | None = 
     Args:
         base: the layout with its base parameters; from random states, so that it holds for every motion.
         threads, target: as for `Model`.
+
+    Examples:
+        >>> base = ia.base_model(ia.load("scara2").layout)
+        >>> states = np.random.default_rng(1).normal(size=(3, 5, 2))
+        >>> ia.engine(base).inverse_dynamics(*states, np.ones(base.layout.size)).shape
+        (5, 2)
     """
     from inertica.dynamics.engine import Engine, Reduction
 
@@ -203,6 +209,11 @@ def base_model(layout: Layout, *, states: States | None = None, seed: int = 0) -
         layout: robot and terms.
         states: to decide on; random ones when not given.
         seed: of the random states.
+
+    Examples:
+        >>> base = ia.base_model(ia.load("tx40").layout)
+        >>> base.rank
+        52
     """
     return _decided(layout, random_states(layout, seed=seed) if states is None else states)
 
@@ -212,6 +223,12 @@ def base_model_along(layout: Layout, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike
 
     What the motion does not excite at all is lost: it has no effect or joins a combination.  Weak excitation shows in `singular`
     and `gap`, and is left to the uncertainty of the estimate.
+
+    Examples:
+        >>> robot = ia.load("tx40")
+        >>> q, dq, ddq = np.random.default_rng(1).normal(size=(3, 200, 6))
+        >>> ia.base_model_along(robot.layout, q, dq, ddq).rank
+        52
     """
     return _decided(layout, States.of(layout, q, dq, ddq))
 

@@ -24,6 +24,15 @@ Array = NDArray[np.float64]
 DETERMINED, WEAK, COMBINED, UNIDENTIFIABLE, FIXED = "determined", "weak", "combined", "unidentifiable", "fixed"
 LABELS = (DETERMINED, WEAK, COMBINED, UNIDENTIFIABLE, FIXED)
 
+LABEL_WORDS = {
+    DETERMINED: "its own value is known to 30 % or better (95 % interval by the data alone)",
+    WEAK: "its own value is estimated, but less well than to 30 %, or less well than it was known before",
+    COMBINED: "only sums with others are known; the value shown is the one nearest the prior",
+    UNIDENTIFIABLE: "no torque in these data depends on it; prior and constraints decide its value",
+    FIXED: "given, not estimated",
+}
+"""What a label means, for people."""
+
 INTERVAL = 1.96
 """Half width of a 95 % interval in standard deviations."""
 

@@ -25,6 +25,11 @@ def from_frame(frame: Any, description: Description | None = None, options: Read
             are clocks; what holds no numbers is passed over, and a note says so.
         description: the robot; without it the columns decide how many joints there are.
         options, stated: as for `read_log`.
+
+    Examples:
+        >>> frame = {"t": np.arange(5) / 100, "q1": np.zeros(5), "q2": np.ones(5), "tau1": np.zeros(5), "tau2": np.zeros(5)}
+        >>> ia.from_frame(frame, ia.load("scara2")).need("q").shape
+        (5, 2)
     """
     if not isinstance(frame, Mapping) and not hasattr(frame, "columns"):
         raise InputError(

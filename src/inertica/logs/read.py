@@ -44,6 +44,11 @@ def read_log(spec: str | Path, description: Description | None = None, options: 
         description: the robot; without it the log decides how many joints there are.
         options: how to read it.
         stated: single options by name, such as rate=500.0 or units={"q": "deg"}: the fields of `ReadOptions`.
+
+    Examples:
+        >>> log = ia.read_log("run1.csv.gz@2:4", ia.load("card.yaml"))
+        >>> round(float(log.t[0]), 3), round(float(log.t[-1]), 3)
+        (2.0, 4.0)
     """
     path, interval = split_slice(spec)
     options = replace(options or ReadOptions(), **stated).completed(description)

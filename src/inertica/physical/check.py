@@ -147,6 +147,10 @@ def check_model(
         configurations: at which the inertia matrix is evaluated, random within the joint limits.
         seed: of these.
         constraints: stated for the robot, see `stated.stated`.
+
+    Examples:
+        >>> ia.check_model(ia.load("tx40").prior, configurations=20).consistent
+        True
     """
     layout, links = parameters.layout, check_links(parameters)
     q = random_states(layout, configurations, seed=seed).q

@@ -22,13 +22,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from inertica.errors import InerticaError
 from inertica.physical.geometry_prior import GEOMETRY_ORIGIN, link_ends
 from inertica.robot import inertia
 from inertica.robot.description import Source
 from inertica.robot.layout import Parameters
 from inertica.robot.natural import longest_link
-from inertica.robot.shapes import link_shapes
+from inertica.robot.outline import known_shapes
 
 Array = NDArray[np.float64]
 
@@ -261,16 +260,9 @@ def _aside(ends: Array, point: Array) -> float:
 
 def _hulls(source: Source | None, n: int) -> dict[int, Array]:
     """(k, 3) points around the shape of every link that has one that can be read; none is no fault here."""
-    out: dict[int, Array] = {}
-    if source is None or source.format != "urdf":
-        return out
-    for j in range(n):
-        try:
-            shapes = link_shapes(source, [j + 1])[j + 1].shapes
-        except InerticaError:  # no geometry, or meshes that are not beside the file
-            continue
-        out[j] = np.vstack([shape.points() for shape in shapes])
-    return out
+    if source is None:
+        return {}
+    return {j: np.vstack([s.points() for s in shapes]) for j, shapes in enumerate(known_shapes(source, n)) if shapes}
 
 
 def _outside(points: Array, com: Array) -> float:

@@ -82,6 +82,12 @@ def repair(
 
     Raises:
         InfeasibleError: no parameters satisfy the constraints (and have the same dynamics).
+
+    Examples:
+        >>> prior = ia.load("scara2").prior
+        >>> found = ia.repair(prior.replaced({"M2": -1.0}))
+        >>> ia.check_model(found.parameters, configurations=20).consistent
+        True
     """
     if metric not in get_args(Metric):
         raise InputError(f"unknown metric '{metric}'; {nearest(metric, get_args(Metric))}")

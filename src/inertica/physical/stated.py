@@ -36,7 +36,8 @@ from inertica.physical.scales import Reference
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.model import rotation_x, rotation_y, rotation_z
-from inertica.robot.shapes import FINE, LinkShapes, link_shapes
+from inertica.robot.outline import LinkShapes, link_shapes
+from inertica.robot.shapes import FINE
 from inertica.robot.stated import GEOMETRY
 
 Array = NDArray[np.float64]

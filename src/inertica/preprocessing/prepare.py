@@ -44,6 +44,12 @@ def prepare(log: Log, recipe: Recipe | None = None) -> Motion:
     Args:
         log: with positions and torques (readers turn currents into torques).
         recipe: the choices; the literature's by default.
+
+    Examples:
+        >>> log = ia.read_log("run1.csv.gz", ia.load("card.yaml"))
+        >>> motion = ia.prepare(log, ia.Recipe(border=100))
+        >>> motion.q.shape[1]
+        3
     """
     return _Preparation(log, recipe or Recipe()).motion()
 

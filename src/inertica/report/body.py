@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.errors import InerticaError
 from inertica.excitation.kinematics import frames
 from inertica.numbers import NONE, number, span
 from inertica.report import html
@@ -18,7 +17,8 @@ from inertica.report.figures import thinned
 from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
-from inertica.robot.shapes import Solid, link_shapes, round_points
+from inertica.robot.outline import known_shapes
+from inertica.robot.shapes import Solid, round_points
 from inertica.workflow.result import Result
 
 Array = NDArray[np.float64]
@@ -153,14 +153,8 @@ def _poses(result: Result, fitted: Sequence[Record]) -> tuple[Array, Array]:
 
 def _faces(description: Description) -> list[list[list[list[float]]]]:
     """Triangles around the shape of every link that has one that can be read, in the link's frame."""
-    out: list[list[list[list[float]]]] = []
-    for j in range(description.robot.n):
-        try:
-            shapes = link_shapes(description.source, [j + 1])[j + 1].shapes if description.source.format == "urdf" else ()
-        except InerticaError:  # no geometry, or meshes that are not beside the file
-            shapes = ()
-        out.append([face for shape in shapes for face in _triangles(shape)])
-    return out
+    shapes = known_shapes(description.source, description.robot.n)
+    return [[face for shape in several for face in _triangles(shape)] for several in shapes]
 
 
 def _triangles(shape: Solid) -> list[list[list[float]]]:

@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.report.data import Record
 from inertica.workflow.inputs import IDENTIFICATION
-from inertica.workflow.logs_again import log_names
 from inertica.workflow.result import Result
 
 Array = NDArray[np.float64]
@@ -127,7 +126,11 @@ def probability(p: float) -> str:
 
 
 def compare_parameters(first: Result, second: Result) -> Pair:
-    """Hold the base parameters of two results against each other."""
+    """Hold the base parameters of two results against each other.
+
+    Examples:
+        >>> pair = ia.compare_parameters(ia.Result.load("monday"), ia.Result.load("friday"))
+    """
     a, b = (dict(zip(zip(r.estimate.base.names, r.estimate.base.relations, strict=True), range(r.estimate.base.rank), strict=True))
             for r in (first, second))  # fmt: skip
     known = [m for m in a if m in b and np.isfinite(first.estimate.std[a[m]]) and np.isfinite(second.estimate.std[b[m]])]
@@ -164,7 +167,7 @@ def compare_predictions(first: Record, second: Record) -> Contest:
 
 def share_data(first: Result, second: Result) -> bool:
     """Whether some samples were fitted by both: the same file, and slices of it that overlap."""
-    one, other = ([_slice(name) for name in log_names(r.logs).get(IDENTIFICATION, ())] for r in (first, second))
+    one, other = ([_slice(name) for name in r.logs.get(IDENTIFICATION, ())] for r in (first, second))
     return any(a[0] == b[0] and max(a[1], b[1]) < min(a[2], b[2]) for a in one for b in other)
 
 

@@ -116,6 +116,11 @@ def fleet(results: Sequence[str | Path | Result], names: Sequence[str] | None = 
     Args:
         results: or their folders, one of each robot.
         names: what to call them; the folders by default.
+
+    Examples:
+        >>> robots = ia.fleet(["monday", "friday"])
+        >>> len(robots.parameters) > 0
+        True
     """
     if len(results) < 2:
         raise InputError("a table of several robots needs the results of at least two")

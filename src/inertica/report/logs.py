@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from inertica.workflow.judge import Motions
 from inertica.workflow.logs_again import UNKNOWN, logs_again
-from inertica.workflow.result import Result
+from inertica.workflow.result import Motions, Result
 
 
 def motions_again(result: Result, folder: str | Path | None = None) -> tuple[Motions, tuple[str, ...]]:
@@ -17,6 +16,11 @@ def motions_again(result: Result, folder: str | Path | None = None) -> tuple[Mot
     Args:
         result: with the places of its logs.
         folder: where to look for files of the same names; where they were by default.
+
+    Examples:
+        >>> motions, missing = ia.motions_again(ia.Result.load("result"))
+        >>> list(motions), missing
+        (['identification'], ())
     """
     again = logs_again(result, folder)
     gone = tuple(f"the report is without {name}: {why}" for name, why in again.missing.items())

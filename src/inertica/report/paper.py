@@ -24,8 +24,7 @@ from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS
 from inertica.robot.inertia import NAMES
 from inertica.robot.model import Joint
 from inertica.workflow.inputs import IDENTIFICATION
-from inertica.workflow.judge import Motions
-from inertica.workflow.result import Result
+from inertica.workflow.result import Motions, Result
 from inertica.writing import whole_file
 
 Array = NDArray[np.float64]
@@ -89,6 +88,11 @@ def write_figure(
         width: column or page.
         tool: point of the last link in its frame, for the path of the end-effector.
         reference: what the controller followed, for the same; the log's own columns when not given.
+
+    Examples:
+        >>> result = ia.Result.load("result")
+        >>> motions, missing = ia.motions_again(result)
+        >>> figure = ia.write_figure(result, motions, "torque", "torque.pdf")
     """
     path, n = Path(target), result.description.robot.n
     if path.suffix.lower() not in VECTOR:

@@ -17,8 +17,7 @@ from inertica.report.names import short_names
 from inertica.report.report import NO_LOGS, page_head, verdict_box
 from inertica.workflow.before import headline_set
 from inertica.workflow.inputs import IDENTIFICATION
-from inertica.workflow.judge import Motions
-from inertica.workflow.result import Result
+from inertica.workflow.result import Motions, Result
 from inertica.writing import write_whole
 
 CONTENTS = {
@@ -30,7 +29,14 @@ COLOURS = ("predicted", "residual", "other", "fourth")
 
 
 def write_together(names: Sequence[str], results: Sequence[Result], motions: Sequence[Motions], target: str | Path) -> Path:
-    """Write the report of several results as one HTML file; see `together`."""
+    """Write the report of several results as one HTML file; see `together`.
+
+    Examples:
+        >>> results = [ia.Result.load(name) for name in ("monday", "friday")]
+        >>> motions = [ia.motions_again(result)[0] for result in results]
+        >>> ia.write_together(["Monday", "Friday"], results, motions, "both.html").name
+        'both.html'
+    """
     content = together(names, results, motions)
     write_whole(target, content)
     return Path(target)

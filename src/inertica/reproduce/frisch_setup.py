@@ -30,8 +30,8 @@ from inertica.identifiability.base import regrouping, triangle
 from inertica.identifiability.states import random_states
 from inertica.reproduce.rows import Row, Sheet
 from inertica.robot.description import Description
-from inertica.robot.dh import describe
 from inertica.robot.files import catalog_path
+from inertica.robot.formats.dh_read import describe
 from inertica.robot.yamlfile import parse_yaml
 from inertica.threads import one_thread
 

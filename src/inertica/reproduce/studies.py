@@ -40,7 +40,11 @@ def check(name: str) -> None:
 
 
 def reproduce(name: str, options: Options | None = None) -> Reproduction:
-    """Run a study."""
+    """Run a study.
+
+    Examples:
+        >>> study = ia.reproduce("consistent")  # doctest: +SKIP
+    """
     check(name)
     asked = options or Options(seeds=usual_runs(name))
     if asked.record is not None and name not in RECORDED:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from inertica.errors import FileError, nearest
 from inertica.robot import inertia
+from inertica.robot.formats.urdf_file import rpy_matrix
 from inertica.robot.model import Robot
-from inertica.robot.urdf import rpy_matrix
 from inertica.robot.yamlfile import read_text
 
 Array = NDArray[np.float64]

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from inertica.robot.description import Description, Source
-from inertica.robot.dh import read_dh
-from inertica.robot.files import catalog, catalog_path, kind_of
+from inertica.robot.description import Description
+from inertica.robot.files import catalog, catalog_path
+from inertica.robot.formats.model_format import Part
+from inertica.robot.formats.table import find_format, format_of, tree_titles
 from inertica.robot.layout import Parameters
 from inertica.robot.model import Robot
-from inertica.robot.options import OPTION_KEYS, apply_options, fixed_values, plain_layout, read_options
+from inertica.robot.options import OPTION_KEYS, apply_options, fixed_values, read_options
 from inertica.robot.settings import (
     read_columns,
     read_gravity,
@@ -65,33 +63,9 @@ def describe_card(root: Item) -> Description:
         shapes=read_shapes(keys["shapes"], robot) if "shapes" in keys else base.shapes,
         log=dict(base.log) | _log(keys, robot.n),
         trust=read_trust(keys["prior"], layout) if "prior" in keys else base.trust,
-        constraints=base.constraints if said is None else read_constraints(said, layout, base.source.format),
+        constraints=base.constraints if said is None else read_constraints(said, layout, format_of(base.source).encloses),
         gravity_stated=read_gravity(keys["gravity"]) is not None if "gravity" in keys else base.gravity_stated,
     )
-
-
-def describe_tree(
-    path: Path,
-    kind: str,
-    root: str | None = None,
-    tip: str | None = None,
-    joints: tuple[str, ...] | None = None,
-    gravity: tuple[float, float, float] | None = None,
-) -> Description:
-    """The description of a URDF or MJCF file, or of a chain of it, with armature and plain friction on every joint."""
-    from inertica.robot import mjcf, tree, urdf
-
-    read = urdf.read_urdf if kind == "urdf" else mjcf.read_mjcf
-    reduced = tree.reduce(read(path), root=root, tip=tip, joints=joints, gravity=gravity)
-    layout = plain_layout(reduced.robot)
-    n = reduced.robot.n
-    values: dict[str, float] = {}
-    for j in range(n):
-        values |= dict(zip(layout.names[layout.link(j)], np.asarray(reduced.tens, float)[j], strict=True))
-    for symbol, prior in (("Ia", reduced.armature), ("Fv", reduced.damping), ("Fc", reduced.friction)):
-        values |= {f"{symbol}{j + 1}": float(prior[j]) for j in range(n)}
-    source = Source(kind, Path(path), root=root, tip=tip, joints=joints, movable=reduced.movable)
-    return Description(reduced.robot, layout, layout.zeros("file").replaced(values), source, notes=tuple(reduced.notes))
 
 
 def _model(root: Item, keys: Mapping[str, Item]) -> Description:
@@ -104,20 +78,20 @@ def _model(root: Item, keys: Mapping[str, Item]) -> Description:
         hint = f" (catalog robots: {', '.join(catalog())})" if "." not in name and "/" not in name else ""
         raise keys["model"].fail(f"the model '{name}' does not exist; paths are relative to the card{hint}")
     with keys["model"].located():
-        kind = kind_of(path)
-    if kind == "card":
+        form = find_format(path)
+    if form is None:
         raise keys["model"].fail(f"the model '{name}' is itself a card; point to the model file it uses")
-    if kind == "dh":
+    if form.tree is None:
         for key in ("root", "tip"):
             if key in keys:
-                raise keys[key].fail(f"the key '{key}' is for URDF and MJCF models; a DH table is one chain")
-        return read_dh(path).with_loads()
+                raise keys[key].fail(f"the key '{key}' is for {tree_titles()} models; a {form.title} file is one chain")
+        return form.read(path, Part())
     chain = {key: keys[key].text() for key in ("root", "tip") if key in keys}
     joints = read_names(keys["joints"]) if "joints" in keys else None
     gravity = read_gravity(keys["gravity"]) if "gravity" in keys else None
     item = keys["joints"] if "joints" in keys else keys["model"]
     with item.located():
-        return describe_tree(path, kind, chain.get("root"), chain.get("tip"), joints, gravity)
+        return form.read(path, Part(chain.get("root"), chain.get("tip"), joints, gravity))
 
 
 def _robot(keys: Mapping[str, Item], robot: Robot) -> Robot:

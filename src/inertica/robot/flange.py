@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from inertica.errors import InputError, nearest
 from inertica.robot.description import Description
-from inertica.robot.mjcf import read_mjcf
+from inertica.robot.formats.table import source_part, source_tree
 from inertica.robot.model import matrix, rotation_x, rotation_y, rotation_z, vector
 from inertica.robot.terms import RigidBody
-from inertica.robot.tree import Placed, reduce
-from inertica.robot.urdf import read_urdf
+from inertica.robot.tree import Placed
 
 USUAL = ("tool0", "flange")
 """Frames that model files have for tools, the first that is there is taken."""
@@ -58,8 +57,7 @@ def _posed(link: int, pose: tuple[float, ...]) -> RigidBody:
 
 def _frames(description: Description) -> tuple[tuple[Placed, ...], ...]:
     """Per link the frames of the model file that ride on it, its own first."""
-    source = description.source
-    if source.format not in ("urdf", "mjcf"):
+    tree = source_tree(description.source)
+    if tree is None:
         return tuple((Placed(joint.link),) for joint in description.robot.joints)
-    tree = read_urdf(source.path) if source.format == "urdf" else read_mjcf(source.path)
-    return reduce(tree, source.root, source.tip, source.joints).merged
+    return source_part(description.source, tree).merged

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from inertica.errors import InputError
-from inertica.robot.card import describe_card, describe_tree
+from inertica.robot.card import describe_card
 from inertica.robot.description import Description
-from inertica.robot.dh import describe, read_dh
-from inertica.robot.files import CARD, catalog, catalog_path, check_exists, kind_of
+from inertica.robot.files import CARD, catalog, catalog_path, check_exists
+from inertica.robot.formats.dh_read import read_dh
+from inertica.robot.formats.model_format import Part
+from inertica.robot.formats.table import find_format, format_of
 from inertica.robot.layout import Parameters
-from inertica.robot.writeback import Selection
 from inertica.robot.yamlfile import read_yaml
 
 
@@ -21,17 +21,20 @@ def load(robot: str | Path) -> Description:
     Args:
         robot: a catalog name, or the path of a DH YAML, URDF, MJCF or robot card, or of a folder that holds a card as `robot.yaml`,
             such as that of a result.
+
+    Examples:
+        >>> ia.load("tx40").robot.joint_names[:2]
+        ('joint1', 'joint2')
+        >>> ia.load("card.yaml").source.path.name
+        'arm.urdf'
     """
     if isinstance(robot, str) and robot in catalog():
         return read_dh(catalog_path(robot))
     path = Path(robot)
     check_exists(str(robot), path)
     path = path / CARD if (path / CARD).is_file() else path
-    kind = kind_of(path)
-    if kind in ("urdf", "mjcf"):
-        return describe_tree(path, kind)
-    root = read_yaml(path)
-    return (describe_card(root) if kind == "card" else describe(root)).with_loads()
+    form = find_format(path)
+    return describe_card(read_yaml(path)).with_loads() if form is None else form.read(path, Part())
 
 
 def save_model(
@@ -43,24 +46,16 @@ def save_model(
         description: whose source is copied.
         parameters: what to write.
         target: the file to write.
-        labels: parameter name -> trust label, written as comments into URDF and MJCF.
+        labels: parameter name -> trust label, written as comments.
 
     Returns:
         Notes on what the format cannot hold.
+
+    Examples:
+        >>> robot = ia.load("arm.urdf")
+        >>> ia.save_model(robot, robot.prior.replaced({"Fv1": 0.3, "Ia1": 0.0}), "changed.urdf")
+        ()
+        >>> ia.load("changed.urdf").prior["Fv1"]
+        0.3
     """
-    source = description.source
-    if source.format == "dh":
-        from inertica.robot.dhwrite import write_dh
-
-        write_dh(source.path, target, parameters)
-        return ()
-    selection: Selection = {"root": source.root, "tip": source.tip, "joints": source.joints, "labels": labels}
-    if source.format == "urdf":
-        from inertica.robot.urdf import write_urdf
-
-        return write_urdf(source.path, target, parameters, **selection)
-    if source.format == "mjcf":
-        from inertica.robot.mjcf import write_mjcf
-
-        return write_mjcf(source.path, target, parameters, **selection)
-    raise InputError(f"values cannot be written into a model of format '{source.format}'; dh, urdf and mjcf can be written")
+    return format_of(description.source).write(description, parameters, Path(target), labels or {})

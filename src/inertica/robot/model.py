@@ -220,6 +220,12 @@ def exact_cos_sin(angle: float) -> tuple[float, float]:
     return math.cos(angle), math.sin(angle)
 
 
+def rpy_matrix(rpy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rotation of fixed-axis roll, pitch, yaw, exact at right angles."""
+    roll, pitch, yaw = (float(a) for a in rpy)
+    return squared_up(rotation_z(yaw) @ rotation_y(pitch) @ rotation_x(roll))
+
+
 def squared_up(rotation: ArrayLike) -> NDArray[np.float64]:
     """A rotation matrix whose entries within the tolerance of 0 and +-1 are exactly that, when it stays a rotation."""
     R = np.asarray(rotation, float)

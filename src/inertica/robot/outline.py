@@ -8,8 +8,7 @@ mass where they miss it, as thick as a body of water of the link's mass.
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -17,18 +16,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from inertica.errors import InerticaError, ModelWarning
+from inertica.errors import FileError, InerticaError, InputError
 from inertica.robot import inertia
 from inertica.robot.description import Description, Source
-from inertica.robot.mjcf import mjcf_solids, read_mjcf
-from inertica.robot.mjcf_settings import z_to
+from inertica.robot.formats.mjcf_settings import z_to
+from inertica.robot.formats.table import format_of, source_part, source_tree
 from inertica.robot.model import Robot
-from inertica.robot.shapes import Solid, link_solids
-from inertica.robot.tree import Placed, Reduced, reduce
-from inertica.robot.urdf import read_urdf
-from inertica.robot.xmlfile import children, read_xml, text
+from inertica.robot.shapes import Solid
+from inertica.robot.tree import Placed, Reduced
 
 Array = NDArray[np.float64]
+Solids = dict[int, tuple[Solid, ...]]
+"""0-based link, -1 the base -> its solids."""
 
 BASE = -1
 """The link that does not move, as an index."""
@@ -70,6 +69,19 @@ class Outlines:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class LinkShapes:
+    """What a robot link, with everything welded to it, looks like.
+
+    Args:
+        shapes: in the link's frame.
+        bare: links of the file that belong to it and have mass but no shape.
+    """
+
+    shapes: tuple[Solid, ...]
+    bare: tuple[str, ...] = ()
+
+
 def capsule(start: ArrayLike, end: ArrayLike, radius: float) -> Solid:
     """Everything within a radius of a segment; a sphere where the segment is a point."""
     a, b = np.asarray(start, float), np.asarray(end, float)
@@ -87,9 +99,9 @@ def outlines(description: Description, packages: Sequence[str | Path] = ()) -> O
         packages: further folders in which `package://` is looked for.
     """
     robot, notes = description.robot, list[str]()
-    stated = description.shapes
-    reduced = _reduced(description.source)
-    found = dict[int, tuple[Solid, ...]]() if reduced is None else _of_file(description.source, reduced, packages, notes)
+    stated, tree = description.shapes, source_tree(description.source)
+    reduced = None if tree is None else source_part(description.source, tree)
+    found: Solids = {} if reduced is None else _of_file(description, reduced, packages, notes)
     radii, any_shape = _radii(description), any(found.values()) or bool(stated)
     out = []
     for j in range(BASE, robot.n):
@@ -106,41 +118,59 @@ def outlines(description: Description, packages: Sequence[str | Path] = ()) -> O
     return Outlines(tuple(out), tuple(notes))
 
 
-def _reduced(source: Source) -> Reduced | None:
-    if source.format not in ("urdf", "mjcf"):
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)  # said when the model was loaded
-        tree = read_urdf(source.path) if source.format == "urdf" else read_mjcf(source.path)
-        return reduce(tree, source.root, source.tip, source.joints)
+def link_shapes(source: Source, links: Iterable[int]) -> dict[int, LinkShapes]:
+    """Shapes of robot links (1-based) in the model file that a description came from.
 
-
-def _of_file(source: Source, reduced: Reduced, packages: Sequence[str | Path], notes: list[str]) -> dict[int, tuple[Solid, ...]]:
-    """Per link what the file has; a shape that cannot be read is noted, and its link gets a built one."""
+    Raises:
+        InputError: a file without shapes that tell where mass can be.
+        FileError: a link without any shape, or a shape that cannot be read.
+        MissingDependencyError: a mesh without the package that reads it.
+    """
+    form, tree = format_of(source), source_tree(source)
+    if tree is None or form.solids is None or not form.encloses:
+        raise InputError(f"{form.title} files have no shapes that tell where the mass of a link can be")
+    merged, solids_of = source_part(source, tree).merged, form.solids(source.path, ())
     out = {}
-    try:
-        geoms = mjcf_solids(source.path) if source.format == "mjcf" else {}
-    except InerticaError as error:
-        notes.append(f"{error}; capsules from the geometry stand for the links")
-        return {}
-    document = read_xml(source.path)
-    elements = {text(document, e, "name"): e for e in children(document.root, "link")} if source.format == "urdf" else {}
-    for j, places in ((BASE, reduced.base), *enumerate(reduced.merged)):
-        try:
-            if source.format == "urdf":
-                solids = [s for place in places for s in link_solids(document, elements[place.link], place, packages)]
-            else:
-                solids = [_moved(s, place) for place in places for s in geoms.get(place.link, ())]
-        except InerticaError as error:
-            notes.append(f"{error}; a capsule from the geometry stands for the link")
-            continue
-        out[j] = tuple(solids)
+    for number in links:
+        places = merged[number - 1]
+        found = {place.link: tuple(solids_of(place)) for place in places}
+        shapes = tuple(shape for several in found.values() for shape in several)
+        if not shapes:
+            problem = f"link '{places[0].link}' has neither collision nor visual geometry that could hold its mass"
+            raise FileError(source.path, problem, tree.link_lines.get(places[0].link))
+        bare = tuple(name for name, several in found.items() if not several and np.any(tree.ten(name)))
+        out[number] = LinkShapes(shapes, bare)
     return out
 
 
-def _moved(solid: Solid, place: Placed) -> Solid:
-    R = np.array(place.rotation)
-    return Solid(solid.kind, solid.size, R @ solid.rotation, R @ solid.position + place.position, solid.mesh)
+def known_shapes(source: Source, n: int) -> list[tuple[Solid, ...]]:
+    """Per link the shapes that tell where its mass can be, none where the file has none that can be read."""
+    out = []
+    for j in range(n if format_of(source).encloses else 0):
+        try:
+            out.append(link_shapes(source, [j + 1])[j + 1].shapes)
+        except InerticaError:  # no geometry, or meshes that are not beside the file
+            out.append(())
+    return out or [()] * n
+
+
+def _of_file(description: Description, reduced: Reduced, packages: Sequence[str | Path], notes: list[str]) -> Solids:
+    """Per link what the file has; a shape that cannot be read is noted, and its link gets a built one."""
+    opened = format_of(description.source).solids
+    if opened is None:
+        return {}
+    try:
+        solids_of = opened(description.source.path, packages)
+    except InerticaError as error:
+        notes.append(f"{error}; capsules from the geometry stand for the links")
+        return {}
+    out: Solids = {}
+    for j, places in ((BASE, reduced.base), *enumerate(reduced.merged)):
+        try:
+            out[j] = tuple(solid for place in places for solid in solids_of(place))
+        except InerticaError as error:
+            notes.append(f"{error}; a capsule from the geometry stands for the link")
+    return out
 
 
 def _built(description: Description, j: int, places: Sequence[Placed], radius: float) -> tuple[Solid, ...]:

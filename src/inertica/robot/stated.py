@@ -28,13 +28,13 @@ MARGINS = (1e-7, 0.1)
 """Least and largest: below is solver accuracy, above are no bodies that look like links."""
 
 
-def read_constraints(item: Item, layout: Layout, model: str) -> dict[str, Any]:
+def read_constraints(item: Item, layout: Layout, encloses: bool = False) -> dict[str, Any]:
     """The section as plain data; empty parts are left out.
 
     Args:
         item: the section.
         layout: whose parameters it may name.
-        model: format of the model file; only a URDF has geometry that is read.
+        encloses: whether the shapes of the model file tell where the mass of a link can be; see `ModelFormat`.
     """
     keys, names = item.mapping(CONSTRAINT_KEYS), _names(layout)
     out: dict[str, Any] = {}
@@ -43,7 +43,7 @@ def read_constraints(item: Item, layout: Layout, model: str) -> dict[str, Any]:
     if "total_mass" in keys:
         out["total_mass"] = _mass(keys["total_mass"])
     if "links" in keys:
-        out["links"] = _links(keys["links"], layout.robot, model)
+        out["links"] = _links(keys["links"], layout.robot, encloses)
     if "bounds" in keys:
         out["bounds"] = {name: _range(entry) for name, entry in keys["bounds"].mapping(names).items()}
     if "equal" in keys:
@@ -80,13 +80,13 @@ def _mass(item: Item) -> tuple[float, float]:
     return low, high
 
 
-def _links(item: Item, robot: Robot, model: str) -> dict[int, dict[str, Any]]:
+def _links(item: Item, robot: Robot, encloses: bool) -> dict[int, dict[str, Any]]:
     out: dict[int, dict[str, Any]] = {}
     for word, entry in item.mapping().items():
         number = _link(entry, word, robot)
         if number in out:
             raise entry.fail(f"{item.key} states link {number} twice, the second time as '{word}'; join the two")
-        out[number] = _one_link(entry, model)
+        out[number] = _one_link(entry, encloses)
     return out
 
 
@@ -100,7 +100,7 @@ def _link(item: Item, word: str, robot: Robot) -> int:
     raise item.fail(f"{robot.name} has no link '{word}' and no such joint; {nearest(word, known)}")
 
 
-def _one_link(item: Item, model: str) -> dict[str, Any]:
+def _one_link(item: Item, encloses: bool) -> dict[str, Any]:
     keys = item.mapping(LINK_KEYS)
     out: dict[str, Any] = {}
     if "mass" in keys:
@@ -108,21 +108,19 @@ def _one_link(item: Item, model: str) -> dict[str, Any]:
     if "com" in keys:
         out["com"] = _regions(keys["com"], ("box", "ellipsoid"))
     if "inside" in keys:
-        out["inside"] = _inside(keys["inside"], model)
+        out["inside"] = _inside(keys["inside"], encloses)
     if "symmetric" in keys:
         given = keys["symmetric"]
         out["symmetric"] = tuple(entry.text(PLANES) for entry in (given.items() if given.is_list else [given]))
     return out
 
 
-def _inside(item: Item, model: str) -> str | dict[str, Any]:
+def _inside(item: Item, encloses: bool) -> str | dict[str, Any]:
     if not item.is_scalar:
         return _regions(item, ("box", "ellipsoid", "hull"))
     word = item.text((GEOMETRY,))
-    if model != "urdf":
-        raise item.fail(
-            f"{item.key}: geometry is read from URDF models; state a box, an ellipsoid or a hull for this one ({model})"
-        )
+    if not encloses:
+        raise item.fail(f"{item.key}: this format has no geometry that is read for it; state a box, an ellipsoid or a hull")
     return word
 
 

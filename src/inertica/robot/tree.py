@@ -53,6 +53,7 @@ class TreeJoint:
         line: in the file.
         unsupported: what keeps this joint from moving in a `Robot` (a ball joint, say), with advice; frozen it does no harm.
         follows: the joint whose motion it repeats (<mimic>).
+        continuous: the file says that it turns without end.
     """
 
     name: str
@@ -73,6 +74,7 @@ class TreeJoint:
     line: int | None = None
     unsupported: str | None = None
     follows: str | None = None
+    continuous: bool = False
 
     @property
     def movable(self) -> bool:
@@ -107,6 +109,7 @@ class Tree:
         constraints: loops beyond the tree.
         massless: links that exist only between two joints of one body and rightly have no mass.
         notes: remarks of the reader, one sentence each.
+        link_lines: link -> line in the file, for messages.
     """
 
     name: str
@@ -119,6 +122,7 @@ class Tree:
     constraints: tuple[LoopClosure, ...] = ()
     massless: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    link_lines: Mapping[str, int | None] = field(default_factory=dict)
 
     @property
     def links(self) -> tuple[str, ...]:

@@ -29,7 +29,8 @@ from inertica.errors import FileError, InerticaError, InputError, ModelWarning
 from inertica.logs.readers.guard import reading
 from inertica.robot.description import Description
 from inertica.robot.files import CARD as RESULT_CARD
-from inertica.robot.files import catalog, kind_of
+from inertica.robot.files import catalog
+from inertica.robot.formats.table import find_format
 from inertica.studio.confined import Refused, allowed, inside, plain_name
 from inertica.workflow.result import ARRAYS, RESULT, Result
 from inertica.workflow.saved import is_stamped, read_stamped
@@ -242,7 +243,7 @@ class Project:
         path = self.path(name)
         if not path.is_file():
             raise FileError(name, "there is no such file in the project")
-        if kind_of(path) != "card":
+        if find_format(path) is not None:
             return self.write_card({"model": self._said(path)})
         keys = dict(yaml.safe_load(path.read_text(encoding="utf-8")))
         model = str(keys.get("model", ""))

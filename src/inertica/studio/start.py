@@ -121,6 +121,11 @@ def open_studio(
         port: a free one by default.
         host: what to listen on.
         browser: open the address; it is printed either way.
+
+    Examples:
+        Serves until Ctrl-C:
+
+        >>> ia.open_studio("card.yaml", ["run1.csv.gz"], project="project")  # doctest: +SKIP
     """
     started = start(project, robot, logs, port=port, host=host)
     if started.warning:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from inertica.dynamics.tsqr import Factors
-from inertica.errors import InputError
+from inertica.errors import TooFewSamplesError
 from inertica.estimators.base import Problem
 from inertica.estimators.observe import Observations
 from inertica.preprocessing.motion import Motion
@@ -180,7 +180,7 @@ class Blocks:
         out = [block for of_motion in system.stretches(cuts) for block in of_motion]
         counts = np.sum([block.counts for block in out], axis=0)
         if len(out) < 2 or np.any(counts[system.measured] < SMALLEST_FOLD):
-            raise InputError(
+            raise TooFewSamplesError(
                 "there are too few usable samples for cross-validation; use longer logs, or fix the choices yourself"
             )
         return out

@@ -13,13 +13,15 @@ after the other: the one with the least p is fitted, too, and the others are tes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
+from inertica.documents import Derived
 from inertica.errors import InputError
 from inertica.estimators.base import Estimate, Problem
 from inertica.validation.compliance import TOGETHER, fast_compliance
@@ -76,43 +78,37 @@ class FamilyTest:
     size: str = ""
     flagged: bool = False
 
-    def document(self) -> dict[str, object]:
-        if not self.tested:
-            return {"family": self.family, "tested": False, "why": self.why}
-        shown = {"joint": self.joint, "z": self.z, "p": self.p, "size": self.size, "flagged": self.flagged}
-        return {"family": self.family, "tested": True, **shown}
-
 
 @dataclass(frozen=True)
-class LackOfFit:
+class LackOfFit(Derived):
     """Every family, and what was found.
 
     Args:
         tests: one for each family.
-        findings: a sentence for each flagged family, the likeliest first.
-        named: those families in the same order.
+        named: flagged families, the likeliest first.
         replicas: simulated fits that the residuals were compared with.
         level: probability of a false alarm of each family.
     """
 
     tests: tuple[FamilyTest, ...]
-    findings: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     replicas: int = 0
     level: float = LEVEL
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"findings": "findings"}
 
     @classmethod
     def untested(cls, why: str) -> LackOfFit:
         return cls(tuple(FamilyTest(family, False, why) for family in FAMILIES))
 
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """A sentence for each flagged family, the likeliest first."""
+        flagged = [self[family] for family in self.named]
+        return tuple(finding(test.family, test.joint, test.size, also=k > 0) for k, test in enumerate(flagged))
+
     def __getitem__(self, family: str) -> FamilyTest:
         return next(t for t in self.tests if t.family == family)
-
-    def document(self) -> dict[str, object]:
-        """As plain data, for the key `lack_of_fit` of the command line's JSON."""
-        tests = [t.document() for t in self.tests]
-        document = {"named": list(self.named), "findings": list(self.findings)}
-        return {"replicas": self.replicas, "level": self.level, **document, "tests": tests}
 
 
 def lack_of_fit(
@@ -160,7 +156,7 @@ def _spring_alone(spring: _Deviation, case: Case, why: str) -> LackOfFit:
     if spring.index is None:
         return LackOfFit.untested(why)
     tests = [FamilyTest(f, False, why) if f != ELASTICITY else _test(f, spring, True, case) for f in FAMILIES]
-    return LackOfFit(tuple(tests), (finding(ELASTICITY, spring.index, spring.size, case),), (ELASTICITY,))
+    return LackOfFit(tuple(tests), (ELASTICITY,))
 
 
 def _sorted_out(linear: _Linear, ripple: _Deviation, spring: _Deviation, case: Case, level: float) -> LackOfFit:
@@ -170,19 +166,17 @@ def _sorted_out(linear: _Linear, ripple: _Deviation, spring: _Deviation, case: C
         first[ELASTICITY] = spring
     now = dict(first)
     named: list[str] = []
-    sentences: list[str] = []
     while True:
         likely = min((f for f in FAMILIES if f not in named), key=lambda f: now[f].log_p, default=POSITION)
         explained = now[likely]
         if likely in named or explained.index is None or explained.log_p >= np.log(level):
             break
         named.append(likely)
-        sentences.append(finding(likely, explained.index, explained.size, case, also=len(named) > 1))
         if likely != POSITION:
             linear = linear.given(likely)
             now |= {f: linear.deviation(f) for f in FAMILIES if f != POSITION and f not in named}
     tests = tuple(_test(family, first[family], family in named, case) for family in FAMILIES)
-    return LackOfFit(tests, tuple(sentences), tuple(named), len(linear.replicas), level)
+    return LackOfFit(tests, tuple(named), len(linear.replicas), level)
 
 
 def _test(family: str, deviation: _Deviation, flagged: bool, case: Case) -> FamilyTest:

@@ -21,10 +21,10 @@ from inertica.excitation.kinematics import Frames, frames
 from inertica.robot import inertia
 from inertica.robot.cad_table import Part, read_parts
 from inertica.robot.description import Description
+from inertica.robot.formats.urdf_file import rpy_matrix
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.load import load
 from inertica.robot.model import Robot
-from inertica.robot.urdf import rpy_matrix
 
 Array = NDArray[np.float64]
 
@@ -81,6 +81,11 @@ def import_cad(
         base: x, y, z, roll, pitch, yaw of the other's base in the model's.
         positive_products: products of inertia in the table are integrals of x y, not their negatives.
         tolerance: m and rad by which joint axes may differ.
+
+    Examples:
+        >>> found = ia.import_cad("arm_dh.yaml", "parts.csv")
+        >>> ia.save_model(found.description, found.parameters, "arm_cad.yaml")
+        ()
     """
     description = model if isinstance(model, Description) else load(model)
     at = np.zeros(description.robot.n) if pose is None else np.asarray(pose, float)

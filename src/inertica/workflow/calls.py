@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from inertica.checks.findings import Quality
 from inertica.checks.gate import checked
+from inertica.documents import plain
 from inertica.dynamics.parts import Parts, parts
 from inertica.errors import InputError
 from inertica.estimators.base import Estimate, Problem
@@ -33,14 +34,12 @@ from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
-from inertica.robot.load import load
 from inertica.robot.plain import assumed_friction
 from inertica.robot.settings import read_loop
 from inertica.robot.yamlfile import parse_yaml
 from inertica.workflow.choice import Choice
 from inertica.workflow.doctor import examination
-from inertica.workflow.inputs import LogLike
-from inertica.workflow.plain import plain
+from inertica.workflow.inputs import LogLike, described
 from inertica.workflow.result import RESULT, Result
 from inertica.workflow.start_values import start_values
 from inertica.workflow.watch import Snapshot, WatchSettings, log_blocks, watched
@@ -54,6 +53,11 @@ def check(robot: RobotLike, logs: Sequence[LogLike]) -> Quality:
     Args:
         robot: catalog name, model file, card, or a description.
         logs: files, with `@t0:t1` slices, or logs.
+
+    Examples:
+        >>> quality = ia.check("card.yaml", ["run1.csv.gz"])
+        >>> quality.verdict in ("good", "note")
+        True
     """
     description = described(robot)
     return checked(description, [recorded(log, description) for log in logs])
@@ -141,6 +145,11 @@ def simulate(
         runs: repetitions with different noise.
         seed: of the noise.
         duration: in s; one period of the trajectory by default.
+
+    Examples:
+        >>> (log,) = ia.simulate("scara2", duration=2.0, noise="standard")
+        >>> log.need("tau").shape[1]
+        2
     """
     return list(rehearsal(robot, trajectory, **options).logs(runs, seed, duration))
 
@@ -153,6 +162,11 @@ def dynamics_at(
     Args:
         robot: catalog name, model file, card, a description, a result or its folder.
         q, dq, ddq: one value per joint; velocities and accelerations are zero when not given.
+
+    Examples:
+        >>> parts = ia.dynamics_at("scara2", [0.1, 0.2])
+        >>> parts.M.shape
+        (2, 2)
     """
     if isinstance(robot, (str, Path)) and Path(robot, RESULT).is_file():
         robot = Result.load(robot)
@@ -181,6 +195,9 @@ def reduce(
         cutoff: of the filter of positions in Hz; 50, or what the log's rate allows.
         alpha, alpha_det: weights of the condition number and of the inverse determinant.
         prior: `truth` to start a fit of a log that was simulated with this very model from its values; 15 % off them when not given.
+
+    Examples:
+        >>> found = ia.reduce("card.yaml", ["run1.csv.gz"], method="ols", cutoff=10.0)
     """
     estimator = method_named(method)
     if cutoff is not None and not cutoff > 0.0:
@@ -210,6 +227,9 @@ def watch(
         every: s between snapshots.
         prior: as for `reduce`.
         settings: fields of `WatchSettings`.
+
+    Examples:
+        >>> snapshots = list(ia.watch("card.yaml", "run1.csv.gz", every=2.0))
     """
     stated = assumed_friction(described(robot))
     read = recorded(log, stated)
@@ -223,12 +243,11 @@ def examine(robot: RobotLike, seconds: float = 5.0) -> dict[str, Any]:
     Args:
         robot: that the self-test simulates.
         seconds: for the self-test of each device, at most about this long.
+
+    Examples:
+        >>> found = ia.examine("scara2", seconds=0.2)
     """
     return examination(described(robot), seconds)
-
-
-def described(robot: RobotLike) -> Description:
-    return robot if isinstance(robot, Description) else load(robot)
 
 
 def recorded(log: LogLike, description: Description) -> Log:

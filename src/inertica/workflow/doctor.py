@@ -7,6 +7,7 @@ import platform
 import time
 from importlib import metadata
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,9 +49,17 @@ def examination(description: Description, seconds: float = 5.0) -> dict[str, Any
             "fused_multiply_add": native.has_fma(),
             "threads": os.cpu_count() or 1,
         },
-        "cache": {"folder": str(folder), "kernels": len(files), "bytes": sum(f.stat().st_size for f in files)},
+        "cache": {"folder": str(folder), "kernels": len(files), "bytes": sum(map(_size, files))},
         "devices": [_tested(device, description, seconds) for device in ("cpu", "cuda")],
     }
+
+
+def _size(file: Path) -> int:
+    """Bytes of a file; none when another process has renamed it since it was listed."""
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _version(package: str) -> str | None:

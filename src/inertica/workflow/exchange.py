@@ -24,9 +24,10 @@ from inertica.frames import optional
 from inertica.robot import inertia
 from inertica.robot.cardwrite import limits_entry
 from inertica.robot.description import Description
+from inertica.robot.formats.mjcf import MJCF
+from inertica.robot.formats.mjcf_write import WORLD, mjcf_text
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.load import load
-from inertica.robot.mjcf_write import WORLD, mjcf_text
 from inertica.robot.model import Joint, Limits, Robot, matrix, squared_up, vector
 from inertica.workflow.held import held
 from inertica.workflow.result import Result
@@ -44,6 +45,10 @@ def to_pinocchio(model: Model) -> Any:
 
     Its configuration and velocity are q and dq of the robot, joint by joint.  Note that Pinocchio's `rnea` counts armature but no
     friction.  What it has no place for is said in a warning.
+
+    Examples:
+        >>> ia.to_pinocchio("card.yaml").nv
+        3
     """
     pin = optional("pinocchio", "a Pinocchio model", "pin")
     parameters = _plain(model, "a Pinocchio model")
@@ -73,18 +78,27 @@ def from_pinocchio(model: Any, file: str | Path | None = None) -> Description:
     Args:
         model: the model.
         file: where to keep it as MJCF, with a card beside it; a folder that goes when the program ends by default.
+
+    Examples:
+        >>> ia.from_pinocchio(ia.to_pinocchio("card.yaml"), "arm.xml").robot.n
+        3
     """
     pin = optional("pinocchio", "a Pinocchio model", "pin")
     robot, tens = _robot_of(pin, model)
     drives = {"Ia": model.armature, "Fv": model.damping, "Fc": getattr(model, dry_friction_field(model))}
-    layout = held(Layout(robot).zeros(), "mjcf").parameters.layout
+    layout = held(Layout(robot).zeros(), MJCF).parameters.layout
     values = {name: float(v) for j, ten in enumerate(tens) for name, v in zip(layout.names[layout.link(j)], ten, strict=True)}
     values |= {f"{symbol}{j + 1}": float(x) for symbol, xs in drives.items() for j, x in enumerate(xs)}
     return _kept(mjcf_text(layout.zeros("pinocchio").replaced(values)), robot.name, file, robot.joint_names, robot.limits)
 
 
 def to_mujoco(model: Model) -> Any:
-    """A `mujoco.MjSpec` with the same links, armature, damping, friction loss, gravity and limits; shapes are not converted."""
+    """A `mujoco.MjSpec` with the same links, armature, damping, friction loss, gravity and limits; shapes are not converted.
+
+    Examples:
+        >>> ia.to_mujoco("card.yaml").compile().nv
+        3
+    """
     mujoco = optional("mujoco", "an MjSpec")
     return mujoco.MjSpec.from_string(mjcf_text(_plain(model, "an MjSpec")))
 
@@ -95,6 +109,10 @@ def from_mujoco(spec: Any, file: str | Path | None = None) -> Description:
     Args:
         spec: of the model; it is copied and compiled, as MuJoCo asks before it writes XML.
         file: where to keep it as MJCF; a folder that goes when the program ends by default.
+
+    Examples:
+        >>> ia.from_mujoco(ia.to_mujoco("card.yaml"), "arm2.xml").robot.n
+        3
     """
     own = spec.copy()
     own.compile()
@@ -105,7 +123,7 @@ def _plain(model: Model, what: str) -> Parameters:
     """Values of what links, armature, viscous and Coulomb friction can say; the rest is told."""
     own = load(model) if isinstance(model, (str, Path)) else model
     parameters = own.prior if isinstance(own, Description) else own.parameters if isinstance(own, Result) else own
-    parts = held(parameters, "mjcf")
+    parts = held(parameters, MJCF)
     if parts.left:
         warnings.warn(ModelWarning(f"{what} has no place for {', '.join(parts.left)}"), stacklevel=3)
     return parts.parameters

@@ -41,10 +41,9 @@ from inertica.excitation.safety import AUTO, require_limits, safe_start, surroun
 from inertica.excitation.solids import Obstacle
 from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
-from inertica.logs.read import read_log
 from inertica.preprocessing.prepare import prepare
 from inertica.robot.description import Description
-from inertica.robot.load import load
+from inertica.workflow.inputs import described, read_one
 from inertica.workflow.payload_design import Purpose
 from inertica.workflow.result import Result
 
@@ -112,6 +111,10 @@ def excite(
         seconds: time for the search.
         seed: of the search.
         progress: receives one line per step.
+
+    Examples:
+        >>> design = ia.excite("scara2", period=5.0, harmonics=3, seconds=1.0)
+        >>> ia.save_trajectory(design.trajectory, "motion.yaml", robot="scara2")
     """
     return excitation(
         robot, family=family, period=period, harmonics=harmonics, criterion=criterion, grid=grid, margin=margin,
@@ -169,7 +172,7 @@ def excitation(
     """As `excite`, with the bodies whose distances were kept and what can be expected of a load."""
     if purpose not in ("robot", "payload"):
         raise InputError(f"a motion is designed for the robot or for a payload, not for '{purpose}'")
-    description = robot if isinstance(robot, Description) else load(robot)
+    description = described(robot)
     base = base_model(description.layout)
     engine, load_wanted = base.engine, purpose == "payload"
     weights = {name: value for name, value in (("k1", k1), ("k2", k2)) if value is not None}
@@ -198,7 +201,7 @@ def excitation(
     constraints = [*limits, bodies] if bodies.pairs else limits
     known = []
     for entry in given:
-        motion = prepare(entry if isinstance(entry, Log) else read_log(entry, description))
+        motion = prepare(read_one(entry, description))
         use = ~motion.mask
         known.append(information(engine, base, motion.q[use], motion.dq[use], motion.ddq[use]))
     say = progress or (lambda _: None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,38 +11,31 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
 from inertica.errors import InerticaError, InputError, ModelWarning
-from inertica.escape import csv_text, one_line
 from inertica.physical.check import check_model
 from inertica.robot import inertia
-from inertica.robot.card import describe_tree
 from inertica.robot.description import Description
+from inertica.robot.formats.model_format import Bodies, ModelFormat, Part
+from inertica.robot.formats.table import creating_format, format_named, format_of
 from inertica.robot.layout import Parameters
-from inertica.robot.load import load, save_model
-from inertica.robot.mjcf import read_mjcf
-from inertica.robot.mjcf_write import mjcf_text
+from inertica.robot.load import load
 from inertica.robot.model import EARTH, Robot
 from inertica.robot.tree import Tree
-from inertica.robot.urdf import read_urdf
-from inertica.robot.writeback import MARK, label_texts
 from inertica.workflow.bristles import with_bristles
 from inertica.workflow.export_lost import Missing
 from inertica.workflow.export_residual import Measured, measured_file
 from inertica.workflow.export_torques import ModelTorques
 from inertica.workflow.exported import ExportedModel, Lost
-from inertica.workflow.held import FORMATS, Held, held, is_sidecar, sidecar_path, sidecar_text
+from inertica.workflow.held import Held, held, is_sidecar, sidecar_path, sidecar_text
 from inertica.workflow.inputs import IDENTIFICATION
-from inertica.workflow.judge import Motions
 from inertica.workflow.logs_again import LogsAgain, logs_again
+from inertica.workflow.parameter_table import csv_rows
 from inertica.workflow.plain_friction import FrictionStates, PlainFriction, plain_friction, replaced_laws
-from inertica.workflow.result import Result
+from inertica.workflow.result import Motions, Result
 from inertica.workflow.saved import geometry
 from inertica.workflow.verdict import BAD, verdict
 from inertica.writing import whole_file, write_whole
 
 Array = NDArray[np.float64]
-
-SUFFIX = {"urdf": ".urdf", "mjcf": ".xml", "dh": ".yaml"}
-"""What a model of each format is called, `identified` + suffix."""
 
 STATES = 64
 """Random states at which the torques of the written file are compared."""
@@ -56,13 +48,10 @@ CONFIGURATIONS = 100
 
 LEANING = "the direction of gravity"
 
-COLUMNS = ("name", "value", "std", "lower", "upper", "prior", "label", "unit", "joint", "link")
-"""Of the table of parameters; lower and upper are the ends of the 95 % interval."""
-
 
 def export_model(
     result: Result, target: str | Path, format: str | None = None, *, approximate: bool = True, speed: float | None = None,
-    motions: Motions | None = None, force: bool = False,
+    force: bool = False,
 ) -> ExportedModel:  # fmt: skip
     """Write the identified values into a copy of the model that the result's robot was read from, or into a new MJCF file.
 
@@ -75,40 +64,46 @@ def export_model(
     Args:
         result: what `identify` found.
         target: the file to write.
-        format: urdf, mjcf or dh; that of the source by default, and mjcf from any source.
+        format: name of the format, that of the source by default; some can be written from any source, see `ModelFormat.create`.
         approximate: False leaves friction laws out that URDF and MJCF lack.
         speed: up to which (rad/s, m/s) the approximation is to be close; over the speeds of the logs, each weighed by how long it is
             held, when not given.
-        motions: data set -> motions of the result's logs; read again where they were when not given.
         force: write the model of a result that is not usable, too.
+
+    Examples:
+        >>> written = ia.export_model(ia.Result.load("result"), "identified.urdf")
+        >>> written.difference < 1e-9
+        True
     """
     path, source = Path(target), result.description.source
-    format = format or source.format
-    if format not in (source.format, "mjcf"):
+    own = format_of(source)
+    form = format_named(format or own.name)
+    if form is not own and form.create is None:
+        new = creating_format()
         raise InputError(
-            f"this result belongs to a {FORMATS.get(source.format, source.format)} model ({source.path.name}) and cannot be written "
-            f"as {FORMATS.get(format, format)}; the values go into a copy of the file they came with, or into a new MJCF file (--mjcf)"
+            f"this result belongs to a {own.title} model ({source.path.name}) and cannot be written as {form.title}; the values go "
+            f"into a copy of the file they came with, or into a new {new.title} file (format {new.name})"
         )
-    if format == source.format and not source.path.is_file():
+    if form is own and not source.path.is_file():
         raise InputError(f"{source.path} is gone; the values cannot be written without the model they belong to")
-    _check_bodies(result, format)
+    _check_bodies(result, form)
     if not force and (reason := unusable(result)):
         raise InputError(reason)
-    logs = LogsAgain(motions) if motions else logs_again(result)
+    logs = LogsAgain(result.motions) if result.motions else logs_again(result)
     model = ModelTorques.of(result)
-    plain = _approximated(result, model, format, speed, logs.motions) if approximate else None
+    plain = _approximated(result, model, form, speed, logs.motions) if approximate else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # the result itself says which links cannot exist
-        parts = held(plain.parameters if plain else result.parameters, format, load(source.path) if format == "dh" else None)
+        parts = held(plain.parameters if plain else result.parameters, form, source.path)
         with whole_file(path) as temporary:
-            _write(result, parts, temporary, format)
-            again = _read_again(result.description, temporary, format)
+            _write(result, parts, temporary, form)
+            again = _read_again(result.description, temporary, form)
             difference = _difference(parts.parameters, again, path)
-            possible = _check_written(result, again, temporary, path, format)
-            measured = measured_file(model, logs, temporary, format, again)
-        notes, extra = _sidecar(result, parts, again, path, format, plain)
-    lost = _lost(result, model, parts, plain, again, format, measured)
-    return ExportedModel(path, format, difference, possible, notes, extra, lost, *measured.figures)
+            possible = _check_written(result, again, temporary, path, form)
+            measured = measured_file(model, logs, temporary, form, again)
+        notes, extra = _sidecar(result, parts, again, path, form, plain)
+    lost = _lost(result, model, parts, plain, again, form, measured)
+    return ExportedModel(path, form.name, difference, possible, notes, extra, lost, *measured.figures)
 
 
 def unusable(result: Result) -> str:
@@ -117,59 +112,51 @@ def unusable(result: Result) -> str:
     if judged.level != BAD:
         return ""
     why = ", ".join(dict.fromkeys(reason.what.value for reason in judged.reasons if reason.level == BAD))
-    return f"no model file is written, since the verdict on the result is bad ({why}); --force writes it all the same"
+    return f"no model file is written, since the verdict on the result is bad ({why}); the option force writes it all the same"
 
 
 def parameters_csv(result: Result) -> str:
     """The standard parameters as CSV; empty where a number is not known."""
-    rows: list[Sequence[object]] = [COLUMNS]
-    joints = result.description.robot.joints
-    prior = result.description.prior.values
-    for k, p in enumerate(result.parameters.layout.parameters):
-        joint = joints[p.joint] if p.joint is not None else None
-        numbers = (_cell(x) for x in (result.parameters.values[k], result.std[k], *result.intervals[k], prior[k]))
-        names = (joint.name, joint.link) if joint else ("", "")
-        rows.append([p.name, *numbers, result.labels[p.name], p.unit, *names])
-    return csv_text(rows)
+    return csv_rows(result.entries)
 
 
 def write_parameters(result: Result, target: str | Path) -> None:
-    """The table of standard parameters as a CSV file."""
+    """The table of standard parameters as a CSV file.
+
+    Examples:
+        >>> ia.write_parameters(ia.Result.load("result"), "parameters.csv")
+    """
     write_whole(target, parameters_csv(result))
 
 
-def _cell(value: float) -> str:
-    return repr(float(value) + 0.0) if np.isfinite(value) else ""
-
-
-def _check_bodies(result: Result, format: str) -> None:
+def _check_bodies(result: Result, form: ModelFormat) -> None:
     """Refuses what a reader of the format would refuse or take for something else."""
-    if format == "dh":
+    if form.bodies is Bodies.ANY:
         return
     joints = result.description.robot.joints
     for j, joint in enumerate(joints):
         mass = float(result.parameters.link(j)[9])
         if mass < 0.0:
             raise InputError(
-                f"the model is not written: the mass found for {joint.link} is {mass:.4g} kg, which {FORMATS[format]} cannot say; "
+                f"the model is not written: the mass found for {joint.link} is {mass:.4g} kg, which {form.title} cannot say; "
                 "use a physically consistent method, or state prior masses",
                 joint=joint.name,
             )
-    if format == "mjcf" and (bad := result.parameters.inconsistent_links()):
+    if form.bodies is Bodies.REAL and (bad := result.parameters.inconsistent_links()):
         raise InputError(
-            f"the model is not written: no real body has the parameters found for {', '.join(bad)}, and MuJoCo refuses such files; "
-            "use a physically consistent method"
+            f"the model is not written: no real body has the parameters found for {', '.join(bad)}, and {form.programs[0]} "
+            "refuses such files; use a physically consistent method"
         )
 
 
 def _approximated(
-    result: Result, model: ModelTorques, format: str, speed: float | None, motions: Motions
+    result: Result, model: ModelTorques, form: ModelFormat, speed: float | None, motions: Motions
 ) -> PlainFriction | None:
-    """The closest viscous and Coulomb friction; a DH file holds every law and needs none."""
+    """The closest viscous and Coulomb friction; a file that states laws needs none."""
     if speed is not None and not 0.0 < speed < np.inf:
         raise InputError(f"the speed up to which friction is approximated should be greater than zero, not {speed:g}")
     layout = result.parameters.layout
-    if format == "dh" or not any(replaced_laws(layout, j) for j in range(layout.robot.n)):
+    if form.states_laws or not any(replaced_laws(layout, j) for j in range(layout.robot.n)):
         return None
     if speed is None and motions:
         states = FrictionStates.of_motions(motions[IDENTIFICATION])
@@ -186,43 +173,22 @@ def _speeds(result: Result, speed: float | None) -> Array:
     speeds = np.full(n, speed) if speed is not None else np.array(known)
     if not np.isfinite(speeds).all():
         raise InputError(
-            "friction is approximated over speeds, and this result does not know how fast its logs were; state the largest with "
-            "--speed, or leave out the laws that the format lacks with --exact-friction"
+            "friction is approximated over speeds, and this result does not know how fast its logs were; state the largest "
+            "(speed), or leave out the laws that the format lacks (approximate off)"
         )
     return speeds
 
 
-def _write(result: Result, parts: Held, temporary: Path, format: str) -> None:
-    if format != result.description.source.format:
-        temporary.write_text(mjcf_text(parts.parameters, result.labels), encoding="utf-8")
-        return
-    save_model(result.description, parts.parameters, temporary, result.labels)
-    if format == "dh":
-        _comment(temporary, result)
+def _write(result: Result, parts: Held, temporary: Path, form: ModelFormat) -> None:
+    if form.name == result.description.source.format:
+        form.write(result.description, parts.parameters, temporary, result.labels)
+    elif form.create is not None:
+        temporary.write_text(form.create(parts.parameters, result.labels), encoding="utf-8")
 
 
-def _comment(temporary: Path, result: Result) -> None:
-    """Trust labels as comments at the end of a DH file, in place of those of an earlier export."""
-    names = result.description.robot.joint_names
-    texts = {
-        f"# {MARK} {one_line(names[j])}: ": one_line(said) for j, said in label_texts(result.parameters, result.labels).items()
-    }
-    with temporary.open(encoding="utf-8", newline="") as file:
-        lines = [line for line in file.read().splitlines(keepends=True) if not line.startswith(tuple(texts))]
-    end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
-    if lines and not lines[-1].endswith(("\n", "\r")):
-        lines.append(end)
-    lines += [f"{start}{said}{end}" for start, said in texts.items()]
-    with temporary.open("w", encoding="utf-8", newline="") as file:
-        file.writelines(lines)
-
-
-def _read_again(description: Description, written: Path, format: str) -> Description:
-    """The robot of the written file, with the file's own gravity."""
-    source = description.source
-    if format == "dh" or format != source.format:
-        return load(written)
-    return describe_tree(written, format, source.root, source.tip, source.joints)
+def _read_again(description: Description, written: Path, form: ModelFormat) -> Description:
+    """The robot of the written file, with the file's own gravity; a new file holds that robot only."""
+    return form.read(written, Part.of(description.source) if form.name == description.source.format else Part())
 
 
 def _difference(wanted: Parameters, again: Description, target: Path) -> float:
@@ -250,23 +216,19 @@ def _same_torques(wanted: Parameters, again: Description, target: Path) -> None:
     _difference(wanted.on(layout), again, target)
 
 
-def _check_written(result: Result, again: Description, written: Path, target: Path, format: str) -> bool:
+def _check_written(result: Result, again: Description, written: Path, target: Path, form: ModelFormat) -> bool:
     """What could exist in the result must not have become impossible by being written: the robot, and every link of the file."""
     checked = check_model(again.prior, CONFIGURATIONS)
     bad = [link.name for link in checked.links if not link.consistent] + list(checked.negative)
     bad += ["the inertia matrix"] if not checked.inertia_matrix > 0.0 and not bad else []
-    if format == result.description.source.format and format != "dh":
-        before = _impossible(_tree(result.description.source.path, format))
-        bad += [link for link in _impossible(_tree(written, format)) if link not in before and link not in bad]
+    if form.name == result.description.source.format and form.tree is not None:
+        before = _impossible(form.tree(result.description.source.path))
+        bad += [link for link in _impossible(form.tree(written)) if link not in before and link not in bad]
     if bad and result.physically_consistent:
         raise InerticaError(
             f"{target.name} is not written: read again, {', '.join(bad)} could not exist, as they can in the result"
         )
     return not bad
-
-
-def _tree(path: Path, format: str) -> Tree:
-    return read_urdf(path) if format == "urdf" else read_mjcf(path)
 
 
 def _impossible(tree: Tree) -> list[str]:
@@ -275,13 +237,13 @@ def _impossible(tree: Tree) -> list[str]:
 
 
 def _sidecar(
-    result: Result, parts: Held, again: Description, path: Path, format: str, plain: PlainFriction | None
+    result: Result, parts: Held, again: Description, path: Path, form: ModelFormat, plain: PlainFriction | None
 ) -> tuple[tuple[str, ...], Path | None]:
     """Writes what the file lacks beside it, reads both and compares the torques of everything; an old sidecar goes."""
     description, parameters = result.description, result.parameters
     extra = sidecar_path(path)
-    own = format == description.source.format
-    left = list(held(parameters, format, load(description.source.path) if format == "dh" else None).left)
+    own = form.name == description.source.format
+    left = list(held(parameters, form, description.source.path).left)
     left += [LEANING] if _leans(description, again) else []
     notes: tuple[str, ...] = (plain.note,) if plain else ()
     bristles = result.bristles if result.bristles is not None and result.bristles.found else None
@@ -301,20 +263,20 @@ def _sidecar(
     known = {*parameters.layout.names, *(s.name for s in parameters.layout.shapes), LEANING}
     where = [name for name in left if name not in lost and name in known]
     if where:
-        notes += (f"{_has_no_place(description, format)} {', '.join(where)}; they are in {extra.name}, a card that adds them",)
+        notes += (f"{_has_no_place(description, form)} {', '.join(where)}; they are in {extra.name}, a card that adds them",)
     if lost:
         notes += (f"no file can hold {', '.join(lost)}, which a function in Python multiplies",)
     return notes, extra
 
 
 def _lost(
-    result: Result, model: ModelTorques, parts: Held, plain: PlainFriction | None, again: Description, format: str,
+    result: Result, model: ModelTorques, parts: Held, plain: PlainFriction | None, again: Description, form: ModelFormat,
     measured: Measured,
 ) -> tuple[Lost, ...]:  # fmt: skip
     """What the file cannot hold, along the logs of the identification where they are known."""
     along, laws = measured.along, result.parameters.layout.terms
     states = along.states if along else _states(result.description.robot)
-    missing = Missing(model, format, states, along.result if along else model.whole(states), along is not None)
+    missing = Missing(model, form.name, states, along.result if along else model.whole(states), along is not None)
     if plain is not None:
         missing.approximated(plain)
     missing.left_out(parts.left)
@@ -322,7 +284,7 @@ def _lost(
         missing.correction()
     if result.standstill.rounded:
         missing.standstill(along.result if along else None)
-    missing.memory([t.joint for t in laws if t.memory and format != "dh"])
+    missing.memory([t.joint for t in laws if t.memory and not form.states_laws])
     missing.memory(list(result.bristles.found) if result.bristles is not None else [])
     if _leans(result.description, again):
         missing.gravity(along.result - along.file - missing.total if along else None)
@@ -334,8 +296,8 @@ def _leans(description: Description, again: Description) -> bool:
     return not np.allclose(again.robot.gravity, description.robot.gravity, rtol=0.0, atol=1e-9 * np.linalg.norm(EARTH))
 
 
-def _has_no_place(description: Description, format: str) -> str:
-    name = description.source.path.name if format == "dh" else FORMATS[format]
+def _has_no_place(description: Description, form: ModelFormat) -> str:
+    name = description.source.path.name if form.states_laws else form.title  # what such a file holds depends on what it states
     return f"{name} has no place for"
 
 

@@ -94,6 +94,11 @@ def export_code(
         parameters: base, the combinations that torques depend on, or standard, all of them.
         baked: put the values into the functions as numbers instead of taking them as an argument.
         name: prefix of functions and files; the robot's by default.
+
+    Examples:
+        >>> program = ia.export_code("scara2", "code", "python")
+        >>> program.language
+        'python'
     """
     for word, known in ((language, LANGUAGES), (parameters, CHOICES)):
         if word not in known:

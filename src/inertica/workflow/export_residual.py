@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.robot.description import Description
+from inertica.robot.formats.model_format import ModelFormat
 from inertica.robot.natural import levers
 from inertica.validation.residuals import Residual
 from inertica.workflow.export_torques import ModelTorques, States, independent_reader, our_reader
@@ -60,7 +61,7 @@ class Measured:
         return self.residual, self.result_residual, self.read_by, self.disagreement, self.unmeasured
 
 
-def measured_file(model: ModelTorques, logs: LogsAgain, path: Path, format: str, again: Description) -> Measured:
+def measured_file(model: ModelTorques, logs: LogsAgain, path: Path, format: ModelFormat, again: Description) -> Measured:
     """Residuals of a file on every data set that can be read, by Pinocchio or MuJoCo where they are installed and read it.
 
     Logs longer than what a program without compiled loops predicts in seconds are left to our own reader.

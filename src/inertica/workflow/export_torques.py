@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from inertica.dynamics.engine import Engine
 from inertica.preprocessing.motion import Motion
 from inertica.robot.description import Description
+from inertica.robot.formats.model_format import ModelFormat
 from inertica.robot.layout import Parameters
 from inertica.workflow.exchange import dry_friction_field
 from inertica.workflow.prediction import held_direction
@@ -47,17 +48,18 @@ def our_reader(again: Description) -> FileReader:
     return FileReader(OURS, lambda states: np.asarray(engine.inverse_dynamics(*states, values.values, values.shapes)))
 
 
-def independent_reader(path: Path, format: str, again: Description) -> FileReader | None:
+def independent_reader(path: Path, format: ModelFormat, again: Description) -> FileReader | None:
     """Pinocchio or MuJoCo, where installed, for files that they read; None where neither does.
 
     Args:
         path: the file.
-        format: urdf, mjcf or dh.
+        format: of the file.
         again: the robot that we read from the file.
     """
     if again.source.root is not None:  # only a part of the file was identified; others would read all of it
         return None
-    return next((found for make in READERS.get(format, ()) if (found := make(path, again)) is not None), None)
+    makers = [READERS[name] for name in format.programs if name in READERS]
+    return next((found for make in makers if (found := make(path, again)) is not None), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,5 +187,5 @@ def _installed(package: str) -> ModuleType | None:
 
 
 Maker = Callable[[Path, Description], FileReader | None]
-READERS: dict[str, tuple[Maker, ...]] = {"urdf": (_pinocchio, _mujoco), "mjcf": (_mujoco,)}
-"""Programs that read a format, the first one that is installed and takes the file."""
+READERS: dict[str, Maker] = {"Pinocchio": _pinocchio, "MuJoCo": _mujoco}
+"""Programs by which files are measured; of those that read a format, the first one that is installed and takes the file."""

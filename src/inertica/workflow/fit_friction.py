@@ -116,6 +116,10 @@ def fit_friction(
         joints: 1-based joints that may have bristles; all when not given.
         settings: cut-off, delay and the like; friction and method are not asked.
         progress: receives one line per step.
+
+    Examples:
+        >>> fit = ia.fit_friction("card.yaml", ["run1.csv.gz"], joints=[1])
+        >>> card = fit.card()
     """
     say = progress or (lambda _: None)
     asked = replace(

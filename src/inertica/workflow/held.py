@@ -16,15 +16,12 @@ from inertica.escape import one_line
 from inertica.robot.cardwrite import armature_flags, coupling_entries, is_writable, other_terms, payload_entry, term_entry
 from inertica.robot.description import Description
 from inertica.robot.drives import Armature
+from inertica.robot.formats.model_format import ModelFormat
+from inertica.robot.formats.table import format_of
 from inertica.robot.friction import Coulomb, FrictionLaw, Viscous, friction_terms, friction_text, with_shapes
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.load import load
 from inertica.robot.terms import Term
-
-FORMATS = {"urdf": "URDF", "mjcf": "MJCF", "dh": "DH YAML"}
-
-PLACES = {"urdf": ("Fv", "Fc"), "mjcf": ("Ia", "Fv", "Fc")}
-"""Drive and friction parameters that XML formats have a place for."""
 
 WORDS = {"Ia": "armature", "Fv": "viscous friction", "Fc": "Coulomb friction"}
 
@@ -47,7 +44,7 @@ class Held:
     left: tuple[str, ...]
 
 
-def held(parameters: Parameters, format: str, own: Description | None = None) -> Held:
+def held(parameters: Parameters, format: ModelFormat, source: Path | None = None) -> Held:
     """Divides values by what a format has a place for.
 
     A term is held whole, or as a part that adds up exactly with the rest: the Coulomb part of a Stribeck law is Coulomb friction, a
@@ -55,13 +52,12 @@ def held(parameters: Parameters, format: str, own: Description | None = None) ->
 
     Args:
         parameters: of the result.
-        format: urdf, mjcf or dh.
-        own: the DH file's own description; it can hold the terms that it states, any friction and armature.
+        format: of the file.
+        source: the file that is copied; one that states laws holds the terms it states, any friction and armature.
     """
-    if format == "dh":
-        assert own is not None
-        return _held_dh(parameters, own)
-    layout, symbols = parameters.layout, PLACES[format]
+    if format.states_laws:
+        return _with_laws(parameters, Layout(parameters.layout.robot) if source is None else load(source).layout)
+    layout, symbols = parameters.layout, format.holds
     robot = layout.robot
     kinds: dict[str, type[Term]] = {"Ia": Armature, "Fv": Viscous, "Fc": Coulomb}
     plain = Layout(robot, tuple(kinds[s](j) for s in symbols for j in range(robot.n)))  # type: ignore[call-arg]
@@ -81,12 +77,12 @@ def is_plain(term: Term, name: str) -> bool:
     return isinstance(term, FrictionLaw) and name in term.plain
 
 
-def words(format: str) -> str:
+def words(format: ModelFormat) -> str:
     """What a file holds, for people."""
-    if format == "dh":
+    if format.states_laws:
         return "of everything it states"
-    listed = [WORDS[s] for s in PLACES[format]]
-    return f"of links, {', '.join(listed[:-1])} and {listed[-1]}" if len(listed) > 1 else f"of links and {listed[0]}"
+    names = [WORDS[s] for s in format.holds]
+    return "of " + " and ".join(x for x in (", ".join(["links", *names[:-1]]), *names[-1:]) if x)
 
 
 def sidecar_path(target: Path) -> Path:
@@ -110,7 +106,7 @@ def sidecar_text(
     """
     layout, source = parameters.layout, description.source
     stated: dict[str, Any] = {"model": target.name, "name": description.name}
-    if chain and source.format != "dh":
+    if chain and format_of(source).tree is not None:
         stated |= {key: getattr(source, key) for key in ("root", "tip") if getattr(source, key) is not None}
         stated |= {"joints": list(source.joints)} if source.joints else {}
     elif chain:
@@ -120,7 +116,7 @@ def sidecar_text(
     if couplings := coupling_entries(layout.terms):
         stated["coupling"] = couplings
     others = other_terms(layout)
-    own = () if source.format != "dh" else _own_terms(description)
+    own = _own_terms(description) if format_of(source).states_laws else ()
     if listed := [term_entry(t) for t in others if is_writable(t) and t not in own]:
         stated["terms"] = listed
     if layout.payloads:
@@ -150,12 +146,12 @@ def _owner(path: Path) -> str | None:
     return name if line.startswith(before) and found else None
 
 
-def _held_dh(parameters: Parameters, own: Description) -> Held:
-    """Friction and armature can be restated in a DH file; terms and payloads that only a card adds have no place there."""
+def _with_laws(parameters: Parameters, own: Layout) -> Held:
+    """A file that states laws takes any friction and armature, but no terms and payloads besides those it has."""
     layout = parameters.layout
     friction = set(friction_terms(layout.terms))
-    kept = tuple(t for t in layout.terms if t in friction or isinstance(t, Armature) or t in own.layout.terms)
-    payloads = tuple(p for p in layout.payloads if p in own.layout.payloads)
+    kept = tuple(t for t in layout.terms if t in friction or isinstance(t, Armature) or t in own.terms)
+    payloads = tuple(p for p in layout.payloads if p in own.payloads)
     reduced = Layout(layout.robot, kept, payloads)
     left = tuple(name for name in layout.names if name not in reduced.names and parameters[name])
     reduced = replace(reduced, fixed=frozenset(layout.fixed & set(reduced.names)))

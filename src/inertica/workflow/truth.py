@@ -86,6 +86,9 @@ def against_truth(result: Result | str | Path, robot: str | Path | Description |
     Args:
         result: or its folder.
         robot: catalog name, model file, card, a description or parameters, whose values are the truth.
+
+    Examples:
+        >>> compared = ia.against_truth("result", "card.yaml")
     """
     found = result if isinstance(result, Result) else Result.load(result)
     if isinstance(robot, (str, Path)):

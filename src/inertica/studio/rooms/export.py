@@ -6,26 +6,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 import inertica as ia
+from inertica.robot.formats.model_format import ModelFormat
+from inertica.robot.formats.table import FORMATS, creating_format, format_named
 from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused, inside
 from inertica.studio.project import Project
 from inertica.studio.room import OPEN, READY, Document, Room, quoted, same
 from inertica.studio.rooms.trust import selected
-from inertica.workflow.export import SUFFIX
 from inertica.writing import write_whole
 
-FORMATS = {
-    "urdf": ("URDF", "Copy of the URDF with masses, centres, inertias, damping and friction in place.",
-             "URDF holds damping and dry friction; drive inertia, offsets and other laws themselves go to a card beside it."),
-    "mjcf": ("MJCF", "For MuJoCo: a copy of the MJCF, or a new file from any model.",
-             "MJCF holds drive inertia, damping and dry friction; offsets and other laws themselves go to a card beside it."),
-    "dh": ("DH YAML", "Copy of the DH file with the values in place.", "Holds everything."),
+OTHERS = {
     "parameters": ("Parameters, CSV", "Every standard parameter with interval, prior and trust label.", "A table, no geometry."),
     "report": ("Report, HTML", "One page with everything, for colleagues and for the record.", "To read, not to load."),
     "c": ("C program", "Inverse and forward dynamics, gravity, friction, regressor, without dependencies.", "Values, no intervals."),
     "python": ("Python program", "The same functions with NumPy alone.", "Values, no intervals."),
 }  # fmt: skip
-"""Format -> title, what it is, what it cannot hold."""
+"""What is written besides model files -> title, what it is, what it cannot hold."""
 
 
 def state(project: Project) -> tuple[str, str]:
@@ -38,54 +34,54 @@ def state(project: Project) -> tuple[str, str]:
 def view(project: Project, asked: Asked) -> Document:
     name = selected(project)
     source = project.result(name).description.source.format if name else None
-    listed = [
+    models = {f.name: (f.title, f.about, f.lacks) for f in FORMATS.values() if source is None or f.name == source or f.create}
+    rows = [
         {"format": key, "title": title, "about": about, "lacks": lacks}
-        for key, (title, about, lacks) in FORMATS.items()
-        if source is None or key in (source, "mjcf") or key not in SUFFIX
+        for key, (title, about, lacks) in (models | OTHERS).items()
     ]
     written = sorted(p for p in (project.folder / "exports").rglob("*") if p.is_file() and not p.name.startswith("."))
     folder = f"results/{name or 'result-1'}"
-    option = {"urdf": "--urdf", "mjcf": "--mjcf", "dh": "--yaml"}[source or "urdf"]
-    target = f"exports/identified{SUFFIX[source or 'urdf']}"
+    form = format_named(source) if source else next(iter(FORMATS.values()))
+    target = f"exports/identified{form.suffix}"
     return {
         "results": project.results,
         "selected": name,
-        "formats": listed,
+        "formats": rows,
         "source": source,
         "files": [{"file": str(p.relative_to(project.folder)), "size": p.stat().st_size} for p in written],
-        "snippets": snippets(source or "urdf", target, folder),
+        "snippets": snippets(form, target, folder),
         "same": same(
-            [["inertica", "export", folder, option, target]],
+            [["inertica", "export", folder, f"--{form.word}", target]],
             [f'result = ia.Result.load({quoted(folder)})', f'ia.export_model(result, {quoted(target)})',
              'ia.write_parameters(result, "exports/parameters.csv")'],
         ),
     }  # fmt: skip
 
 
-def snippets(source: str, target: str, folder: str) -> list[Document]:
+def snippets(form: ModelFormat, target: str, folder: str) -> list[Document]:
     """How to load what was written elsewhere: a file of a format, or the folder of the result."""
-    urdf = target if source == "urdf" else "exports/identified.urdf"
-    mjcf = target if source == "mjcf" else "exports/identified-mjcf.xml"
+    new = creating_format()  # MuJoCo reads it; a copy of the model where that is in the format, too
+    mjcf = target if form is new else f"exports/identified-{new.name}{new.suffix}"
     return [
-        {"title": "Pinocchio", "language": "python", "text": "\n".join(_pinocchio(source, urdf, folder))},
+        {"title": "Pinocchio", "language": "python", "text": "\n".join(_pinocchio(form, target, folder))},
         {"title": "MuJoCo", "language": "python", "text": "import mujoco\n\n"
          f'model = mujoco.MjModel.from_xml_path("{mjcf}")\ndata = mujoco.MjData(model)'},
-        {"title": "ROS 2", "language": "python", "text": "\n".join(_ros(source, urdf))},
+        {"title": "ROS 2", "language": "python", "text": "\n".join(_ros(form, target))},
     ]  # fmt: skip
 
 
-def _ros(source: str, urdf: str) -> list[str]:
+def _ros(form: ModelFormat, urdf: str) -> list[str]:
     lines = ["# launch file", "from launch import LaunchDescription", "from launch_ros.actions import Node", "",
              f'urdf = open("{urdf}").read()', "def generate_launch_description():", "    return LaunchDescription([",
              '        Node(package="robot_state_publisher", executable="robot_state_publisher",',
              '             parameters=[{"robot_description": urdf}]),', "    ])"]  # fmt: skip
-    if source == "urdf":
+    if "ROS 2" in form.programs:
         return lines
     return ["# ROS 2 reads URDF, and this model is none: load the robot's URDF in the room Robot and identify with it", *lines]
 
 
-def _pinocchio(source: str, urdf: str, folder: str) -> list[str]:
-    if source == "urdf":
+def _pinocchio(form: ModelFormat, urdf: str, folder: str) -> list[str]:
+    if "Pinocchio" in form.programs:
         return ["import pinocchio as pin", "", f'model = pin.buildModelFromUrdf("{urdf}")', "data = model.createData()",
                 "tau = pin.rnea(model, data, q, v, a)   # armature counts when set, friction does not"]  # fmt: skip
     return ["import inertica as ia", "", f"model = ia.to_pinocchio(ia.Result.load({quoted(folder)}))"]
@@ -94,13 +90,15 @@ def _pinocchio(source: str, urdf: str, folder: str) -> list[str]:
 def write(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
     """Job: write one format; model files are read again and their torques compared before they count as written."""
     name = asked.text("result")
-    kind = asked.word("format", FORMATS)
+    kind = asked.word("format", (*FORMATS, *OTHERS))
     folder, exports = project.result_folder(name), project.folder / "exports"
     result = project.result(name)
-    say(f"writing {FORMATS[kind][0]}")
-    if kind in SUFFIX:
+    say(f"writing {FORMATS[kind].title if kind in FORMATS else OTHERS[kind][0]}")
+    if kind in FORMATS:
         own = kind == result.description.source.format
-        target = exports / f"identified{'' if own else f'-{kind}'}{SUFFIX[kind]}"  # each has its own card for what it lacks
+        target = (
+            exports / f"identified{'' if own else f'-{kind}'}{FORMATS[kind].suffix}"
+        )  # each has its own card for what it lacks
         approximate, force = asked.flag("approximate", True), asked.flag("force")
         found = ia.export_model(result, target, kind, approximate=approximate, force=force)
         files = [target.name, *([found.extra.name] if found.extra else [])]

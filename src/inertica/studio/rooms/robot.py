@@ -8,7 +8,8 @@ import inertica as ia
 from inertica.errors import InerticaError
 from inertica.physical.stated import stated
 from inertica.robot.description import Description
-from inertica.robot.files import CATALOG, SUFFIXES
+from inertica.robot.files import CATALOG
+from inertica.robot.formats.table import format_of, model_suffixes
 from inertica.robot.friction import LAWS, law
 from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused
@@ -33,8 +34,9 @@ def state(project: Project) -> tuple[str, str]:
 
 
 def view(project: Project, asked: Asked) -> Document:
-    models = sorted(short(project, p) for p in (project.folder / "model").rglob("*") if p.suffix.lower() in SUFFIXES)
-    linked = [name for name in project.state["links"] if Path(name).suffix.lower() in SUFFIXES]
+    suffixes = model_suffixes()
+    models = sorted(short(project, p) for p in (project.folder / "model").rglob("*") if p.suffix.lower() in suffixes)
+    linked = [name for name in project.state["links"] if Path(name).suffix.lower() in suffixes]
     choices: Document = {"catalog": ia.catalog(), "models": [*models, *linked], "laws": list(FRICTION)}
     if not project.has_robot:
         return choices | {"loaded": False, "same": same([["inertica", "robots"]], ["ia.catalog()"])}
@@ -129,7 +131,7 @@ def repair(project: Project, asked: Asked) -> Document:
     """The nearest values of links that could exist, written into a copy of the model that the card then points to."""
     description = project.description
     found = ia.repair(description.prior)
-    suffix = {"urdf": ".urdf", "mjcf": ".xml", "dh": ".yaml"}[description.source.format]
+    suffix = format_of(description.source).suffix
     name = f"model/{project.free_name('model', f'{description.source.path.stem}-repaired', suffix)}"
     try:
         ia.save_model(description, found.parameters, project.folder / name)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from inertica.errors import FileError, ModelWarning
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
-from inertica.robot.model import RIGHT_ANGLE_TOLERANCE, matrix, rotation_x, rotation_y, rotation_z, squared_up, vector
+from inertica.robot.model import RIGHT_ANGLE_TOLERANCE, matrix, rpy_matrix, vector
 from inertica.robot.tree import FREEZE, Tree, TreeJoint, checked, unit_axis
 from inertica.robot.writeback import Change, Selection, changed, numbers, write_back
 from inertica.robot.xmledit import Edits
@@ -109,7 +109,8 @@ class _Reader:
                 "write where they know none); they are taken as no limits"
             )
             warnings.warn(ModelWarning(message), stacklevel=4)
-        return checked(Tree(name, "URDF", document.path, base, joints, inertials, notes=tuple(self.notes)))
+        lines = {link: line_of(element) for link, element in links.items()}
+        return checked(Tree(name, "URDF", document.path, base, joints, inertials, notes=tuple(self.notes), link_lines=lines))
 
     def _check_kind(self, robot: Element) -> None:
         if robot.tag != "robot":
@@ -175,6 +176,7 @@ class _Reader:
             rotation=matrix(rotation),
             position=vector(position),
             line=line_of(element),
+            continuous=stated == "continuous",
             unsupported=unsupported,
             follows=None if mimic is None else text(document, mimic, "joint"),
         )
@@ -262,12 +264,6 @@ class _Reader:
         if mass is None:
             raise self.document.error(element, "an <inertial> lacks <mass>")
         return number(self.document, mass, "value")
-
-
-def rpy_matrix(rpy: Array) -> Array:
-    """Rotation of fixed-axis roll, pitch, yaw, exact at right angles."""
-    roll, pitch, yaw = (float(a) for a in rpy)
-    return squared_up(rotation_z(yaw) @ rotation_y(pitch) @ rotation_x(roll))
 
 
 def _limit_number(document: Document, limit: Element, attribute: str) -> float:

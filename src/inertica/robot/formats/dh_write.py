@@ -10,11 +10,13 @@ from pathlib import Path
 import yaml
 
 from inertica.errors import FileError, InputError, ModelWarning, nearest
-from inertica.robot.dh import describe, symbols_of
+from inertica.escape import one_line
 from inertica.robot.drives import Armature
+from inertica.robot.formats.dh_read import describe, symbols_of
 from inertica.robot.friction import friction_terms, friction_text, with_shapes
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.terms import Term
+from inertica.robot.writeback import MARK, label_texts
 from inertica.robot.yamlfile import Item, parse_yaml, read_text
 from inertica.writing import write_whole
 
@@ -22,12 +24,12 @@ Edit = tuple[int, int, str]
 """Replace the characters from start to end by a text."""
 
 
-def write_dh(source: str | Path, target: str | Path, parameters: Parameters) -> None:
+def write_dh(source: str | Path, target: str | Path, parameters: Parameters, labels: Mapping[str, str] | None = None) -> None:
     """Puts values into a copy of a DH file.
 
     Values already in the file are replaced where they stand, others are added to `links` or `extra`.  When the friction laws or
     the armature of `parameters` are not those of the file, these keys are rewritten.  The new text is read back and compared
-    before it takes the place of `target`.
+    before it takes the place of `target`.  Trust labels (parameter name -> label) become comments at the end.
     """
     source, target = Path(source), Path(target)
     text = read_text(source)
@@ -38,7 +40,7 @@ def write_dh(source: str | Path, target: str | Path, parameters: Parameters) -> 
         layout = describe(root).layout
     _check_known(source, layout, parameters.layout)
     edits = _value_edits(root, layout, parameters)
-    _write_checked(target, _edited(text, edits, source), parameters)
+    _write_checked(target, _labelled(_edited(text, edits, source), parameters, labels or {}), parameters)
 
 
 def _check_known(source: Path, layout: Layout, wanted: Layout) -> None:
@@ -196,6 +198,19 @@ def _edited(text: str, edits: list[Edit], source: Path) -> str:
     for start, end, new in reversed(ordered):
         text = text[:start] + new + text[end:]
     return text
+
+
+def _labelled(text: str, parameters: Parameters, labels: Mapping[str, str]) -> str:
+    """With trust labels as comments at the end, in place of those of an earlier export."""
+    names = parameters.layout.robot.joint_names
+    texts = {f"# {MARK} {one_line(names[j])}: ": one_line(words) for j, words in label_texts(parameters, labels).items()}
+    if not texts:
+        return text
+    lines = [line for line in text.splitlines(keepends=True) if not line.startswith(tuple(texts))]
+    end = "\r\n" if lines and lines[0].endswith("\r\n") else "\n"
+    if lines and not lines[-1].endswith(("\n", "\r")):
+        lines.append(end)
+    return "".join([*lines, *(f"{start}{words}{end}" for start, words in texts.items())])
 
 
 def _write_checked(target: Path, text: str, parameters: Parameters) -> None:

@@ -3,7 +3,7 @@
 Proximal: T(j-1, j) = RotX(alpha) TransX(a) RotZ(q + theta) TransZ(d).
 Distal:   T(j-1, j) = RotZ(q + theta) TransZ(d) TransX(a) RotX(alpha); the axes of link j are those of frame j, and
 `parameter_frame: {origin: j | j-1}` says whether its inertial parameters are about o_j or about o_(j-1), where its joint sits.
-On a prismatic joint q adds to d instead of theta.  Values are written back by `dhwrite.py`.
+On a prismatic joint q adds to d instead of theta.  Values are written back by `dh_write.py`.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def describe(root: Item) -> Description:
         friction_sets=keys["friction_sets"].plain() if "friction_sets" in keys else {},
         home=home,
         shapes=read_shapes(keys["shapes"], robot) if "shapes" in keys else {},
-        constraints=read_constraints(keys["constraints"], layout, "dh") if "constraints" in keys else {},
+        constraints=read_constraints(keys["constraints"], layout) if "constraints" in keys else {},
         reference=_reference(keys, marks),
         notes=_doubts(prior) if "links" in keys else (f"{robot.name}: the file gives no inertial values",),
     )

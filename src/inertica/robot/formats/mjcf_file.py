@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from inertica.errors import InputError, ModelWarning
 from inertica.robot import inertia
+from inertica.robot.formats.mjcf_geoms import geom_inertia, geom_solids
+from inertica.robot.formats.mjcf_settings import ORIENTATIONS, Attributes, Settings, read_settings, turn
 from inertica.robot.layout import Parameters
-from inertica.robot.mjcf_geoms import geom_inertia, geom_solids
-from inertica.robot.mjcf_settings import ORIENTATIONS, Attributes, Settings, read_settings, turn
 from inertica.robot.model import IDENTITY, ORIGIN, Matrix, Vector, vector
 from inertica.robot.shapes import Solid
 from inertica.robot.tree import FREEZE, LoopClosure, Tree, TreeJoint, checked, compose, snapped_rotation, unit_axis

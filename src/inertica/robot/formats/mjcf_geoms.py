@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from inertica.robot import inertia
-from inertica.robot.mjcf_settings import Attributes, Settings, z_to
+from inertica.robot.formats.mjcf_settings import Attributes, Settings, z_to
 from inertica.robot.shapes import Solid, mesh_solids, round_points
 from inertica.robot.xmlfile import Element, children, describe
 
