@@ -54,7 +54,7 @@ MASS = 9
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
+class KnownLoad:
     """A load: which of its ten parameters are known, and their values, zero elsewhere."""
 
     known: NDArray[np.bool_]
@@ -88,7 +88,7 @@ class GainProblem:
     sets: tuple[LoadSet, ...]
     columns: Array
     own: Array
-    loads: Mapping[str, Carried]
+    loads: Mapping[str, KnownLoad]
     prior: Array
 
     @property

@@ -31,7 +31,7 @@ from inertica.physical.scales import Reference
 from inertica.physical.triangular import back_substituted
 from inertica.threads import one_thread
 
-__all__ = ["Accuracy", "InfeasibleError", "Metric", "Outcome", "Program", "SolveError"]
+__all__ = ["Accuracy", "ConeSolution", "InfeasibleError", "Metric", "Program", "SolveError"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -50,7 +50,7 @@ class SolveError(InerticaError):
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ConeSolution:
     """What a constrained solve found.
 
     Args:
@@ -128,7 +128,7 @@ class Program:
         self.scale = reference.scale[self.free]
         self.blocks = assembled(constraints, reference)
 
-    def solve(self, fit: Fit, penalty: Quadratic) -> Outcome:
+    def solve(self, fit: Fit, penalty: Quadratic) -> ConeSolution:
         """The constrained minimum.
 
         Raises:
@@ -275,9 +275,9 @@ class Program:
 
     def _outcome(
         self, chi: Array, fit: Fit, penalty: Quadratic, free: float, iterations: int, status: str, gap: float
-    ) -> Outcome:
+    ) -> ConeSolution:
         squares = fit.squares(chi)
-        return Outcome(chi, squares + penalty.value(chi), squares, free, self.active(chi), iterations, status, "cone", gap)
+        return ConeSolution(chi, squares + penalty.value(chi), squares, free, self.active(chi), iterations, status, "cone", gap)
 
     @cached_property
     def broken_at_prior(self) -> tuple[Block, ...]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 
 from inertica.physical.certified import GOOD, descent, newton_step
-from inertica.physical.cone import Metric, Outcome, Program
+from inertica.physical.cone import ConeSolution, Metric, Program
 from inertica.physical.conesets import Barrier, ConeSet
 from inertica.physical.conflict import HELD
 from inertica.physical.constraints import RealBody, Signs, slack
@@ -53,7 +53,7 @@ class NewtonAccuracy:
     good: float = GOOD
 
 
-def newton_solve(program: Program, fit: Fit, penalty: Penalty, accuracy: NewtonAccuracy | None = None) -> Outcome:
+def newton_solve(program: Program, fit: Fit, penalty: Penalty, accuracy: NewtonAccuracy | None = None) -> ConeSolution:
     """The minimum of data and prior within the constraints: the best strictly feasible point that was reached, with its gap.
 
     Raises:
@@ -78,7 +78,7 @@ class _Newton:
         self.gram = 2.0 * self.seen.T @ self.seen
         self.steps = 0
 
-    def run(self) -> Outcome:
+    def run(self) -> ConeSolution:
         start = self._start()
         y = self._minimise(self.chart.inverse(start), None, 0.0, _DIRECT)
         x, gap = self.chart.x(y), self._gap(y, None)
@@ -99,7 +99,7 @@ class _Newton:
         squares = self.fit.squares(chi)
         objective = squares + self.penalty.value(chi)
         active, noise = self.program.active(chi), max(self.fit.noise, 1e-300)
-        return Outcome(chi, objective, squares, self._free_squares(), active, self.steps, "newton", "newton", gap / noise)
+        return ConeSolution(chi, objective, squares, self._free_squares(), active, self.steps, "newton", "newton", gap / noise)
 
     def _constrained(self, y: Array, barrier: Barrier) -> tuple[Array, float]:
         """Follow the central path from a strictly feasible point until the gap is small; the best point and its gap."""

@@ -14,7 +14,7 @@ from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import score_covariance, scores_of
 from inertica.estimators.evidence import RESOLVED, Evidence, Scores, Solution
-from inertica.estimators.iteration import Still
+from inertica.estimators.iteration import StepTolerance
 from inertica.estimators.linear.least_squares import MEASURED, ROWS, joint_weights, observed
 from inertica.estimators.observe import Observations
 from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
@@ -55,7 +55,7 @@ class Irls(Composed):
     full: bool = False
     solve: LinearSolve = field(default_factory=Unconstrained)
     hac: bool = True
-    stop: Still = field(default_factory=Still)
+    stop: StepTolerance = field(default_factory=StepTolerance)
     running_minimum: bool = False
 
     kind: ClassVar[str] = "irls"

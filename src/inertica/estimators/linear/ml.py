@@ -16,7 +16,7 @@ from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, NoiseLevels, Problem
 from inertica.estimators.covariance import autocorrelation, score_covariance
 from inertica.estimators.evidence import Solution
-from inertica.estimators.iteration import Still
+from inertica.estimators.iteration import StepTolerance
 from inertica.estimators.linear.least_squares import MEASURED, Wls
 from inertica.estimators.noise import noise_of
 from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
@@ -66,7 +66,7 @@ class Ml(Composed):
     certain: float = CERTAIN
     prewhiten: int = 0
     solve: LinearSolve = field(default_factory=Unconstrained)
-    stop: Still = field(default_factory=lambda: Still(step=1e-3, iterations=30))
+    stop: StepTolerance = field(default_factory=lambda: StepTolerance(step=1e-3, iterations=30))
 
     kind: ClassVar[str] = "ml"
     needs: ClassVar[frozenset[Need]] = MEASURED

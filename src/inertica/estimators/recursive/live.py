@@ -18,7 +18,7 @@ from inertica.errors import InputError
 from inertica.estimators.evidence import Evidence, ScaledSvd, Scores
 from inertica.estimators.observe import own_sigmas
 from inertica.estimators.recursive.online import Moment, check_forgetting, together
-from inertica.estimators.recursive.stream_state import SAMPLES, Counts, sizes, views
+from inertica.estimators.recursive.stream_state import SAMPLES, Counts, sizes, state_views
 from inertica.identifiability.base import BaseModel
 from inertica.preprocessing.recipe import Regressor
 from inertica.robot.layout import Parameters
@@ -141,7 +141,7 @@ class RowStream:
             order=order, samples=0,
         )  # fmt: skip
         self._counts = np.array(counts, np.int64)
-        state = self._state = views(self._numbers, self._integers, *parts)
+        state = self._state = state_views(self._numbers, self._integers, *parts)
         state.smooth[:], state.rate[:], state.leak[:] = smooth, derived, leak
         state.still[:], state.known[:] = np.asarray(still, float), [known[k] for _, k in entries]
         state.row[:], state.column[:] = [i for i, _ in entries], [place.get(k, -1) for _, k in entries]

@@ -32,14 +32,14 @@ MOST = 2e9
 
 
 @dataclass(frozen=True, eq=False)
-class Followed(History):
+class FilterHistory(History):
     """A filter over time, with (K,) normalised innovations squared."""
 
     nis: Array
 
 
 @dataclass(frozen=True, eq=False)
-class Passed:
+class FilterPass:
     """What a filter found.
 
     Args:
@@ -58,11 +58,11 @@ class Passed:
     score: float
     nis: float
     broke: float | None
-    history: Followed
+    history: FilterHistory
     correlation: float = 1.0
     states: tuple[Array, ...] = ()
 
-    def widened(self) -> Passed:
+    def widened(self) -> FilterPass:
         """With a covariance that allows for innovations larger than predicted, and not independent of each other.
 
         What lasts moves parameters: counted is the power of innovations at low frequencies, beside the one that was predicted.
@@ -72,14 +72,14 @@ class Passed:
         return replace(self, covariance=factor * self.covariance, history=history)
 
 
-def joined(parts: Sequence[Passed]) -> Passed:
+def joined(parts: Sequence[FilterPass]) -> FilterPass:
     """Records one after the other: the last estimate, the history of all."""
     histories, end = [], 0.0
     for part in parts:
         h = part.history
         histories.append(replace(h, t=h.t + end))
         end = float(histories[-1].t[-1]) if len(h.t) else end
-    whole = Followed(*(np.concatenate([getattr(h, name) for h in histories]) for name in ("t", "beta", "std", "nis")))
+    whole = FilterHistory(*(np.concatenate([getattr(h, name) for h in histories]) for name in ("t", "beta", "std", "nis")))
     last = parts[-1]
     score, nis = float(np.sum([p.score for p in parts])), float(np.mean([p.nis for p in parts]))
     correlation = max(p.correlation for p in parts)
@@ -91,7 +91,7 @@ def joined(parts: Sequence[Passed]) -> Passed:
 def kalman(
     kind: str, shape: tuple[float, float, float], transition: Transition, records: Sequence[Record], beta: Array, v: Variances,
     smooth: bool = False, dtype: type = np.float64,
-) -> Passed:  # fmt: skip
+) -> FilterPass:  # fmt: skip
     """One pass of a Kalman filter.
 
     Args:
@@ -117,7 +117,7 @@ def kalman(
     )  # factors have the parameters first
     P: Any = first.copy()
     begun = np.array(beta, float)
-    parts: list[Passed] = []
+    parts: list[FilterPass] = []
     for record in records:
         N, every = len(record.t), max(1, -(-len(record.t) // ROWS))
         noise = noises(v, record, records)
@@ -228,7 +228,7 @@ def _smoothed(stored: Any, noise: Any, t: Array, every: int) -> Array:
     return np.array(stored.all)
 
 
-def passed(record: Record, stored: Any, done: int, every: int, C: Array, beta: Array, states: int, at: int) -> Passed:
+def passed(record: Record, stored: Any, done: int, every: int, C: Array, beta: Array, states: int, at: int) -> FilterPass:
     """The outcome of a pass over one record.
 
     Args:
@@ -246,11 +246,11 @@ def passed(record: Record, stored: Any, done: int, every: int, C: Array, beta: A
         beta, C = stored.z[row, states:], np.diag(stored.std[row, states:] ** 2)
     rows, scores = -(-done // every), stored.score[:done][record.used[:done]]
     nis = np.array([np.mean(x) for x in np.array_split(stored.score[:done, 0], rows)]) if rows else np.zeros(0)
-    history = Followed(
+    history = FilterHistory(
         record.t[:done:every] - record.t[0], stored.z[:rows, states:].copy(), stored.std[:rows, states:].copy(), nis
     )
     mean = float(np.mean(scores[:, 0]) / stored.innovation.shape[1]) if len(scores) else float("nan")
     broke = None if at < 0 else float(record.t[at] - record.t[0])
     score, left = float(np.sum(scores[:, 1])) if at < 0 else float("inf"), stored.innovation[:done][record.used[:done]]
     correlation = correlation_time(left) if len(left) > 2 * LEAST else 1.0
-    return Passed(beta.copy(), 0.5 * (C + C.T), score, mean, broke, history, correlation)
+    return FilterPass(beta.copy(), 0.5 * (C + C.T), score, mean, broke, history, correlation)

@@ -16,7 +16,7 @@ from typing import Any
 
 from inertica.compiled import njit
 from inertica.dynamics.llvm.loops import call_kernel
-from inertica.estimators.recursive.stream_state import SAMPLES, counts_of, views
+from inertica.estimators.recursive.stream_state import SAMPLES, counts_of, state_views
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
@@ -32,7 +32,7 @@ def _biquad(x: float, c: Any, z: Any) -> float:
     return y
 
 
-_views, _counts_of = njit(**_OPTIONS)(views), njit(**_OPTIONS)(counts_of)
+_views, _counts_of = njit(**_OPTIONS)(state_views), njit(**_OPTIONS)(counts_of)
 
 
 @njit(**_OPTIONS)

@@ -1,8 +1,8 @@
 """State of the compiled row stream: three arrays, and named views of their parts.
 
-A call with thirty arrays would take longer than the work on one sample (and one with a structured array longer still), so numbers lie
-in one flat array, integers in another and counts in a third.  `views` and `counts_of` alone know what lies where, for Python and,
-compiled, for the loop in `stream`.
+A call with thirty arrays would take longer than the work on one sample (and one with a structured array longer still), so numbers
+lie in one flat array, integers in another and counts in a third.  `state_views` and `counts_of` alone know what lies where, for
+Python and, compiled, for the loop in `stream`.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def sizes(n: int, rows: int, entries: int, order: int) -> tuple[int, int]:
     return 13 + 7 * n + (order + 1) * rows + (order + 3) * entries, 3 * n + 2 * entries
 
 
-def views(numbers: Any, integers: Any, n: int, rows: int, entries: int, order: int) -> StreamState:
+def state_views(numbers: Any, integers: Any, n: int, rows: int, entries: int, order: int) -> StreamState:
     """The parts of the flat arrays by name."""
     a = 13 + n  # behind the sections, the coefficients of G and the velocities of rest
     b = a + entries
