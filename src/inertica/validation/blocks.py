@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from inertica.dynamics.tsqr import Factors
+from inertica.errors import TooFewSamplesError
 from inertica.estimators.base import Problem
 from inertica.estimators.observe import Observations
 from inertica.preprocessing.motion import Motion
