@@ -31,8 +31,10 @@ def delays(description: Description, logs: Sequence[Log], base: BaseModel | None
         "taken": found.taken, "joints": (np.flatnonzero(found.stated) + 1).tolist(),
     }  # fmt: skip
     if found.stated.any() or found.mixed.any():
-        advice = "identify takes out what it calls a delay; --delay states it"
+        advice = "identify takes out what it calls a delay; the option delay states it"
         return Finding("delay", "note", found.sentence, advice, numbers=numbers)
     if not found.level_known:
-        return Finding("delay", "not testable", found.sentence, "if the delay is known, --delay states it", numbers=numbers)
+        return Finding(
+            "delay", "not testable", found.sentence, "if the delay is known, the option delay states it", numbers=numbers
+        )
     return Finding("delay", "fine", found.sentence, numbers=numbers)

@@ -141,7 +141,7 @@ _SENTENCES = {
     ),
     "velocity": (
         "the friction{where} depends on speed in another way than its law",
-        "try other laws (`--friction`), or record slower and faster motion",
+        "try other laws (friction), or record slower and faster motion",
     ),
     "load": ("the friction{where} grows with the load", "the friction law `load` describes it"),
     "time": (

@@ -293,7 +293,7 @@ def _friction(
 def _refined(inputs: Inputs, description: Description, motions: Sequence[Motion], say: Say) -> RefinedShapes:
     """The constants of the friction laws, found from the data."""
     if inputs.torque_only:
-        raise InputError("--refine-shapes needs recorded positions; friction is a matter of measured velocities")
+        raise InputError("refine_shapes needs recorded positions; friction is a matter of measured velocities")
     return refine_shapes(description, motions, say)
 
 
