@@ -158,7 +158,7 @@ _SENTENCES = {
     ),
     "tilt": ("the robot seems to lean", "measure the mount, or let it be estimated (`gravity: auto`)"),
     "length": ("the distance{where} to the joint before it seems wrong", "measure it and correct the model"),
-    "delay": ("torque and motion{where} are not recorded at the same time", "state the delay (`--delay`), or log on one clock"),
+    "delay": ("torque and motion{where} are not recorded at the same time", "state the delay, or log on one clock"),
 }
 
 
