@@ -85,7 +85,7 @@ def measure(path: Path, batch: int, robots: tuple[str, ...] = ()) -> None:
             many = np.resize(problem["chi"], (batch, problem["chi"].shape[1]))
             many[CHECKED:] *= 1.0 + 1e-3 * np.random.default_rng(1).uniform(-1, 1, (batch - CHECKED, many.shape[1]))
             loop = ClosedLoop(problem["law"], chosen["integrator"], case[1], case[1])
-            compiled = target.loop(loop.described(engine.equations, engine.kept))
+            compiled = target.loop(loop.described(engine.equations, engine.retained))
             for keep, word in ((len(problem["reference"]["q"]), "final"), (50, "every 50th")):
                 runs = checked_runs(
                     engine,
@@ -112,7 +112,7 @@ def measure(path: Path, batch: int, robots: tuple[str, ...] = ()) -> None:
             single = Engine(problem["layout"], problem["reduction"], target=mixed)
             out = single.simulate(*given, law=problem["law"], keep=500, **chosen)
             off = {k: np.abs(getattr(out, k) - x).max() for k, x in problem["expected"][case].items()}
-            compiled = mixed.loop(loop.described(single.equations, single.kept))
+            compiled = mixed.loop(loop.described(single.equations, single.retained))
             best, _ = timed(cupy, compiled, runs)
             print(f"        mixed {1e3 * best:.1f} ms, off " + ", ".join(f"{k} {v:.1e}" for k, v in off.items()))
             cupy.get_default_memory_pool().free_all_blocks()
@@ -136,7 +136,7 @@ def small(path: Path, device: str) -> None:
         given = [rng.normal(size=(N, 6)) for _ in range(3)]
         took = middle(lambda given=given: engine.regressor_entries(*given), clock)
         print(f"{device}: regressor of {N} samples {1e3 * took:.2f} ms")
-    kept = [int(k) for k in engine.kept]
+    kept = [int(k) for k in engine.retained]
     observe = Observation(engine, tuple(kept))
     for count in (1, 10, 100, 1000):
         motion = Samples(*(rng.normal(size=(100 * count, 6)) for _ in range(3)))
@@ -156,8 +156,8 @@ def small(path: Path, device: str) -> None:
         return
     memory = engine.target.device  # type: ignore[attr-defined]
     there = memory.arrays.asarray(columns)
-    took = middle(lambda: memory.host(low.decimate_there(there, memory)), clock)
-    off = np.abs(memory.host(low.decimate_there(there, memory)) - sos_decimated(low, columns)).max()
+    took = middle(lambda: memory.host(low.decimate_on_device(there, memory)), clock)
+    off = np.abs(memory.host(low.decimate_on_device(there, memory)) - sos_decimated(low, columns)).max()
     print(f"{device}: decimation of 166 columns of 10000 samples {1e3 * took:.2f} ms, off {off:.1e}")
 
 

@@ -28,7 +28,7 @@ import numpy as np
 COMPARED = (2, 2)
 """Runs and starts whose estimates by the processor travel along."""
 
-AT_ONCE = {"iv": 100, "didim": 100, "pc-iv": 100, "pc-didim": 100, "clie": 8, "cloe": 8}
+MAX_CONCURRENT = {"iv": 100, "didim": 100, "pc-iv": 100, "pc-didim": 100, "clie": 8, "cloe": 8}
 """Fits side by side in each process: a Jacobian takes 53 simulations."""
 
 RATIO = 10
@@ -173,8 +173,8 @@ def share(
     waiting: Any, told: Any,
 ) -> None:  # fmt: skip
     """What one process does; kernels are compiled, or found compiled, by a first fit of every method."""
+    from inertica.dynamics.batching import run_batched
     from inertica.dynamics.cuda.target import Cuda
-    from inertica.dynamics.together import side_by_side
     from inertica.identifiability.base import base_model
     from inertica.identifiability.base import engine as base_engine
 
@@ -190,8 +190,9 @@ def share(
         for name, method in methods(hac, only).items():
             pool.free_all_blocks()  # others want it
             waiting.wait()
-            jobs, places = [(lambda p=p, m=method: m.estimate(p)) for p in chosen.values()], list(chosen)
-            done = side_by_side(jobs, AT_ONCE[name])
+            jobs = [(lambda batch, p=p, m=method: m.estimate(p.with_batch(batch))) for p in chosen.values()]
+            places = list(chosen)
+            done = run_batched(jobs, MAX_CONCURRENT[name])
             found = {places[k]: (e.beta, e.iterations, e.simulations) for k, e, _ in done}
             told.put((found, solved_in(method)))
 

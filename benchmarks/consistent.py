@@ -37,8 +37,8 @@ def problem(samples: int) -> tuple[Reference, Fit]:
     clean = base.engine.inverse_dynamics(states.q, states.dq, states.ddq, robot.prior.values)
     sigma = NOISE * clean.std(axis=0)
     tau = clean + sigma * rng.normal(size=clean.shape)
-    factors = base.engine.factors(states.q, states.dq, states.ddq, tau, columns=[int(k) for k in base.kept])
-    place = {int(k): i for i, k in enumerate(base.kept)}
+    factors = base.engine.factors(states.q, states.dq, states.ddq, tau, columns=[int(k) for k in base.retained])
+    place = {int(k): i for i, k in enumerate(base.retained)}
     blocks = [np.zeros((base.rank + 1, base.rank + 1))]
     for factor, s in zip(factors.joints, sigma, strict=True):
         block = np.zeros((len(factor.columns), base.rank + 1))

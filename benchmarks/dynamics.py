@@ -120,7 +120,7 @@ def regressors(engine: ia.Engine, base: ia.BaseModel, description: ia.Descriptio
         "entries": lambda: engine.regressor_entries(q[:8192], dq[:8192], ddq[:8192], out=entries),
         "dense": lambda: engine.regressor(q[:8192], dq[:8192], ddq[:8192], out=dense),
         "tsqr": lambda: engine.factors(q, dq, ddq, tau),
-        "tsqr_base": lambda: engine.factors(q, dq, ddq, tau, columns=base.kept),
+        "tsqr_base": lambda: engine.factors(q, dq, ddq, tau, columns=base.retained),
     }
     for job in jobs.values():
         job()
@@ -156,7 +156,7 @@ x = np.zeros((8, e.n)); chi = d.prior
 e.inverse_dynamics(x, x, x, chi)
 first = time.perf_counter() - start
 e.regressor(x, x, x); e.mass_matrix(x, chi); e.bias_forces(x, x, chi); e.forward_dynamics(x, x, x, chi)
-e.torque_derivatives(x, x, x, chi); e.factors(x, x, x, x); e.factors(x, x, x, x, columns=base.kept)
+e.torque_derivatives(x, x, x, chi); e.factors(x, x, x, x); e.factors(x, x, x, x, columns=base.retained)
 for integrator in ("euler", "rk2", "rk4"):
     for runs in (1, 2):
         for noise in (None, ia.Noise(1e-6, 0.1)):

@@ -71,7 +71,7 @@ class NumpyFilter:
         """(L, 2n) states one RK2 step later."""
         n, h = self.n, self.dt
         chi = np.zeros((len(Z), len(self.chi)))
-        chi[:, self.p.base.kept] = Z[:, 2 * n :]
+        chi[:, self.p.base.retained] = Z[:, 2 * n :]
         dq, q, torque = Z[:, :n], Z[:, n : 2 * n], np.tile(tau, (len(Z), 1))
         forward = self.p.engine.forward_dynamics
         a = forward(q, dq, torque, chi)

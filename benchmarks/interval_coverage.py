@@ -127,7 +127,7 @@ def setting(study: Study) -> tuple[BaseModel, Array, Array]:
     truth = flattened(description) if study.boundary else description.prior.values
     states = random_states(description.layout, study.samples, seed=1)
     tau = base.engine.inverse_dynamics(states.q, states.dq, states.ddq, truth)
-    factors = base.engine.factors(states.q, states.dq, states.ddq, tau, columns=[int(k) for k in base.kept])
+    factors = base.engine.factors(states.q, states.dq, states.ddq, tau, columns=[int(k) for k in base.retained])
     return base, truth, stacked(base, factors.joints, 1.0 / (study.noise * tau.std(axis=0)))
 
 
@@ -145,7 +145,7 @@ def flattened(description: Description) -> Array:
 
 
 def stacked(base: BaseModel, joints: tuple[JointFactor, ...], weights: Array) -> Array:
-    place = {int(k): i for i, k in enumerate(base.kept)}
+    place = {int(k): i for i, k in enumerate(base.retained)}
     blocks = []
     for factor, weight in zip(joints, weights, strict=True):
         block = np.zeros((len(factor.columns), base.rank))

@@ -110,10 +110,10 @@ def one_run(robot: str, preset: str, effect: str, run: int, defaults: bool) -> R
         result = ia.identify(known_badly(description, run), [log], **stated)  # type: ignore[arg-type]
     except ia.InerticaError as error:  # stopped by the check, or nothing left to fit; the sentence may name the cause
         return Run(robot, preset, effect, run, defaults, ("elasticity",) if "looks elastic" in str(error) else (), 0, 0.0, {})
-    found = result.lack_of_fit or {"tests": [], "named": []}
-    tests = [t for t in found["tests"] if t["tested"]]
-    p = {t["family"]: float(f"{t['p']:.3g}") for t in tests}
-    return Run(robot, preset, effect, run, defaults, tuple(found["named"]), len(tests), result.time["lack of fit"], p)
+    assert result.lack_of_fit is not None
+    tests = [t for t in result.lack_of_fit.tests if t.tested]
+    p = {t.family: float(f"{t.p:.3g}") for t in tests}
+    return Run(robot, preset, effect, run, defaults, result.lack_of_fit.named, len(tests), result.time["lack of fit"], p)
 
 
 def kept(path: Path | None) -> list[Run]:

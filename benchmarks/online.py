@@ -55,7 +55,7 @@ def updates(robot: str, samples: int = 4000) -> None:
         print(f"  {form + ', a row every sample':34} {median_time(given, fit.update):8.1f}")
     fit = OnlineFit(RowStream(base, 1000.0), weighted=False)
     print(f"  {'momentum, as watched':34} {median_time(given, fit.update):8.1f}")
-    P, beta, kept = 1e6 * np.eye(base.rank), np.zeros(base.rank), base.kept
+    P, beta, kept = 1e6 * np.eye(base.rank), np.zeros(base.rank), base.retained
 
     def plain(sample: Sample) -> None:
         nonlocal P, beta

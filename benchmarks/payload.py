@@ -26,7 +26,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -42,6 +41,7 @@ from inertica.logs.log import Log
 from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
+from inertica.validation.lack_of_fit import LackOfFit
 from inertica.workflow import choose as stages
 from inertica.workflow import judge
 from inertica.workflow import payload as job
@@ -222,7 +222,7 @@ def unchecked() -> None:
     judge.residuals_of = lambda fitted, motions, say: {}
     judge.with_survey_figures = lambda fitted, residuals: {}
     judge._intervals = lambda fitted: (noise_intervals(fitted.estimate, fitted.chosen.description.prior), [])
-    judge._lack_of_fit = lambda fitted: SimpleNamespace(findings=(), document=lambda: None)  # type: ignore[assignment, return-value]
+    judge._lack_of_fit = lambda fitted: LackOfFit(())
 
 
 def main() -> None:

@@ -180,7 +180,7 @@ def problems(ours: Ours) -> tuple[str, ...]:
     check = ours.result.check if ours.result is not None else None
     if check is None:
         return (ours.refusal,) if ours.refusal else ()
-    return tuple(f"{f['name']}: {f['text']}" for f in check["findings"] if f["verdict"] == "problem")
+    return tuple(f"{f.name}: {f.text}" for f in check.problems)
 
 
 def coverage(result: ia.Result | None, truth: Mapping[str, float]) -> dict[str, Coverage]:

@@ -63,7 +63,7 @@ from trust_experiments import DEFECTS, ROWS, Row
 from trust_runs import Job, Key, Record, run, simulated
 from trust_tables import Demand, by, demands, lines
 
-from inertica.workflow.plain import plain
+from inertica.documents import plain
 
 LOOPS = {"known": ("known",), "unknown": ("unknown",), "both": ("known", "unknown")}
 LAW_ORDER = ("none", "viscous_coulomb", "offset", "stribeck", "directional", "load")

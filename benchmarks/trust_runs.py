@@ -29,7 +29,6 @@ from inertica.identifiability.labels import INTERVAL
 from inertica.logs.read import read_log
 from inertica.robot.friction import Offset, friction_terms
 from inertica.robot.terms import State, Term
-from inertica.workflow.judge import Judged
 from inertica.workflow.result import Result
 
 Array = NDArray[np.float64]
@@ -86,18 +85,17 @@ def identified(*words: str | Path) -> Answer:
 def _caught() -> Iterator[list[Result]]:
     """The results that pass through the command."""
     results: list[Result] = []
-    original = identify_command.identification
+    original = identify_command.identify
 
-    def passing(*words: Any) -> Judged:
-        judged = original(*words)
-        results.append(judged.result)
-        return judged
+    def passing(*arguments: Any, **options: Any) -> Result:
+        results.append(original(*arguments, **options))
+        return results[-1]
 
-    identify_command.identification = passing
+    identify_command.identify = passing
     try:
         yield results
     finally:
-        identify_command.identification = original
+        identify_command.identify = original
 
 
 def simulated(job: Job, folder: Path) -> None:

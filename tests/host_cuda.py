@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from inertica.dynamics.cuda.scan import Scan
+from inertica.dynamics.cuda.scan import CudaScan
 from inertica.dynamics.kernels import Kernel
 
 T = TypeVar("T")
@@ -88,12 +88,12 @@ class Host:
     def host(self, array: np.ndarray) -> np.ndarray:
         return np.array(array)
 
-    def in_turn(self, work: Callable[[], T]) -> T:
+    def in_library_thread(self, work: Callable[[], T]) -> T:
         def counted() -> T:
             self.turns.append(threading.get_ident())
             return work()
 
         return self.thread.submit(counted).result()
 
-    def scan(self, kernel: Kernel) -> Scan:
-        return Scan(kernel, self)
+    def scan(self, kernel: Kernel) -> CudaScan:
+        return CudaScan(kernel, self)

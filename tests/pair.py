@@ -105,7 +105,7 @@ def logs() -> dict:
 @cache
 def motions() -> dict:
     """The same as the report wants them."""
-    return identified().motions(logs())
+    return identified().motions_of(logs())
 
 
 def result_on(description, values):

@@ -130,7 +130,7 @@ class Toy:
     """The interface."""
 
     @property
-    def abreast(self) -> int:
+    def parallel_runs(self) -> int:
         return 1
 
     def samples(self, kernel: Kernel) -> Samples:

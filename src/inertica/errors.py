@@ -36,6 +36,10 @@ class InputError(InerticaError):
     kind = "input"
 
 
+class TooFewSamplesError(InputError):
+    """Masks leave too few samples to choose or fit anything by."""
+
+
 class FileError(InputError):
     """A file cannot be read or does not say what it should.
 

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 
-class Later:
+class Deferred:
     """Stands for a package.
 
     Args:

@@ -254,7 +254,7 @@ def test_identify_stops_at_a_problem_unless_forced() -> None:
         identify(TX40, [wrong], method="ols", cutoff=10.0, delay=0.0)
     assert admitted(TX40, [wrong], force=True, base=BASE).problems
     result = identify(TX40, [wrong], method="ols", cutoff=10.0, delay=0.0, force=True)
-    assert result.check["verdict"] == "problem" and any("joint 2" in w for w in result.warnings)
+    assert result.check.verdict == "problem" and any("joint 2" in w for w in result.warnings)
     assert result.document()["check"]["findings"]
 
 

@@ -88,7 +88,7 @@ def test_what_must_not_be_touched(tmp_path, capsys) -> None:
     a, b = (np.array(p) for p in closest["points"])
     assert np.linalg.norm(a - b) == pytest.approx(closest["distance"], abs=0.05)  # thinner capsules may count
     base = base_model(description.layout)
-    W = base.engine.regressor(*motion(np.linspace(0.0, 4.0, 40, endpoint=False))).reshape(240, -1)[:, base.kept]
+    W = base.engine.regressor(*motion(np.linspace(0.0, 4.0, 40, endpoint=False))).reshape(240, -1)[:, base.retained]
     s = np.linalg.svd(W, compute_uv=False)
     assert document["value"] == pytest.approx(
         2.0 * (s[0] / s[-1]) ** 2 + 7.0 / s[-1], rel=1e-3

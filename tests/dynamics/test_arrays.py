@@ -72,7 +72,7 @@ def test_seven_joints_agree_with_compiled_code(monkeypatch: pytest.MonkeyPatch) 
     description = load("panda7")
     layout = description.layout
     compiled, ours = Engine(layout, threads=1), on_arrays(layout, monkeypatch)
-    kept = base_model(layout).kept.tolist()
+    kept = base_model(layout).retained.tolist()
     rng = np.random.default_rng(3)
     q, dq, ddq, tau = rng.normal(size=(4, 1200, 7))
     assert relative(ours.regressor(q, dq, ddq), compiled.regressor(q, dq, ddq)) < 1e-12

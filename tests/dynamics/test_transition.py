@@ -40,7 +40,7 @@ def test_steps_are_those_of_the_simulation(integrator: str) -> None:
     base = base_model(description.layout)
     chi, law, rng = description.prior.values, TorqueDriven(), np.random.default_rng(0)
     followed = reference(law, 6, 8)
-    transition = Transition.of(base.engine, law, integrator, DT, chi, base.kept)
+    transition = Transition.of(base.engine, law, integrator, DT, chi, base.retained)
     beta = base.engine.reduced(chi[None])[:, list(transition.parameters)]  # `base.beta` sums in another order
     z = np.hstack([0.3 * rng.normal(size=(3, 12)), np.tile(beta, (3, 1))])
     run = base.engine.simulate(chi, followed, {}, DT, law=law, integrator=integrator, start=(z[:, 6:12], z[:, :6]), keep=[7])
@@ -53,7 +53,7 @@ def test_steps_are_those_of_the_simulation(integrator: str) -> None:
 def test_derivative(law: Law, difference: bool) -> None:
     layout = load("scara2").layout
     base, chi = base_model(layout), random_parameters(layout, 3).values
-    transition = Transition.of(base.engine, law, "rk4", DT, chi, base.kept, gains_of(law), difference=difference)
+    transition = Transition.of(base.engine, law, "rk4", DT, chi, base.retained, gains_of(law), difference=difference)
     memory = {name: np.array([0.01, -0.02]) for name in transition.memory}
     rows = table(reference(law, 2, 5))
     z = np.concatenate([[0.5, -0.7, 0.2, 0.4], base.beta(chi)])
@@ -84,7 +84,7 @@ def test_sample_after_sample(law: Law, difference: bool) -> None:
     layout = load("scara2").layout
     base, chi = base_model(layout), random_parameters(layout, 2).values
     followed, each = reference(law, 2, 101), 5
-    transition = Transition.of(base.engine, law, "rk4", DT, chi, base.kept, gains_of(law), difference=difference)
+    transition = Transition.of(base.engine, law, "rk4", DT, chi, base.retained, gains_of(law), difference=difference)
     start = np.array([0.1, 0.3]), np.array([0.5, -0.2])
     run = base.engine.simulate(chi, followed, gains_of(law), DT, law=law, difference_velocity=difference, start=start, keep=each)
     plain, _code = stepping.stepper(transition, False)

@@ -102,6 +102,6 @@ def stacked_rows(problem: Problem) -> tuple[list[np.ndarray], list[np.ndarray]]:
         d = motion.decimator
         use = ~d.mask(motion.mask, motion.spoiled)
         for j in range(len(W)):
-            W[j].append(d.decimate(Y[:, j][:, base.kept])[use])
+            W[j].append(d.decimate(Y[:, j][:, base.retained])[use])
             y[j].append(d.decimate(tau[:, [j]])[use, 0])
     return [np.concatenate(x) for x in W], [np.concatenate(x) for x in y]

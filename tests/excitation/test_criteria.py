@@ -104,7 +104,7 @@ def _made(criterion, base, points):
 def test_gradient_agrees_with_differences(arm, criterion, with_given):
     engine, base, motion = arm
     made = _made(criterion, base, 40)
-    columns = base.rank if not made.full else len(base.kept) + len(base.eliminated)
+    columns = base.rank if not made.full else len(base.retained) + len(base.eliminated)
     given = [np.random.default_rng(4).normal(size=(columns + 3, columns))] if with_given else []
     observe = observation(engine, base, made.full, given, 1.3, [0.5, 1.0, 2.0, 1.5])
     value, gradient = made.smooth(observe, motion, 6.0)
@@ -163,7 +163,7 @@ def test_given_information_is_added(arm):
     first, second = np.random.default_rng(8).normal(size=(2, 60, base.rank))
     W = base.reduce(engine.regressor(*motion)).reshape(-1, base.rank)
     s = np.linalg.svd(np.vstack([W, first, second]), compute_uv=False)
-    found = Condition().values(observation(engine, base, given=[first, second]), motion, 1)[0]
+    found = Condition().values(observation(engine, base, previous=[first, second]), motion, 1)[0]
     assert found == pytest.approx(s[0] / s[-1], rel=1e-9)
     with pytest.raises(InputError, match="expected 5 columns"):
         stacked_factors([first], 5)

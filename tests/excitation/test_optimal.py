@@ -210,7 +210,7 @@ def test_the_next_motion_completes_those_given(planar):
     log = family.with_coefficients(np.outer(np.arange(1.0, 8.0), [0.0, 0.4]).ravel())
     R = 3.0 * information_of(engine, base, log, 100.0)
     plain = design(engine, base, family, Determinant(), constraints, search=QUICK)
-    known = design(engine, base, family, Determinant(), constraints, given=[R], rate=100.0, search=QUICK)
+    known = design(engine, base, family, Determinant(), constraints, previous=[R], rate=100.0, search=QUICK)
     added = information_of(engine, base, plain.trajectory, 100.0)
     together = -np.linalg.slogdet(R.T @ R + added.T @ added)[1]
     assert known.feasible and known.value < together

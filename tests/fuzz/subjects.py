@@ -21,6 +21,7 @@ from inertica.campaign.run import run
 from inertica.campaign.specfile import read_spec
 from inertica.campaign.store import Store
 from inertica.campaign.summary import lines
+from inertica.documents import plain
 from inertica.errors import InputError
 from inertica.excitation.files import load_trajectory, save_trajectory
 from inertica.excitation.fourier import Fourier
@@ -28,7 +29,6 @@ from inertica.report.verdict_words import verdict_document
 from inertica.robot.load import load
 from inertica.studio.scene import scene
 from inertica.workflow.export import parameters_csv
-from inertica.workflow.plain import plain
 from inertica.workflow.result import Result
 
 # --- logs --------------------------------------------------------------------------------------------------------------------

@@ -100,9 +100,9 @@ def test_kept_columns_are_independent_and_minimal(seed: int) -> None:
     fresh = random_states(layout, 150, seed=2000 + seed)
     W = plain_regressor(layout, fresh.q, fresh.dq, fresh.ddq).reshape(-1, layout.size)
     norms = np.linalg.norm(W, axis=0)
-    s = np.linalg.svd(W[:, model.kept] / norms[model.kept], compute_uv=False)
+    s = np.linalg.svd(W[:, model.retained] / norms[model.retained], compute_uv=False)
     assert s[-1] > 1e-5 * s[0]
-    assert len(model.kept) + len(model.eliminated) + len(model.no_effect) == layout.size
+    assert len(model.retained) + len(model.eliminated) + len(model.no_effect) == layout.size
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -195,14 +195,14 @@ def test_payload_regroups_into_its_link() -> None:
 def test_same_bytes_twice() -> None:
     for build in (lambda: load("rv2sq").layout, lambda: random_layout(3)):
         one, two = base_model(build()), base_model(build())
-        assert one.K.tobytes() == two.K.tobytes() and one.kept.tobytes() == two.kept.tobytes()
+        assert one.K.tobytes() == two.K.tobytes() and one.retained.tobytes() == two.retained.tobytes()
         assert one.singular.tobytes() == two.singular.tobytes() and one.relations == two.relations
 
 
 def test_grouping_does_not_depend_on_the_draw() -> None:
     layout = load("rv2sq").layout
     one, two = base_model(layout, seed=1), base_model(layout, seed=2)
-    np.testing.assert_array_equal(one.kept, two.kept)
+    np.testing.assert_array_equal(one.retained, two.retained)
     np.testing.assert_allclose(one.K, two.K, rtol=0, atol=1e-11)
 
 
@@ -220,7 +220,7 @@ def test_along_an_exciting_motion_the_base_is_the_structural_one() -> None:
     layout = load("tx40").layout
     x = motion(6)
     along, structural = base_model_along(layout, x.q, x.dq, x.ddq), base_model(layout)
-    np.testing.assert_array_equal(along.kept, structural.kept)
+    np.testing.assert_array_equal(along.retained, structural.retained)
     np.testing.assert_allclose(along.K, structural.K, rtol=0, atol=1e-9)
 
 

@@ -19,7 +19,7 @@ class Case:
         self.beta = self.base.beta(description.prior.values) + 0.5
         self.std = 0.01 * np.abs(self.beta)
         self.name = next(n for n, kind in self.base.classes().items() if kind == "alone")
-        self.place = list(self.base.kept).index(description.layout.names.index(self.name))
+        self.place = list(self.base.retained).index(description.layout.names.index(self.name))
 
 
 def test_thirty_percent_is_the_limit() -> None:

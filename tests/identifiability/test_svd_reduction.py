@@ -50,7 +50,7 @@ def test_theorem_3_as_printed_is_wrong_and_kept_columns_are_right() -> None:
     s = random_states(robot.layout, 100, seed=8)
     Y = plain_regressor(robot.layout, s.q, s.dq, s.ddq)
     tau, beta = Y @ robot.prior.values, model.beta(robot.prior.values)
-    printed = Y[..., model.kept] + Y[..., model.eliminated] @ model.K.T  # Gamma_l1 - Gamma_l2 T'
+    printed = Y[..., model.retained] + Y[..., model.eliminated] @ model.K.T  # Gamma_l1 - Gamma_l2 T'
     assert np.linalg.norm(model.reduce(Y) @ beta - tau) < 1e-12 * np.linalg.norm(tau)
     assert np.linalg.norm(printed @ beta - tau) > 0.3 * np.linalg.norm(tau)
 

@@ -46,7 +46,7 @@ def regressor(name: str, seed: int, samples: int) -> np.ndarray:
     description, base = robot(name)
     rng = np.random.default_rng([seed, 1])
     q, dq, ddq = rng.normal(size=(3, samples, description.robot.n)) * np.array([1.5, 1.0, 3.0])[:, None, None]
-    return plain_regressor(description.layout, q, dq, ddq)[..., base.kept]
+    return plain_regressor(description.layout, q, dq, ddq)[..., base.retained]
 
 
 def case(name: str, noise: float, seed: int, samples: int = 150, truth: np.ndarray | None = None) -> Case:

@@ -140,7 +140,7 @@ def test_undecimated_rows_agree_with_the_factors_of_the_engine() -> None:
     q = np.cumsum(np.cumsum(rng.normal(size=(500, 4)), axis=0), axis=0) * 1e-4
     log = Log.from_arrays(np.arange(500) * 1e-3, {"q": q, "tau": rng.normal(size=(500, 4))})
     motion = prepare(log, Recipe(filter=Unfiltered()))
-    observed, columns = Observations(base, (motion,)), [int(k) for k in base.kept]
+    observed, columns = Observations(base, (motion,)), [int(k) for k in base.retained]
     factors = base.engine.factors(motion.q, motion.dq, motion.ddq, motion.tau, columns, weights=motion.weights(resting=True))
     ((joints, torque),) = observed.by_motion()
     (rows,) = observed.rows()

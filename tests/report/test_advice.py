@@ -7,7 +7,6 @@ import pair
 from inertica.cli.main import main
 from inertica.excitation.files import load_trajectory
 from inertica.report.advice import advice, excite_command, needy_joint
-from inertica.workflow.logs_again import log_names
 
 
 def test_each_question_is_answered_in_one_sentence_with_the_numbers_of_the_result():
@@ -44,11 +43,6 @@ def test_the_command_designs_a_motion(tmp_path, monkeypatch, capsys):
     assert main(["excite", "card.yaml", *words[2:], "--seconds", "1", "--harmonics", "3"]) == 0
     assert load_trajectory(tmp_path / "next.yaml").period == 10.0
     assert "--given" not in excite_command(pair.identified(), positions=False)
-    sliced = replace(pair.identified(), logs={"identification": f"{pair.folder() / 'run1.csv'}@1:3, memory"})
+    sliced = replace(pair.identified(), logs={"identification": (f"{pair.folder() / 'run1.csv'}@1:3", "memory")})
     assert excite_command(sliced).endswith("run1.csv@1:3")
     capsys.readouterr()
-
-
-def test_logs_of_a_data_set_are_listed_one_by_one():
-    logs = {"identification": "a.csv@0:1, b.csv", "c, d.csv": "c, d.csv"}
-    assert log_names(logs) == {"identification": ("a.csv@0:1", "b.csv"), "c, d.csv": ("c, d.csv",)}

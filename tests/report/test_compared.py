@@ -19,7 +19,7 @@ def shifted(result, seed, by=None, log="other.csv"):
     beta = np.random.default_rng(seed).multivariate_normal(e.beta, e.covariance)
     if by is not None:
         beta[by[0]] += by[1] * e.std[by[0]]
-    return replace(result, estimate=replace(e, beta=beta), logs={"identification": log})
+    return replace(result, estimate=replace(e, beta=beta), logs={"identification": (log,)})
 
 
 def test_chance_is_called_chance_about_as_often_as_stated():
@@ -55,7 +55,7 @@ def test_results_of_the_same_log_are_held_against_the_sum_of_their_deviations():
 )  # fmt: skip
 def test_slices_share_data_where_they_overlap(one, other, shared):
     result = pair.identified()
-    assert share_data(*(replace(result, logs={"identification": name}) for name in (one, other))) == shared
+    assert share_data(*(replace(result, logs={"identification": tuple(name.split(", "))}) for name in (one, other))) == shared
 
 
 def test_p_values_are_those_of_the_books():

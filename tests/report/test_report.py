@@ -15,6 +15,7 @@ from inertica.report.bundle import write_bundle
 from inertica.report.data import friction_laws, record
 from inertica.report.names import short_names, shortened
 from inertica.report.report import CONTENTS, report, write_report
+from inertica.validation.lack_of_fit import FamilyTest, LackOfFit
 from inertica.workflow.choice import Choice
 from inertica.workflow.result import Result
 
@@ -69,9 +70,9 @@ def test_parameters_with_labels_and_prior_are_there(text):
     result, tree = pair.identified(), html.fromstring(text)
     rows = {tr.findtext("th"): [td.text_content() for td in tr.iter("td")] for tr in tree.xpath("//details//tbody/tr")}
     for p in result.parameters.layout.parameters:
-        assert rows[p.name][-1] == result.labels[p.name]
-    assert float(rows["Fv1"][1]) == pytest.approx(result.parameters["Fv1"], rel=1e-3)
-    stated = {tr.findtext("th"): float(tr.xpath("td[2]/@data-v")[0]) for tr in tree.xpath("//table[@id='values']/tbody/tr")}
+        assert rows[p.name][3] == result.labels[p.name]
+    assert float(rows["Fv1"][0]) == pytest.approx(result.parameters["Fv1"], rel=1e-3)
+    stated = {tr.findtext("th"): float(tr.xpath("td[1]/@data-v")[0]) for tr in tree.xpath("//table[@id='values']/tbody/tr")}
     assert stated == dict(zip(result.parameters.layout.names, result.parameters.values.tolist(), strict=True))
     shown = tree.get_element_by_id("base").text_content()
     assert all(escapes.unescape(relation) in shown for relation in result.estimate.base.relations)
@@ -84,7 +85,7 @@ def test_names_from_files_cannot_break_the_page():
         result,
         residuals={"identification": result.residuals["identification"], nasty: result.residuals["identification"]},
         warnings=(f"about {nasty}",),
-        logs={"identification": nasty},
+        logs={"identification": (nasty,)},
     )
     text = report(named, {"identification": pair.motions()["identification"], nasty: pair.motions()["identification"]})
     assert "<script>alert" not in text and "run&lt;script&gt;" in text
@@ -125,7 +126,7 @@ def test_long_names_lose_their_middle_and_keep_what_tells_them_apart():
 
 
 def test_a_bundle_loads_again(tmp_path):
-    made = write_bundle(pair.identified(), pair.motions(), tmp_path / "out")
+    made = write_bundle(pair.identified(), tmp_path / "out")
     names = {p.name for p in (tmp_path / "out").iterdir()}
     assert names == set(made.files) >= {"result.json", "result.npz", "identified.urdf", "parameters.csv", "report.html"}
     again = Result.load(tmp_path / "out")
@@ -136,7 +137,7 @@ def test_a_bundle_loads_again(tmp_path):
 def test_a_model_that_cannot_be_written_is_a_warning(tmp_path):
     broken = replace(pair.identified(), parameters=pair.identified().parameters.replaced({"M2": -1.0}))
     (tmp_path / "identified.urdf").write_text("of an earlier run")
-    made = write_bundle(broken, pair.motions(), tmp_path)
+    made = write_bundle(broken, tmp_path)
     assert "identified.urdf" not in {p.name for p in tmp_path.iterdir()} and (tmp_path / "report.html").exists()
     assert any("mass found for lower" in w for w in made.result.warnings)
     assert any("mass found for lower" in w for w in Result.load(tmp_path).warnings)
@@ -148,7 +149,7 @@ def test_a_failure_in_the_middle_leaves_no_half_result(tmp_path, monkeypatch):
 
     monkeypatch.setattr(bundle_module, "write_report", stop)
     with pytest.raises(InerticaError, match="disk"):
-        write_bundle(pair.identified(), pair.motions(), tmp_path / "out")
+        write_bundle(pair.identified(), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -158,12 +159,12 @@ def test_the_file_is_written(tmp_path, text):
 
 
 def test_lack_of_fit_is_a_table_of_every_test():
-    tests = [
-        {"family": "time", "tested": True, "joint": 2, "z": -7.3, "p": 1e-12, "size": "falls by 20 %", "flagged": True},
-        {"family": "delay", "tested": True, "joint": 1, "z": 4.5, "p": 1e-3, "size": "1 ms late", "flagged": False},
-        {"family": "tilt", "tested": False, "why": "the control loop is not known"},
-    ]
-    found = {"replicas": 4, "level": 0.0025, "named": ["time"], "findings": ["friction falls"], "tests": tests}
+    tests = (
+        FamilyTest("time", True, joint=2, z=-7.3, p=1e-12, size="falls by 20 %", flagged=True),
+        FamilyTest("delay", True, joint=1, z=4.5, p=1e-3, size="1 ms late"),
+        FamilyTest("tilt", False, "the control loop is not known"),
+    )
+    found = LackOfFit(tests, ("time",), 4)
     tree = html.fromstring(report(replace(pair.identified(), lack_of_fit=found), pair.motions()))
     rows = {row[0].text_content(): row.text_content() for row in tree.xpath("//table[contains(., 'Lack of fit')]/tbody/tr")}
     assert "falls by 20 %" in rows["time (drift of friction)"] and "found" in rows["time (drift of friction)"]

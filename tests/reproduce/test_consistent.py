@@ -41,7 +41,7 @@ def test_the_model_has_one_base_parameter_less_than_stated(setup: Setup) -> None
     assert (setup.base.layout.size, setup.base.rank, len(setup.listed)) == (86, 60, 76)
     ref, e = setup.printed["ref"].values, setup.printed["e"].values
     assert np.count_nonzero(ref != e) == 31
-    fixed = np.setdiff1d(setup.listed, setup.base.kept)
+    fixed = np.setdiff1d(setup.listed, setup.base.retained)
     assert len(fixed) == 16 and np.array_equal(setup.printed["b"].values[fixed], ref[fixed])
 
 
@@ -93,10 +93,10 @@ def test_column_b_lists_base_parameters(setup: Setup) -> None:
     b, e = setup.printed["b"].values, setup.base.beta(setup.printed["e"].values)
     for name in ("ZZ1", "XX2", "ZZ2", "MX2", "MY3"):
         k = setup.base.names.index(name)
-        assert b[setup.base.kept[k]] == pytest.approx(e[k], rel=0.09)
+        assert b[setup.base.retained[k]] == pytest.approx(e[k], rel=0.09)
         assert abs(setup.base.beta(b)[k] / e[k] - 1.0) > 0.5
-    standard = setup.on_kept(b[setup.base.kept], setup.printed["ref"])
-    np.testing.assert_allclose(setup.base.beta(standard), b[setup.base.kept], atol=1e-12)
+    standard = setup.on_kept(b[setup.base.retained], setup.printed["ref"])
+    np.testing.assert_allclose(setup.base.beta(standard), b[setup.base.retained], atol=1e-12)
     assert tolerance(setup.links(setup.printed["b"].values)) > 0.8  # the paper: 0.04
     assert tolerance(setup.links(standard)) < 0.002
 
@@ -149,7 +149,7 @@ def test_the_study_without_a_record() -> None:
 def test_solutions_on_the_record(setup: Setup, real: Solved) -> None:
     assert real.residual(setup.printed["e"].values) == pytest.approx(0.079, abs=0.002)
     assert real.residual(setup.printed["b"].values) > 0.5
-    assert real.fit.relative_residual(setup.printed["b"].values[setup.base.kept]) == pytest.approx(0.078, abs=0.002)
+    assert real.fit.relative_residual(setup.printed["b"].values[setup.base.retained]) == pytest.approx(0.078, abs=0.002)
     assert setup.change(real.chi[E]) < 0.5 * setup.change(real.chi[B])
     assert in_state(setup.links(real.chi[B]), "not positive", "no mass") == [3, 4, 5, 6]
     for e in real.essential.values():  # the Cholesky test is passed or nearly so, yet no choice gives links that can exist

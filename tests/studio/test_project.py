@@ -7,12 +7,12 @@ import pytest
 import inertica as ia
 import pair
 import studio_arm as arm
+from inertica.documents import plain
 from inertica.errors import InerticaError, InputError
 from inertica.studio.asked import Asked
 from inertica.studio.project import Project
 from inertica.studio.rooms import ROOMS, data, robot
 from inertica.studio.start import prepare
-from inertica.workflow.plain import plain
 
 
 @pytest.fixture

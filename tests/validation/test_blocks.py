@@ -30,7 +30,7 @@ def test_scores_equal_fits_on_explicit_rows(problem: Problem) -> None:
     blocks = Blocks(problem, folds=4)
     assert len(blocks) == 4
     score = blocks.evaluate()
-    kept = problem.base.kept
+    kept = problem.base.retained
     parts = []
     for motion in problem.motions:
         Y = problem.engine.regressor(motion.q, motion.dq, motion.ddq)[:, :, kept]

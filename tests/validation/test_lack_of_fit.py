@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import inertica as ia
+from inertica.documents import plain
 from inertica.dynamics.engine import Engine
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.covariance import Colour
@@ -89,13 +90,13 @@ def test_an_error_is_found_named_and_measured(
     assert found.named[0] == family and words in found.findings[0]
     test = found[family]
     assert test.flagged and test.p < 1e-5
-    assert found.document()["named"] == list(found.named)
+    assert plain(found)["named"] == list(found.named)
 
 
 def test_without_replicas_nothing_is_tested_and_that_is_said(fit: tuple[Problem, Estimate]) -> None:
     found = lack_of_fit(*fit, (), "the control loop is not known")
     assert not found.findings and not any(t.tested for t in found.tests)
-    assert {t["why"] for t in found.document()["tests"]} == {"the control loop is not known"}  # type: ignore[union-attr, attr-defined]
+    assert {t.why for t in found.tests} == {"the control loop is not known"}
 
 
 def test_directions_are_what_other_robots_do(scara: Description, fit: tuple[Problem, Estimate]) -> None:

@@ -230,4 +230,4 @@ def test_the_check_has_no_preferred_size(folder: Path, scale: Scale) -> None:
 
 def checked(result: Result) -> list[tuple[str, str]]:
     """Name and verdict of every finding of the check."""
-    return [(f["name"], f["verdict"]) for f in (result.check or {})["findings"]]
+    return [(f.name, f.verdict) for f in result.check.findings]

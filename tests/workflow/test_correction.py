@@ -38,7 +38,7 @@ def problem_of(true: Parameters, level: float = 1.0, seed: int = 0) -> Problem:
 def error(problem: Problem, beta: np.ndarray, motion: Motion) -> float:
     """Relative, of torque that base parameters predict for an exact motion."""
     values = np.zeros(problem.base.layout.size)
-    values[problem.base.kept] = beta
+    values[problem.base.retained] = beta
     predicted = problem.engine.inverse_dynamics(motion.q, motion.dq, motion.ddq, values)
     return float(np.linalg.norm(predicted - motion.tau) / np.linalg.norm(motion.tau))
 
@@ -50,7 +50,7 @@ def test_torque_that_no_links_make_is_predicted_on_another_motion() -> None:
     chosen, choice = choose_correction(problem, found, friction_chosen=False)
     assert chosen is not None and choice is not None and choice.score is not None
     assert choice.score_without is not None and choice.score < choice.score_without
-    added = chosen.of(problem, problem.prior.with_values(found.chi)).values[problem.base.kept]
+    added = chosen.of(problem, problem.prior.with_values(found.chi)).values[problem.base.retained]
     other = exact_motion(true, duration=8.0, seed=9)
     assert error(problem, found.beta + added, other) < 0.5 * error(problem, found.beta, other)
 
@@ -62,7 +62,7 @@ def test_it_costs_nothing_where_links_explain_all(seed: int) -> None:
     found = method(METHOD).estimate(problem)
     chosen, _ = choose_correction(problem, found, friction_chosen=False)
     if chosen is not None:
-        added = chosen.of(problem, problem.prior.with_values(found.chi)).values[problem.base.kept]
+        added = chosen.of(problem, problem.prior.with_values(found.chi)).values[problem.base.retained]
         other = exact_motion(true, duration=8.0, seed=9)
         assert error(problem, found.beta + added, other) < 1.1 * error(problem, found.beta, other)
 

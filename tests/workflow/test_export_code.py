@@ -86,7 +86,7 @@ def test_c_equals_the_engine(tmp_path, robot):
     code = library(tmp_path, robot)
     q, dq, ddq = states(n, 20, seed=1)
     tau = engine.inverse_dynamics(q, dq, ddq, description.prior)
-    M, Y = engine.mass_matrix(q, description.prior), engine.regressor(q, dq, ddq)[:, :, base.kept]
+    M, Y = engine.mass_matrix(q, description.prior), engine.regressor(q, dq, ddq)[:, :, base.retained]
     back = engine.forward_dynamics(q, dq, tau, description.prior)
     for k in range(20):
         x = (q[k], dq[k], ddq[k])

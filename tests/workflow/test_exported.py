@@ -13,6 +13,7 @@ import pytest
 
 import pair
 from inertica.cli.main import main
+from inertica.documents import plain, typed
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.report.bundle import write_bundle
@@ -22,6 +23,7 @@ from inertica.robot.terms import Spring
 from inertica.validation.residuals import Moving, Relative, Residual
 from inertica.workflow.export import export_model
 from inertica.workflow.export_torques import OURS, ModelTorques
+from inertica.workflow.exported import ExportedModel
 from inertica.workflow.identify import identify
 from inertica.workflow.logs_again import logs_again
 from inertica.workflow.plain_friction import FrictionStates, plain_friction
@@ -47,7 +49,7 @@ def recorded(folder, terms=(), values=None, saturating=False):
     tau = tau + 0.02 * np.random.default_rng(5).normal(size=tau.shape)
     file = folder / "log.csv"
     np.savetxt(file, np.column_stack([motion.t, motion.q, tau]), delimiter=",", header=pair.HEADER, comments="", fmt="%.12g")
-    return replace(result, logs={"identification": str(file)})
+    return replace(result, logs={"identification": (str(file),)})
 
 
 def by_pinocchio(path, q, dq, ddq):
@@ -202,14 +204,14 @@ def test_a_saved_result_keeps_what_its_file_lost(tmp_path):
     result = recorded(tmp_path, values={"off2": 0.4}, saturating=True)
     (tmp_path / "fresh").mkdir()
     fitted = pair.identified()
-    made = write_bundle(fitted, pair.motions(), tmp_path / "out")
+    made = write_bundle(fitted, tmp_path / "out")
     (model,) = made.result.exported
     assert model.path == tmp_path / "out" / "identified.urdf" and set(model.residual) == set(pair.motions())
     (again,) = Result.load(tmp_path / "out").exported
-    assert again.path == model.path and again.document() == model.document()
+    assert again.path == model.path and plain(again) == plain(model)
     written = export_model(result, tmp_path / "fresh" / "out.urdf")
-    document = json.loads(json.dumps(written.document()))
-    back = type(written).of(written.path, document)
+    document = json.loads(json.dumps(plain(written)))
+    back = typed(ExportedModel, document)
     assert back.lost == written.lost and back.warnings == written.warnings and back.extra == written.extra
     assert {"joint": 1, "what": "saturating friction"}.items() <= document["lost"][0].items()
 

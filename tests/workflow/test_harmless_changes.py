@@ -77,7 +77,7 @@ class Reference:
 def problems(result: Result) -> set[str]:
     """Names of what the check of the logs would have refused them for."""
     assert result.check is not None
-    return {f["name"] for f in result.check["findings"] if f["verdict"] == "problem"}
+    return {f.name for f in result.check.problems}
 
 
 def left_out(result: Result) -> float:
@@ -231,7 +231,7 @@ def test_real_rest_before_the_motion(name: str, real_data: Path, shared: Path, t
 def finding(result: Result, name: str) -> str:
     """Verdict of the check on one subject."""
     assert result.check is not None
-    return next(str(f["verdict"]) for f in result.check["findings"] if f["name"] == name)
+    return next(str(f.verdict) for f in result.check.findings if f.name == name)
 
 
 def assert_late_velocity_found(reference: Reference, folder: Path) -> None:

@@ -30,8 +30,8 @@ def log(scara: Description) -> Log:
 def test_a_finding_is_a_warning_and_stays_in_the_saved_result(scara: Description, log: Log, tmp_path) -> None:
     result = ia.identify(scara, [log], **STATED)
     found = result.lack_of_fit
-    assert found is not None and found["named"] == ["position"] and found["replicas"] == 4
-    assert found["findings"][0] in result.warnings and "ripples with the position" in found["findings"][0]
+    assert found is not None and found.named == ("position",) and found.replicas == 4
+    assert found.findings[0] in result.warnings and "ripples with the position" in found.findings[0]
     assert Result.load(result.save(tmp_path / "result")).lack_of_fit == found
 
 
@@ -39,8 +39,8 @@ def test_without_a_loop_or_in_a_hurry_nothing_is_tested(scara: Description, log:
     for robot, more in ((scara, {"quick": True}), (replace(scara, loop=None), {})):
         result = ia.identify(robot, [log], **STATED, **more)
         found = result.lack_of_fit
-        assert found is not None and not found["findings"]
-        assert all(not t["tested"] and ("quick" in t["why"] or "loop is not known" in t["why"]) for t in found["tests"])
+        assert found is not None and not found.findings
+        assert all(not t.tested and ("quick" in t.why or "loop is not known" in t.why) for t in found.tests)
         assert not any("ripple" in w for w in result.warnings)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +46,7 @@ def mount(folder: Path, g: list[float], **options):
 def test_an_upright_robot_stays_upright() -> None:
     result = pair.identified()
     assert result.description.robot.gravity == UP
-    assert result.gravity["tested"] and not result.gravity["accepted"] and result.gravity["p"] > 1e-3
+    assert result.gravity.tested and not result.gravity.accepted and result.gravity.p > 1e-3
     (choice,) = [c for c in result.choices if c.subject == "gravity"]
     assert choice.automatic and "as the model file has it" in choice.sentence
 
@@ -57,14 +56,15 @@ def test_a_lean_is_found_used_and_kept(tmp_path: Path) -> None:
     path = log(tmp_path, wanted)
     result = identify(pair.folder() / "pair.urdf", [path], **FIXED)
     found = result.gravity
-    assert found["accepted"] and between(found["gravity"], wanted) < 0.7
-    for ends, angle in zip(found["interval"], 3.0 * np.array([np.cos(np.radians(40.0)), np.sin(np.radians(40.0))]), strict=True):
+    assert found is not None
+    assert found.accepted and between(found.gravity, wanted) < 0.7
+    for ends, angle in zip(found.interval, 3.0 * np.array([np.cos(np.radians(40.0)), np.sin(np.radians(40.0))]), strict=True):
         assert abs(np.mean(ends) - angle) < ends[1] - ends[0] < 1.5  # within 4 standard deviations
-    assert found["left_out"]["used"] < found["left_out"]["file"]
-    assert result.description.robot.gravity == pytest.approx(found["gravity"])
+    assert found.left_out["used"] < found.left_out["file"]
+    assert result.description.robot.gravity == pytest.approx(found.gravity)
     again = Result.load(result.save(tmp_path / "result"))
-    assert again.description.robot.gravity == pytest.approx(found["gravity"]) and again.description.gravity_given
-    assert again.gravity == json.loads(json.dumps(found))
+    assert again.description.robot.gravity == pytest.approx(found.gravity) and again.description.gravity_given
+    assert again.gravity == found
     record = read_log(path, again.description)
     assert np.allclose(again.predict(record), result.predict(record), equal_nan=True)
 
@@ -93,9 +93,9 @@ def test_a_hanging_robot_is_found_in_fast_motion_and_called_ambiguous_in_slow_mo
 def test_what_is_stated_is_not_searched(tmp_path: Path) -> None:
     path = log(tmp_path, gravity(3.0))
     stated = identify(tmp_path / "mounted.yaml", [path], **FIXED)
-    assert not stated.gravity["automatic"] and stated.description.robot.gravity == pytest.approx(gravity(3.0))
+    assert not stated.gravity.automatic and stated.description.robot.gravity == pytest.approx(gravity(3.0))
     fixed = identify(pair.folder() / "pair.urdf", [path], gravity=UP, **FIXED)
-    assert not fixed.gravity["automatic"] and fixed.description.robot.gravity == UP
+    assert not fixed.gravity.automatic and fixed.description.robot.gravity == UP
     assert fixed.residuals["identification"].raw.all > stated.residuals["identification"].raw.all
 
 
@@ -112,7 +112,7 @@ def test_which_files_state_gravity(tmp_path: Path) -> None:
 def test_auto_starts_from_what_the_file_says(tmp_path: Path) -> None:
     path = log(tmp_path, gravity(90.0))
     result = identify(tmp_path / "mounted.yaml", [path], gravity="auto", **FIXED)
-    assert result.gravity["automatic"] and not result.gravity["accepted"]
+    assert result.gravity.automatic and not result.gravity.accepted
 
 
 def test_a_first_axis_that_does_not_turn_leaves_a_lean_untold(tmp_path: Path) -> None:

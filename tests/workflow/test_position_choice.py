@@ -83,4 +83,4 @@ def test_the_public_kuka_record(real_data: Path) -> None:
     prior = ia.load(folder / "kuka_lwr4.urdf").prior
     masses = np.array([result.parameters[f"M{k}"] / prior[f"M{k}"] for k in range(1, 8)])
     assert np.all((masses > 1 / 3) & (masses < 3))
-    assert not result.gravity["accepted"]
+    assert not result.gravity.accepted

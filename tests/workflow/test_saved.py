@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pair
+from inertica.documents import plain, typed
 from inertica.errors import FileError, InputError
 from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
@@ -18,7 +19,7 @@ from inertica.robot.load import load
 from inertica.robot.terms import Counterbalance, Spring, UserTerm
 from inertica.workflow.identify import identify
 from inertica.workflow.result import ARRAYS, RESULT, Result
-from inertica.workflow.saved import recipe_document, recipe_of
+from inertica.workflow.saved import upgraded
 
 OPTIONS = {"method": "wls", "cutoff": 10.0, "delay": 0.0, "friction": ("viscous", "coulomb")}
 
@@ -126,20 +127,16 @@ def test_every_field_of_a_recipe_is_kept(chosen):
         0.02, filters.Butterworth(9.0, 2), "momentum",
     )  # fmt: skip
     assert all(getattr(recipe, f.name) != f.default for f in fields(recipe) if f.name not in ("decimate", "filter"))
-    assert recipe_of(json.loads(json.dumps(recipe_document(recipe)))) == recipe
+    assert typed(Recipe, json.loads(json.dumps(plain(recipe)))) == recipe
 
 
-def test_recipes_of_earlier_versions_are_read():
+def test_recipes_of_earlier_versions_are_read(tmp_path):
     old = {"cutoff": 12.0, "order": 4, "delay": [0.0, 0.1], "velocity": "differences", "decimate": None, "ratio": 5,
            "standstill": 0.01, "interpolation": "cubic"}  # fmt: skip
-    assert recipe_of(old) == Recipe(filter=filters.Butterworth(12.0, 4), delay=(0.0, 0.1), ratio=5)
-
-
-def test_what_others_found_is_kept(tmp_path):
-    found = {"findings": [{"text": "x", "verdict": "problem"}]}
-    result = replace(pair.identified(), check=found, lack_of_fit={"findings": []})
-    again = Result.load(result.save(tmp_path / "r"))
-    assert again.check == found and again.lack_of_fit == {"findings": []} and again.speeds == pytest.approx(result.speeds)
+    document = {"recipe": old, "residual": {}, "logs": {}}
+    assert typed(Recipe, upgraded(tmp_path, document)["recipe"]) == Recipe(
+        filter=filters.Butterworth(12.0, 4), delay=(0.0, 0.1), ratio=5
+    )
 
 
 def test_several_logs_in_memory_stay_several(tmp_path):

@@ -81,7 +81,7 @@ def test_it_is_the_least_squares_of_all_parameters_at_once() -> None:
     state = [x[use] for x in (motion.q, motion.dq, motion.ddq)]
 
     def weighted(shapes: np.ndarray, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        Y = np.asarray(base.engine.regressor(*state, shapes))[:, :, base.kept]
+        Y = np.asarray(base.engine.regressor(*state, shapes))[:, :, base.retained]
         A, y = (Y / sigma[:, None]).reshape(-1, base.rank), (motion.tau[use] / sigma).ravel()
         return A, y
 

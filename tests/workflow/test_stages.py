@@ -12,7 +12,8 @@ from inertica.estimators.linear.least_squares import Ols
 from inertica.report.report import report
 from inertica.workflow import choose as choose_module
 from inertica.workflow import replay
-from inertica.workflow.choose import Chosen, check, choose
+from inertica.workflow.choice import Choice, Say
+from inertica.workflow.choose import Chosen, Draft, check, choose
 from inertica.workflow.fit import assess, fit
 from inertica.workflow.identify import identification
 from inertica.workflow.inputs import Inputs, numbered, read
@@ -42,9 +43,9 @@ def test_values_are_frozen_and_carry_what_came_before(inputs: Inputs, chosen: Ch
     assert list(chosen.notes.time) == ["read", "check", "choose"] and chosen.inputs is inputs
     assert [c.subject for c in chosen.notes.choices] == ["filter", "delay", "gravity", "friction", "method"]
     judged = judge(assess(fit(chosen, chosen.estimator, silent), silent), silent)
-    assert list(judged.result.time) == ["read", "check", "choose", "fit", "intervals", "validate", "lack of fit"]
+    assert list(judged.time) == ["read", "check", "choose", "fit", "intervals", "validate", "lack of fit"]
     assert list(chosen.notes.time) == ["read", "check", "choose"]
-    assert list(judged.motions) == list(judged.result.residuals) == ["identification", pair.files()[2]]
+    assert list(judged.motions) == list(judged.residuals) == ["identification", pair.files()[2]]
 
 
 def test_a_stage_done_twice_gives_the_same_numbers(inputs: Inputs, chosen: Chosen) -> None:
@@ -68,14 +69,14 @@ def test_the_report_draws_what_was_judged(inputs: Inputs, monkeypatch: pytest.Mo
 
     for module in (replay, choose_module):
         monkeypatch.setattr(module, "prepare", refuse)
-    assert "Validation: " in report(judged.result, judged.motions)
+    assert "Validation: " in report(judged, judged.motions)
     with pytest.raises(AssertionError, match="prepared again"):
-        judged.result.motions({"identification": inputs.logs})
+        judged.motions_of({"identification": inputs.logs})
 
 
 def test_the_motions_of_a_loaded_result_are_those_that_were_judged(inputs: Inputs) -> None:
     judged = identification(inputs, silent)
-    prepared = judged.result.motions({"identification": inputs.logs} | {n: (log,) for n, log in inputs.validation.items()})
+    prepared = judged.motions_of({"identification": inputs.logs} | {n: (log,) for n, log in inputs.validation.items()})
     for name, (motion,) in judged.motions.items():
         assert np.allclose(prepared[name][0].q, motion.q, rtol=0.0, atol=1e-12)
         assert np.allclose(prepared[name][0].ddq, motion.ddq, rtol=1e-9, atol=1e-9)
@@ -84,3 +85,23 @@ def test_the_motions_of_a_loaded_result_are_those_that_were_judged(inputs: Input
 def test_what_shares_a_name_is_numbered() -> None:
     assert numbered(["a", "b", "a"], [1, 2, 3]) == {"a 1": 1, "b": 2, "a 2": 3}
     assert numbered(["a", "a 1", "a"], [1, 2, 3]) == {"a 2": 1, "a 1": 2, "a 3": 3}
+
+
+def test_a_further_decision_is_one_function(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It sees what was decided before it, and its choice is in the record with candidates, score and reason."""
+
+    def decide_colour(draft: Draft, say: Say) -> Draft:
+        assert draft.problem is not None and [c.subject for c in draft.choices][-1] == "friction"
+        return draft.decided(
+            Choice("colour", "red", "red: seen best", scores={"red": 0.1, "blue": 0.2}, score=0.1, score_without=0.2)
+        )
+
+    before_method = (*choose_module.DECISIONS[:-1], decide_colour, choose_module.DECISIONS[-1])
+    monkeypatch.setattr(choose_module, "DECISIONS", before_method)
+    found = identification(inputs, silent)
+    assert [c.subject for c in found.choices][3:6] == ["friction", "colour", "method"]
+    decision = next(d for d in found.document()["decisions"] if d["subject"] == "colour")
+    assert (
+        decision["chosen"] == "red" and decision["candidates"] == {"red": 0.1, "blue": 0.2} and decision["score_without"] == 0.2
+    )
+    assert "red: seen best" in report(found, found.motions)

@@ -137,7 +137,7 @@ def with_log(folder) -> Result:
     file = folder / "log.csv"
     table = np.column_stack([log.t, log.need("q"), log.need("tau")])
     np.savetxt(file, table, delimiter=",", header=pair.HEADER, comments="", fmt="%.12g")
-    result = replace(pair.result_on(robot(), robot().prior), logs={"identification": str(file)})
+    result = replace(pair.result_on(robot(), robot().prior), logs={"identification": (str(file),)})
     standstill, _ = choose_standstill(result.predictor, [result.motion(log)], result.predictor_engine)
     return replace(result, standstill=standstill)
 

@@ -15,6 +15,7 @@ from scipy.interpolate import CubicSpline
 from scipy.signal import butter, filtfilt
 
 import pair
+from inertica.checks.findings import Finding, Quality
 from inertica.dynamics.engine import Engine
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
@@ -22,6 +23,7 @@ from inertica.report.verdict_words import card_lines, first_line, verdict_docume
 from inertica.robot import inertia
 from inertica.robot.load import load
 from inertica.robot.model import Joint, Robot
+from inertica.validation.lack_of_fit import FamilyTest, LackOfFit
 from inertica.validation.residuals import Relative, Residual, TorqueShares
 from inertica.workflow.before import Before, headline_set
 from inertica.workflow.choice import Choice
@@ -172,15 +174,16 @@ def test_carrying_over_and_the_next_steps():
 
 
 def test_what_others_found_enters():
-    problem = {"findings": [{"name": "signs", "verdict": "problem", "text": "joint 2 turns the other way", "advice": "flip it"}]}
+    problem = Quality("pair", ("log",), (Finding("signs", "problem", "joint 2 turns the other way", "flip it"),))
     result = result_with((0.5, 0.05), (10.0, 1.0), check=problem)
     words = verdict_words(result)
     assert verdict(result).level == DOUBTFUL and words.next == "flip it" and "Joint 2 turns the other way." in words.sentence
-    fit = {"findings": [{"joint": 1, "sentence": "friction of joint 1 drifts", "next": "warm the robot up"}]}
+    fit = LackOfFit((FamilyTest("time", True, joint=1, size="by 20 %", flagged=True),), ("time",))
     result = result_with((0.5, 0.05), (10.0, 1.0), lack_of_fit=fit)
     (reason,) = verdict(result).reasons
-    assert reason.joints == (1,) and verdict_words(result).next == "warm the robot up"
-    assert judged((0.5, 0.05), (10.0, 1.0), check={"findings": []}, lack_of_fit={"findings": []}).level == GOOD
+    words = verdict_words(result)
+    assert reason.joints == (1,) and "The friction of joint 1 changes over the record (by 20 %)" in words.sentence
+    assert judged((0.5, 0.05), (10.0, 1.0), check=replace(problem, findings=()), lack_of_fit=LackOfFit(())).level == GOOD
 
 
 def heavy(*factors, **changes):

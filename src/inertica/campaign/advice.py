@@ -157,8 +157,8 @@ def _row(s: Situation) -> str:
 
 def _off(*methods: str) -> str:
     """What campaigns found for methods at that noise, in brackets."""
-    found = [x for x in (measured(name, noise="row 3") for name in methods) if x is not None]
-    return f" ({', '.join(f'{x.method} {percent(x.d_par)}' for x in found)} off in campaigns)" if found else ""
+    measurements = [x for x in (measured(name, noise="row 3") for name in methods) if x is not None]
+    return f" ({', '.join(f'{x.method} {percent(x.d_par)}' for x in measurements)} off in campaigns)" if measurements else ""
 
 
 def _longer(*methods: str) -> str:

@@ -100,23 +100,23 @@ class Bench:
         as_measured = self.experiment.noise is not None if loop.difference_velocity is None else loop.difference_velocity
         q, tau, desired = log.need("q"), log.need("tau"), self.trajectories[1](log.t)
         d_q: list[float] = []
-        at_once = max(JUDGED, base.engine.target.abreast)
-        for first in range(0, len(chi), at_once):
+        lanes = max(JUDGED, base.engine.target.parallel_runs)
+        for first in range(0, len(chi), lanes):
             run = base.engine.simulate(
-                chi[first : first + at_once], reference, loop.all_gains, loop.dt,
+                chi[first : first + lanes], reference, loop.all_gains, loop.dt,
                 law=loop.compiled_law, difference_velocity=as_measured, keep=keep,
             )  # fmt: skip
-            d_q += [mean_ratio(q, own) if fine else np.inf for own, fine in zip(run.q, run.stable, strict=True)]
+            d_q += [mean_ratio(q, simulated) if fine else np.inf for simulated, fine in zip(run.q, run.stable, strict=True)]
         torques = (base.engine.inverse_dynamics(desired.q, desired.dq, desired.ddq, x) for x in chi)
-        return np.array(d_q), np.array([mean_ratio(tau, own) for own in torques])
+        return np.array(d_q), np.array([mean_ratio(tau, simulated) for simulated in torques])
 
     @cached_property
     def _followed(self) -> dict[str, Array]:
         """Of the validation trajectory, at the control steps; not to be written to, so that tables made of it are kept."""
-        found = {name: np.array(x) for name, x in self.experiment.reference(self.trajectories[1], self.spec.duration).items()}
-        for signal in found.values():
+        reference = {name: np.array(x) for name, x in self.experiment.reference(self.trajectories[1], self.spec.duration).items()}
+        for signal in reference.values():
             signal.setflags(write=False)
-        return found
+        return reference
 
     @property
     def _free(self) -> Array:
@@ -137,13 +137,13 @@ def bench(spec: Spec, cell: Cell, device: str = "cpu") -> Bench:
     plain = simulated_robot(cell.robot, spec.sign_width)
     description, base = _robot(cell.robot, spec.model_friction, spec.sign_width, device)
     experiment = Experiment.of(plain, friction=spec.data_friction, integrator=spec.integrator, threads=1)
-    own = experiment.loop
+    stated_loop = experiment.loop
     sensors = replace(experiment.sensors, position_step=cell.quantise)
-    experiment = replace(experiment, loop=scaled(own, cell.loop.data), noise=_noise(plain, cell), sensors=sensors)
+    experiment = replace(experiment, loop=scaled(stated_loop, cell.loop.data), noise=_noise(plain, cell), sensors=sensors)
     names = [distorted(description.prior, np.random.default_rng([spec.seed, STARTS, k]), spec.share) for k in range(spec.starts)]
     pair = (Remembered(trajectory_of(plain, spec.identification)), Remembered(trajectory_of(plain, spec.validation)))
     starts = tuple(names) or (description.prior,)
-    return Bench(spec, cell, description, base, experiment, scaled(own, cell.loop.model), starts, pair)
+    return Bench(spec, cell, description, base, experiment, scaled(stated_loop, cell.loop.model), starts, pair)
 
 
 def scaled(loop: ControlLoop, factors: Mapping[str, float | tuple[float, ...]]) -> ControlLoop:

@@ -49,15 +49,15 @@ def _check_entry(item: Item, entry: Entry) -> None:
     with keys.get("method", item).located():
         made = method(entry.method)
     if "filters" in keys:
-        for own, name in zip(keys["filters"].items(), entry.filters, strict=True):
-            with own.located():
+        for options_of, name in zip(keys["filters"].items(), entry.filters, strict=True):
+            with options_of.located():
                 _known(name, FILTERS, "filter")
     with item.located():
         try:
             with_options(made, entry.options)
         except InputError:
-            for name, own in keys["options"].mapping().items():  # which of them it is
-                with own.located():
+            for name, options_of in keys["options"].mapping().items():  # which of them it is
+                with options_of.located():
                     with_options(made, {name: entry.options[name]})
             raise
 
@@ -66,9 +66,11 @@ def _check_robot(spec: Spec, keys: Mapping[str, Item], description: Description)
     stated = keys["trajectories"].mapping() if "trajectories" in keys else {}
     for kind, name in (("identification", spec.identification), ("validation", spec.validation)):
         with stated.get(kind, keys["robots"]).located():
-            found = trajectory_of(description, name)
-            if found.n != description.robot.n:
-                raise InputError(f"the trajectory '{name}' moves {found.n} joints, {description.name} has {description.robot.n}")
+            trajectory = trajectory_of(description, name)
+            if trajectory.n != description.robot.n:
+                raise InputError(
+                    f"the trajectory '{name}' moves {trajectory.n} joints, {description.name} has {description.robot.n}"
+                )
     with keys["robots"].located():
         loop = ControlLoop.of(description)
     if "loops" in keys:
@@ -88,12 +90,12 @@ def _check_robot(spec: Spec, keys: Mapping[str, Item], description: Description)
 def _check_factors(item: Item, description: Description, loop: ControlLoop) -> None:
     """Gains of a row of loops: names, and one factor or one per joint."""
     sides = item.mapping()
-    for gain, own in ((k, v) for side in ("data", "model") if side in sides for k, v in sides[side].mapping().items()):
-        with own.located():
+    for gain, factors in ((k, v) for side in ("data", "model") if side in sides for k, v in sides[side].mapping().items()):
+        with factors.located():
             _known(gain, loop.gains, f"gain of {description.name}'s loop")
-            if own.is_list and len(own.items()) != description.robot.n:
+            if factors.is_list and len(factors.items()) != description.robot.n:
                 raise InputError(
-                    f"{len(own.items())} factors of '{gain}' for {description.robot.n} joints; state one, or one each"
+                    f"{len(factors.items())} factors of '{gain}' for {description.robot.n} joints; state one, or one each"
                 )
 
 

@@ -198,9 +198,9 @@ def _outcome(unit: Unit, future: Future[bytes]) -> Outcome:
 
 
 def _words(error: BaseException | None) -> str:
-    said = " ".join(str(error).split())
-    told = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    return told + _CARD_FULL if any(word in told for word in _NO_MEMORY) else told
+    message = " ".join(str(error).split())
+    description = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return description + _CARD_FULL if any(word in description for word in _NO_MEMORY) else description
 
 
 def begin_worker(parent: int, workers: int) -> None:

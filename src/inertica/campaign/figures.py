@@ -40,16 +40,16 @@ def _svg(figure: Any) -> str:
     return text[text.index("<svg") :]
 
 
-def error_matrix(found: Sequence[Group], names: Sequence[str]) -> str:
+def error_matrix(groups: Sequence[Group], names: Sequence[str]) -> str:
     """Methods x parameters: mean distance from the truth, as a share of the true value."""
-    figure, axes = _axes(max(2.2, 0.9 + 0.22 * len(found)))
-    size = np.maximum(np.abs(found[0].truth), 1e-3 * np.abs(found[0].truth).max())
+    figure, axes = _axes(max(2.2, 0.9 + 0.22 * len(groups)))
+    size = np.maximum(np.abs(groups[0].truth), 1e-3 * np.abs(groups[0].truth).max())
     share = np.array(
-        [np.mean(np.abs(g.beta - g.truth), axis=0) / size if len(g.beta) else np.full(len(size), np.nan) for g in found]
+        [np.mean(np.abs(g.beta - g.truth), axis=0) / size if len(g.beta) else np.full(len(size), np.nan) for g in groups]
     )
     with np.errstate(divide="ignore"):
         image = axes.imshow(np.log10(100.0 * share), aspect="auto", cmap="cividis", vmin=-1.0, vmax=2.0)
-    axes.set_yticks(range(len(found)), [g.place.label for g in found], fontsize=7)
+    axes.set_yticks(range(len(groups)), [g.place.label for g in groups], fontsize=7)
     axes.set_xticks(range(len(names)), names, rotation=90, fontsize=6)
     bar = figure.colorbar(image, ax=axes)
     bar.set_label("mean error in % of the value")
@@ -57,9 +57,9 @@ def error_matrix(found: Sequence[Group], names: Sequence[str]) -> str:
     return _svg(figure)
 
 
-def error_against_time(found: Sequence[Line]) -> str:
+def error_against_time(lines: Sequence[Line]) -> str:
     figure, axes = _axes(3.6)
-    for line in found:
+    for line in lines:
         x, y = line.mean["seconds"], 100.0 * line.mean["d_par"]
         if np.isfinite([x, y]).all():
             axes.plot(x, y, "o", color="C0", markersize=4)
@@ -86,12 +86,12 @@ def convergence_map(group: Group) -> str:
     return _svg(figure)
 
 
-def bias_and_spread(found: Sequence[Group], names: Sequence[str]) -> str:
+def bias_and_spread(groups: Sequence[Group], names: Sequence[str]) -> str:
     """Bars per parameter: bias and standard deviation over runs, as shares of the true value."""
     figure, axes = _axes(1.6 * 2, rows=2, sharex=True)
-    size = np.maximum(np.abs(found[0].truth), 1e-3 * np.abs(found[0].truth).max())
-    width = 0.8 / len(found)
-    for k, group in enumerate(found):
+    size = np.maximum(np.abs(groups[0].truth), 1e-3 * np.abs(groups[0].truth).max())
+    width = 0.8 / len(groups)
+    for k, group in enumerate(groups):
         x = np.arange(len(names)) + k * width - 0.4
         for panel, values in zip(axes, (group.bias, group.spread), strict=True):
             panel.bar(x, 100.0 * values / size, width, label=group.place.label)
@@ -99,20 +99,26 @@ def bias_and_spread(found: Sequence[Group], names: Sequence[str]) -> str:
     axes[1].set_ylabel("sd in %")
     for panel in axes:
         panel.set_yscale("symlog", linthresh=0.1)
-    axes[0].legend(fontsize=6, ncols=len(found))
+    axes[0].legend(fontsize=6, ncols=len(groups))
     axes[1].set_xticks(range(len(names)), names, rotation=90, fontsize=6)
     return _svg(figure)
 
 
-def noise_sweep(found: Sequence[Line]) -> str:
+def noise_sweep(lines: Sequence[Line]) -> str:
     """d_par over the rows of noise, a line per method."""
-    rows = list(dict.fromkeys(line.place.noise for line in found))
+    rows = list(dict.fromkeys(line.place.noise for line in lines))
     figure, axes = _axes(3.6)
-    for k, label in enumerate(dict.fromkeys(line.place.label for line in found)):
-        own = {line.place.noise: 100.0 * line.mean["d_par"] for line in found if line.place.label == label}
+    for k, label in enumerate(dict.fromkeys(line.place.label for line in lines)):
+        error_by_noise = {line.place.noise: 100.0 * line.mean["d_par"] for line in lines if line.place.label == label}
         style = ("-", "--", ":")[k // 10 % 3]
         axes.plot(
-            range(len(rows)), [own.get(row, np.nan) for row in rows], style, marker="o", label=label, markersize=3, linewidth=1
+            range(len(rows)),
+            [error_by_noise.get(row, np.nan) for row in rows],
+            style,
+            marker="o",
+            label=label,
+            markersize=3,
+            linewidth=1,
         )
     axes.set_xticks(range(len(rows)), rows)
     axes.set(yscale="log", ylabel="d_par in %", xlabel="noise")
@@ -128,13 +134,13 @@ def torque_overlay(store: Store, group: Group) -> str:
     free = np.zeros(seen.base.layout.size)
     free[seen.base.fixed] = seen.description.prior.values[seen.base.fixed]
     chi = seen.base.chi(group.beta.mean(axis=0), free)
-    said = seen.base.engine.inverse_dynamics(desired.q, desired.dq, desired.ddq, chi)
+    predicted = seen.base.engine.inverse_dynamics(desired.q, desired.dq, desired.ddq, chi)
     tau, n = log.need("tau"), log.n
     step = max(len(log.t) // 1000, 1)
     figure, axes = _axes(0.4 + 0.9 * n, rows=n, sharex=True, squeeze=False)
     for j, panel in enumerate(axes[:, 0]):
         panel.plot(log.t[::step], tau[::step, j], color="0.6", linewidth=0.8, label="measured")
-        panel.plot(log.t[::step], said[::step, j], color="C0", linewidth=0.8, label=group.place.label)
+        panel.plot(log.t[::step], predicted[::step, j], color="C0", linewidth=0.8, label=group.place.label)
         panel.set_ylabel(f"tau{j + 1}", fontsize=7)
     axes[0, 0].legend(fontsize=6, ncols=2)
     axes[-1, 0].set_xlabel("t in s")

@@ -33,7 +33,7 @@ def keep_memory(most: int = 512 << 20) -> None:
 
 
 @contextmanager
-def rings_seldom_sought() -> Iterator[None]:
+def relaxed_gc() -> Iterator[None]:
     """What fits leave is freed as its last reader goes; looking through all objects for rings every few hundred new ones is idle."""
     before = gc.get_threshold()
     gc.set_threshold(*SELDOM)

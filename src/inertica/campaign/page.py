@@ -51,12 +51,12 @@ tables.forEach(t => t.querySelectorAll('th').forEach((head, k) => {
 
 def write_page(store: Store, path: Path, average: str = "all") -> Path:
     """The page of a campaign, finished or not."""
-    found = groups(store)
-    made = lines(store, average, found)
+    all_groups = groups(store)
+    made = lines(store, average, all_groups)
     files, total = store.files(), len(plan(store.spec))
     about = [
         escape(store.spec.about),
-        f"{len(files)} of {total} units, {sum(g.runs for g in found)} rows; averages over {escape(average)} rows",
+        f"{len(files)} of {total} units, {sum(g.runs for g in all_groups)} rows; averages over {escape(average)} rows",
         f"content {content_hash(files)}, spec {store.spec.digest}",
         "d_q, d_tau: relative errors of position and torque on the validation trajectory, survey eqs. 69 and 70; d_par: "
         "|beta - true| / |true|; rank by d_par; <i>real</i>: whether links could exist",
@@ -65,7 +65,7 @@ def write_page(store: Store, path: Path, average: str = "all") -> Path:
     parts += [
         "<p><input id=filter aria-label='methods to show' placeholder='methods to show, such as: ols didim'></p>",
         as_html(made),
-        *_pictures(store, found, made),
+        *_pictures(store, all_groups, made),
     ]
     document = (
         f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(store.spec.name)}</title><style>{STYLE}</style>"
@@ -75,23 +75,23 @@ def write_page(store: Store, path: Path, average: str = "all") -> Path:
     return path
 
 
-def _pictures(store: Store, found: Sequence[Group], made: Sequence[Line]) -> Iterator[str]:
+def _pictures(store: Store, all_groups: Sequence[Group], made: Sequence[Line]) -> Iterator[str]:
     ranked = {line.place: line.rank for line in made}
     for title, members in conditions(made):
         places = [line.place for line in members]
-        own = [g for g in found if g.place in places and len(g.beta)]
-        if not own:
+        shown = [g for g in all_groups if g.place in places and len(g.beta)]
+        if not shown:
             continue
         yield f"<h2>{escape(title)}: pictures</h2>"
-        names = parameter_names(store, own[0].place.robot)
-        best = sorted(own, key=lambda g: ranked[g.place])
-        yield _figure("error of every parameter", figures.error_matrix(own, names))
+        names = parameter_names(store, shown[0].place.robot)
+        best = sorted(shown, key=lambda g: ranked[g.place])
+        yield _figure("error of every parameter", figures.error_matrix(shown, names))
         yield _figure("error against time", figures.error_against_time(members))
         yield _figure("bias and standard deviation of the best methods", figures.bias_and_spread(best[: figures.MOST], names))
         yield _figure(
             f"torque on the validation trajectory, mean of {best[0].place.label}", figures.torque_overlay(store, best[0])
         )
-        for group in own:
+        for group in shown:
             if group.starts.max() > 0:
                 yield _figure(f"convergence of {group.place.label}", figures.convergence_map(group))
     yield from _sweeps(made)
@@ -101,13 +101,13 @@ def _sweeps(made: Sequence[Line]) -> Iterator[str]:
     """One picture per robot and decimation where the noise varies."""
     kinds = dict.fromkeys((x.place.robot, x.place.loop, x.place.distribution, x.place.quantise, x.place.decimate) for x in made)
     for robot, loop, distribution, quantise, ratio in kinds:
-        own = [
+        selected = [
             x for x in made
             if (x.place.robot, x.place.loop, x.place.distribution, x.place.quantise, x.place.decimate)
             == (robot, loop, distribution, quantise, ratio)
         ]  # fmt: skip
-        if len({x.place.noise for x in own}) > 1:
-            yield _figure(f"{robot}, decimation {ratio}: error over noise", figures.noise_sweep(own))
+        if len({x.place.noise for x in selected}) > 1:
+            yield _figure(f"{robot}, decimation {ratio}: error over noise", figures.noise_sweep(selected))
 
 
 def _figure(title: str, svg: str) -> str:

@@ -47,10 +47,10 @@ def block(words: str) -> str:
 def methods_table(labels: Sequence[str], campaign: str | None = None) -> str:
     """Parameter errors of some labels, a line per condition of the campaigns that have the first, or of one campaign."""
     of = [x for label in labels for x in figures_of(label) if campaign in (None, x.campaign)]
-    found = {(x.campaign, x.condition, x.line.place.label): x for x in of}
+    by_place = {(x.campaign, x.condition, x.line.place.label): x for x in of}
     rows = []
-    for first in (x for (_, _, label), x in found.items() if label == labels[0]):
-        cells = [found.get((first.campaign, first.condition, label)) for label in labels]
+    for first in (x for (_, _, label), x in by_place.items() if label == labels[0]):
+        cells = [by_place.get((first.campaign, first.condition, label)) for label in labels]
         fits = max(x.line.rows[1] for x in cells if x is not None)
         states = ", ".join(dict.fromkeys(x.state for x in cells if x is not None))
         rows.append([f"{first.campaign}: {first.condition}", *map(_shown, cells), str(fits), states])
@@ -59,10 +59,10 @@ def methods_table(labels: Sequence[str], campaign: str | None = None) -> str:
 
 def campaign_table(name: str) -> str:
     """All figures of a shipped campaign, a line per condition and label."""
-    found = [x for x in stored() if x.campaign == name]
-    if not found:
+    stored_rows = [x for x in stored() if x.campaign == name]
+    if not stored_rows:
         raise InputError(f"no table of a campaign '{name}' is shipped; {nearest(name, {x.campaign for x in stored()})}")
-    rows = [[x.condition, *cells(x.line)[:-1], x.state] for x in found]
+    rows = [[x.condition, *cells(x.line)[:-1], x.state] for x in stored_rows]
     return _table(["condition", *COLUMNS[:-1], "state"], rows)
 
 
@@ -71,13 +71,13 @@ def claims_table() -> str:
     return _table(["claim", "survey", "here", "measured"], [[c.name, c.published, c.verdict, c.ours] for c in claims()])
 
 
-def _shown(found: Stored | None) -> str:
-    if found is None:
+def _shown(row: Stored | None) -> str:
+    if row is None:
         return ""
-    counted, rows = found.line.rows
-    if not counted or math.isnan(found.d_par):
+    counted, rows = row.line.rows
+    if not counted or math.isnan(row.d_par):
         return "failed"
-    size = 100.0 * found.d_par
+    size = 100.0 * row.d_par
     text = f"> {MOST:.0f}" if size > MOST else f"{size:.0f}" if size >= 10.0 else f"{size:.2g}"
     return text if counted == rows else f"{text} ({counted} of {rows})"
 

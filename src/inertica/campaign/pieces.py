@@ -54,12 +54,12 @@ def packed(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> bytes:
 
 def unpacked(content: bytes) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """Rows and names of the base parameters of a unit that `packed` wrote."""
-    with np.load(io.BytesIO(content), allow_pickle=False) as found:
-        header = json.loads(found[HEADER].tobytes())
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        header = json.loads(archive[HEADER].tobytes())
         columns = {name: [value] * header["rows"] for name, value in header["same"].items()} | header["each"]
-        for name in found.files:
+        for name in archive.files:
             if name != HEADER:
-                columns[name] = found[name].T.astype(np.float64).tolist()
+                columns[name] = archive[name].T.astype(np.float64).tolist()
     rows = [dict(zip(SCHEMA, values, strict=True)) for values in zip(*(columns[name] for name in SCHEMA), strict=True)]
     for row in rows:
         for name, kind in SCHEMA.items():

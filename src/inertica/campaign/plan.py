@@ -70,17 +70,17 @@ def plan(spec: Spec) -> list[Unit]:
     shared = spec.document()
     for axis in ("name", "about", "robots", "loops", "noise", "distributions", "quantise", "runs", "block"):
         del shared[axis]
-    listed, out = cells(spec), []
+    all_cells, out = cells(spec), []
     for first in range(0, spec.runs, spec.block):
         runs = tuple(range(first, min(first + spec.block, spec.runs)))
-        out += [Unit(digest({"cell": asdict(cell), "runs": runs, "spec": shared}), cell, runs) for cell in listed]
+        out += [Unit(digest({"cell": asdict(cell), "runs": runs, "spec": shared}), cell, runs) for cell in all_cells]
     return out
 
 
 def depends_on_start(estimator: Estimator) -> bool:
     """Whether another start vector may change what a method finds: it starts from the prior, is drawn to it, or needs it."""
-    moved = {Capability.STARTS, Capability.PULLED}
-    return Need.PRIOR in estimator.needs or bool(estimator.capabilities & moved)
+    start_matters = {Capability.STARTS, Capability.PULLED}
+    return Need.PRIOR in estimator.needs or bool(estimator.capabilities & start_matters)
 
 
 def fits(spec: Spec) -> int:

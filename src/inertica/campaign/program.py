@@ -52,8 +52,8 @@ def _file(root: Path, module: str) -> Path | None:
 
 def _imports(path: Path) -> Iterator[str]:
     """Modules of this package that a file names in imports, wherever these stand; names that are no modules have no file."""
-    for found in _IMPORT.finditer(path.read_text(encoding="utf-8")):
-        module, names = found.groups()
+    for match in _IMPORT.finditer(path.read_text(encoding="utf-8")):
+        module, names = match.groups()
         parts = module.split(".")
         yield from (".".join(parts[:k]) for k in range(2, len(parts) + 1))
         yield from (f"{module}.{name}" for name in re.findall(r"\w+", names or ""))

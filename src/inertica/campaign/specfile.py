@@ -48,10 +48,10 @@ def find_spec(name: str | Path) -> Path:
     path = Path(name)
     if path.suffix in (".yaml", ".yml"):
         return path
-    found = shipped()
-    if str(name) not in found:
-        raise InputError(f"there is no campaign '{name}'; {nearest(str(name), found)}")
-    return found[str(name)]
+    specs = shipped()
+    if str(name) not in specs:
+        raise InputError(f"there is no campaign '{name}'; {nearest(str(name), specs)}")
+    return specs[str(name)]
 
 
 def read_spec(name: str | Path) -> Spec:
@@ -86,15 +86,15 @@ def _merged(path: Path, seen: tuple[Path, ...] = ()) -> dict[str, Item]:
     """Keys of a file over those of the spec that it is like."""
     if path in seen:
         raise FileError(path, "the campaign is like itself; leave out 'like'")
-    own = read_yaml(path).mapping(KEYS)
-    if "like" not in own:
-        return own
-    item = own.pop("like")
+    items = read_yaml(path).mapping(KEYS)
+    if "like" not in items:
+        return items
+    item = items.pop("like")
     word = item.text()
     beside = path.parent / f"{word.removesuffix('.yaml')}.yaml"
     with item.located():
         other = beside if beside.is_file() and beside != path else find_spec(word)
-    return {k: v for k, v in _merged(other, (*seen, path)).items() if k not in ("name", "about")} | own
+    return {k: v for k, v in _merged(other, (*seen, path)).items() if k not in ("name", "about")} | items
 
 
 def _values(path: Path, keys: Mapping[str, Item]) -> dict[str, Any]:
@@ -132,8 +132,8 @@ def _ratios(item: Item, robots: tuple[str, ...]) -> dict[str, Any]:
     """A list for all robots, or one for each by its name; what a spec that this one is like says of others does not matter."""
     if not item.is_mapping:
         return {"decimate": _some(item, lambda x: _count(x, 1))}
-    own = {robot: _some(x, lambda y: _count(y, 1)) for robot, x in item.mapping((*robots, *catalog())).items()}
-    return {"decimate_of": {robot: ratios for robot, ratios in own.items() if robot in robots}}
+    by_robot = {robot: _some(x, lambda y: _count(y, 1)) for robot, x in item.mapping((*robots, *catalog())).items()}
+    return {"decimate_of": {robot: ratios for robot, ratios in by_robot.items() if robot in robots}}
 
 
 def _some(item: Item, read: Callable[[Item], Any]) -> tuple[Any, ...]:

@@ -234,8 +234,8 @@ def _is_whole(content: bytes) -> bool:
 def _failure(path: Path) -> Mapping[str, Any]:
     """What a note of a failure says; a damaged one is only a note."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return {"unit": found["unit"], "error": str(found["error"]), "attempts": int(found["attempts"])}
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return {"unit": document["unit"], "error": str(document["error"]), "attempts": int(document["attempts"])}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {"unit": None, "error": f"the note of its failure, {path}, is damaged", "attempts": 0}
 

@@ -104,11 +104,11 @@ def claims() -> tuple[StoredClaim, ...]:
 
 def figures_of(method: str) -> list[Stored]:
     """Every shipped line of a method, under its name (`didim`) or its label (`ols_f`: behind the Butterworth filter)."""
-    found = [x for x in stored() if method in (x.line.place.method, x.line.place.label)]
-    if not found:
+    rows = [x for x in stored() if method in (x.line.place.method, x.line.place.label)]
+    if not rows:
         names = sorted({x.line.place.method for x in stored()})
         raise InputError(f"no shipped campaign has the method '{method}'; {nearest(method, names)}")
-    return found
+    return rows
 
 
 def measured(method: str, *, noise: str = "row 1", decimate: int = 1, filtered: bool = False) -> Stored | None:
@@ -118,8 +118,10 @@ def measured(method: str, *, noise: str = "row 1", decimate: int = 1, filtered: 
     """
     wanted = ("known", method, noise, decimate, "butterworth" if filtered else "none")
     places = [(x, x.line.place) for x in stored()]
-    found = [x for x, p in places if (p.loop, p.method, p.noise, p.decimate, p.filter) == wanted]
-    most = max((x for x in found if x.line.place.robot == found[0].line.place.robot), key=lambda x: x.line.rows[1], default=None)
+    matches = [x for x, p in places if (p.loop, p.method, p.noise, p.decimate, p.filter) == wanted]
+    most = max(
+        (x for x in matches if x.line.place.robot == matches[0].line.place.robot), key=lambda x: x.line.rows[1], default=None
+    )
     return most if most is not None and most.rows else None
 
 

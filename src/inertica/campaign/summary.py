@@ -134,8 +134,8 @@ def groups(store: Store) -> list[Group]:
     if table.num_rows == 0:
         raise InputError(f"{store.path} holds no finished unit yet; go on with: inertica campaign resume {store.path}")
     places: dict[Place, list[int]] = {}
-    listed = [table.column(name).to_pylist() for name in PLACE]
-    for i, values in enumerate(zip(*listed, strict=True)):
+    columns = [table.column(name).to_pylist() for name in PLACE]
+    for i, values in enumerate(zip(*columns, strict=True)):
         places.setdefault(Place(*values), []).append(i)
     return [_group(place, table.take(rows)) for place, rows in places.items()]
 
@@ -156,16 +156,16 @@ def _group(place: Place, table: Any) -> Group:
     return Group(place, table.num_rows, columns, matrix("beta"), matrix("std"), truth, numbers("start"), numbers("run"), errors)
 
 
-def by_processor(found: Sequence[Group]) -> list[Group]:
+def by_processor(all_groups: Sequence[Group]) -> list[Group]:
     """The groups with the processor's time in the place of the clock's: other work on the machine is not in it."""
-    return [replace(group, columns={**group.columns, "seconds": group.columns["cpu"]}) for group in found]
+    return [replace(group, columns={**group.columns, "seconds": group.columns["cpu"]}) for group in all_groups]
 
 
-def lines(store: Store, average: str = "all", found: Sequence[Group] | None = None) -> list[Line]:
+def lines(store: Store, average: str = "all", chosen_groups: Sequence[Group] | None = None) -> list[Line]:
     """One line per place, ranked within its conditions."""
     if average not in AVERAGES:
         raise InputError(f"unknown average '{average}'; there are {', '.join(AVERAGES)}")
-    return ranked([_line(store, group, average) for group in (groups(store) if found is None else found)])
+    return ranked([_line(store, group, average) for group in (groups(store) if chosen_groups is None else chosen_groups)])
 
 
 def ranked(made: Sequence[Line]) -> list[Line]:
@@ -173,8 +173,8 @@ def ranked(made: Sequence[Line]) -> list[Line]:
     out = []
     for line in made:
         rivals = [x.mean["d_par"] for x in made if x.place.condition == line.place.condition]
-        own = line.mean["d_par"]
-        rank = 1 + sum(other < own for other in rivals) if np.isfinite(own) else len(rivals)
+        error = line.mean["d_par"]
+        rank = 1 + sum(other < error for other in rivals) if np.isfinite(error) else len(rivals)
         out.append(Line(**{**line.__dict__, "rank": rank}))
     return out
 
@@ -221,15 +221,15 @@ def cell_of(store: Store, place: Place) -> Cell:
     raise InputError(f"the campaign has no conditions like those of {place.label}")
 
 
-def conditions(found: Sequence[Line]) -> Iterator[tuple[str, list[Line]]]:
+def conditions(all_lines: Sequence[Line]) -> Iterator[tuple[str, list[Line]]]:
     """Title and lines of every table."""
-    for condition in dict.fromkeys(line.place.condition for line in found):
+    for condition in dict.fromkeys(line.place.condition for line in all_lines):
         robot, loop, noise, distribution, quantise, ratio = condition
         more = [f"noise {noise}", f"decimation {ratio}"]
         more += [f"loop {loop}"] if loop != "known" else []
         more += [distribution] if distribution != "normal" else []
         more += [f"positions in steps of {quantise:g} rad"] if quantise else []
-        yield f"{robot}, {', '.join(more)}", [line for line in found if line.place.condition == condition]
+        yield f"{robot}, {', '.join(more)}", [line for line in all_lines if line.place.condition == condition]
 
 
 def parameter_names(store: Store, robot: str) -> tuple[str, ...]:

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from inertica import __version__
 from inertica.campaign.bench import Bench, bench
-from inertica.campaign.memory import keep_memory, rings_seldom_sought
+from inertica.campaign.memory import keep_memory, relaxed_gc
 from inertica.campaign.plan import Cell, Unit, depends_on_start
 from inertica.campaign.rows import SCHEMA, parquet_bytes
 from inertica.campaign.spec import Entry, Spec, digest
-from inertica.dynamics.together import Spent, side_by_side
+from inertica.dynamics.batching import BatchClient, Duration, run_batched
 from inertica.errors import InerticaError
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
 from inertica.estimators.intervals import standard_parameters
@@ -33,14 +33,14 @@ from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
-AT_ONCE = 16
-"""Fits that simulate side by side: they fill the lanes of a processor twice, so that few are left over by what some ask besides."""
+MAX_CONCURRENT = 16
+"""Fits that run concurrently on a processor: twice its 8 lanes, so that few lanes stay idle when some fits request several runs."""
 
-AT_ONCE_ON_CARD = 512
-"""The same on a graphics card, which takes one simulation as long as thousands."""
+MAX_CONCURRENT_GPU = 512
+"""The same on a GPU, which takes as long for one simulation as for thousands."""
 
-ROOM_ON_CARD = 2**30
-"""Bytes of signals of one batch there.  What follows on the card takes several times that, and other processes have their share."""
+MAX_BYTES_GPU = 2**30
+"""Bytes of signals of one batch on a GPU.  Later steps there take several times that, and other processes need memory, too."""
 
 ALL = -1
 """Start of a method that does not depend on it: its row stands for all starts."""
@@ -71,7 +71,7 @@ class _Outcome:
 
     estimate: Estimate | None = None
     error: str | None = None
-    spent: Spent = field(default_factory=Spent)
+    duration: Duration = field(default_factory=Duration)
 
 
 def execute(spec: Mapping[str, Any], unit: Mapping[str, Any], code: str, device: str = "cpu") -> bytes:
@@ -92,7 +92,7 @@ def unit_rows(
     """A unit's rows, as `execute` has them, and the names of the base parameters."""
     keep_memory()
     made, work = Spec.of(spec), Unit.of(unit)
-    with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread(), rings_seldom_sought():
+    with warnings.catch_warnings(), np.errstate(all="ignore"), one_thread(), relaxed_gc():
         warnings.simplefilter("ignore")
         seen = _bench(_Frozen(digest(spec), made), _Frozen(digest(unit["cell"]), work.cell), device)
         rows = list(_rows(seen, work, {"code": code, "device": device}))
@@ -120,15 +120,15 @@ def _bench(spec: _Frozen, cell: _Frozen, device: str) -> Bench:
 
 def _rows(seen: Bench, unit: Unit, made: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     logs, validation = seen.logs(unit.runs), seen.logs(unit.runs, validation=True)
-    common, found = {**_common(seen, unit), **made}, _estimates(seen, unit, logs, on_card=made["device"] != "cpu")
+    common, outcomes = {**_common(seen, unit), **made}, _estimates(seen, unit, logs, on_gpu=made["device"] != "cpu")
     for run, other in zip(unit.runs, validation, strict=True):
-        own = [(fit, outcome) for fit, outcome in found if fit.run == run]
-        good = [outcome.estimate.beta for _, outcome in own if outcome.estimate is not None]
+        run_outcomes = [(fit, outcome) for fit, outcome in outcomes if fit.run == run]
+        good = [outcome.estimate.beta for _, outcome in run_outcomes if outcome.estimate is not None]
         d_q, d_tau = seen.figures(np.array(good), other) if good else (np.zeros(0), np.zeros(0))
         figures = iter(zip(d_q.tolist(), d_tau.tolist(), strict=True))
-        for fit, outcome in own:
-            estimate, spent = outcome.estimate, outcome.spent
-            row = {**common, **_place(fit), "seconds": spent.seconds, "cpu": spent.cpu, "error": outcome.error}
+        for fit, outcome in run_outcomes:
+            estimate, duration = outcome.estimate, outcome.duration
+            row = {**common, **_place(fit), "seconds": duration.wall, "cpu": duration.cpu, "error": outcome.error}
             row["ok"] = estimate is not None
             if estimate is not None:
                 row["d_q"], row["d_tau"] = next(figures)
@@ -146,10 +146,10 @@ def _fits(spec: Spec, robot: str, run: int) -> Iterator[_Fit]:
                     yield _Fit(entry, estimator, chosen, ratio, run, start)
 
 
-def _estimates(seen: Bench, unit: Unit, logs: Sequence[Log], on_card: bool) -> list[tuple[_Fit, _Outcome]]:
+def _estimates(seen: Bench, unit: Unit, logs: Sequence[Log], on_gpu: bool) -> list[tuple[_Fit, _Outcome]]:
     """Every fit of a unit with what it came to; those that simulate go side by side, from all starts and runs."""
-    found: dict[_Fit, _Outcome] = {}
-    together: list[tuple[_Fit, Problem]] = []
+    outcomes: dict[_Fit, _Outcome] = {}
+    simulating: list[tuple[_Fit, Problem]] = []
     for run, log in zip(unit.runs, logs, strict=True):
         fits = _fits(seen.spec, unit.cell.robot, run)
         for (chosen, ratio), members in groupby(fits, key=lambda fit: (fit.filter, fit.ratio)):
@@ -157,35 +157,39 @@ def _estimates(seen: Bench, unit: Unit, logs: Sequence[Log], on_card: bool) -> l
                 motion = seen.motion(log, chosen, ratio)
                 problem = Problem(seen.base, (motion,), noise=seen.levels(motion))
             except REPORTED as error:
-                found |= {fit: _Outcome(error=_sentence(error)) for fit in members}
+                outcomes |= {fit: _Outcome(error=_sentence(error)) for fit in members}
                 continue
             for fit in members:
                 problem = problem.with_prior(_prior(seen, fit.start))
-                found[fit] = _Outcome()  # its place in the order
+                outcomes[fit] = _Outcome()  # its place in the order
                 if Need.LOOP in fit.estimator.needs:
-                    together.append((fit, replace(problem, loop=seen.loop, references=(seen.trajectories[0],))))
+                    simulating.append((fit, replace(problem, loop=seen.loop, references=(seen.trajectories[0],))))
                     continue
                 begun = time.perf_counter(), time.process_time()
                 outcome = _estimated(fit, problem, seen.spec)
-                spent = Spent(time.perf_counter() - begun[0], time.process_time() - begun[1])
-                found[fit] = replace(outcome, spent=spent)
-    jobs = (partial(_estimated, fit, own, seen.spec) for fit, own in together)
-    at_once, room = (AT_ONCE_ON_CARD, ROOM_ON_CARD) if on_card else (AT_ONCE, np.inf)
-    for number, outcome, took in side_by_side(jobs, at_once, room=room):
-        found[together[number][0]] = replace(outcome, spent=took)
-    return list(found.items())
+                duration = Duration(time.perf_counter() - begun[0], time.process_time() - begun[1])
+                outcomes[fit] = replace(outcome, duration=duration)
+    jobs = (partial(_estimated_in_batch, fit, job_problem, seen.spec) for fit, job_problem in simulating)
+    max_concurrent, max_bytes = (MAX_CONCURRENT_GPU, MAX_BYTES_GPU) if on_gpu else (MAX_CONCURRENT, np.inf)
+    for number, outcome, duration in run_batched(jobs, max_concurrent, max_bytes=max_bytes):
+        outcomes[simulating[number][0]] = replace(outcome, duration=duration)
+    return list(outcomes.items())
+
+
+def _estimated_in_batch(fit: _Fit, problem: Problem, spec: Spec, batch: BatchClient) -> _Outcome:
+    return _estimated(fit, problem.with_batch(batch), spec)
 
 
 def _estimated(fit: _Fit, problem: Problem, spec: Spec) -> _Outcome:
     try:
-        found = fit.estimator.estimate(problem, _random(spec, fit))
+        estimate = fit.estimator.estimate(problem, _random(spec, fit))
     except REPORTED as error:
         return _Outcome(error=_sentence(error))
-    if not np.isfinite(found.beta).all():
+    if not np.isfinite(estimate.beta).all():
         return _Outcome(error="the method found parameters that are no numbers")
-    if found.failed:
-        return _Outcome(error=found.stop_reason)
-    return _Outcome(replace(found, evidence=None))  # which would keep the rows of every fit until the unit ends
+    if estimate.failed:
+        return _Outcome(error=estimate.stop_reason)
+    return _Outcome(replace(estimate, evidence=None))  # which would keep the rows of every fit until the unit ends
 
 
 def _sentence(error: BaseException) -> str:

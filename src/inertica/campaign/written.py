@@ -39,21 +39,21 @@ def _spread(sd: float) -> str:
     return f"{sd:.1g}" if sd < 9.5 or sd >= 1e4 else f"{sd:.0f}"
 
 
-def as_csv(found: Sequence[Line]) -> str:
+def as_csv(all_lines: Sequence[Line]) -> str:
     """Plain numbers, SI, one line per place."""
     figures = [f"{name}_{kind}" for name in FIGURES for kind in ("mean", "sd")]
     rows: list[Sequence[object]] = [[*PLACE, *figures, "counted", "rows", "convergence", "coverage", "margin", "rank", "failure"]]
-    for line in found:
+    for line in all_lines:
         place = [getattr(line.place, name) for name in PLACE]
         values = [repr(float(part[name])) for name in FIGURES for part in (line.mean, line.sd)]
         rows.append([*place, *values, *line.rows, line.convergence, line.coverage, line.margin, line.rank, line.failure])
     return csv_text(rows)
 
 
-def as_latex(found: Sequence[Line]) -> str:
+def as_latex(all_lines: Sequence[Line]) -> str:
     """One table per set of conditions."""
     parts = []
-    for title, members in conditions(found):
+    for title, members in conditions(all_lines):
         rows = [" & ".join(tex(x) for x in cells(line)) + r" \\" for line in members]
         head = " & ".join(tex(x) for x in COLUMNS) + r" \\"
         body = "\n".join([r"\hline", head, r"\hline", *rows, r"\hline"])
@@ -64,23 +64,23 @@ def as_latex(found: Sequence[Line]) -> str:
     return "\n".join(parts)
 
 
-def as_html(found: Sequence[Line]) -> str:
+def as_html(all_lines: Sequence[Line]) -> str:
     """One table per set of conditions, sortable where the page has the script for it."""
     parts = []
-    for title, members in conditions(found):
+    for title, members in conditions(all_lines):
         head = "".join(f"<th>{escape(x)}</th>" for x in COLUMNS)
         rows = "".join(f"<tr>{''.join(f'<td>{escape(x)}</td>' for x in cells(line))}</tr>" for line in members)
-        said = "".join(f"<p>{escape(sentence)}</p>" for sentence in failures(members))
+        notes = "".join(f"<p>{escape(sentence)}</p>" for sentence in failures(members))
         table = f"<table class=sortable><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        parts.append(f"<h2>{escape(title)}</h2>{table}{said}")
+        parts.append(f"<h2>{escape(title)}</h2>{table}{notes}")
     return "\n".join(parts)
 
 
-def failures(found: Sequence[Line]) -> list[str]:
+def failures(all_lines: Sequence[Line]) -> list[str]:
     """A sentence for every method that did not give an estimate for all rows."""
     return [
         f"{line.place.label}: {line.rows[1] - line.rows[0]} of {line.rows[1]} without an estimate; {line.failure}"
-        for line in found
+        for line in all_lines
         if line.failure
     ]
 

@@ -70,14 +70,14 @@ def clock(seen: Observed, robot: Robot, base: BaseModel, prior: Parameters) -> F
     if log.dq is not None or not possible or not np.any(robot.gravity):
         return None
     looks = (observed(log, base, prior, part * seen.motion.rate) for part in PARTS)
-    found = max((_size(look, base.engine, prior) for look in looks), key=lambda size: size.explained)
-    if found.explained < EXPLAINS:
+    largest = max((_size(look, base.engine, prior) for look in looks), key=lambda size: size.explained)
+    if largest.explained < EXPLAINS:
         return None
-    numbers = {"factor": found.factor, "explained": found.explained}
+    numbers = {"factor": largest.factor, "explained": largest.explained}
     for unit, count in possible.items():
-        if count**2 / BAND < found.factor < count**2 * BAND:
+        if count**2 / BAND < largest.factor < count**2 * BAND:
             text = (
-                f"the clock looks like {UNITS[unit][0]}: the inertial torque in this log is {found.factor:.2g} times what the model "
+                f"the clock looks like {UNITS[unit][0]}: the inertial torque in this log is {largest.factor:.2g} times what the model "
                 f"has on this clock, and gravity is not; {count:g} of them make a second, and accelerations go with the square of that"
             )
             advice = f"state the unit: t={unit}, as option, units: {{t: {unit}}} in the card, or [{unit}] behind the clock's name"
@@ -97,10 +97,14 @@ def _size(seen: Observed, engine: Engine, prior: Parameters) -> _Size:
     for j in range(m.n):
         others = np.column_stack([model.gravity[use, j], sign[:, j], dq[:, j], sine[:, j], cosine[:, j], np.ones(len(tau))])
         basis = _orthonormal(others)
-        left, own = (x - basis @ (basis.T @ x) for x in (tau[:, j], model.inertial[use, j]))
+        left, inertial = (x - basis @ (basis.T @ x) for x in (tau[:, j], model.inertial[use, j]))
         power = float(left @ left)
         if power > 0.0:  # every joint counts by what is left of its torque
-            both, own_power, joints = both + float(own @ left) / power, own_power + float(own @ own) / power, joints + 1
+            both, own_power, joints = (
+                both + float(inertial @ left) / power,
+                own_power + float(inertial @ inertial) / power,
+                joints + 1,
+            )
     return _Size(both / own_power, both**2 / own_power / joints) if own_power > 0.0 and both > 0.0 else _Size()
 
 

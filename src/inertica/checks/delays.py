@@ -24,17 +24,17 @@ def delays(description: Description, logs: Sequence[Log], base: BaseModel | None
     """
     assumed = assumed_friction(description)
     known = base if base is not None and base.layout == assumed.layout else base_model(assumed.layout)
-    found = search_delays(assumed, known, logs)
+    search = search_delays(assumed, known, logs)
     unknown = np.full(assumed.robot.n, np.nan)
     numbers = {
-        "delay": unknown if found.each is None else found.each.values, "sd": unknown if found.each is None else found.each.sd,
-        "taken": found.taken, "joints": (np.flatnonzero(found.stated) + 1).tolist(),
+        "delay": unknown if search.each is None else search.each.values, "sd": unknown if search.each is None else search.each.sd,
+        "taken": search.taken, "joints": (np.flatnonzero(search.stated) + 1).tolist(),
     }  # fmt: skip
-    if found.stated.any() or found.mixed.any():
+    if search.stated.any() or search.mixed.any():
         advice = "identify takes out what it calls a delay; the option delay states it"
-        return Finding("delay", "note", found.sentence, advice, numbers=numbers)
-    if not found.level_known:
+        return Finding("delay", "note", search.sentence, advice, numbers=numbers)
+    if not search.level_known:
         return Finding(
-            "delay", "not testable", found.sentence, "if the delay is known, the option delay states it", numbers=numbers
+            "delay", "not testable", search.sentence, "if the delay is known, the option delay states it", numbers=numbers
         )
-    return Finding("delay", "fine", found.sentence, numbers=numbers)
+    return Finding("delay", "fine", search.sentence, numbers=numbers)

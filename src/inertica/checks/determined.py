@@ -137,8 +137,8 @@ def residuals(fit: PlainFit, logs: Sequence[Observed]) -> Finding:
     moving = np.max([np.ptp(o.motion.q, axis=0) for o in logs], axis=0) > 0.0
     high = [j for j in range(len(fit.residual)) if fit.residual[j] > MISSED and moving[j]]
     numbers = {"per_joint": fit.residual, "all": fit.overall}
-    listed = ", ".join(f"{100 * r:.2g}" for r in fit.residual)
-    text = f"a plain fit leaves {100 * fit.overall:.2g} % of the torque, joint by joint {listed} %"
+    percents = ", ".join(f"{100 * r:.2g}" for r in fit.residual)
+    text = f"a plain fit leaves {100 * fit.overall:.2g} % of the torque, joint by joint {percents} %"
     if high:
         advice = f"the model misses something on {joint_list(high)}: friction law, offset, coupling, sign, gain or delay"
         return Finding("residual", "note", text, advice, numbers=numbers)
@@ -159,22 +159,22 @@ def couplings(fit: PlainFit, logs: Sequence[Observed]) -> Finding:
             extra = np.vstack([_joint_motion(o, j, k)[o.use] for o in logs])
             before, after = solve_with(W, y, extra)
             explained[j, k] = 1.0 - after / before if before > 0.0 else 0.0
-    found = [(j, int(np.argmax(explained[j]))) for j in range(n) if explained[j].max() > FOLLOWS]
-    pairs = sorted({(min(j, k), max(j, k)) for j, k in found})
+    coupled = [(j, int(np.argmax(explained[j]))) for j in range(n) if explained[j].max() > FOLLOWS]
+    pairs = sorted({(min(j, k), max(j, k)) for j, k in coupled})
     numbers = {"explained": explained, "pairs": [[a + 1, b + 1] for a, b in pairs]}
     if not pairs:
         return Finding("coupling", "fine", "no joint's residual follows the motion of another joint", numbers=numbers)
-    said = [
+    sentences = [
         f"joint {j + 1} leaves {100 * fit.residual[j]:.2g} %, of whose energy the motion of joint {k + 1} explains "
         f"{100 * explained[j, k]:.0f} %"
-        for j, k in found
+        for j, k in coupled
     ]
     a, b = pairs[0]
     advice = (
         "a motor that turns with several joints looks like this; try the card's key "
         f"coupling: [{{motor: {b + 1}, joints: [{a + 1}, {b + 1}]}}]"
     )
-    return Finding("coupling", "note", "; ".join(said), advice, numbers=numbers)
+    return Finding("coupling", "note", "; ".join(sentences), advice, numbers=numbers)
 
 
 def _joint_motion(o: Observed, j: int, k: int) -> Array:

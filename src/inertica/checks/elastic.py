@@ -15,19 +15,19 @@ from inertica.checks.findings import Finding
 from inertica.logs.log import Log
 from inertica.robot.model import Robot
 from inertica.validation.compliance import TOGETHER, fast_compliance
-from inertica.validation.misfit_words import spring
+from inertica.validation.misfit_words import elastic_drive
 
 
 def stiffened(log: Log) -> Log | None:
     """The log with the deflection of its elastic drives taken out of the positions; None when it shows none."""
-    found = fast_compliance([log])
-    if found.joint is None:
+    fast = fast_compliance([log])
+    if fast.joint is None:
         return None
-    compliance = np.where(np.array(found.correlation) >= TOGETHER, found.compliance, 0.0)
+    compliance = np.where(np.array(fast.correlation) >= TOGETHER, fast.compliance, 0.0)
     return replace(log, signals={**log.signals, "q": log.need("q") - compliance * log.need("tau")})
 
 
-def with_elasticity(found: Sequence[Finding], stiff: Sequence[Finding], log: Log, robot: Robot) -> list[Finding]:
+def with_elasticity(findings: Sequence[Finding], stiff: Sequence[Finding], log: Log, robot: Robot) -> list[Finding]:
     """What an elastic log says: its findings without the deflection, and the elasticity.
 
     Args:
@@ -36,9 +36,10 @@ def with_elasticity(found: Sequence[Finding], stiff: Sequence[Finding], log: Log
         log: the log as it is.
         robot: whose it should be.
     """
-    said, _, advice = spring([log], robot).partition("; ")
+    drive = elastic_drive([log], robot)
+    sentence, advice = ("", "") if drive is None else (drive.symptom, drive.remedy)
     settled = bool(stiff) and not any(f.verdict == "problem" for f in stiff)
-    if settled and any(f.verdict == "problem" for f in found):
-        text = f"{said}; as recorded, its torque does not follow from its motion, with the deflection taken out it does"
+    if settled and any(f.verdict == "problem" for f in findings):
+        text = f"{sentence}; as recorded, its torque does not follow from its motion, with the deflection taken out it does"
         return [Finding("elasticity", "problem", text, advice), *stiff]
-    return [Finding("elasticity", "warning", said, advice), *(stiff or found)]
+    return [Finding("elasticity", "warning", sentence, advice), *(stiff or findings)]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
+
+from inertica.documents import Derived
 
 Verdict = Literal["fine", "not testable", "note", "warning", "problem"]
 SEVERITY: Mapping[str, int] = {"fine": 0, "not testable": 0, "note": 1, "warning": 2, "problem": 3}
@@ -35,15 +37,9 @@ class Finding:
     log: str = ""
     numbers: Mapping[str, object] = field(default_factory=dict)
 
-    def document(self) -> dict[str, object]:
-        return {
-            "name": self.name, "verdict": self.verdict, "log": self.log, "text": self.text, "advice": self.advice,
-            "numbers": dict(self.numbers),
-        }  # fmt: skip
-
 
 @dataclass(frozen=True)
-class Quality:
+class Quality(Derived):
     """What the logs of a robot are worth.
 
     Args:
@@ -55,6 +51,8 @@ class Quality:
     robot: str
     logs: tuple[str, ...]
     findings: tuple[Finding, ...]
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"verdict": "verdict", "summary": "sentence"}
 
     @property
     def verdict(self) -> Verdict:
@@ -76,18 +74,11 @@ class Quality:
     def sentence(self) -> str:
         """The verdict in words."""
         by = {v: list(dict.fromkeys(f.name for f in self.findings if f.verdict == v)) for v in SEVERITY}
-        said = [f"{v}: {', '.join(by[v])}" for v in ("problem", "warning", "note", "not testable") if by[v]]
+        parts = [f"{v}: {', '.join(by[v])}" for v in ("problem", "warning", "note", "not testable") if by[v]]
         if by["problem"]:
-            return "; ".join(said)
+            return "; ".join(parts)
         word = "usable" if by["warning"] or by["note"] else "fine"
-        return "; ".join([word, *said])
-
-    def document(self) -> dict[str, object]:
-        """For JSON."""
-        return {
-            "robot": self.robot, "logs": list(self.logs), "verdict": self.verdict, "summary": self.sentence,
-            "findings": [f.document() for f in self.findings],
-        }  # fmt: skip
+        return "; ".join([word, *parts])
 
 
 def _worst(findings: Iterable[Finding]) -> Verdict:

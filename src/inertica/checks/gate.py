@@ -27,9 +27,17 @@ Report = Quality
 
 
 class CheckError(InerticaError):
-    """A log that is not what it says; the command line exits with code 1."""
+    """A log that is not what it says; the command line exits with code 1.
+
+    Args:
+        report: what the check found.
+    """
 
     kind = "check"
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        super().__init__(reasons(report))
 
 
 def checked(description: Description, logs: Sequence[Log], *, quick: bool = False, base: BaseModel | None = None) -> Report:
@@ -48,23 +56,23 @@ def checked(description: Description, logs: Sequence[Log], *, quick: bool = Fals
         looked = look(description, logs, together=not quick, base=base)
         free = with_friction(description)
         engine = looked.engine if free.layout == description.layout else Engine(free.layout)
-        found: list[Finding] = []
+        findings: list[Finding] = []
         for log, name in zip(logs, looked.names, strict=True):
             signals = [f for f in looked.findings if f.log == name]
-            found += signals
+            findings += signals
             if name not in looked.seen or any(f.name == "clock" and f.verdict == "problem" for f in signals):
                 continue
-            own = _searched(engine, free, looked.seen[name])
+            searched = _searched(engine, free, looked.seen[name])
             if (stiff := stiffened(log)) is not None:
                 again = look(description, [stiff], together=False, base=base).seen
-                own = with_elasticity(
-                    own, [f for o in again.values() for f in _searched(engine, free, o)], log, description.robot
+                searched = with_elasticity(
+                    searched, [f for o in again.values() for f in _searched(engine, free, o)], log, description.robot
                 )
-            found += [replace(f, log=name) for f in own]
+            findings += [replace(f, log=name) for f in searched]
         if not quick and looked.seen:
-            found.append(_delay(description, logs, base, any(f.verdict == "problem" for f in found)))
-        found += [f for f in looked.findings if not f.log]
-    return Report(description.name, looked.names, tuple(found))
+            findings.append(_delay(description, logs, base, any(f.verdict == "problem" for f in findings)))
+        findings += [f for f in looked.findings if not f.log]
+    return Report(description.name, looked.names, tuple(findings))
 
 
 def _searched(engine: Engine, free: Description, seen: Observed) -> list[Finding]:
@@ -99,15 +107,15 @@ def admitted(description: Description, logs: Sequence[Log], *, force: bool = Fal
     report = checked(description, logs, quick=True, base=base)
     # how short is too short depends on the fit, which says so itself
     if not force and any(f.name != "length" for f in report.problems):
-        raise CheckError(reasons(report))
+        raise CheckError(report)
     return report
 
 
 def reasons(report: Report) -> str:
     """Why logs are not fitted, and what to do."""
     several = len(report.logs) > 1
-    said = [
+    sentences = [
         f"{f'{f.log}: ' if several and f.log else ''}{f.name}: {f.text}" + (f" -> {f.advice}" if f.advice else "")
         for f in report.problems
     ]
-    return f"the check of the log found a problem. {'. '.join(said)}. Mend the log or the card, or use the option force"
+    return f"the check of the log found a problem. {'. '.join(sentences)}. Mend the log or the card, or use the option force"

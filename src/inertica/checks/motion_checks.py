@@ -32,17 +32,17 @@ def standstill(o: Observed) -> Finding:
     m = o.motion
     still = m.masks.get(STANDSTILL, np.zeros(len(m), bool))
     share = float(np.mean(still))
-    own = m.resting.mean(axis=0)
+    resting_share = m.resting.mean(axis=0)
     span = np.ptp(m.q, axis=0)
     idle = np.flatnonzero(~o.movement.moving).tolist()
-    numbers = {"share": share, "per_joint": own, "range": span, "stretches": stretches(m.stamps, still)}
+    numbers = {"share": share, "per_joint": resting_share, "range": span, "stretches": stretches(m.stamps, still)}
     if share > MUCH_STANDSTILL or idle:
-        said = [f"the robot stands still in {100 * share:.3g} % of the log"]
-        said += [f"{joint_list(idle)} hardly move" + ("s" if len(idle) == 1 else "")] if idle else []
+        sentences = [f"the robot stands still in {100 * share:.3g} % of the log"]
+        sentences += [f"{joint_list(idle)} hardly move" + ("s" if len(idle) == 1 else "")] if idle else []
         advice = (
             "standstill is left out of fits (there the sign of velocity is noise and friction can have any value); cut it off"
         )
-        return Finding("standstill", "note", "; ".join(said), advice, numbers=numbers)
+        return Finding("standstill", "note", "; ".join(sentences), advice, numbers=numbers)
     return Finding("standstill", "fine", f"the robot stands still in {100 * share:.2g} % of the log", numbers=numbers)
 
 
@@ -57,17 +57,17 @@ def velocity(o: Observed) -> Finding | None:
     clock = uniform_clock(log.running[use])
     recorded, _ = on_clock(clock, log.running, log.dq, use, [0.0] * log.n, "cubic")
     smooth = m.decimator.filtered(m.recipe.filter.smoothed(recorded, clock.dt))
-    own = o.reduced(m.dq)
+    recorded_dq = o.reduced(m.dq)
     moving = o.movement.moving
     if not moving.any():
         return None
     reach = max(REACH / (BANDS * o.movement.band), REACH_SAMPLES * m.dt)
-    lags = [scan(o.t, o.settled, own[:, j], CubicSpline(m.t, smooth[:, j]), reach) for j in range(m.n)]
-    size = np.sum(own[o.use] ** 2, axis=0)
-    there = smooth[o.rows][o.use]
-    scale = np.sum(there * own[o.use], axis=0) / np.where(size > 0.0, size, 1.0)
-    whole = np.linalg.norm(there, axis=0)
-    left = np.linalg.norm(there - scale * own[o.use], axis=0) / np.where(whole > 0.0, whole, 1.0)
+    lags = [scan(o.t, o.settled, recorded_dq[:, j], CubicSpline(m.t, smooth[:, j]), reach) for j in range(m.n)]
+    size = np.sum(recorded_dq[o.use] ** 2, axis=0)
+    derivative = smooth[o.rows][o.use]
+    scale = np.sum(derivative * recorded_dq[o.use], axis=0) / np.where(size > 0.0, size, 1.0)
+    whole = np.linalg.norm(derivative, axis=0)
+    left = np.linalg.norm(derivative - scale * recorded_dq[o.use], axis=0) / np.where(whole > 0.0, whole, 1.0)
     off = [j for j in range(m.n) if moving[j] and abs(scale[j] - 1.0) > SCALE_OFF]
     late = [j for j in range(m.n) if moving[j] and lags[j].found and abs(lags[j].value) > max(0.75 * m.dt, 3.0 * lags[j].sd)]
     numbers = {"scale": scale, "lag": [d.value for d in lags], "lag_sd": [d.sd for d in lags]}
@@ -77,17 +77,19 @@ def velocity(o: Observed) -> Finding | None:
             f"recorded velocity agrees with the position (scale within {100 * SCALE_OFF:.0f} %, lag up to {1e3 * worst:.2g} ms)"
         )
         return Finding("velocity", "fine", text, numbers=numbers)
-    said = [f"recorded velocity is {_range(scale[off])} times the derivative of position on {joint_list(off)}"] if off else []
-    said += [f"it lags by {_range(1e3 * np.array([lags[j].value for j in late]))} ms on {joint_list(late)}"] if late else []
+    sentences = (
+        [f"recorded velocity is {_range(scale[off])} times the derivative of position on {joint_list(off)}"] if off else []
+    )
+    sentences += [f"it lags by {_range(1e3 * np.array([lags[j].value for j in late]))} ms on {joint_list(late)}"] if late else []
     if (unit := _clock_unit(scale[moving])) is not None:
-        text = f"the clock looks like {unit}: {said[0]}"
+        text = f"the clock looks like {unit}: {sentences[0]}"
         advice = "state the unit in the name of the time column, or convert it to s"
         return Finding("clock", "problem", text, advice, numbers=numbers)
     unlike = [j for j in off if not 1.0 / OTHER_UNIT < scale[j] < OTHER_UNIT and left[j] < ANOTHER_SIGNAL and whole[j] > 0.0]
     much = bool(off) and float(np.abs(scale[off] - 1.0).max()) > MUCH_OFF
     verdict: Verdict = "problem" if unlike else "warning" if much else "note"
     advice = "check the unit of velocity and the clock; take velocity from positions, or state the velocity's delay"
-    return Finding("velocity", verdict, "; ".join(said), advice, numbers=numbers)
+    return Finding("velocity", verdict, "; ".join(sentences), advice, numbers=numbers)
 
 
 def _clock_unit(scale: Array) -> str | None:

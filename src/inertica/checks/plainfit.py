@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.triangle import stacked_factor
 from inertica.dynamics.tsqr import Factors, JointFactor, Stacked
 from inertica.estimators.evidence import ScaledSvd
 from inertica.estimators.observe import Observations
@@ -95,8 +95,8 @@ class Observed:
     @cached_property
     def joints(self) -> tuple[tuple[Array, ...], Array]:
         """Per joint (M, k) regressors of the base parameters that it feels, and (M, n) torques less what is known."""
-        (found,) = self.rows_of.by_motion()
-        return found
+        (rows,) = self.rows_of.by_motion()
+        return rows
 
     def in_use(self, j: int) -> tuple[Array, Array]:
         """Rows of a joint that count, and their torque."""
@@ -187,16 +187,16 @@ def plain_fit(logs: Sequence[Observed], base: BaseModel) -> PlainFit:
     with one_thread():
         for j in range(n):
             W, y = joint_rows(logs, j)
-            own = y - _projected(W, y)
+            outside = y - _projected(W, y)
             freedom = max(len(y) - W.shape[1], 1)
             # floored: a torque without any error would take all the weight
-            sigma = max(float(np.linalg.norm(own) / np.sqrt(freedom)), 1e-6 * float(np.sqrt(np.mean(y**2)))) or 1.0
-            weights[j] = 1.0 / (sigma * np.sqrt(_memory(own)))
+            sigma = max(float(np.linalg.norm(outside) / np.sqrt(freedom)), 1e-6 * float(np.sqrt(np.mean(y**2)))) or 1.0
+            weights[j] = 1.0 / (sigma * np.sqrt(_memory(outside)))
             columns = logs[0].rows_of.columns[j]
             parts[j, columns] = np.linalg.norm(W, axis=0) / max(float(np.linalg.norm(y)), 1e-300)
-            factors.append(JointFactor.of(absorbed(np.column_stack([W, y])), columns))
-    found = Factors(tuple(factors), b, np.zeros(n))
-    weighted, plain = found.stacked(weights=weights), found.stacked()
+            factors.append(JointFactor.of(stacked_factor(np.column_stack([W, y])), columns))
+    all_factors = Factors(tuple(factors), b, np.zeros(n))
+    weighted, plain = all_factors.stacked(weights=weights), all_factors.stacked()
     beta, sd = _solved(weighted)
     finite = np.isfinite(sd)
     effect = np.where(finite, parts.max(axis=0) * (np.abs(beta) + 2.0 * np.where(finite, sd, 0.0)), np.inf)

@@ -124,7 +124,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Likeness:
+class SimilarityScore:
     """How the torque of the fitted links compares with that of the model's.
 
     Args:
@@ -176,22 +176,22 @@ class Judge:
         fit = self._minimised(W, rows.tau, gain)
         return replace(fit, score=fit.score + h.price + ranges.price(self.engine.layout.robot, rows.q))
 
-    def likeness(self, fit: Fit, h: Hypothesis, badly: float) -> Likeness:
+    def similarity(self, fit: Fit, h: Hypothesis, badly: float) -> SimilarityScore:
         """The fitted links beside the model's; `badly` is the residual above which a joint counts as missed."""
         rows = self.rows.under(h)
         W = self.observe(rows, h)
-        model, found = self._link_torque(W, self.prior.values), self._link_torque(W, fit.chi)
-        sizes = float(np.linalg.norm(model)), float(np.linalg.norm(found))
+        model, fitted = self._link_torque(W, self.prior.values), self._link_torque(W, fit.chi)
+        sizes = float(np.linalg.norm(model)), float(np.linalg.norm(fitted))
         size = np.linalg.norm(rows.tau, axis=0)
-        error = rows.tau - np.column_stack([X @ fit.chi[own] for own, X in W])
+        error = rows.tau - np.column_stack([X @ fit.chi[columns] for columns, X in W])
         missed = [j for j in range(self.engine.n) if fit.residual[j] > badly and size[j] > 0.05 * size.max()]
-        distance = float(np.linalg.norm(model - found)) / max(*sizes, 1e-300)
-        return Likeness(distance, sizes[1] / max(sizes[0], 1e-300), tuple(j for j in missed if _structured(error[:, j])))
+        distance = float(np.linalg.norm(model - fitted)) / max(*sizes, 1e-300)
+        return SimilarityScore(distance, sizes[1] / max(sizes[0], 1e-300), tuple(j for j in missed if _structured(error[:, j])))
 
     def _link_torque(self, W: Sequence[Observation], chi: Array) -> Array:
         """(M, n) torque of the links alone."""
         inertial = np.where(self.links, chi, 0.0)
-        return np.column_stack([X @ inertial[own] for own, X in W])
+        return np.column_stack([X @ inertial[columns] for columns, X in W])
 
     def on(self, rows: Rows) -> Judge:
         """The same model on other rows."""
@@ -206,14 +206,14 @@ class Judge:
         """Regressors of rows under a hypothesis that was undone in them already, joint by joint."""
         if h.gravity is None:
             entries = self.engine.regressor_entries(rows.q, rows.dq, rows.ddq, self.prior.shapes)
-            return [([k for _, k in own], entries[:, [e for e, _ in own]]) for own in self._own]
+            return [([k for _, k in nonzero], entries[:, [e for e, _ in nonzero]]) for nonzero in self._own]
         turned = replace(self.engine.layout, robot=self.engine.layout.robot.with_gravity(h.gravity))
         q, dq, ddq = (list(x.T) for x in (rows.q, rows.dq, rows.ddq))
         out = []
         for Y in Equations(turned).regressor(q, dq, ddq, list(self.prior.shapes)):
-            own = [k for k, y in enumerate(Y) if not (np.isscalar(y) and y == 0.0)]
-            columns = [np.broadcast_to(np.asarray(Y[k], float), (len(rows.q),)) for k in own]
-            out.append((own, np.column_stack(columns) if own else np.zeros((len(rows.q), 0))))
+            nonzero = [k for k, y in enumerate(Y) if not (np.isscalar(y) and y == 0.0)]
+            columns = [np.broadcast_to(np.asarray(Y[k], float), (len(rows.q),)) for k in nonzero]
+            out.append((nonzero, np.column_stack(columns) if nonzero else np.zeros((len(rows.q), 0))))
         return out
 
     def _minimised(self, W: Sequence[Observation], tau: Array, gain: Array) -> Fit:
@@ -223,23 +223,29 @@ class Judge:
         spread = self._spread(W, size)
         normal = {}
         for j in live:
-            own, X = W[j]
-            scaled, y = X * (spread[own] / size[j]), (tau[:, j] - X @ mean[own]) / size[j]
-            normal[j] = (np.ix_(own, own), own, scaled.T @ scaled / len(y), scaled.T @ y / len(y), float(y @ y) / len(y))
+            columns, X = W[j]
+            scaled, y = X * (spread[columns] / size[j]), (tau[:, j] - X @ mean[columns]) / size[j]
+            normal[j] = (
+                np.ix_(columns, columns),
+                columns,
+                scaled.T @ scaled / len(y),
+                scaled.T @ y / len(y),
+                float(y @ y) / len(y),
+            )
         floor = np.hypot(FLOOR, ACCURACY * self.weight * gain / np.where(size > 0.0, size, 1.0))
         bounded = np.isfinite(self.lower) & (spread > 0.0) & ~self.links
         lowest = np.where(bounded, self.lower - mean, 0.0) / np.where(spread > 0.0, spread, 1.0)
         rho, x, trust = np.where(size > 0.0, 0.1, 0.0), np.zeros(P), np.ones(P)
         for _ in range(ROUNDS):
             A, b = np.diag(trust), np.zeros(P)
-            for j, (block, own, G, c, _) in normal.items():
+            for j, (block, columns, G, c, _) in normal.items():
                 w = self.counts / (rho[j] ** 2 + floor[j] ** 2)
                 A[block] += w * G
-                b[own] += w * c
+                b[columns] += w * c
             x = _at_least(A, b, lowest, bounded)
             trust = 1.0 / (1.0 + x**2 / TAILS)
-            for j, (_, own, G, c, yy) in normal.items():
-                rho[j] = np.sqrt(max(yy - 2.0 * x[own] @ c + x[own] @ G @ x[own], 0.0))
+            for j, (_, columns, G, c, yy) in normal.items():
+                rho[j] = np.sqrt(max(yy - 2.0 * x[columns] @ c + x[columns] @ G @ x[columns], 0.0))
         chi = mean + spread * x
         score = self.counts * float(np.sum(np.log(rho[live] ** 2 + floor[live] ** 2)))
         score += TAILS * float(np.sum(np.log1p(x**2 / TAILS))) + float(np.linalg.slogdet(A)[1]) + self._scale(W, tau, chi)
@@ -250,17 +256,17 @@ class Judge:
         """The price of links whose torque has another size than the model's, joint by joint."""
         if not self.knows_links:
             return 0.0
-        model, found = (np.linalg.norm(self._link_torque(W, v), axis=0) for v in (self.prior.values, chi))
+        model, fitted = (np.linalg.norm(self._link_torque(W, v), axis=0) for v in (self.prior.values, chi))
         slack = SCALE_SLACK * np.linalg.norm(tau, axis=0)
         known = model + slack > 0.0
-        return float(np.sum((np.log((found + slack)[known] / (model + slack)[known]) / SCALE_SPREAD) ** 2))
+        return float(np.sum((np.log((fitted + slack)[known] / (model + slack)[known]) / SCALE_SPREAD) ** 2))
 
     def _spread(self, W: Sequence[Observation], size: Array) -> Array:
         """(P,) that of the model; what the model says nothing about may take as much torque as there is."""
         reach = np.zeros(self.engine.layout.size)
-        for (own, X), torque in zip(W, size, strict=True):
+        for (columns, X), torque in zip(W, size, strict=True):
             column = np.sqrt(np.mean(X**2, axis=0))
-            reach[own] = np.maximum(reach[own], np.where(column > 0.0, torque / np.where(column > 0.0, column, 1.0), 0.0))
+            reach[columns] = np.maximum(reach[columns], np.where(column > 0.0, torque / np.where(column > 0.0, column, 1.0), 0.0))
         return np.where(self.fixed, 0.0, np.where(np.isfinite(self.spread), self.spread, reach))
 
 

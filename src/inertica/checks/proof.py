@@ -84,7 +84,7 @@ def left_out(judge: Judge, h: Hypothesis) -> LeftOut:
     for k in range(PARTS):
         chi = judge.on(judge.rows.where(part != k)).fit(h).chi
         out = rows.where(part == k)
-        predicted = [X @ chi[own] for own, X in judge.observe(out, h)]
+        predicted = [X @ chi[columns] for columns, X in judge.observe(out, h)]
         error[k] = np.sqrt(np.mean((out.tau - np.column_stack(predicted)) ** 2, axis=0))
     return LeftOut(error, np.sqrt(np.mean(rows.tau**2, axis=0)))
 
@@ -138,7 +138,7 @@ def proof(judge: Judge, h: Hypothesis, fit: Fit, periods: float) -> Proof:
     refuted = all(
         before.of(h) > max(LOST, FAR_BETTER * after.of(h)) and after.gains(before).min() > 0.0 for before, after in (near, free)
     )
-    like = judge.knows_links and not h.single and judge.likeness(fit, h, MISSED).distance < USUAL
+    like = judge.knows_links and not h.single and judge.similarity(fit, h, MISSED).distance < USUAL
     preferred = like and near[1].gains(near[0]).sum() > 0.0
     return Proof(
         explained,

@@ -76,8 +76,8 @@ def look(description: Description, logs: Sequence[Log], *, together: bool = True
     seen: dict[str, Observed] = {}
     with one_thread():  # two BLAS threads make factorisations of this size many times slower
         for log, name in zip(logs, names, strict=True):
-            own, o = _alone(base, description, log)
-            findings += [replace(f, log=name) for f in own]
+            log_findings, o = _alone(base, description, log)
+            findings += [replace(f, log=name) for f in log_findings]
             seen |= {name: o} if o is not None else {}
         if seen and together:
             findings += _together(tuple(seen.values()), base)
@@ -103,36 +103,36 @@ def _alone(base: BaseModel, description: Description, log: Log) -> tuple[list[Fi
         return [*jumps, Finding("length", "problem", text, "record longer", numbers={"samples": usable})], None
     robot = description.robot
     dead = signal_checks.dead_channels(log)
-    found = [signal_checks.sampling(log), signal_checks.gaps(log), *jumps, dead]
+    findings = [signal_checks.sampling(log), signal_checks.gaps(log), *jumps, dead]
     if dead.numbers["empty"]:
-        return found, None
+        return findings, None
     wild = [f for f in (signal_checks.beyond_numbers(log), signal_checks.spikes(log)) if f is not None]
     if wild:
-        return [*found, *wild], None
+        return [*findings, *wild], None
     if (scale := signal_checks.torque_size(log, base.engine, description.prior)) is not None:
-        return [*found, scale], None
+        return [*findings, scale], None
     o = observed(log, base, description.prior)
-    found[0] = signal_checks.sampling(log, o.movement.band)
+    findings[0] = signal_checks.sampling(log, o.movement.band)
     rows = int(np.count_nonzero(o.use))
     if rows < FEWEST_ROWS:
         text = f"masks, gaps and standstill leave {rows} samples at the motion's bandwidth, too few to hold torque against motion"
         advice = "record longer, with fewer gaps"
         if not o.movement.moving.any():
             text, advice = "no joint moves, so torque cannot be held against motion", "record the robot in motion"
-        return [*found, Finding("length", "problem", text, advice, numbers={"rows": rows})], None
-    found += [
+        return [*findings, Finding("length", "problem", text, advice, numbers={"rows": rows})], None
+    findings += [
         signal_checks.repeated_samples(log, o.motion),
         signal_checks.quantisation(log, o.motion),
         signal_checks.saturation(log, robot),
         signal_checks.limits(log, robot, o.motion, o.movement.moving),
         motion_checks.standstill(o),
     ]
-    found += [unsigned(o, base.engine, description.prior)]
-    found += [f for f in (motion_checks.velocity(o), clock(o, robot, base, description.prior)) if f is not None]
+    findings += [unsigned(o, base.engine, description.prior)]
+    findings += [f for f in (motion_checks.velocity(o), clock(o, robot, base, description.prior)) if f is not None]
     cutoff = o.movement.cutoff(base.rank)
     text = f"a low-pass of {cutoff:.3g} Hz for torque and regressor columns, {2 * cutoff:.3g} Hz for positions, suits this motion"
-    found.append(Finding("bandwidth", "fine", text, numbers={"cutoff": cutoff}))
-    return found, o
+    findings.append(Finding("bandwidth", "fine", text, numbers={"cutoff": cutoff}))
+    return findings, o
 
 
 def _together(seen: Sequence[Observed], base: BaseModel) -> list[Finding]:

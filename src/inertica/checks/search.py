@@ -78,10 +78,10 @@ class Searched:
 
 def search(judge: Judge, moving: NDArray[np.bool_]) -> Searched:
     """Fit the rows under every hypothesis; joints that do not move have no sign and no zero to tell."""
-    listed = list(hypotheses(judge.engine.layout.robot, moving))
-    fits = [judge.fit(h) for h in listed]
+    candidates = list(hypotheses(judge.engine.layout.robot, moving))
+    fits = [judge.fit(h) for h in candidates]
     order = np.argsort([f.score for f in fits], kind="stable")
-    return Searched(judge.fit(), tuple((listed[i], fits[i]) for i in order))
+    return Searched(judge.fit(), tuple((candidates[i], fits[i]) for i in order))
 
 
 def findings(judge: Judge, movement: Movement, *, mount_given: bool = True) -> list[Finding]:
@@ -98,8 +98,8 @@ def findings(judge: Judge, movement: Movement, *, mount_given: bool = True) -> l
     evidence = proof(judge, *fault, movement.periods)
     same = _same_robot(judge, *fault)
     if searched.better_by > CLEAR and evidence.holds and same.verdict != "warning":
-        found = _named(searched, *fault, evidence, mount_given)
-        return [found, *_waiting(found)]
+        finding = _named(searched, *fault, evidence, mount_given)
+        return [finding, *_waiting(finding)]
     if searched.better_by > CLEAR and same.verdict == "warning" and evidence.explained:  # better, but no good either
         return [same, *_waiting(same)]
     # without masses a score tells little, and a single joint's factor is any link that the model has wrong
@@ -209,12 +209,14 @@ def _same_robot(judge: Judge, h: Hypothesis, fit: Fit) -> Finding:
     if not judge.knows_links:
         text = f"{left}; not testable further, since the model has no masses, or placeholders, to hold the torque against"
         return Finding("same robot", "not testable", text, numbers=numbers)
-    like = judge.likeness(fit, h, MISSED)
+    like = judge.similarity(fit, h, MISSED)
     lost = [j for j in like.structured if fit.residual[j] > LOST]
     size_off = not 1.0 / OTHER_SIZE < like.scale < OTHER_SIZE
     numbers |= {"distance": like.distance, "scale": like.scale, "missed": [j + 1 for j in like.structured]}
     strange = like.distance > STRANGE or bool(lost) or (like.distance > UNLIKE and (size_off or bool(like.structured)))
-    said = f"the links' torque differs from the model's by {_percent(like.distance)} % (size {like.scale:.2g} times the model's)"
+    sentence = (
+        f"the links' torque differs from the model's by {_percent(like.distance)} % (size {like.scale:.2g} times the model's)"
+    )
     expected = f"below {100 * USUAL:.0f} % is usual for a log of this robot"
     if strange:
         missed = list(like.structured)
@@ -222,7 +224,7 @@ def _same_robot(judge: Judge, h: Hypothesis, fit: Fit) -> Finding:
         free = left_out(judge.by_geometry, h).overall
         numbers |= {"geometry": free}
         text = (
-            f"is it a log of the same robot? {said}, {expected}; {left}{why}; geometry alone, whatever the masses, leaves "
+            f"is it a log of the same robot? {sentence}, {expected}; {left}{why}; geometry alone, whatever the masses, leaves "
             f"{_percent(free)} % of torque left out"
         )
         advice = (
@@ -231,8 +233,8 @@ def _same_robot(judge: Judge, h: Hypothesis, fit: Fit) -> Finding:
         return Finding("same robot", "warning", text, advice, numbers=numbers)
     if like.distance > USUAL:
         advice = "check masses and centres of mass of the model, and the tool; identify will move them far"
-        return Finding("same robot", "note", f"{said}, {expected}; {left}", advice, numbers=numbers)
-    return Finding("same robot", "fine", f"{left}; {said}", numbers=numbers)
+        return Finding("same robot", "note", f"{sentence}, {expected}; {left}", advice, numbers=numbers)
+    return Finding("same robot", "fine", f"{left}; {sentence}", numbers=numbers)
 
 
 def _percent(x: float) -> str:

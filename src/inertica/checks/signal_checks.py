@@ -82,17 +82,19 @@ def gaps(log: Log) -> Finding:
     for mask in log.masks.values():
         where += stretches(log.t, mask)
     numbers = {"gaps": int(long.sum()), "missing": missing, "longest": longest, "masked": masked, "stretches": where}
-    said = []
+    sentences = []
     if long.any():
         at = float(t[int(np.argmax(np.where(long, steps, 0.0)))])
-        said.append(f"{int(long.sum())} gaps, the longest of {longest:.3g} s at t = {at:.4g} s, {100 * missing:.2g} % missing")
-    said += [f"{count} samples masked: {reason}" for reason, count in masked.items()]
-    if not said:
+        sentences.append(
+            f"{int(long.sum())} gaps, the longest of {longest:.3g} s at t = {at:.4g} s, {100 * missing:.2g} % missing"
+        )
+    sentences += [f"{count} samples masked: {reason}" for reason, count in masked.items()]
+    if not sentences:
         return Finding("gaps", "fine", "no gaps, no masked samples", numbers=numbers)
     share = sum(masked.values()) / len(log)
     verdict: Verdict = "warning" if missing > MANY_MISSING or share > MANY_MISSING else "note"
     advice = "gaps and their neighbourhood are left out of fits; find out why the recorder lost samples"
-    return Finding("gaps", verdict, "; ".join(said), advice, numbers=numbers)
+    return Finding("gaps", verdict, "; ".join(sentences), advice, numbers=numbers)
 
 
 def clock_jumps(log: Log) -> Finding | None:
@@ -176,7 +178,7 @@ def spikes(log: Log) -> Finding | None:
     Both steps are `SPIKE` times larger than every step that belongs to no spike, and than the whole range of the other samples.
     """
     rows = np.flatnonzero(~log.mask)
-    found: list[tuple[float, int, int]] = []
+    spikes_found: list[tuple[float, int, int]] = []
     for j, recorded in enumerate(log.need("q")[rows].T):
         x, at = recorded[np.isfinite(recorded)], rows[np.isfinite(recorded)]
         if len(x) < FEWEST:
@@ -193,16 +195,16 @@ def spikes(log: Log) -> Finding | None:
         rest = x[~alone]
         others = size[~(alone[1:] | alone[:-1])]
         least = max(SPIKE * float(others.max(initial=0.0)), float(np.ptp(rest)))
-        found += [(float(height[k]), int(at[k]), j) for k in np.flatnonzero(alone & (height > least))]
-    if not found:
+        spikes_found += [(float(height[k]), int(at[k]), j) for k in np.flatnonzero(alone & (height > least))]
+    if not spikes_found:
         return None
-    found.sort(reverse=True)
-    height, row, j = found[0]
+    spikes_found.sort(reverse=True)
+    height, row, j = spikes_found[0]
     text = f"the position of joint {j + 1} jumps by {height:.3g} at row {row + 1} (t = {log.t[row]:.6g} s) and back, as no motion does"
-    if len(found) > 1:
-        text += f"; {len(found)} such spikes in all"
-    where = [stretch for _, k, joint in found for stretch in spans([(float(log.t[k]), float(log.t[k]))], joint)]
-    numbers = {"spikes": [{"joint": i + 1, "row": k + 1, "size": s} for s, k, i in found], "stretches": where}
+    if len(spikes_found) > 1:
+        text += f"; {len(spikes_found)} such spikes in all"
+    where = [stretch for _, k, joint in spikes_found for stretch in spans([(float(log.t[k]), float(log.t[k]))], joint)]
+    numbers = {"spikes": [{"joint": i + 1, "row": k + 1, "size": s} for s, k, i in spikes_found], "stretches": where}
     return Finding("spikes", "problem", text, "leave the value out: an empty cell or nan masks the sample", numbers=numbers)
 
 
@@ -223,7 +225,7 @@ def dead_channels(log: Log) -> Finding:
     lost = [c for c in parked if c.startswith("q") and f"tau{c[1:]}" in constant]
     numbers = {"empty": empty, "constant": constant, "not_moving": parked}
     if empty or constant:
-        said = ([f"no values in {', '.join(empty)}"] if empty else []) + (
+        sentences = ([f"no values in {', '.join(empty)}"] if empty else []) + (
             [f"no change in {', '.join(constant + lost)}"] if constant else []
         )
         advice = "check the sensor, the cable and the mapping of columns; nothing can be learned about these joints"
@@ -232,7 +234,7 @@ def dead_channels(log: Log) -> Finding:
                 f"the log has nothing of {', '.join(absent)}: name the columns in the card, or leave out joints that stood still with "
                 f"joints: [{', '.join(name for name in log.joints if name not in absent)}]"
             )
-        return Finding("dead channels", "problem", "; ".join(said), advice, numbers=numbers)
+        return Finding("dead channels", "problem", "; ".join(sentences), advice, numbers=numbers)
     if parked:
         advice = "joints that stand still reveal only part of their parameters; move them if they are to be identified"
         return Finding("dead channels", "note", f"no change in {', '.join(parked)}", advice, numbers=numbers)
@@ -322,9 +324,9 @@ def saturation(log: Log, robot: Robot) -> Finding:
     share = np.where(beyond, 0.0, share)
     tops, flat = np.zeros(tau.shape, bool), np.zeros(log.n)
     for j, step in enumerate(log.steps["tau"]):
-        there = np.isfinite(tau[:, j]) & use
-        inside, tops[there, j] = _flat_tops(tau[there, j], step)
-        flat[j] = inside / max(int(np.count_nonzero(there)), 1)
+        usable = np.isfinite(tau[:, j]) & use
+        inside, tops[usable, j] = _flat_tops(tau[usable, j], step)
+        flat[j] = inside / max(int(np.count_nonzero(usable)), 1)
     numbers: dict[str, object] = {"at_limit": share, "flat_top": flat, "beyond": most / limits}
     bad = [j for j in range(log.n) if share[j] > 1e-3 or flat[j] > 0.0]
     if bad:
@@ -335,9 +337,9 @@ def saturation(log: Log, robot: Robot) -> Finding:
         cut = tops | ((np.abs(tau) >= np.where(share > 1e-3, NEAR_LIMIT * limits, np.inf)) & use[:, None])
         return Finding("saturation", verdict, text, advice, numbers=numbers | {"stretches": joint_stretches(log.t, cut)})
     if beyond.any():
-        listed = [int(j) for j in np.flatnonzero(beyond)]
+        joints = [int(j) for j in np.flatnonzero(beyond)]
         text = (
-            f"the torque of {joint_list(listed)} goes up to {float(np.max((most / limits)[beyond])):.3g} times beyond its limit"
+            f"the torque of {joint_list(joints)} goes up to {float(np.max((most / limits)[beyond])):.3g} times beyond its limit"
         )
         advice = "no saturation: check the unit of the torques, or the limits in the model"
         return Finding("saturation", "note", text, advice, numbers=numbers)
@@ -383,13 +385,15 @@ def limits(log: Log, robot: Robot, motion: Motion, moving: NDArray[np.bool_]) ->
         text = f"no joint is faster than {fastest:.2g} of its velocity limit: the clock may count milliseconds"
         advice = "check the unit of time; if it is s, the velocity limits of the model"
         return Finding("limits", "warning", text, advice, numbers=numbers)
-    said = [f"{joint_list(outside)} beyond the position limits by up to {over[outside].max():.3g}"] if outside else []
-    said += [f"{joint_list(quick)} faster than the velocity limit by a factor of up to {fast[quick].max():.3g}"] if quick else []
-    if not said:
+    sentences = [f"{joint_list(outside)} beyond the position limits by up to {over[outside].max():.3g}"] if outside else []
+    sentences += (
+        [f"{joint_list(quick)} faster than the velocity limit by a factor of up to {fast[quick].max():.3g}"] if quick else []
+    )
+    if not sentences:
         return Finding("limits", "fine", "positions and velocities stay within the robot's limits", numbers=numbers)
     far = bool(outside) and bool(np.any(over[outside] > 0.25 * span[outside]))
     verdict: Verdict = "warning" if far or (quick and fast[quick].max() > 2.0) else "note"
     advice = "check units (degrees?), the zero of the encoders, the order of joints, and the limits in the model"
     where = [s for j in outside for s in stretches(log.t, (q[:, j] < low[j]) | (q[:, j] > high[j]), j)]
     where += [s for j in quick for s in stretches(motion.stamps, speed[:, j] > robot.limits.velocity[j], j)]
-    return Finding("limits", verdict, "; ".join(said), advice, numbers=numbers | {"stretches": where})
+    return Finding("limits", verdict, "; ".join(sentences), advice, numbers=numbers | {"stretches": where})

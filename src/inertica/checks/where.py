@@ -45,9 +45,9 @@ def joint_stretches(t: Array, mask: Mask) -> list[Stretch]:
     return [s for j in range(mask.shape[1]) for s in stretches(t, mask[:, j], j)]
 
 
-def spans(found: list[tuple[float, float]], joint: int | None = None) -> list[Stretch]:
+def spans(intervals: list[tuple[float, float]], joint: int | None = None) -> list[Stretch]:
     """Stretches from pairs of times in order."""
-    known = [(a, b) for a, b in found if np.isfinite(a) and np.isfinite(b)]
+    known = [(a, b) for a, b in intervals if np.isfinite(a) and np.isfinite(b)]
     if len(known) > MOST:
         between = np.array([later[0] - earlier[1] for earlier, later in pairwise(known)])
         cuts = [-1, *np.sort(np.argsort(between, kind="stable")[len(between) - MOST + 1 :]).tolist(), len(known) - 1]

@@ -18,6 +18,7 @@ from inertica.checks.findings import UNVERIFIED, Finding, Quality, unverified
 from inertica.checks.gate import checked
 from inertica.cli.console import Answer, one_line, progress, table
 from inertica.cli.reading import add_reading, reading_options, with_reading
+from inertica.documents import plain
 from inertica.errors import ModelWarning
 from inertica.logs.read import read_log
 from inertica.robot.load import load
@@ -66,7 +67,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         warnings.warn(ModelWarning(sentence), stacklevel=1)
     with progress(f"checking {len(logs)} log{'s' * (len(logs) > 1)} of {robot.name}"):
         quality = checked(robot, logs)
-    return Answer(quality.document(), lambda: text(quality), 1 if quality.problems else 0)
+    return Answer(plain(quality), lambda: text(quality), 1 if quality.problems else 0)
 
 
 def text(quality: Quality) -> Iterator[RenderableType]:

@@ -15,11 +15,13 @@ from inertica.cli.console import Answer, progress_line, table
 from inertica.cli.fitting import add_choices, add_inputs, add_reference, percent, settings
 from inertica.cli.progress import by_count
 from inertica.cli.reading import described
+from inertica.documents import plain
 from inertica.errors import InputError, ModelWarning
 from inertica.estimators.registry import METHODS, method
 from inertica.numbers import number
 from inertica.report.names import short_names
 from inertica.workflow.compare import Comparison, Row, compare
+from inertica.workflow.fit import PULL
 from inertica.workflow.standstill_choice import SUBJECT as STANDSTILL
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ inertica compare card.yaml run1.csv.gz --methods ols,wls --cutoff 20 --json
 inertica compare card.yaml torque.csv.gz --methods didim,clie --reference traj.yaml
 """
 
-OWN = ("method", "intervals", STANDSTILL)
+OWN = ("method", PULL, "intervals", STANDSTILL)
 """Choices that every method makes for itself."""
 
 
@@ -114,5 +116,5 @@ def _entry(row: Row) -> dict[str, object]:
     if row.failure is not None:
         return {"method": row.method, "failure": row.failure}
     shown = {name: getattr(row, name) for name in ("condition", "physically_consistent", "determined", "iterations")}
-    residual = {name: r.document() for name, r in row.residuals.items()}
+    residual = {name: plain(r) for name, r in row.residuals.items()}
     return {"method": row.method, "failure": None, "residual": residual, **shown, "time": row.seconds}

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inertica.cli.progress import LOUDNESS, progress, progress_line
+from inertica.documents import plain
 from inertica.errors import InerticaError, ModelWarning
 from inertica.escape import one_line
 from inertica.numbers import number
-from inertica.workflow.plain import plain
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, Group, RenderableType

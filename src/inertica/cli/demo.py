@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from inertica.cli.console import Answer, progress_line, table
 from inertica.cli.progress import by_stages
+from inertica.documents import plain
 from inertica.errors import InputError
 from inertica.experiment import Experiment
 from inertica.numbers import number
@@ -134,7 +135,7 @@ class Tour:
         result = self.found.reference
         result.save(folder / "result")
         with self._timed("report"):
-            write_report(result, self.found.motions, folder / "report.html")
+            write_report(result, result.motions, folder / "report.html")
         return (*names, str(folder / "result"), str(folder / "report.html"))
 
     def tracking(self) -> Array:
@@ -157,7 +158,7 @@ class Tour:
             "check": self.quality.verdict,
             "choices": {c.subject: c.value for c in result.choices},
             "residual": {
-                name: r.document() for name, r in zip(("identification", "validation"), result.residuals.values(), strict=True)
+                name: plain(r) for name, r in zip(("identification", "validation"), result.residuals.values(), strict=True)
             },
             "methods": [
                 {"method": r.method, "failure": r.failure, "time": r.seconds, "raw": [x.raw.all for x in r.residuals.values()]}

@@ -20,12 +20,12 @@ from inertica.cli.console import Answer, numbers, progress_line, table
 from inertica.cli.fitting import add_choices, settings
 from inertica.cli.identify import marked
 from inertica.cli.payload import frame
+from inertica.documents import plain
 from inertica.errors import ModelWarning
 from inertica.numbers import NONE, number, span
 from inertica.robot import inertia
 from inertica.workflow.drive_gains import DriveGains, drive_gains
 from inertica.workflow.load_sets import FORMS
-from inertica.workflow.plain import plain
 from inertica.writing import write_whole
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress, written_to
 from inertica.cli.fitting import add_friction_export
+from inertica.documents import plain
 from inertica.errors import InputError, ModelWarning
 from inertica.robot.formats.table import FORMATS
 from inertica.workflow.export import export_model
@@ -84,7 +85,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         yield f"written: {written.path}{f' and {written.extra.name}' if written.extra else ''}; {written.sentence}"
         yield written.comparison
 
-    document = written.document() | {"file": str(written.path), "extra": str(written.extra) if written.extra else None}
+    document = plain(written) | {"file": str(written.path), "extra": str(written.extra) if written.extra else None}
     return Answer(document, text)
 
 

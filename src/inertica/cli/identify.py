@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,10 +25,10 @@ from inertica.estimators.registry import METHODS, PRIORS
 from inertica.identifiability.labels import LABELS
 from inertica.numbers import number
 from inertica.report.style import LABEL_COLOURS
-from inertica.report.tables import BASE, STANDARD, base_rows, standard_cells
+from inertica.report.tables import BASE, base_rows
 from inertica.report.verdict_words import verdict_document, verdict_words
-from inertica.workflow.identify import identification
-from inertica.workflow.inputs import read
+from inertica.workflow.identify import identify
+from inertica.workflow.parameter_table import Column, Entry, Kind, shown
 from inertica.workflow.result import Result
 from inertica.workflow.settings import check_method
 from inertica.workflow.verdict import BAD, DOUBTFUL, GOOD, verdict
@@ -83,15 +83,19 @@ def run(arguments: argparse.Namespace) -> Answer:
         check_output(arguments.output)
     files: tuple[str, ...] = ()
     with progress_line(by_stages(STAGES)) as say:
-        judged = identification(read(described(arguments), arguments.logs, arguments.validate, chosen, say), say)
-        result = replace(judged.result, command=arguments.typed)
+        result = identify(
+            described(arguments),
+            arguments.logs,
+            validate=arguments.validate,
+            settings=chosen,
+            progress=say,
+            command=arguments.typed,
+        )
         if arguments.output is not None:
             from inertica.report.bundle import write_bundle
 
             say("writing the report")
-            bundle = write_bundle(
-                result, judged.motions, arguments.output, approximate=arguments.approximate_friction, force=arguments.force
-            )
+            bundle = write_bundle(result, arguments.output, approximate=arguments.approximate_friction, force=arguments.force)
             result, files = bundle.result, tuple(str(bundle.folder / name) for name in bundle.files)
     view = View(result, files)
     if arguments.json:
@@ -134,7 +138,7 @@ class View:
         if words.card:
             yield Text("\n".join(("Lines of a robot card that would help:", *words.card, "")))
         if result.check:
-            yield f"check of the log: {result.check['summary']}\n"
+            yield f"check of the log: {result.check.sentence}\n"
         yield table("choices", ("subject", "decision"), [[c.subject, c.sentence] for c in result.choices])
         yield residual_table(result.residuals, result.before)
         title = f"base parameters; condition number {number(result.estimate.condition, 3)}"
@@ -149,13 +153,17 @@ class View:
 
     def _standard(self) -> RenderableType:
         result = self.result
-        rows: list[list[RenderableType]] = [
-            [*standard_cells(result, k), p.unit, marked(result.labels[p.name])]
-            for k, p in enumerate(result.parameters.layout.parameters)
-        ]
+        columns = shown()
+        rows = [[cell(column, entry) for column in columns] for entry in result.entries]
         words = list(result.labels.values())
         counts = ", ".join(f"{words.count(word)} {word}" for word in LABELS if word in words)
-        return table(f"standard parameters: {counts}", STANDARD, rows, right=STANDARD[1:4])
+        numeric = [column.heading for column in columns if column.kind.numeric]
+        return table(f"standard parameters: {counts}", [column.heading for column in columns], rows, right=numeric)
+
+
+def cell(column: Column, entry: Entry) -> RenderableType:
+    """A cell of the table of standard parameters."""
+    return marked(entry.label) if column.kind is Kind.LABEL else column.text(entry)
 
 
 def marked(label: str) -> Text:

@@ -25,6 +25,7 @@ from inertica.cli.console import Answer, numbers, progress_line, table, text_con
 from inertica.cli.fitting import add_choices, add_prior, residual_table, settings
 from inertica.cli.identify import check_output, marked
 from inertica.cli.watch import paced
+from inertica.documents import plain
 from inertica.errors import InputError, ModelWarning
 from inertica.identifiability.labels import DETERMINED, INTERVAL, WEAK
 from inertica.logs.lines import blocks
@@ -36,7 +37,6 @@ from inertica.robot.load import load
 from inertica.workflow.payload import payload
 from inertica.workflow.payload_online import LoadSnapshot, payload_while_moving
 from inertica.workflow.payload_result import ORDER, UNITS, Payload
-from inertica.workflow.plain import plain
 from inertica.workflow.result import Result
 from inertica.workflow.watch import log_blocks
 

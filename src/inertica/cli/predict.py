@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from inertica.cli.console import Answer, progress, table
 from inertica.cli.fitting import residual_table
 from inertica.cli.reading import add_reading, reading_options, with_reading
+from inertica.documents import plain
 from inertica.errors import InputError, ModelWarning
 from inertica.excitation.files import load_trajectory
 from inertica.excitation.trajectory import Trajectory
@@ -83,7 +84,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         "motion": "simulated" if simulated else "measured",
         "rms": rms,
         "largest": peak,
-        "residual": {name: r.document() for name, r in residuals.items()},
+        "residual": {name: plain(r) for name, r in residuals.items()},
         "file": None if arguments.output is None else str(arguments.output),
     }
     return Answer(document, text)

@@ -22,6 +22,7 @@ import numpy as np
 
 from inertica.cli.console import Answer, grid, table, text_console
 from inertica.cli.fitting import add_prior, numbers
+from inertica.documents import plain
 from inertica.errors import InputError
 from inertica.estimators.recursive.change import HOURS, SHARE, Change
 from inertica.identifiability.labels import INTERVAL
@@ -30,7 +31,6 @@ from inertica.logs.read import read_log
 from inertica.numbers import number
 from inertica.robot.load import load
 from inertica.robot.plain import assumed_friction
-from inertica.workflow.plain import plain
 from inertica.workflow.start_values import start_values
 from inertica.workflow.watch import WARM_UP, Snapshot, WatchSettings, log_blocks, watched
 

@@ -1,8 +1,8 @@
 """Large robots: functions of samples by loops over bodies, on NumPy arrays.
 
 Straight-line code of a regressor grows with the number of pairs of a joint and a link that it carries, the square of a chain's
-length, and a compiler takes longer still.  Beyond `LARGE` pairs the same recursions run on arrays of samples instead.  What a joint
-makes of the wrenches on its link is linear: the columns of all links beyond it pass it in one product of matrices.
+length, and compile time grows faster still.  Beyond `LARGE` pairs the same recursions run on arrays of samples instead.  What a
+joint transmits of the wrenches on its link is linear: the columns of all links beyond it pass it in one product of matrices.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from inertica.dynamics import recursions
 from inertica.dynamics.equations import Equations
 from inertica.dynamics.kernels import Array
-from inertica.dynamics.triangle import absorbed, root
+from inertica.dynamics.triangle import cholesky_factor, stacked_factor
 from inertica.robot.layout import Layout
 from inertica.robot.model import Robot
 from inertica.scalars import Scalar
@@ -69,11 +69,11 @@ class ArraySamples:
             yield part, self._stacked({k: v[part].T if v.ndim == 2 else v for k, v in inputs.items()}, part.stop - first)
 
     def _stacked(self, inputs: Inputs, count: int) -> Array:
-        found = self._evaluate({name: list(np.ascontiguousarray(values)) for name, values in inputs.items()})
-        if isinstance(found, np.ndarray):
-            return found
+        rows = self._evaluate({name: list(np.ascontiguousarray(values)) for name, values in inputs.items()})
+        if isinstance(rows, np.ndarray):
+            return rows
         out = np.empty((self.outputs, count))
-        for row, value in zip(out, found, strict=True):
+        for row, value in zip(out, rows, strict=True):
             row[:] = value
         return out
 
@@ -93,6 +93,7 @@ class ArrayRegressor:
         self._bodies: list[list[int]] = [[] for _ in range(n)]
         for number, (body, _) in enumerate(layout.bodies):
             self._bodies[body.link].append(number)
+        # structure by evaluation: what is below rounding at generic states is zero by structure
         generic = np.random.default_rng(7)
         x: dict[str, Sequence[Scalar]] = {name: list(generic.normal(size=(n, GENERIC))) for name in inputs}
         x |= {"gravity": list(generic.normal(size=(3, GENERIC)))} if "gravity" in inputs else {}
@@ -103,9 +104,9 @@ class ArrayRegressor:
             links += [(joint, int(parameters[c]), int(c)) for c in np.flatnonzero(size > ZERO * size.max())]
         terms = [(joint, k) for joint, k, value in self._of_terms(x) if np.ndim(value) or value != 0.0]
         self.entries = sorted([(joint, k) for joint, k, _ in links] + terms)
-        place = {where: e for e, where in enumerate(self.entries)}
-        self._term_place = {where: place[where] for where in terms}
-        self._links = [np.array([(place[i, k], c) for i, k, c in links if i == joint]).reshape(-1, 2).T for joint in range(n)]
+        index = {entry: e for e, entry in enumerate(self.entries)}
+        self._term_place = {entry: index[entry] for entry in terms}
+        self._links = [np.array([(index[i, k], c) for i, k, c in links if i == joint]).reshape(-1, 2).T for joint in range(n)]
 
     def __call__(self, x: Scalars) -> Array:
         """(E, count) the entries, in their order."""
@@ -127,33 +128,33 @@ class ArrayRegressor:
         return out
 
     def _of_terms(self, x: Scalars) -> Iterator[tuple[int, int, Scalar]]:
-        still = [0.0] * self._robot.n
-        return self._equations.term_entries(x["q"], x.get("dq", still), x.get("ddq", still), x.get("shapes", ()))
+        zero = [0.0] * self._robot.n
+        return self._equations.term_entries(x["q"], x.get("dq", zero), x.get("ddq", zero), x.get("shapes", ()))
 
     def _torques(self, x: Scalars) -> Iterator[tuple[int, NDArray[np.intp], Array]]:
         """From the tips to the base: joint, parameters of the bodies it carries, (count, parameters, 1) its torques of them."""
         robot, layout, count = self._robot, self._equations.layout, len(x["q"][0])
-        still, at = [0.0] * robot.n, recursions.poses(robot, x["q"])
-        wrenches = recursions.unit_wrenches(at, x.get("dq", still), x.get("ddq", still), x.get("gravity", robot.gravity))
-        arriving: list[list[tuple[NDArray[np.intp], Array]]] = [[] for _ in range(robot.n)]
+        zero, at = [0.0] * robot.n, recursions.poses(robot, x["q"])
+        wrenches = recursions.unit_wrenches(at, x.get("dq", zero), x.get("ddq", zero), x.get("gravity", robot.gravity))
+        pending: list[list[tuple[NDArray[np.intp], Array]]] = [[] for _ in range(robot.n)]
         for joint in range(robot.n - 1, -1, -1):
             of_link = _filled(wrenches[joint], (count, 10, 6))
             for number in self._bodies[joint]:
                 (_, where), A = layout.bodies[number], self._equations.to_link[number]
-                own = of_link if A is None else np.matmul(A.T, of_link)
-                arriving[joint].append((np.arange(where.start, where.stop), own))
-            if not arriving[joint]:
+                of_body = of_link if A is None else np.matmul(A.T, of_link)
+                pending[joint].append((np.arange(where.start, where.stop), of_body))
+            if not pending[joint]:
                 continue
-            parameters = np.concatenate([k for k, _ in arriving[joint]])
-            carried = np.concatenate([w for _, w in arriving[joint]], axis=1)
-            arriving[joint] = []
-            share, force, moment = recursions.passed_on(at[joint], UNIT_WRENCHES[:3], UNIT_WRENCHES[3:])
-            yield joint, parameters, np.matmul(carried, share)
+            parameters = np.concatenate([k for k, _ in pending[joint]])
+            wrench = np.concatenate([w for _, w in pending[joint]], axis=1)
+            pending[joint] = []
+            share, force, moment = recursions.transmitted(at[joint], UNIT_WRENCHES[:3], UNIT_WRENCHES[3:])
+            yield joint, parameters, np.matmul(wrench, share)
             if (parent := robot.joints[joint].parent) >= 0:
                 to_parent = np.empty((count, 6, 6))
                 for k, component in enumerate([*force, *moment]):
                     to_parent[:, :, k] = np.transpose(component)
-                arriving[parent].append((parameters, np.matmul(carried, to_parent)))
+                pending[parent].append((parameters, np.matmul(wrench, to_parent)))
 
 
 class ArrayFactors:
@@ -168,17 +169,17 @@ class ArrayFactors:
         self._regressor, self._columns = regressor, columns
 
     def __call__(self, inputs: Inputs, weights: Array | None) -> list[Array]:
-        """By products of columns where those tell it; see `triangle.root`."""
+        """R factors from products of columns where these are accurate enough (`triangle.cholesky_factor`), otherwise from the rows."""
         products = [np.zeros((len(c) + 1, len(c) + 1)) for c in self._columns]
         with one_thread():
             for j, rows in self._rows(inputs, weights):
                 products[j] += rows @ rows.T
-        found = {j: R for j, G in enumerate(products) if (R := root(G)) is not None}
-        if missing := set(range(len(products))) - set(found):
-            found |= {j: np.zeros((len(products[j]),) * 2) for j in missing}
-            for j, rows in self._rows(inputs, weights, missing):
-                found[j] = absorbed(found[j], rows.T)
-        return [found[j] for j in range(len(products))]
+        triangles = {j: R for j, G in enumerate(products) if (R := cholesky_factor(G)) is not None}
+        if dependent := set(range(len(products))) - set(triangles):
+            triangles |= {j: np.zeros((len(products[j]),) * 2) for j in dependent}
+            for j, rows in self._rows(inputs, weights, dependent):
+                triangles[j] = stacked_factor(triangles[j], rows.T)
+        return [triangles[j] for j in range(len(products))]
 
     def _rows(self, inputs: Inputs, weights: Array | None, joints: Collection[int] | None = None) -> Iterator[tuple[int, Array]]:
         """(joint, (k, count) columns and torque), chunk by chunk."""

@@ -22,7 +22,10 @@ INTEGRATORS: dict[str, tuple[tuple[float, float], ...]] = {
     "rk4": ((1 / 6, 0.5), (1 / 3, 0.5), (1 / 3, 1.0), (1 / 6, 0.0)),
     "variable": ((2 / 9, 0.5), (1 / 3, 0.75), (4 / 9, 0.0)),
 }
-"""Explicit Runge-Kutta methods whose stages build on the one before: (weight of this stage, where the next one stands)."""
+"""Explicit Runge-Kutta methods in which each stage uses only the one before: (weight of this stage, node of the next one).
+
+All have such a chain of stages, so that a lane stores one rate at a time; the others (Dormand and Prince, say) need all of them.
+"""
 
 VARIABLE = "variable"
 """Bogacki and Shampine's pair of orders 3 and 2 with as many steps in a control period as its error asks for; the others take one."""
@@ -55,12 +58,12 @@ class ClosedLoop:
         if self.distribution not in DISTRIBUTIONS:
             raise InputError(f"unknown distribution of noise '{self.distribution}'; {nearest(self.distribution, DISTRIBUTIONS)}")
 
-    def described(self, equations: Equations, kept: tuple[int, ...]) -> Loop:
-        """The loop of a robot whose parameters `kept` are given and whose others are zero."""
+    def described(self, equations: Equations, retained: tuple[int, ...]) -> Loop:
+        """The kernels of a robot whose `retained` parameters are inputs and whose others are zero."""
         n, memory = equations.robot.n, equations.layout.memory
         return Loop(
             self._begin(n),
-            _forward(equations, kept),
+            _forward(equations, retained),
             tuple(self._stage(n, s) for s in range(len(INTEGRATORS[self.integrator]))),
             ("q", "dq", "ddq", "tau") + (("q_measured", "tau_measured") if self.noisy else ()),
             self._start(n) if self.difference else None,
@@ -82,24 +85,24 @@ class ClosedLoop:
         return {f"normal {i}" if i else "normal": Normals(n, first_call + i * NEXT_CALL) for i in range(count)}
 
     def _noisy(self, values: list[Symbol], deviation: list[Symbol], x: Symbols) -> list[Symbol]:
-        made = DISTRIBUTIONS[self.distribution]
-        drawn = [x[f"normal {i}" if i else "normal"] for i in range(made.normals)]
-        return [v + s * made.number(*z) for v, s, *z in zip(values, deviation, *drawn, strict=True)]
+        distribution = DISTRIBUTIONS[self.distribution]
+        normals = [x[f"normal {i}" if i else "normal"] for i in range(distribution.normals)]
+        return [v + s * distribution.number(*z) for v, s, *z in zip(values, deviation, *normals, strict=True)]
 
     def _output(self, n: int) -> Kernel:
-        """Recorded torque = torque + noise."""
+        """Recorded torque: the applied torque plus noise."""
         inputs: dict[str, int | Input] = {"tau": n, "sd_tau": n, **self._drawn(n, TORQUE_CALL)}
         return traced("output", inputs, lambda x: {"tau_measured": self._noisy(x["tau"], x["sd_tau"], x)})
 
     def _start(self, n: int) -> Kernel:
         """A previous position such that the first measured velocity is the true one."""
 
-        def before(x: Symbols) -> Stored:
+        def initial(x: Symbols) -> Stored:
             (dt,) = x["dt"]
-            way = [dt * v for v in x["dq"]]  # stored, so that it is rounded before it is taken off
-            return {"way": way, "q_before": [a - b for a, b in zip(self._measured(x), way, strict=True)]}
+            step = [dt * v for v in x["dq"]]  # stored, so that it is rounded before it is taken off
+            return {"way": step, "q_before": [a - b for a, b in zip(self._measured(x), step, strict=True)]}
 
-        return traced("start", {**self._sensed(n), "dq": n, "dt": 1}, before)
+        return traced("start", {**self._sensed(n), "dq": n, "dt": 1}, initial)
 
     def _begin(self, n: int) -> Kernel:
         """Measure and control."""
@@ -130,9 +133,9 @@ class ClosedLoop:
         return traced("begin", inputs | dict.fromkeys([*law.gains, *(f"memory {m}" for m in law.memory)], n), control)
 
     def _stage(self, n: int, s: int) -> Kernel:
-        """Add this stage to the sums, stand at the next one; the last stage completes the step."""
+        """The kernel that adds this stage to the weighted sums and moves to the next node; the last stage completes the step."""
         tableau = INTEGRATORS[self.integrator]
-        weight, ahead = tableau[s]
+        weight, node = tableau[s]
         variable = self.integrator == VARIABLE
         step = "step" if variable else "dt"
 
@@ -144,14 +147,14 @@ class ClosedLoop:
                 total = [weight * r for r in rate]
                 if variable:
                     error = [ERROR[s] * r for r in rate]
-                    gathered = [a + b for a, b in zip(x[f"error_{name}"], error, strict=True)] if s else error
-                    out[f"error_{name}"] = gathered
+                    total_error = [a + b for a, b in zip(x[f"error_{name}"], error, strict=True)] if s else error
+                    out[f"error_{name}"] = total_error
                 if s > 0:
                     total = [a + b for a, b in zip(x[f"sum_{name}"], total, strict=True)]
                 if s == len(tableau) - 1:
                     out[name] = [b + dt * t for b, t in zip(before, total, strict=True)]
                 else:
-                    out[name] = [b + (ahead * dt) * r for b, r in zip(before, rate, strict=True)]
+                    out[name] = [b + (node * dt) * r for b, r in zip(before, rate, strict=True)]
                     out[f"sum_{name}"] = total
                     if s == 0:
                         out[f"{name}0"] = before
@@ -161,16 +164,16 @@ class ClosedLoop:
         return traced(f"{self.integrator}_{s}", {step: 1} | dict.fromkeys(("q", "dq", "ddq", *sums), n), advance)
 
 
-def _forward(equations: Equations, kept: tuple[int, ...]) -> Kernel:
+def _forward(equations: Equations, retained: tuple[int, ...]) -> Kernel:
     n, layout = equations.robot.n, equations.layout
 
     def acceleration(x: Symbols) -> Stored:
         chi: list[object] = [0.0] * layout.size
-        for k, value in zip(kept, x["chi"], strict=True):
+        for k, value in zip(retained, x["chi"], strict=True):
             chi[k] = value
         return {"ddq": equations.forward_dynamics(x["q"], x["dq"], x["tau"], chi, x["shapes"], x["friction"])}
 
-    sizes = {"chi": len(kept), "shapes": len(layout.shapes), "friction": len(layout.memory)}
+    sizes = {"chi": len(retained), "shapes": len(layout.shapes), "friction": len(layout.memory)}
     return traced("forward", sizes | dict.fromkeys(("q", "dq", "tau"), n), acceleration)
 
 

@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 from inertica.dynamics.arrays import ArraySamples, regressor_function
 from inertica.dynamics.kernels import Array, SampleFunction, Symbols, nonzero, traced
 from inertica.dynamics.model import Model, Reduction
-from inertica.dynamics.products import Instruments, Pair
-from inertica.dynamics.simulate import Simulation
-from inertica.dynamics.together import simulate
+from inertica.dynamics.products import InstrumentProducts, MotionPair
+from inertica.dynamics.simulate import Simulation, simulate
 from inertica.dynamics.trace import Symbol, differentiate
 from inertica.dynamics.tsqr import Factoriser, Factors
 from inertica.errors import InputError
@@ -37,12 +36,12 @@ class Engine(Model):
     ) -> Array:
         """(N, n, P) with tau = Y chi at every sample.  `out`, zero where the structure is zero, is filled in place when given."""
         kernel, entries = self._regressor
-        given = self.motion(q=q, dq=dq, ddq=ddq)
-        N = len(given["q"])
+        motion = self.motion(q=q, dq=dq, ddq=ddq)
+        N = len(motion["q"])
         if out is None:
             out = np.zeros((N, self.n, self.layout.size))
         columns = np.array([i * self.layout.size + k for i, k in entries], np.int64)
-        kernel({**given, "shapes": self.shape_values(shapes)}, out.reshape(N, -1), columns)
+        kernel({**motion, "shapes": self.shape_values(shapes)}, out.reshape(N, -1), columns)
         return out
 
     def regressor_entries(
@@ -50,10 +49,10 @@ class Engine(Model):
     ) -> Array:
         """(N, E): only the entries that are not zero by structure, `entries[e]` = (joint, parameter)."""
         kernel, entries = self._regressor
-        given = self.motion(q=q, dq=dq, ddq=ddq)
+        motion = self.motion(q=q, dq=dq, ddq=ddq)
         if out is None:
-            out = np.empty((len(given["q"]), len(entries)))
-        kernel({**given, "shapes": self.shape_values(shapes)}, out, np.arange(len(entries)))
+            out = np.empty((len(motion["q"]), len(entries)))
+        kernel({**motion, "shapes": self.shape_values(shapes)}, out, np.arange(len(entries)))
         return out
 
     def regressor_chunks(
@@ -101,21 +100,22 @@ class Engine(Model):
     ) -> tuple[Array, Array, Array]:
         """d tau / d q, d tau / d dq, d tau / d ddq, each (N, n, n) with the torque's joint first; sharp signs count as constant."""
         self.equations.require_linear("the derivative of torques")
-        given = self.motion(q=q, dq=dq, ddq=ddq) | self._values(chi, shapes)
-        N, n = given["q"].shape
+        inputs = self.motion(q=q, dq=dq, ddq=ddq) | self._values(chi, shapes)
+        N, n = inputs["q"].shape
         out = np.empty((N, 3 * n, n))
+        # one pass per unit rate of q, dq and ddq
         directions = [
             {f"{name}_rate": row[k * n : (k + 1) * n] for k, name in enumerate(("q", "dq", "ddq"))} for row in np.eye(3 * n)
         ]
-        self._tangent(given, out.reshape(N, -1), np.arange(n), directions)
+        self._tangent(inputs, out.reshape(N, -1), np.arange(n), directions)
         by_joint = np.swapaxes(out, 1, 2)
         return by_joint[:, :, :n], by_joint[:, :, n : 2 * n], by_joint[:, :, 2 * n :]
 
     def regressor_rates(self, motion: Sequence[ArrayLike], rates: Sequence[ArrayLike], shapes: ArrayLike | None = None) -> Array:
         """(N, E): how fast `regressor_entries` change when (q, dq, ddq) move at the given rates; sharp signs count as constant."""
         names = ("q", "dq", "ddq")
-        given = self.motion(**dict(zip((*names, *(f"{name}_rate" for name in names)), (*motion, *rates), strict=True)))
-        return self._evaluate(self._regressor_tangent, {**given, "shapes": self.shape_values(shapes)})
+        inputs = self.motion(**dict(zip((*names, *(f"{name}_rate" for name in names)), (*motion, *rates), strict=True)))
+        return self._evaluate(self._regressor_tangent, {**inputs, "shapes": self.shape_values(shapes)})
 
     def factors(
         self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, tau: ArrayLike, columns: Sequence[int] | None = None,
@@ -128,18 +128,18 @@ class Engine(Model):
         key = None if columns is None else tuple(columns)
         return self.once(("factors", key), lambda: Factoriser(self, key))
 
-    def products(self, pair: Pair, columns: Sequence[int], shapes: ArrayLike | None = None) -> list[Array]:
+    def products(self, pair: MotionPair, columns: Sequence[int], shapes: ArrayLike | None = None) -> list[Array]:
         """Products of the rows of two motions, joint by joint, over these columns; see `inertica.dynamics.products`."""
-        values, kept = self.shape_values(shapes), tuple(columns)
-        if (found := self._factoriser(kept).products(pair, values)) is not None:
-            return found
+        values, chosen_columns = self.shape_values(shapes), tuple(columns)
+        if (by_target := self._factoriser(chosen_columns).products(pair, values)) is not None:
+            return by_target
 
-        def made() -> Instruments:
+        def compile_products() -> InstrumentProducts:
             kernel, entries = self._regressor
-            chosen = [[e for e, (i, k) in enumerate(entries) if i == j and k in set(kept)] for j in range(self.n)]
-            return Instruments(self, kernel, [np.array(own, np.intp) for own in chosen], values)
+            entries_of = [[e for e, (i, k) in enumerate(entries) if i == j and k in set(chosen_columns)] for j in range(self.n)]
+            return InstrumentProducts(self, kernel, [np.array(joint_entries, np.intp) for joint_entries in entries_of], values)
 
-        return self.once(("products", kept, values.tobytes()), made)(pair)
+        return self.once(("products", chosen_columns, values.tobytes()), compile_products)(pair)
 
     def simulate(
         self, chi: ArrayLike, reference: Mapping[str, ArrayLike], gains: Mapping[str, ArrayLike], dt: float, **options: Any
@@ -203,24 +203,25 @@ class Engine(Model):
         self, name: str, matrix: Callable[[Symbols], Sequence[Sequence[object]]], inputs: str
     ) -> tuple[SampleFunction, list[tuple[int, int]]]:
         """The entries of a matrix that are not zero by structure, and where they stand."""
-        found: dict[tuple[int, int], Symbol] = {}
+        nonzero_entries: dict[tuple[int, int], Symbol] = {}
 
         def entries(x: Symbols) -> list[Symbol]:
-            found.update(nonzero(x["q"][0].graph, matrix(x)))
-            return list(found.values())
+            nonzero_entries.update(nonzero(x["q"][0].graph, matrix(x)))
+            return list(nonzero_entries.values())
 
-        return self._kernel(name, entries, inputs), list(found)
+        return self._kernel(name, entries, inputs), list(nonzero_entries)
 
     def _function(self, name: str, build: Callable[[Symbols], list[Symbol]], inputs: str, outputs: int) -> SampleFunction:
         """The same where no derivative of symbols is in it, so that arrays do as well."""
         return ArraySamples(build, outputs) if self.loops_over_bodies else self._kernel(name, build, inputs)
 
     def _kernel(self, name: str, build: Callable[[Symbols], list[Symbol]], inputs: str) -> SampleFunction:
-        known = {"chi": self.layout.size, "shapes": len(self.layout.shapes), "gravity": 3}
-        sizes = {key: known.get(key, self.n) for key in inputs.split()}
+        special = {"chi": self.layout.size, "shapes": len(self.layout.shapes), "gravity": 3}
+        sizes = {key: special.get(key, self.n) for key in inputs.split()}
         return self.target.samples(traced(name, sizes, lambda x: {"out": build(x)}))
 
     def _evaluate(self, kernel: SampleFunction, inputs: Mapping[str, Array]) -> Array:
+        # inputs with one dimension are the same for all samples
         N = max(len(v) for v in inputs.values() if v.ndim == 2)
         out = np.empty((N, kernel.outputs))
         kernel(inputs, out, np.arange(kernel.outputs))

@@ -50,7 +50,7 @@ class Equations:
 
     def term_entries(self, q: Vector, dq: Vector, ddq: Vector, shapes: Vector) -> Iterator[tuple[int, int, Scalar]]:
         """(joint, parameter, value) of the entries of Y that belong to terms."""
-        for term, where, x in self._seen(q, dq, ddq, shapes, ()):
+        for term, where, x in self._term_states(q, dq, ddq, shapes, ()):
             for k, column in zip(range(where.start, where.stop), term.columns(x), strict=True):
                 for joint, value in column.items():
                     yield joint, k, value
@@ -71,9 +71,9 @@ class Equations:
         at_rest = self._term_torques(q, zero, zero, chi, shapes, memory)
         for j in range(n):  # terms are affine in ddq: a unit acceleration reads off a column
             unit = [1.0 if i == j else 0.0 for i in range(n)]
-            pushed = self._term_torques(q, zero, unit, chi, shapes, memory)
+            accelerated = self._term_torques(q, zero, unit, chi, shapes, memory)
             for i in range(n):
-                M[i][j] = M[i][j] + (pushed[i] - at_rest[i])
+                M[i][j] = M[i][j] + (accelerated[i] - at_rest[i])
         return M
 
     def bias(self, q: Vector, dq: Vector, chi: Vector, shapes: Vector, memory: Vector = ()) -> list[Scalar]:
@@ -90,15 +90,15 @@ class Equations:
     def advance_memory(self, q: Vector, dq: Vector, shapes: Vector, memory: Vector, dt: Scalar) -> list[Scalar]:
         """Inner states of terms one step later."""
         zero = [0.0] * self.robot.n
-        return [z for term, _, x in self._seen(q, dq, zero, shapes, memory) for z in term.advance(x, dt)]
+        return [z for term, _, x in self._term_states(q, dq, zero, shapes, memory) for z in term.advance(x, dt)]
 
     def link_inertia(self, chi: Vector) -> list[list[Scalar]]:
         """Ten parameters per link, with the payloads it carries."""
         out: list[list[Scalar]] = [[0.0] * 10 for _ in range(self.robot.n)]
         for (body, where), A in zip(self.layout.bodies, self.to_link, strict=True):
-            own = list(chi[where])
-            moved = own if A is None else [_combine(row, own) for row in A]
-            out[body.link] = recursions.add(out[body.link], moved)
+            body_chi = list(chi[where])
+            in_link_frame = body_chi if A is None else [_combine(row, body_chi) for row in A]
+            out[body.link] = recursions.add(out[body.link], in_link_frame)
         return out
 
     def require_linear(self, purpose: str) -> None:
@@ -118,8 +118,9 @@ class Equations:
         q, dq, a, b = rng.normal(size=(4, n))
         shapes = [s.value for s in self.layout.shapes]
         memory = [0.1] * len(self.layout.memory)
+        # affine: f(a + 2b) - f(0) = f(a) - f(0) + 2 (f(b) - f(0)); unit accelerations give columns of the inertia matrix
         motions = np.vstack([np.zeros(n), a + 2.0 * b, a, b, np.eye(n)])
-        per_motion = [self._seen(list(q), list(dq), list(ddq), shapes, memory) for ddq in motions]
+        per_motion = [self._term_states(list(q), list(dq), list(ddq), shapes, memory) for ddq in motions]
         for same in zip(*per_motion, strict=True):
             term = same[0][0]
             rest, sum_of_both, one, other, *units = (_dense([*term.columns(x), term.torque(x)], n) for _, _, x in same)
@@ -132,7 +133,7 @@ class Equations:
 
     def _term_torques(self, q: Vector, dq: Vector, ddq: Vector, chi: Vector, shapes: Vector, memory: Vector) -> list[Scalar]:
         tau: list[Scalar] = [0.0] * self.robot.n
-        for term, where, x in self._seen(q, dq, ddq, shapes, memory):
+        for term, where, x in self._term_states(q, dq, ddq, shapes, memory):
             for value, column in zip(chi[where], term.columns(x), strict=True):
                 for joint, factor in column.items():
                     tau[joint] = tau[joint] + value * factor
@@ -140,17 +141,18 @@ class Equations:
                 tau[joint] = tau[joint] + extra
         return tau
 
-    def _seen(self, q: Vector, dq: Vector, ddq: Vector, shapes: Vector, memory: Vector) -> list[tuple[Term, slice, State]]:
-        """Every term with its parameters' slice and the motion as it sees it."""
-        named = dict(zip((s.name for s in self.layout.shapes), shapes, strict=True))
+    def _term_states(self, q: Vector, dq: Vector, ddq: Vector, shapes: Vector, memory: Vector) -> list[tuple[Term, slice, State]]:
+        """Every term with the slice of its parameters and the state that it is evaluated at."""
+        values = dict(zip((s.name for s in self.layout.shapes), shapes, strict=True))
         loads: dict[tuple[float, ...] | None, list[Scalar]] = {None: [0.0] * self.robot.n}
-        out, used = [], 0
+        out, first = [], 0
         for term, where in self.layout.drives:
+            # several terms often state the same load; its torque is traced once
             if term.load not in loads:
                 loads[term.load] = self._gravity_load(q, term)
-            own = {s.name: named[s.name] for s in term.shapes}
-            out.append((term, where, State(q, dq, ddq, own, memory[used : used + len(term.memory)], loads[term.load])))
-            used += len(term.memory)
+            term_shapes = {s.name: values[s.name] for s in term.shapes}
+            out.append((term, where, State(q, dq, ddq, term_shapes, memory[first : first + len(term.memory)], loads[term.load])))
+            first += len(term.memory)
         return out
 
     def _gravity_load(self, q: Vector, term: Term) -> list[Scalar]:
@@ -194,6 +196,7 @@ def plain_regressor(
 def _combine(weights: np.ndarray, values: Vector) -> Scalar:
     total: Scalar = 0.0
     for w, v in zip(weights, values, strict=True):
+        # skips structural zeros, so that no product with zero reaches the graph
         if w:
             total = total + float(w) * v
     return total

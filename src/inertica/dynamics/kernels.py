@@ -1,4 +1,4 @@
-"""Kernels: what is to be computed on many samples or runs at once, without a word on how, and what a target does with them.
+"""Kernels: functions to be computed on many samples or runs at once, and the interface of the targets that compute them.
 
 A kernel is a traced graph with named inputs and outputs.  A target turns kernels into functions on arrays; `dynamics/llvm` is the one
 for processors.  Everything above (recursions, equations, laws, tangents) only describes kernels.
@@ -59,6 +59,7 @@ class Kernel:
     @property
     def sizes(self) -> dict[str, int]:
         """Of the inputs that every sample or run has for itself."""
+        # exact type: the derived Reference and Normals are shared by all runs and have no field of a run
         return {name: kind.size for name, kind in self.inputs.items() if type(kind) is Input}
 
     @property
@@ -84,22 +85,23 @@ def traced(name: str, inputs: Mapping[str, int | Input], build: Callable[[Symbol
 def nonzero(graph: Graph, matrix: Sequence[Sequence[object]]) -> dict[tuple[int, int], Symbol]:
     """Entries of a traced matrix that are not zero by structure, by row and column."""
     symbols = {(i, k): graph.symbol(value) for i, row in enumerate(matrix) for k, value in enumerate(row)}
-    return {where: symbol for where, symbol in symbols.items() if symbol.value != 0.0}
+    return {entry: symbol for entry, symbol in symbols.items() if symbol.value != 0.0}
 
 
 def with_rates(kernel: Kernel, moving: Collection[str]) -> Kernel:
     """The same kernel with the rate of every output, `NAME rate`, when the `moving` inputs change at theirs."""
     graph, places = kernel.graph, kernel.places
     seeds, inputs = {}, dict(kernel.inputs)
+    # only inputs that an output depends on get a rate; the others would be loaded for nothing
     for index in graph.live(places.values()):
         node = graph.nodes[index]
         key: Key = node[1] if node[0] == "in" else ("", 0)  # type: ignore[assignment]
         if key[0] in moving:
             inputs[f"{key[0]} rate"] = kernel.inputs[key[0]]
             seeds[Symbol(graph, index)] = graph.input((f"{key[0]} rate", key[1]))
-    rates = iter(differentiate(list(places.values()), seeds))
-    moved = {f"{name} rate": [next(rates) for _ in symbols] for name, symbols in kernel.outputs.items()}
-    return replace(kernel, inputs=inputs, outputs={**kernel.outputs, **moved})
+    rates_in_order = iter(differentiate(list(places.values()), seeds))
+    rates_of = {f"{name} rate": [next(rates_in_order) for _ in symbols] for name, symbols in kernel.outputs.items()}
+    return replace(kernel, inputs=inputs, outputs={**kernel.outputs, **rates_of})
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,7 @@ class Loop:
         sizes: dict[str, int] = {}
         for kernel in self.kernels():
             sizes |= kernel.sizes | {name: len(symbols) for name, symbols in kernel.outputs.items()}
+        # recorded fields first, next to each other: the time loop copies them as one block
         return {name: sizes[name] for name in dict.fromkeys((*self.recorded, *sizes))}
 
     def with_rates(self, moving: Collection[str]) -> Loop:
@@ -183,7 +186,7 @@ class Runs:
         seed: of the noise.
         table: (T, m), one row of the reference per step.
         steps: to record, ascending.
-        stay: signals may stay where they are computed (`Resident`), since what follows can work there.
+        on_device: signals may stay in the memory of the device (`Resident`), since what follows is computed there, too.
     """
 
     fields: dict[str, Array]
@@ -191,7 +194,7 @@ class Runs:
     seed: int
     table: Array
     steps: NDArray[np.int64]
-    stay: bool = False
+    on_device: bool = False
 
 
 class SampleFunction(Protocol):
@@ -274,8 +277,8 @@ class Target(Protocol):
     """
 
     @property
-    def abreast(self) -> int:
-        """Runs that are simulated at the same time: fewer leave a part of it idle."""
+    def parallel_runs(self) -> int:
+        """Runs that are simulated at the same time; a batch with fewer leaves a part of the device idle."""
 
     def samples(self, kernel: Kernel) -> SampleFunction: ...
 

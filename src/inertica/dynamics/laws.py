@@ -43,7 +43,7 @@ class TorqueDriven:
 
 
 @dataclass(frozen=True)
-class _Around:
+class _Wrapper:
     """Another law, of which gains, references and memory are kept."""
 
     law: Law
@@ -62,7 +62,7 @@ class _Around:
 
 
 @dataclass(frozen=True)
-class FeedForward(_Around):
+class FeedForward(_Wrapper):
     """The torque of another law plus a given torque signal."""
 
     @property
@@ -75,7 +75,7 @@ class FeedForward(_Around):
 
 
 @dataclass(frozen=True)
-class Saturated(_Around):
+class Saturated(_Wrapper):
     """The torque of another law within +-limit."""
 
     @property
@@ -88,7 +88,7 @@ class Saturated(_Around):
 
 
 @dataclass(frozen=True)
-class Recorded(_Around):
+class Recorded(_Wrapper):
     """Another law that sees recorded positions at the steps that have one, noise included, and simulated ones at the others.
 
     References beside the other law's, of every step: `seen` is the recorded position or zero, `hidden` zero or one, where it is zero

@@ -46,9 +46,9 @@ class Balance:
     def chunks(self, q: ArrayLike, dq: ArrayLike, shapes: ArrayLike | None = None) -> Iterator[tuple[slice, Array, Array]]:
         """(samples, stored (E, count), flow (E, count)), chunk by chunk; the views are overwritten by the next one."""
         count = len(self.entries)
-        given = {**self.engine.motion(q=q, dq=dq), "shapes": self.engine.shape_values(shapes)}
-        for where, values in self.kernel.chunks(given):
-            yield where, values[:count], values[count:]
+        inputs = {**self.engine.motion(q=q, dq=dq), "shapes": self.engine.shape_values(shapes)}
+        for samples, values in self.kernel.chunks(inputs):
+            yield samples, values[:count], values[count:]
 
 
 def balance(engine: Engine, stored: Stored) -> Balance:
@@ -63,23 +63,23 @@ def _balance(engine: Engine, stored: Stored) -> Balance:
 
 def balance_kernel(engine: Engine, stored: Stored) -> tuple[tuple[tuple[int, int], ...], Kernel]:
     """(row, parameter) of the entries, and the kernel q, dq -> stored entries, then those of the flow."""
-    found: list[tuple[int, int]] = []
+    entries: list[tuple[int, int]] = []
 
     def build(x: Symbols) -> dict[str, list[Symbol]]:
         rows, flow = (momentum_form if stored == "momentum" else energy_form)(engine.equations, x["q"], x["dq"], x["shapes"])
         graph = x["q"][0].graph
         pairs = {
             (i, k): (graph.symbol(a), graph.symbol(b))
-            for i, (kept, passing) in enumerate(zip(rows, flow, strict=True))
-            for k, (a, b) in enumerate(zip(kept, passing, strict=True))
+            for i, (stored_row, flow_row) in enumerate(zip(rows, flow, strict=True))
+            for k, (a, b) in enumerate(zip(stored_row, flow_row, strict=True))
         }
-        pairs = {where: (a, b) for where, (a, b) in pairs.items() if a.value != 0.0 or b.value != 0.0}
-        found.extend(pairs)
+        pairs = {entry: (a, b) for entry, (a, b) in pairs.items() if a.value != 0.0 or b.value != 0.0}
+        entries.extend(pairs)
         return {"out": [a for a, _ in pairs.values()] + [b for _, b in pairs.values()]}
 
     sizes = {"q": engine.n, "dq": engine.n, "shapes": len(engine.layout.shapes)}
     kernel = traced(f"{stored}_balance", sizes, build)
-    return tuple(found), kernel
+    return tuple(entries), kernel
 
 
 Rows = list[list[Scalar]]
@@ -89,7 +89,7 @@ def momentum_form(e: Equations, q: list[Symbol], dq: list[Symbol], shapes: list[
     """P and B, n rows each."""
     P = momentum_regressor(e, q, dq, shapes)
     rest = e.regressor(q, dq, [0.0] * len(dq), shapes)
-    return P, [[y - rate for y, rate in zip(*rows, strict=True)] for rows in zip(rest, _along(P, q, dq), strict=True)]
+    return P, [[y - rate for y, rate in zip(*rows, strict=True)] for rows in zip(rest, _rates(P, q, dq), strict=True)]
 
 
 def energy_form(e: Equations, q: list[Symbol], dq: list[Symbol], shapes: list[Symbol]) -> tuple[Rows, Rows]:
@@ -101,12 +101,12 @@ def energy_form(e: Equations, q: list[Symbol], dq: list[Symbol], shapes: list[Sy
     n = len(dq)
     P = momentum_regressor(e, q, dq, shapes)
     E: Rows = [[0.5 * _sum(dq[i] * P[i][k] for i in range(n)) for k in range(e.layout.size)]]
-    moving, still = (e.regressor(q, rate, [0.0] * n, shapes) for rate in (dq, [0.0] * n))
+    with_velocity, at_rest = (e.regressor(q, rate, [0.0] * n, shapes) for rate in (dq, [0.0] * n))
     inertial = {k for _, where in e.layout.bodies for k in range(where.start, where.stop)}
-    (rates,) = _along(E, q, dq)
+    (rates,) = _rates(E, q, dq)
     flow: list[Scalar] = []
     for k in range(e.layout.size):
-        rows = still if k in inertial else moving
+        rows = at_rest if k in inertial else with_velocity
         power = _sum(dq[i] * rows[i][k] for i in range(n))
         flow.append(power if k in inertial else power - rates[k])
     return E, [flow]
@@ -116,11 +116,11 @@ def momentum_regressor(e: Equations, q: Sequence[Scalar], dq: Sequence[Scalar], 
     """P with M(q) dq = P chi: the torque of dq taken as an acceleration, from rest and without gravity."""
     weightless = Equations(replace(e.layout, robot=replace(e.robot, gravity=(0.0, 0.0, 0.0))))
     zero = [0.0] * len(dq)
-    pushed, rest = (weightless.regressor(q, zero, rate, shapes) for rate in (dq, zero))
-    return [[a - b for a, b in zip(*rows, strict=True)] for rows in zip(pushed, rest, strict=True)]
+    accelerated, rest = (weightless.regressor(q, zero, rate, shapes) for rate in (dq, zero))
+    return [[a - b for a, b in zip(*rows, strict=True)] for rows in zip(accelerated, rest, strict=True)]
 
 
-def _along(rows: Rows, q: list[Symbol], dq: list[Symbol]) -> Rows:
+def _rates(rows: Rows, q: list[Symbol], dq: list[Symbol]) -> Rows:
     """Rates of rows when q moves at dq and dq stays."""
     graph = q[0].graph
     flat = [graph.symbol(value) for row in rows for value in row]

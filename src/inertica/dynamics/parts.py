@@ -75,8 +75,9 @@ def parts(parameters: Parameters, q: ArrayLike, dq: ArrayLike | None = None, ddq
     at, v, a = (state[name][0] for name in ("q", "dq", "ddq"))
     links = parameters.on(Layout(layout.robot, (), layout.payloads))
     unit = np.eye(layout.robot.n)
-    moved = np.vstack([zero, v + unit, v - unit])
-    torque = Engine(links.layout, threads=1).bias_forces(np.tile(at, (len(moved), 1)), moved, links)
+    velocities = np.vstack([zero, v + unit, v - unit])
+    torque = Engine(links.layout, threads=1).bias_forces(np.tile(at, (len(velocities), 1)), velocities, links)
+    # c is quadratic in dq once gravity, the same at all velocities, cancels in the difference: (c(v + e) - c(v - e)) / 4 is exact
     gravity, (forward, backward) = torque[0], np.split(torque[1:], 2)
     M, C = whole.mass_matrix(at, parameters)[0], (forward - backward).T / 4.0
     friction = _bias(parameters, [t for t in layout.terms if _rubs(t)], at, v)
@@ -92,8 +93,9 @@ def _bias(parameters: Parameters, terms: list[Term], q: Array, dq: Array) -> Arr
     """Torques of some of the terms without acceleration."""
     if not terms:
         return np.zeros(len(q))
-    own = parameters.on(Layout(parameters.layout.robot, tuple(terms)))
-    values = np.array(own.values)
-    for _, where in own.layout.bodies:
+    subset = parameters.on(Layout(parameters.layout.robot, tuple(terms)))
+    values = np.array(subset.values)
+    # the links stay in the layout, since terms may refer to them, but without inertia or weight
+    for _, where in subset.layout.bodies:
         values[where] = 0.0
-    return Engine(own.layout, threads=1).bias_forces(q, dq, own.with_values(values))[0]
+    return Engine(subset.layout, threads=1).bias_forces(q, dq, subset.with_values(values))[0]

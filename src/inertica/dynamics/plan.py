@@ -119,8 +119,10 @@ class Plan:
             else:
                 value = self._need(k)
                 terms.append(_Term(self._depth[k], positive, None, value))
+        # early terms first: the chain of dependent additions then waits for late terms only once
         terms.sort(key=lambda t: t.depth)
         plain = [t for t in terms if t.product is None]
+        # start from a term without product, so that every product is fused; a positive one needs no negation
         first = next((t for t in plain if t.positive), plain[0] if plain else terms[0])
         terms.remove(first)
         total, depth = self._start(first)

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.kernels import Array, SampleFunction
 from inertica.dynamics.model import Model
-from inertica.dynamics.resident import Place
+from inertica.dynamics.resident import MemorySpace
 from inertica.threads import one_thread
 
 Motion = tuple[Array, Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class MotionPair:
     """Two motions of the same samples.
 
     Args:
@@ -36,7 +36,7 @@ class Pair:
     weights: Array
 
 
-class Instruments:
+class InstrumentProducts:
     """Products of rows of pairs of motions.
 
     Args:
@@ -49,28 +49,29 @@ class Instruments:
     def __init__(self, model: Model, kernel: SampleFunction, entries: Sequence[NDArray[np.intp]], shapes: Array) -> None:
         self.model, self.kernel, self.entries, self.shapes = model, kernel, entries, shapes
 
-    def __call__(self, pair: Pair) -> list[Array]:
-        """(k, 2 k + 1) of every joint: [Z'Z, Z'W, Z'y]; worked out where the simulated motion lies."""
-        place = Place.of(*pair.simulated)
-        return place.in_turn(lambda: self._products(pair, place))
+    def __call__(self, pair: MotionPair) -> list[Array]:
+        """(k, 2 k + 1) of every joint: [Z'Z, Z'W, Z'y]; computed on the device that holds the simulated motion."""
+        place = MemorySpace.of(*pair.simulated)
+        return place.in_library_thread(lambda: self._products(pair, place))
 
-    def _products(self, pair: Pair, place: Place) -> list[Array]:
-        xp, measured = place.xp, tuple(place.keep(place.take(x)) for x in pair.measured)
+    def _products(self, pair: MotionPair, place: MemorySpace) -> list[Array]:
+        xp, measured = place.xp, tuple(place.resident(place.to_device(x)) for x in pair.measured)
         out = [xp.zeros((len(e), 2 * len(e) + 1)) for e in self.entries]
-        entries = [place.take(e) for e in self.entries]
+        entries = [place.to_device(e) for e in self.entries]
         with one_thread():
             for (part, z), (_, w) in zip(self._chunks(pair.simulated), self._chunks(measured), strict=True):
-                weights, tau = (place.take(x[part]).T for x in (pair.weights, pair.tau))
-                there, seen = place.take(z), place.take(w)
-                for j, (own, total) in enumerate(zip(entries, out, strict=True)):
-                    k = len(own)
-                    Z = there[own]
+                weights, tau = (place.to_device(x[part]).T for x in (pair.weights, pair.tau))
+                simulated_entries, measured_entries = place.to_device(z), place.to_device(w)
+                for j, (columns, total) in enumerate(zip(entries, out, strict=True)):
+                    k = len(columns)
+                    Z = simulated_entries[columns]
                     right = xp.empty((2 * k + 1, Z.shape[1]))
-                    right[:k], right[k : 2 * k], right[2 * k] = Z, seen[own], tau[j]
+                    right[:k], right[k : 2 * k], right[2 * k] = Z, measured_entries[columns], tau[j]
+                    # weights are 0 or 1, so that weighting one side weighs the product
                     Z *= weights[j]
                     total += Z @ right.T
-        return [place.back(total) for total in out]
+        return [place.to_host(total) for total in out]
 
     def _chunks(self, motion: Motion) -> Iterator[tuple[slice, Array]]:
-        given = self.model.motion(q=motion[0], dq=motion[1], ddq=motion[2])
-        return self.kernel.chunks({**given, "shapes": self.shapes})
+        signals = self.model.motion(q=motion[0], dq=motion[1], ddq=motion[2])
+        return self.kernel.chunks({**signals, "shapes": self.shapes})

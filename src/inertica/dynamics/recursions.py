@@ -37,11 +37,11 @@ class Pose:
     def to_child(self, v: Vector) -> Vector:
         """Rotate a vector from the parent's coordinates into the child's."""
         r = self.joint.rotation
-        return turn(self.joint.axis, self.c, 0.0 - self.s, [dot((r[0][i], r[1][i], r[2][i]), v) for i in range(3)])
+        return rotated(self.joint.axis, self.c, 0.0 - self.s, [dot((r[0][i], r[1][i], r[2][i]), v) for i in range(3)])
 
     def to_parent(self, v: Vector) -> Vector:
         """Rotate a vector from the child's coordinates into the parent's."""
-        turned = turn(self.joint.axis, self.c, self.s, v)
+        turned = rotated(self.joint.axis, self.c, self.s, v)
         return [dot(row, turned) for row in self.joint.rotation]
 
     def point(self) -> Vector:
@@ -52,12 +52,12 @@ class Pose:
 
 @dataclass(frozen=True)
 class LinkMotion:
-    """State of a link frame in its own coordinates; `lift` has gravity in it, so that a link at rest accelerates upwards."""
+    """Motion of a link frame in its own coordinates; `a` includes gravity, so that a link at rest accelerates upwards."""
 
-    spin: Vector  # angular velocity w
-    turn: Vector  # angular acceleration dw
-    lift: Vector  # acceleration of the origin minus gravity
-    shared: Sequence[Vector]  # U
+    w: Vector  # angular velocity
+    dw: Vector  # angular acceleration
+    a: Vector  # acceleration of the origin minus gravity
+    U: Sequence[Vector]  # [dw]x + [w]x[w]x
 
 
 def poses(robot: Robot, q: Vector) -> list[Pose]:
@@ -65,23 +65,24 @@ def poses(robot: Robot, q: Vector) -> list[Pose]:
     return [Pose(j, slide=x) if j.prismatic else Pose(j, cos(x), sin(x)) for j, x in zip(robot.joints, q, strict=True)]
 
 
-def motions(at: Sequence[Pose], dq: Vector, ddq: Vector, gravity: Vector) -> list[LinkMotion]:
+def motions(poses: Sequence[Pose], dq: Vector, ddq: Vector, gravity: Vector) -> list[LinkMotion]:
     """From the base outwards: how every link moves."""
+    # a base that accelerates against gravity gives the torques of a robot at rest in the field
     base = LinkMotion(ZERO, ZERO, scale(-1.0, gravity), (ZERO, ZERO, ZERO))
     out: list[LinkMotion] = []
-    for pose, rate, acceleration in zip(at, dq, ddq, strict=True):
+    for pose, rate, acceleration in zip(poses, dq, ddq, strict=True):
         joint = pose.joint
-        up = out[joint.parent] if joint.parent >= 0 else base
-        spin, angular = pose.to_child(up.spin), pose.to_child(up.turn)
-        lift = pose.to_child(add(up.lift, times(up.shared, pose.point())))
+        parent = out[joint.parent] if joint.parent >= 0 else base
+        w, dw = pose.to_child(parent.w), pose.to_child(parent.dw)
+        a = pose.to_child(add(parent.a, times(parent.U, pose.point())))
         if joint.prismatic:
-            coriolis = scale(2.0 * rate, cross(spin, joint.axis))
-            lift = add(lift, add(scale(acceleration, joint.axis), coriolis))
+            coriolis = scale(2.0 * rate, cross(w, joint.axis))
+            a = add(a, add(scale(acceleration, joint.axis), coriolis))
         else:
-            angular = add(angular, add(scale(acceleration, joint.axis), scale(rate, cross(spin, joint.axis))))
-            spin = add(spin, scale(rate, joint.axis))
-        shared = _shared(spin, angular)
-        out.append(LinkMotion(spin, angular, add(lift, times(shared, joint.arm)), shared))
+            dw = add(dw, add(scale(acceleration, joint.axis), scale(rate, cross(w, joint.axis))))
+            w = add(w, scale(rate, joint.axis))
+        U = _acceleration_matrix(w, dw)
+        out.append(LinkMotion(w, dw, add(a, times(U, joint.arm)), U))
     return out
 
 
@@ -91,11 +92,11 @@ def inverse_dynamics(at: Sequence[Pose], dq: Vector, ddq: Vector, inertia: Seque
     carried = [_wrench(m, chi) for m, chi in zip(moving, inertia, strict=True)]
     tau: list[Scalar] = [0.0] * len(at)
     for i in range(len(at) - 1, -1, -1):
-        force, moment = _about_axis(at[i].joint, *carried[i])
-        tau[i] = _share(at[i].joint, force, moment)
+        force, moment = _wrench_at_joint(at[i].joint, *carried[i])
+        tau[i] = _axis_component(at[i].joint, force, moment)
         parent = at[i].joint.parent
         if parent >= 0:
-            force, moment = _carry(at[i], force, moment)
+            force, moment = _wrench_at_parent(at[i], force, moment)
             carried[parent] = (add(carried[parent][0], force), add(carried[parent][1], moment))
     return tau
 
@@ -114,10 +115,10 @@ def unit_wrenches(at: Sequence[Pose], dq: Vector, ddq: Vector, gravity: Vector) 
     return [[[*force, *moment] for force, moment in _unit_wrenches(m)] for m in motions(at, dq, ddq, gravity)]
 
 
-def passed_on(pose: Pose, force: Vector, moment: Vector) -> tuple[Scalar, Vector, Vector]:
-    """What a joint makes of a wrench about its link's origin: its torque, and the wrench about the origin of the parent."""
-    force, moment = _about_axis(pose.joint, force, moment)
-    return _share(pose.joint, force, moment), *_carry(pose, force, moment)
+def transmitted(pose: Pose, force: Vector, moment: Vector) -> tuple[Scalar, Vector, Vector]:
+    """What a joint transmits of a wrench about its link's origin: its torque, and the wrench about the parent's origin."""
+    force, moment = _wrench_at_joint(pose.joint, force, moment)
+    return _axis_component(pose.joint, force, moment), *_wrench_at_parent(pose, force, moment)
 
 
 def mass_matrix(at: Sequence[Pose], inertia: Sequence[Vector]) -> list[list[Scalar]]:
@@ -126,15 +127,15 @@ def mass_matrix(at: Sequence[Pose], inertia: Sequence[Vector]) -> list[list[Scal
     M: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     composite = [list(chi) for chi in inertia]
     for j in range(n - 1, -1, -1):
-        force, moment = _about_axis(at[j].joint, *_unit_acceleration(at[j].joint, composite[j]))
+        force, moment = _wrench_at_joint(at[j].joint, *_unit_acceleration(at[j].joint, composite[j]))
         i = j
         while True:
-            M[i][j] = M[j][i] = _share(at[i].joint, force, moment)
+            M[i][j] = M[j][i] = _axis_component(at[i].joint, force, moment)
             if at[i].joint.parent < 0:
                 break
-            force, moment = _carry(at[i], force, moment)
+            force, moment = _wrench_at_parent(at[i], force, moment)
             i = at[i].joint.parent
-            force, moment = _about_axis(at[i].joint, force, moment)
+            force, moment = _wrench_at_joint(at[i].joint, force, moment)
         parent = at[j].joint.parent
         if parent >= 0:
             composite[parent] = add(composite[parent], _in_parent(at[j], composite[j]))
@@ -147,6 +148,7 @@ def solve_positive(M: Sequence[Sequence[Scalar]], b: Vector) -> list[Scalar]:
     A = [list(row) for row in M]
     L: list[list[Scalar]] = [[0.0] * n for _ in range(n)]
     inverse: list[Scalar] = [0.0] * n
+    # one division per joint; the rows of the base, which a composite-body pass has ready last, are needed last
     for k in range(n - 1, -1, -1):
         inverse[k] = 1.0 / A[k][k]
         for i in range(k - 1, -1, -1):
@@ -165,7 +167,8 @@ def solve_positive(M: Sequence[Sequence[Scalar]], b: Vector) -> list[Scalar]:
     return x
 
 
-def _shared(w: Vector, dw: Vector) -> list[list[Scalar]]:
+def _acceleration_matrix(w: Vector, dw: Vector) -> list[list[Scalar]]:
+    """U = [dw]x + [w]x[w]x, with which the point at r accelerates by U r relative to the origin."""
     xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
     xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
     return [
@@ -178,20 +181,20 @@ def _shared(w: Vector, dw: Vector) -> list[list[Scalar]]:
 def _wrench(m: LinkMotion, chi: Vector) -> tuple[Vector, Vector]:
     """Force and moment about the link origin that give a body with parameters chi this motion."""
     xx, xy, xz, yy, yz, zz, *first, mass = chi
-    w, dw, U = m.spin, m.turn, m.shared
+    w, dw, U = m.w, m.dw, m.U
     pxx, pyy, pzz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
-    force = add(scale(mass, m.lift), times(U, first))
+    force = add(scale(mass, m.a), times(U, first))
     moment = [  # I dw + w x I w, sorted by inertia entry
         xx * dw[0] - xy * U[2][0] + xz * U[1][0] + (zz - yy) * (w[1] * w[2]) + yz * (pyy - pzz),
         yy * dw[1] + xy * U[2][1] - yz * U[0][1] + (xx - zz) * (w[0] * w[2]) + xz * (pzz - pxx),
         zz * dw[2] - xz * U[1][2] + yz * U[0][2] + (yy - xx) * (w[0] * w[1]) + xy * (pxx - pyy),
     ]
-    return force, add(moment, cross(first, m.lift))
+    return force, add(moment, cross(first, m.a))
 
 
 def _unit_wrenches(m: LinkMotion) -> list[tuple[Vector, Vector]]:
     """`_wrench` for each of the ten unit parameters."""
-    w, dw, U, a = m.spin, m.turn, m.shared, m.lift
+    w, dw, U, a = m.w, m.dw, m.U, m.a
     xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
     xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
     moments = [
@@ -212,8 +215,9 @@ def _unit_wrenches(m: LinkMotion) -> list[tuple[Vector, Vector]]:
 def _project(at: Sequence[Pose], link: int, force: Vector, moment: Vector) -> list[Scalar]:
     """Joint torques of a wrench on one link; only its ancestors feel it."""
     tau: list[Scalar] = [0.0] * len(at)
+    # joints that do not carry the link keep the constant 0.0, which the tracer recognises as zero by structure
     while link >= 0:
-        tau[link], force, moment = passed_on(at[link], force, moment)
+        tau[link], force, moment = transmitted(at[link], force, moment)
         link = at[link].joint.parent
     return tau
 
@@ -229,16 +233,17 @@ def _unit_acceleration(joint: Joint, chi: Vector) -> tuple[Vector, Vector]:
     return force, add(moment, cross(first, a))
 
 
-def _about_axis(joint: Joint, force: Vector, moment: Vector) -> tuple[Vector, Vector]:
+def _wrench_at_joint(joint: Joint, force: Vector, moment: Vector) -> tuple[Vector, Vector]:
     """The same wrench about the joint's point instead of the link origin."""
     return force, add(moment, cross(joint.arm, force))
 
 
-def _share(joint: Joint, force: Vector, moment: Vector) -> Scalar:
+def _axis_component(joint: Joint, force: Vector, moment: Vector) -> Scalar:
+    """The component that the drive of a joint feels: force along a prismatic axis, moment about a revolute one."""
     return dot(joint.axis, force if joint.prismatic else moment)
 
 
-def _carry(pose: Pose, force: Vector, moment: Vector) -> tuple[Vector, Vector]:
+def _wrench_at_parent(pose: Pose, force: Vector, moment: Vector) -> tuple[Vector, Vector]:
     """A wrench about the joint's point, seen from the parent's origin."""
     force = pose.to_parent(force)
     return force, add(pose.to_parent(moment), cross(pose.point(), force))
@@ -247,14 +252,15 @@ def _carry(pose: Pose, force: Vector, moment: Vector) -> tuple[Vector, Vector]:
 def _in_parent(pose: Pose, chi: Vector) -> list[Scalar]:
     """The ten parameters of a body of the child, seen from the parent frame."""
     xx, xy, xz, yy, yz, zz, *first, mass = _shifted(chi, pose.joint.arm)
-    inertia = _turned_inertia(pose, [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    moved = [inertia[0][0], inertia[0][1], inertia[0][2], inertia[1][1], inertia[1][2], inertia[2][2]]
-    return _shifted([*moved, *pose.to_parent(first), mass], pose.point())
+    inertia = _rotated_inertia(pose, [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    rotated_inertia = [inertia[0][0], inertia[0][1], inertia[0][2], inertia[1][1], inertia[1][2], inertia[2][2]]
+    return _shifted([*rotated_inertia, *pose.to_parent(first), mass], pose.point())
 
 
 def _shifted(chi: Vector, p: Vector) -> list[Scalar]:
     """The body seen from a parallel frame in which the present origin lies at p (Steiner)."""
     xx, xy, xz, yy, yz, zz, mx, my, mz, mass = chi
+    # u = first moment + m p / 2: the products 2 p u hold the term of the first moment and that of m p^2 at once
     u = [mx + (0.5 * p[0]) * mass, my + (0.5 * p[1]) * mass, mz + (0.5 * p[2]) * mass]
     dx, dy, dz = p[0] * u[0], p[1] * u[1], p[2] * u[2]
     return [
@@ -271,7 +277,7 @@ def _shifted(chi: Vector, p: Vector) -> list[Scalar]:
     ]
 
 
-def _turned_inertia(pose: Pose, I: Sequence[Vector]) -> list[list[Scalar]]:
+def _rotated_inertia(pose: Pose, I: Sequence[Vector]) -> list[list[Scalar]]:
     """R I R' from child to parent coordinates."""
     joint = pose.joint
     if joint.prismatic:
@@ -293,16 +299,17 @@ def _turned_inertia(pose: Pose, I: Sequence[Vector]) -> list[list[Scalar]]:
 
 
 def _congruent(R: Sequence[Vector], I: Sequence[Vector]) -> list[list[Scalar]]:
+    """R I R' of a symmetric matrix."""
     half = [[dot(row, [I[0][k], I[1][k], I[2][k]]) for k in range(3)] for row in R]
     upper = {(i, k): dot(half[i], R[k]) for i in range(3) for k in range(i, 3)}
     return [[upper[min(i, k), max(i, k)] for k in range(3)] for i in range(3)]
 
 
-def turn(axis: Vector, c: Scalar, s: Scalar, v: Vector) -> Vector:
+def rotated(axis: Vector, c: Scalar, s: Scalar, v: Vector) -> Vector:
     """Rotate v about a constant unit axis; constants fold away when the axis is a coordinate axis."""
     along = dot(axis, v)
-    kept = [along * a for a in axis]
-    return [k + c * (x - k) + s * y for k, x, y in zip(kept, v, cross(axis, v), strict=True)]
+    parallel = [along * a for a in axis]
+    return [k + c * (x - k) + s * y for k, x, y in zip(parallel, v, cross(axis, v), strict=True)]
 
 
 def dot(a: Vector, b: Vector) -> Scalar:

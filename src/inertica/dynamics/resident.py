@@ -1,6 +1,6 @@
-"""Arrays that stay where they were computed, and are copied to the processor's memory only when somebody there looks at them.
+"""Arrays that stay in GPU memory, and are copied to the processor's memory when NumPy code reads them.
 
-A simulation on a graphics card leaves its signals there.  What can follow on the card (`Place`) takes them as they are; NumPy, and
+A simulation on a GPU leaves its signals there.  What can be computed on the GPU (`MemorySpace`) takes them as they are; NumPy, and
 everything else, sees an array.
 """
 
@@ -22,8 +22,8 @@ Array = NDArray[np.float64]
 T = TypeVar("T")
 
 
-class Memory(Protocol):
-    """Where arrays lie."""
+class DeviceMemory(Protocol):
+    """The memory of a device."""
 
     @property
     def arrays(self) -> Any:
@@ -32,30 +32,30 @@ class Memory(Protocol):
     def host(self, array: Any) -> Array:
         """A copy in the processor's memory."""
 
-    def in_turn(self, work: Callable[[], T]) -> T:
+    def in_library_thread(self, work: Callable[[], T]) -> T:
         """What `work` returns, called in the one thread that uses the device's libraries of linear algebra.
 
         CuPy's keep a handle with its memory for every thread that does, and fits side by side have a thread each.
         """
 
     def scan(self, kernel: Kernel) -> ScanFunction:
-        """A recursion on arrays that lie there."""
+        """A recursion on arrays in this memory."""
 
 
 class Resident(NDArrayOperatorsMixin):
-    """An array that is not to be written to.
+    """A read-only array in the memory of a device.
 
     Args:
-        memory: where it lies.
-        array: there.
+        memory: of the device.
+        array: the device's own array object.
     """
 
-    def __init__(self, memory: Memory, array: Any) -> None:
+    def __init__(self, memory: DeviceMemory, array: Any) -> None:
         self.memory, self.array = memory, array
 
     @classmethod
-    def signal(cls, memory: Memory, array: Any) -> Array:
-        """To those who take it for an array."""
+    def signal(cls, memory: DeviceMemory, array: Any) -> Array:
+        """The same, typed as a NumPy array, which it can be used as."""
         return cast(Array, cls(memory, array))
 
     @property
@@ -83,24 +83,24 @@ class Resident(NDArrayOperatorsMixin):
 
     def __getitem__(self, key: Any) -> Resident:
         keys = key if isinstance(key, tuple) else (key,)
-        there = tuple(self.memory.arrays.asarray(k) if isinstance(k, np.ndarray) else k for k in keys)
-        return Resident(self.memory, self.array[there])
+        device_keys = tuple(self.memory.arrays.asarray(k) if isinstance(k, np.ndarray) else k for k in keys)
+        return Resident(self.memory, self.array[device_keys])
 
     def copy(self) -> Resident:
-        """Itself, since nobody writes to it."""
+        """Itself, since it is read-only."""
         return self
 
     def setflags(self, write: bool = False) -> None:
-        """As it is."""
+        """Does nothing: it is read-only already."""
 
     @cached_property
-    def _seen(self) -> Array:
-        found = self.memory.host(self.array)
-        found.setflags(write=False)
-        return found
+    def _host_copy(self) -> Array:
+        copy = self.memory.host(self.array)
+        copy.setflags(write=False)
+        return copy
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.array(self._seen, dtype) if copy or dtype not in (None, self._seen.dtype) else self._seen
+        return np.array(self._host_copy, dtype) if copy or dtype not in (None, self._host_copy.dtype) else self._host_copy
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         return getattr(ufunc, method)(*(np.asarray(x) if isinstance(x, Resident) else x for x in inputs), **options)
@@ -108,37 +108,37 @@ class Resident(NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self._seen, name)
+        return getattr(self._host_copy, name)
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where arrays lie: on a device, or in the processor's memory."""
+class MemorySpace:
+    """The memory that arrays are in, a device's or the processor's, and the module that computes there."""
 
-    memory: Memory | None = None
+    memory: DeviceMemory | None = None
 
     @classmethod
-    def of(cls, *arrays: Any) -> Place:
-        """That of the first array which is resident somewhere."""
+    def of(cls, *arrays: Any) -> MemorySpace:
+        """That of the first array which is in a device's memory; otherwise the processor's."""
         return cls(next((x.memory for x in arrays if isinstance(x, Resident)), None))
 
     @property
     def xp(self) -> Any:
-        """The module that computes there."""
+        """The array module of this memory, NumPy or its counterpart."""
         return np if self.memory is None else self.memory.arrays
 
-    def take(self, array: Any) -> Any:
-        """An array there, for `xp`."""
+    def to_device(self, array: Any) -> Any:
+        """An array of `xp` with these values."""
         return array.array if isinstance(array, Resident) and array.memory is self.memory else self.xp.asarray(array)
 
-    def keep(self, array: Any) -> Any:
-        """An array of `xp` as one that others can look at."""
+    def resident(self, array: Any) -> Any:
+        """An array of `xp` wrapped so that NumPy code can read it."""
         return array if self.memory is None else Resident(self.memory, array)
 
-    def in_turn(self, work: Callable[[], T]) -> T:
-        """What `work` returns, whose matrix products are of arrays that lie there (`Memory.in_turn`)."""
-        return work() if self.memory is None else self.memory.in_turn(work)
+    def in_library_thread(self, work: Callable[[], T]) -> T:
+        """What `work` returns, whose matrix products are of arrays in this memory (`DeviceMemory.in_library_thread`)."""
+        return work() if self.memory is None else self.memory.in_library_thread(work)
 
-    def back(self, array: Any) -> NDArray[Any]:
-        """An array of `xp` in the processor's memory."""
+    def to_host(self, array: Any) -> NDArray[Any]:
+        """An array of `xp` copied to the processor's memory."""
         return np.asarray(array) if self.memory is None else self.memory.host(array)

@@ -11,11 +11,11 @@ from functools import cache
 from weakref import WeakKeyDictionary
 
 from inertica.dynamics.kernels import Array, Kernel, Reference, ScanFunction, Symbols, traced
-from inertica.dynamics.resident import Memory
+from inertica.dynamics.resident import DeviceMemory
 from inertica.dynamics.targets import target_for
 from inertica.dynamics.trace import Symbol
 
-_THERE: WeakKeyDictionary[Memory, dict[int, ScanFunction]] = WeakKeyDictionary()
+_DEVICE_SCANS: WeakKeyDictionary[DeviceMemory, dict[int, ScanFunction]] = WeakKeyDictionary()
 
 COLUMNS = 8
 """Columns that are filtered together."""
@@ -44,12 +44,12 @@ def _recursion(sections: int) -> ScanFunction:
     return target_for("cpu", 1).scan(kernel(sections), COLUMNS)
 
 
-def scan_of(memory: Memory, sections: int) -> ScanFunction:
-    """The recursion for arrays that lie elsewhere, compiled once."""
-    own = _THERE.setdefault(memory, {})
-    if sections not in own:
-        own[sections] = memory.scan(kernel(sections))
-    return own[sections]
+def scan_of(memory: DeviceMemory, sections: int) -> ScanFunction:
+    """The recursion for arrays in the memory of a device, compiled once."""
+    scans = _DEVICE_SCANS.setdefault(memory, {})
+    if sections not in scans:
+        scans[sections] = memory.scan(kernel(sections))
+    return scans[sections]
 
 
 def kernel(sections: int) -> Kernel:

@@ -1,4 +1,4 @@
-"""Closed-loop simulation: many runs side by side, each with its own parameters, gains and noise.
+"""Closed-loop simulation of many runs in one batch, each with its own parameters, gains and noise.
 
 The kernels of `closed_loop` are compiled for the robot and the control law; a target runs them from the first step to the last.
 """
@@ -77,7 +77,7 @@ def simulate(
     runs: ArrayLike | None = None,
     keep: ArrayLike | int = 1,
     start: tuple[ArrayLike, ArrayLike] | None = None,
-    stay: bool = False,
+    on_device: bool = False,
 ) -> Simulation:
     """Simulate the robot under its control law.
 
@@ -96,20 +96,20 @@ def simulate(
         runs: (B,) numbers that identify the runs' noise; 0 .. B-1 by default.
         keep: record every k-th step, or an ascending list of steps.
         start: (q, dq) at the start, (n,) or (B, n); the reference's first sample by default.
-        stay: signals stay on the card they were computed on, until somebody looks at them (`inertica.dynamics.resident`).
+        on_device: signals stay in the memory of the GPU that computes them, until NumPy code reads them (`dynamics.resident`).
     """
     law = law or PD()
     difference = noise is not None if difference_velocity is None else difference_velocity
     loop = ClosedLoop(law, integrator, noise is not None, difference, NORMAL if noise is None else noise.distribution)
     if shapes is None and hasattr(chi, "shapes"):
         shapes = chi.shapes
-    given = checked_runs(
+    checked = checked_runs(
         model, law, np.atleast_2d(np.asarray(chi, float)), reference, gains, dt, keep, start, shapes, noise, runs
     )
-    given = replace(given, stay=stay)
-    out = model.once(loop, lambda: model.target.loop(loop.described(model.equations, model.kept)))(given)
+    checked = replace(checked, on_device=on_device)
+    out = model.once(loop, lambda: model.target.loop(loop.described(model.equations, model.retained)))(checked)
     measured = (out["q_measured"], out["tau_measured"]) if loop.noisy else (out["q"], out["tau"])
-    return Simulation(given.steps, out["q"], out["dq"], out["ddq"], out["tau"], *measured)
+    return Simulation(checked.steps, out["q"], out["dq"], out["ddq"], out["tau"], *measured)
 
 
 def checked_runs(
@@ -117,7 +117,7 @@ def checked_runs(
     keep: ArrayLike | int, start: tuple[ArrayLike, ArrayLike] | None, shapes: ArrayLike | None, noise: Noise | None = None,
     numbers: ArrayLike | None = None,
 ) -> Runs:  # fmt: skip
-    """Runs, or a sentence that says what does not fit.
+    """The inputs of a simulation as fields of its runs; an InputError says which of them does not fit.
 
     Args:
         model, law, reference, gains, dt, keep, start, shapes, noise: as for `simulate`.
@@ -134,8 +134,8 @@ def checked_runs(
     default_shapes = np.array([s.value for s in model.layout.shapes])
     wide: dict[str, Array] = {name: _wide(gains[name], n, name) for name in law.gains}
     wide["shapes"] = _wide(default_shapes if shapes is None else shapes, len(default_shapes), "shapes")
-    first = (table[0, :n], table[0, n : 2 * n] if "dq" in law.references else np.zeros(n)) if start is None else start
-    wide["q"], wide["dq"] = _wide(first[0], n, "start"), _wide(first[1], n, "start")
+    start_state = (table[0, :n], table[0, n : 2 * n] if "dq" in law.references else np.zeros(n)) if start is None else start
+    wide["q"], wide["dq"] = _wide(start_state[0], n, "start"), _wide(start_state[1], n, "start")
     if noise is not None:
         wide["sd_q"], wide["sd_tau"] = _wide(noise.q, n, "noise"), _wide(noise.tau, n, "noise")
     wide["chi"] = model.reduced(chi)
@@ -145,11 +145,11 @@ def checked_runs(
     if sizes - {1, B}:
         raise InputError(f"inputs of the simulation have different numbers of runs: {sorted(sizes)}")
     fields = {name: np.broadcast_to(v, (B, v.shape[1])) for name, v in wide.items()}
-    named = np.arange(B) if numbers is None else np.broadcast_to(np.atleast_1d(np.asarray(numbers)), (B,))
+    run_numbers = np.arange(B) if numbers is None else np.broadcast_to(np.atleast_1d(np.asarray(numbers)), (B,))
     steps = np.arange(0, len(table), keep) if isinstance(keep, int) else np.asarray(keep, np.int64)
     if len(steps) and (np.any(np.diff(steps) <= 0) or steps[0] < 0 or steps[-1] >= len(table)):
         raise InputError(f"steps to record must ascend within 0 .. {len(table) - 1}")
-    return Runs(fields, named.astype(np.uint64), 0 if noise is None else noise.seed, table, steps)
+    return Runs(fields, run_numbers.astype(np.uint64), 0 if noise is None else noise.seed, table, steps)
 
 
 _TABLES: list[tuple[tuple[Array, ...], Array]] = []
@@ -157,13 +157,13 @@ _TABLES: list[tuple[tuple[Array, ...], Array]] = []
 
 
 def _reference_table(n: int, law: Law, reference: Mapping[str, ArrayLike]) -> Array:
-    given = tuple(reference.get(name) for name in law.references)
+    signals = tuple(reference.get(name) for name in law.references)
     for parts, table in _TABLES:
-        if len(parts) == len(given) and all(a is b for a, b in zip(parts, given, strict=True)) and parts[0].shape[1] == n:
+        if len(parts) == len(signals) and all(a is b for a, b in zip(parts, signals, strict=True)) and parts[0].shape[1] == n:
             return table
     table = _checked_table(n, law, reference)
-    if all(isinstance(x, np.ndarray) and not x.flags.writeable and x.base is None for x in given):
-        _TABLES[:] = [*_TABLES[1 - KEPT_TABLES :], (given, table)]  # type: ignore[list-item]
+    if all(isinstance(x, np.ndarray) and not x.flags.writeable and x.base is None for x in signals):
+        _TABLES[:] = [*_TABLES[1 - KEPT_TABLES :], (signals, table)]  # type: ignore[list-item]
     return table
 
 

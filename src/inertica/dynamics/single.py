@@ -1,4 +1,4 @@
-"""Rows of one sample at a time, for control loops: a kernel, the room it works in, and where its numbers lie there."""
+"""Rows of one sample at a time, for control loops: a compiled kernel, its work array, and where its numbers are in that array."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.kernels import Array, Symbols, nonzero, traced
 from inertica.dynamics.llvm.native import NativeCode
-from inertica.dynamics.llvm.rows import LANES, Rows, aligned
+from inertica.dynamics.llvm.rows import LANES, RowLayout, aligned
 from inertica.dynamics.llvm.write import compiled
 from inertica.dynamics.momentum import balance_kernel
 from inertica.dynamics.trace import Symbol
@@ -47,21 +47,21 @@ def single(engine: Engine, form: Literal["torque", "momentum", "power"], shapes:
         shapes: values of nonlinear parameters.
     """
     if form == "torque":
-        found: dict[tuple[int, int], Symbol] = {}
+        nonzero_entries: dict[tuple[int, int], Symbol] = {}
 
         def rows(x: Symbols) -> dict[str, list[Symbol]]:
             matrix = engine.equations.regressor(x["q"], x["dq"], x["ddq"], x["shapes"])
-            found.update(nonzero(x["q"][0].graph, matrix))
-            return {"out": list(found.values())}
+            nonzero_entries.update(nonzero(x["q"][0].graph, matrix))
+            return {"out": list(nonzero_entries.values())}
 
         n = engine.n
         kernel = traced("single_regressor", {"q": n, "dq": n, "ddq": n, "shapes": len(engine.layout.shapes)}, rows)
-        entries = tuple(found)
+        entries = tuple(nonzero_entries)
     else:
         entries, kernel = balance_kernel(engine, "momentum" if form == "momentum" else "energy")
-    lie = Rows(LANES, {**kernel.sizes, "out": len(kernel.outputs["out"])})
-    code = compiled([kernel], LANES, lie.offset)
-    work = aligned(lie.count * LANES)
-    lie.of(work, "shapes")[:] = engine.shape_values(shapes)[:, None]
-    places = [LANES * lie.place[name].start if name in lie.place else -1 for name in ("q", "dq", "ddq", "out")]
+    layout = RowLayout(LANES, {**kernel.sizes, "out": len(kernel.outputs["out"])})
+    code = compiled([kernel], LANES, layout.offset)
+    work = aligned(layout.count * LANES)
+    layout.of(work, "shapes")[:] = engine.shape_values(shapes)[:, None]
+    places = [LANES * layout.place[name].start if name in layout.place else -1 for name in ("q", "dq", "ddq", "out")]
     return Single(entries, form != "torque", code.address(kernel.name), work, np.array(places, np.int64), code)

@@ -63,10 +63,10 @@ def simulate_tangents(
     names = {*_MOVING, *(f"memory {m}" for m in law.memory), *moving}
     both = model.once(
         ("tangents", loop, tuple(sorted(moving))),
-        lambda: model.target.loop(loop.described(model.equations, model.kept).with_rates(names)),
+        lambda: model.target.loop(loop.described(model.equations, model.retained).with_rates(names)),
     )
     out = both(runs)
     run = [out[name][:1].copy() for name in ("q", "dq", "ddq", "tau")]
     rate = [out[f"{name} rate"] for name in ("q", "dq", "ddq", "tau")]
-    first, moved = (Simulation(runs.steps, q, dq, ddq, tau, q, tau) for q, dq, ddq, tau in (run, rate))
-    return first, moved
+    first, derivatives = (Simulation(runs.steps, q, dq, ddq, tau, q, tau) for q, dq, ddq, tau in (run, rate))
+    return first, derivatives

@@ -1,4 +1,4 @@
-"""Which target computes: the processor, the graphics card, or whichever is faster for a batch of simulations."""
+"""Which target computes: the processor, the GPU, or whichever is faster for a batch of simulations."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from inertica.errors import InerticaError, InputError, nearest
 Device = Literal["cpu", "cuda", "auto"]
 
 BREAK_EVEN = 25
-"""Simulations per processor thread from which on a large card is faster: it takes one as long as sixteen thousand."""
+"""Simulations per processor thread from which on a large GPU is faster: it takes one as long as sixteen thousand."""
 
 
 def target_for(device: str, threads: int) -> Target:
     """The target of a device by its name.
 
     Args:
-        device: `cpu`, `cuda`, or `auto`: the card for batches of simulations that it computes faster, where there is one.
+        device: `cpu`, `cuda`, or `auto`: the GPU for batches of simulations that it computes faster, where there is one.
         threads: of the processor.
     """
     if device not in get_args(Device):
@@ -39,14 +39,14 @@ def target_for(device: str, threads: int) -> Target:
         from inertica.dynamics.cuda.target import Cuda
 
         return Cuda()
-    from inertica.dynamics.llvm.target import Native  # imports a compiler, which machines for the card alone may lack
+    from inertica.dynamics.llvm.target import Native  # imports a compiler, which machines for GPU work alone may lack
 
     native = Native(threads)
     return native if device == "cpu" else Either(native, BREAK_EVEN * threads)
 
 
-def on_card(target: Target) -> bool:
-    """Whether functions of samples run on the graphics card."""
+def runs_on_gpu(target: Target) -> bool:
+    """Whether functions of samples run on the GPU."""
     from inertica.dynamics.cuda.target import Cuda
 
     return isinstance(target, Cuda)
@@ -54,19 +54,19 @@ def on_card(target: Target) -> bool:
 
 @dataclass(frozen=True)
 class Either:
-    """The processor, and the card for large batches of simulations.
+    """The processor, and the GPU for large batches of simulations.
 
     Args:
         native: the processor's target.
-        from_runs: smallest batch for the card.
+        from_runs: smallest batch for the GPU.
     """
 
     native: Target
     from_runs: int
 
     @cached_property
-    def card(self) -> Target | None:
-        """None where no card can be used, with a warning that says why."""
+    def gpu(self) -> Target | None:
+        """The GPU's target; None where no GPU can be used, with a warning that says why."""
         from inertica.dynamics.cuda.target import Cuda
 
         try:
@@ -76,8 +76,8 @@ class Either:
             return None
 
     @property
-    def abreast(self) -> int:
-        return self.native.abreast
+    def parallel_runs(self) -> int:
+        return self.native.parallel_runs
 
     def samples(self, kernel: Kernel) -> SampleFunction:
         return self.native.samples(kernel)
@@ -102,7 +102,7 @@ class _EitherLoop:
 
     @cached_property
     def _card(self) -> LoopFunction | None:
-        return None if self.both.card is None else self.both.card.loop(self.loop)
+        return None if self.both.gpu is None else self.both.gpu.loop(self.loop)
 
     def __call__(self, runs: Runs) -> dict[str, Array]:
         few = len(runs.numbers) < self.both.from_runs

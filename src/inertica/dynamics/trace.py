@@ -40,6 +40,7 @@ class Graph:
         return self.node("c", float(value) + 0.0)  # + 0.0: no negative zero, which would be a different key
 
     def node(self, *node: object) -> Symbol:
+        # value numbering: an operation on the same operands is the node that is already there
         index = self._known.get(node)
         if index is None:
             index = self._known[node] = len(self.nodes)
@@ -102,6 +103,7 @@ class Symbol:
             return self - positive
         if (positive := self._negated()) is not None:
             return y - positive
+        # sorted: a + b and b + a are one node
         return self.graph.node("+", *sorted((self.index, y.index)))
 
     __radd__ = __add__
@@ -150,6 +152,7 @@ class Symbol:
 
     def __truediv__(self, other: object) -> Symbol:
         y = self.graph.symbol(other)
+        # a division by a constant becomes a product with its reciprocal; rounding differs in the last place, alike in all targets
         if y.value is not None:
             return self * (1.0 / y.value)
         if self.value == 0.0:
@@ -227,17 +230,17 @@ def differentiate(outputs: Sequence[Symbol], seeds: Mapping[Symbol, Symbol]) -> 
     graph = outputs[0].graph
     zero = graph.constant(0.0)
     rate: dict[int, Symbol] = {}
-    given = {s.index: r for s, r in seeds.items()}
+    seed_rates = {s.index: r for s, r in seeds.items()}
     for i in graph.live(outputs):
         node = graph.nodes[i]
-        if i in given:
-            rate[i] = given[i]
+        if i in seed_rates:
+            rate[i] = seed_rates[i]
         elif node[0] in ("in", "c", "sign"):
             rate[i] = zero
         else:
-            own = Symbol(graph, i)
+            y = Symbol(graph, i)
             parts = [Symbol(graph, k) for k in operands(node)]
-            rate[i] = _rate(str(node[0]), own, parts, [rate[p.index] for p in parts])
+            rate[i] = _rate(str(node[0]), y, parts, [rate[p.index] for p in parts])
     return [rate[s.index] for s in outputs]
 
 
@@ -269,6 +272,7 @@ def _rate(operation: str, y: Symbol, x: list[Symbol], dx: list[Symbol]) -> Symbo
         case "absolute":
             return x[0].sign() * dx[0]
         case "minimum" | "maximum":
+            # weight of the first argument: 1 where it is chosen, 0 where not, 1/2 at a tie
             first = 0.5 - 0.5 * (x[0] - x[1]).sign() * (1.0 if operation == "minimum" else -1.0)
             return first * dx[0] + (1.0 - first) * dx[1]
     raise AssertionError(operation)

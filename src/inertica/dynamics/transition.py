@@ -75,17 +75,17 @@ class Transition:
         if integrator == VARIABLE:
             raise InputError("a filter goes from sample to sample in steps of one length; choose euler, rk2 or rk4")
         loop = replace(
-            ClosedLoop(law, integrator, False, difference).described(model.equations, model.kept), recorded=("dq", "q")
+            ClosedLoop(law, integrator, False, difference).described(model.equations, model.retained), recorded=("dq", "q")
         )
         fields = {name: np.broadcast_to(np.asarray(value, float), (n,)) for name, value in (gains or {}).items()}
         fields |= {"dt": np.array([dt]), "idt": np.array([1.0 / dt]), "shapes": model.shape_values(shapes)}
         fields["chi"] = model.reduced(np.asarray(chi, float)[None])[0]
-        place = {k: i for i, k in enumerate(model.kept)}
+        index = {k: i for i, k in enumerate(model.retained)}
         memory = tuple(f"memory {m}" for m in law.memory)
         if difference:
             inputs = {"q": n, "dq": n, LAG: n, "dt": 1}
             loop, memory = replace(loop, start=traced("start", inputs, last_position)), (LAG, *memory)
-        return cls(model.target, loop, n, fields, tuple(place[int(k)] for k in parameters), memory)
+        return cls(model.target, loop, n, fields, tuple(index[int(k)] for k in parameters), memory)
 
     @property
     def size(self) -> int:
@@ -128,8 +128,8 @@ class Transition:
     def _run(
         self, function: LoopFunction, z: Array, table: Array, memory: Mapping[str, Array] | None, rates: Mapping[str, Array]
     ) -> dict[str, Array]:
-        given = {**self.fields, **(memory or {})}
-        fields = {name: np.broadcast_to(value, (len(z), len(value))) for name, value in given.items()}
+        constants = {**self.fields, **(memory or {})}
+        fields = {name: np.broadcast_to(value, (len(z), len(value))) for name, value in constants.items()}
         fields |= self._fields(z, self.fields[self.parameter]) | dict(rates)
         steps = np.array([len(table)])
         runs = Runs(fields, np.arange(len(z), dtype=np.uint64), 0, np.vstack([table, table[-1:]]), steps)
@@ -139,5 +139,5 @@ class Transition:
 def last_position(x: Symbols) -> dict[str, list[Scalar]]:
     """The last measured position, from the velocity and its lag."""
     (dt,) = x["dt"]
-    way = [dt * (v - s) for v, s in zip(x["dq"], x[LAG], strict=True)]  # stored, so that it is rounded before it is taken off
-    return {"way": [*way], "q_before": [a - b for a, b in zip(x["q"], way, strict=True)]}
+    step = [dt * (v - s) for v, s in zip(x["dq"], x[LAG], strict=True)]  # stored, so that it is rounded before it is taken off
+    return {"way": [*step], "q_before": [a - b for a, b in zip(x["q"], step, strict=True)]}

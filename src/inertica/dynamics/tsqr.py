@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike
 from inertica.dynamics.arrays import ArrayFactors, regressor_function
 from inertica.dynamics.kernels import Array, CrossedFunction, FactorFunction, Symbols, nonzero, traced
 from inertica.dynamics.model import Model
-from inertica.dynamics.products import Pair
+from inertica.dynamics.products import MotionPair
 from inertica.dynamics.trace import Symbol
-from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.triangle import stacked_factor
 from inertica.errors import InputError
 
 
@@ -49,12 +49,12 @@ class Stacked:
 
     def absorb(self, rows: Array) -> Stacked:
         """With further rows [W y] (m, b + 1)."""
-        return Stacked.of(absorbed(self.triangle, rows))
+        return Stacked.of(stacked_factor(self.triangle, rows))
 
     @classmethod
     def joined(cls, parts: Sequence[Stacked]) -> Stacked:
         """Factors of several parts of the rows as those of all."""
-        whole = cls.of(absorbed(np.zeros((0, len(parts[0].z) + 1)), *(np.column_stack([s.R, s.z]) for s in parts)))
+        whole = cls.of(stacked_factor(np.zeros((0, len(parts[0].z) + 1)), *(np.column_stack([s.R, s.z]) for s in parts)))
         return cls(whole.R, whole.z, float(np.sqrt(whole.rest**2 + sum(s.rest**2 for s in parts))))
 
 
@@ -77,8 +77,8 @@ class JointFactor:
     @classmethod
     def of(cls, triangle: Array, columns: Iterable[int]) -> JointFactor:
         """From the R factor of [W_j y_j]."""
-        found = Stacked.of(triangle)
-        return cls(tuple(int(c) for c in columns), found.R, found.z, found.rest)
+        stacked = Stacked.of(triangle)
+        return cls(tuple(int(c) for c in columns), stacked.R, stacked.z, stacked.rest)
 
     @property
     def triangle(self) -> Array:
@@ -127,21 +127,22 @@ class Factors:
         blocks, rest = [], 0.0
         for factor, weight in zip(self.joints, w, strict=True):
             keep = [i for i, c in enumerate(factor.columns) if c in place]
+            # weights scale whole joints, so that the factors need not be computed again for other weights
             block = np.zeros((len(factor.columns), k + 1))
             block[:, [place[factor.columns[i]] for i in keep]] = factor.R[:, keep]
             block[:, -1] = factor.z
             blocks.append(weight * block)
             rest += (weight * factor.rest) ** 2
-        found = Stacked.of(absorbed(np.zeros((k + 1, k + 1)), *blocks))
-        return Stacked(found.R, found.z, float(np.hypot(np.sqrt(rest), found.rest)))
+        whole = Stacked.of(stacked_factor(np.zeros((k + 1, k + 1)), *blocks))
+        return Stacked(whole.R, whole.z, float(np.hypot(np.sqrt(rest), whole.rest)))
 
     @classmethod
     def joined(cls, parts: Sequence[Factors]) -> Factors:
         """Factors of several parts of the rows as those of all."""
         if len(parts) == 1:
             return parts[0]
-        listed = zip(*(part.joints for part in parts), strict=True)
-        joints = (JointFactor.of(absorbed(*(f.triangle for f in same)), same[0].columns) for same in listed)
+        by_joint = zip(*(part.joints for part in parts), strict=True)
+        joints = (JointFactor.of(stacked_factor(*(f.triangle for f in same)), same[0].columns) for same in by_joint)
         return cls(tuple(joints), parts[0].size, np.sum([part.counts for part in parts], axis=0))
 
 
@@ -167,9 +168,9 @@ class Factoriser:
         self._triangles: FactorFunction
         if model.loops_over_bodies:
             regressor, entries = regressor_function(model.equations, ("q", "dq", "ddq", "shapes"))
-            own = [[(e, k) for e, (i, k) in enumerate(entries) if i == j and k in wanted] for j in range(n)]
-            self._columns = [tuple(k for _, k in listed) for listed in own]
-            self._triangles = ArrayFactors(regressor, [np.array([e for e, _ in listed], np.intp) for listed in own])
+            joint_entries = [[(e, k) for e, (i, k) in enumerate(entries) if i == j and k in wanted] for j in range(n)]
+            self._columns = [tuple(k for _, k in pairs) for pairs in joint_entries]
+            self._triangles = ArrayFactors(regressor, [np.array([e for e, _ in pairs], np.intp) for pairs in joint_entries])
             return
 
         def rows(x: Symbols) -> dict[str, list[Symbol]]:
@@ -197,11 +198,12 @@ class Factoriser:
         triangles = self._triangles({**motion, "shapes": self.model.shape_values(shapes)}, scale)
         if not all(np.isfinite(R).all() for R in triangles):
             raise InputError("motion or torque has values that are not finite; mask those samples first")
+        # rows with weight zero took no part in the fit and give no degrees of freedom
         counts = np.full(n, float(N)) if scale is None or scale.all() else np.count_nonzero(scale, axis=0).astype(float)
         joints = tuple(JointFactor.of(R.copy(), columns) for R, columns in zip(triangles, self._columns, strict=True))
         return Factors(joints, self.model.layout.size, counts)
 
-    def products(self, pair: Pair, shapes: Array) -> list[Array] | None:
+    def products(self, pair: MotionPair, shapes: Array) -> list[Array] | None:
         """`inertica.dynamics.products` of a pair of motions, where the target has a quicker way to them."""
         if not isinstance(self._triangles, CrossedFunction):
             return None
@@ -209,5 +211,5 @@ class Factoriser:
             {**self.model.motion(q=q, dq=dq, ddq=ddq, tau=pair.tau), "shapes": shapes}
             for q, dq, ddq in (pair.simulated, pair.measured)
         )
-        found = self._triangles.crossed(simulated, measured, pair.weights)
-        return [np.column_stack([own[:-1, :-1], both[:-1]]) for own, both in found]
+        gram = self._triangles.crossed(simulated, measured, pair.weights)
+        return [np.column_stack([zz[:-1, :-1], zw[:-1]]) for zz, zw in gram]

@@ -47,6 +47,7 @@ class Weight(Engine):
         """(N, E) entries of G at positions (N, n), in the order of `pulls`."""
         return self._slopes(self.motion(q=q)["q"])[:, self._pulls[1]]
 
+    # torques are linear in gravity, so that unit gravity along each axis gives the derivative exactly
     def _slopes(self, q: Array) -> Array:
         """(N, 3 E) of all entries under unit gravity along x, then along y, then along z."""
         kernel = self._weight[0]
@@ -58,6 +59,7 @@ class Weight(Engine):
     def _pulls(self) -> tuple[list[tuple[int, int, int]], NDArray[np.intp]]:
         """Entries that are not zero along an axis, and where `_slopes` has them."""
         entries = [(i, self.of.index(self.layout.names[k])) for i, k in self._weight[1]]
+        # the kernel has the entries of all axes; at generic positions those that are always zero for one axis show
         values = np.abs(self._slopes(np.random.default_rng(7).normal(size=(GENERIC, self.n)))).max(axis=0)
         used = np.flatnonzero(values > ZERO * values.max(initial=0.0))
         return [(*entries[e % len(entries)], int(e) // len(entries)) for e in used], used

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import InitVar, dataclass, field, fields, replace
 from enum import Enum
-from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.dynamics.batching import BatchClient
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.estimators.evidence import Evidence
@@ -86,6 +86,8 @@ class Problem:
         references: what the controller followed, one trajectory for all motions or one for each, on the clocks of their logs;
             the reference columns of the logs when not given.
         constraints: what the user knows besides (see `physical.stated`); physically consistent methods keep to it.
+        batch: where simulations are requested when several fits run concurrently (`inertica.dynamics.batching`).
+        built: rows of these motions, if another problem has built them already.
     """
 
     base: BaseModel
@@ -95,8 +97,12 @@ class Problem:
     noise: NoiseLevels | None = None
     references: tuple[Trajectory, ...] = ()
     constraints: tuple[Constraint, ...] = ()
+    batch: BatchClient | None = None
+    built: InitVar[Observations | None] = None
+    _observations: Observations | None = field(default=None, init=False, repr=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, built: Observations | None) -> None:
+        object.__setattr__(self, "_observations", built)
         n = self.base.layout.robot.n
         if len(self.references) not in (0, 1, len(self.motions)):
             raise InputError(
@@ -113,29 +119,30 @@ class Problem:
     def engine(self) -> Engine:
         return self.base.engine
 
-    @cached_property
+    @property
     def observations(self) -> Observations:
-        """Rows and R factors of the motions, built once for all who ask."""
-        return Observations(self.base, self.motions, self.prior)
+        """Rows and R factors of the motions, built on first use."""
+        if self._observations is None:
+            object.__setattr__(self, "_observations", Observations(self.base, self.motions, self.prior))
+        assert self._observations is not None
+        return self._observations
 
     def with_loop(self, loop: ControlLoop | None) -> Problem:
         """The same in another control loop; rows are shared."""
-        other = replace(self, loop=loop)
-        other.__dict__["observations"] = self.observations
-        return other
+        return replace(self, loop=loop, built=self.observations)
+
+    def with_batch(self, batch: BatchClient) -> Problem:
+        """The same with simulations requested from a batch; rows are shared where they were built."""
+        return replace(self, batch=batch, built=self._observations)
 
     def masked(self, motions: Sequence[Motion]) -> Problem:
         """The same with other masks on its motions; their rows are shared."""
-        other = replace(self, motions=tuple(motions))
-        other.__dict__["observations"] = self.observations.masked(motions)
-        return other
+        return replace(self, motions=tuple(motions), built=self.observations.masked(motions))
 
     def with_prior(self, prior: Parameters | None) -> Problem:
-        """The same with other prior values; rows that were built are shared where these say the same of them."""
-        other, known = replace(self, prior=prior), self.__dict__.get("observations")
-        if known is not None and known.same_rows(prior):
-            other.__dict__["observations"] = known
-        return other
+        """The same with other prior values; rows that were built are shared unless values of fixed parameters differ."""
+        built = self._observations
+        return replace(self, prior=prior, built=built if built is not None and built.same_rows(prior) else None)
 
     @property
     def fixed_values(self) -> Array:
@@ -241,14 +248,14 @@ class LoopFindings:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> LoopFindings | None:
         """From what `document` wrote, among other things; None when nothing of it is there."""
-        found: dict[str, Any] = {}
+        values_by_name: dict[str, Any] = {}
         for name in (one.name for one in fields(cls) if one.name in document):
             value = document[name]
             table = isinstance(value, Mapping)
-            found[name] = (
+            values_by_name[name] = (
                 {k: _numbers(x) for k, x in value.items()} if table else value if isinstance(value, str) else _numbers(value)
             )
-        return cls(**found) if found else None
+        return cls(**values_by_name) if values_by_name else None
 
 
 def _numbers(values: Sequence[float | None]) -> Array:
@@ -327,8 +334,8 @@ class Estimate:
         """(b,) what the data alone say, to which the covariance belongs: constraints and a prior may have moved beta from there."""
         if self.evidence is not None and self.evidence.strategy is not None:
             return self.evidence.least_squares(self.beta)[0]
-        said = None if self.diagnostics is None else self.diagnostics.by_data
-        return self.beta if said is None else said
+        stored = None if self.diagnostics is None else self.diagnostics.by_data
+        return self.beta if stored is None else stored
 
     @property
     def std(self) -> Array:

@@ -137,13 +137,13 @@ def example_problem() -> Problem:
 
 def says_what_it_is(s: Subject) -> bool:
     """Name, needs and capabilities are there, and the estimate has the shapes of its base parameters."""
-    method, found, b = s.method, s.found, s.problem.base.rank
-    s.expect(bool(method.name) and found.method == method.name, f"calls its estimate '{found.method}'")
+    method, estimate, b = s.method, s.found, s.problem.base.rank
+    s.expect(bool(method.name) and estimate.method == method.name, f"calls its estimate '{estimate.method}'")
     s.expect(all(isinstance(n, Need) for n in method.needs), "needs what is no `Need`")
     s.expect(all(isinstance(c, Capability) for c in method.capabilities), "can what is no `Capability`")
-    s.expect(found.beta.shape == (b,) and np.isfinite(found.beta).all(), f"should find {b} base parameters")
+    s.expect(estimate.beta.shape == (b,) and np.isfinite(estimate.beta).all(), f"should find {b} base parameters")
     if s.can(Capability.COVARIANCE):
-        C = found.covariance
+        C = estimate.covariance
         s.expect(C is not None, "should state a covariance")
         assert C is not None
         s.expect(C.shape == (b, b) and np.isfinite(C).all(), f"should state a covariance of {b} by {b} numbers")
@@ -161,8 +161,8 @@ def same_seed_same_bytes(s: Subject) -> bool:
     return True
 
 
-def _bytes(found: Estimate) -> bytes:
-    return found.beta.tobytes() + (b"" if found.covariance is None else found.covariance.tobytes())
+def _bytes(estimate: Estimate) -> bytes:
+    return estimate.beta.tobytes() + (b"" if estimate.covariance is None else estimate.covariance.tobytes())
 
 
 def leaves_the_problem_alone(s: Subject) -> bool:
@@ -199,14 +199,16 @@ def twice_the_data(s: Subject) -> bool:
     p = s.problem
     once = replace(p, motions=p.motions[:1], references=p.references[:1])
     twice = replace(once, motions=2 * once.motions, references=2 * once.references)
-    found = [s.estimate(x) for x in (once, twice)]
-    one, two = (e.std**2 for e in found)
-    known = (one > 0.0) & (np.sqrt(one) < KNOWN * np.abs(found[0].beta))
+    estimates = [s.estimate(x) for x in (once, twice)]
+    one, two = (e.std**2 for e in estimates)
+    known = (one > 0.0) & (np.sqrt(one) < KNOWN * np.abs(estimates[0].beta))
     s.expect(known.any(), "determines no parameter of this problem, so that its covariance cannot be checked")
     share = np.divide(two, one, out=np.full_like(one, 0.5), where=known)
     worst = int(np.argmax(np.abs(share - 0.5)))
-    said = f"the variance of {p.base.names[worst]} becomes {share[worst]:.3g} of what it was when a log is there twice, not half"
-    s.expect(np.all(np.abs(share - 0.5) <= 0.5 * HALF), f"does not count data: {said}")
+    sentence = (
+        f"the variance of {p.base.names[worst]} becomes {share[worst]:.3g} of what it was when a log is there twice, not half"
+    )
+    s.expect(np.all(np.abs(share - 0.5) <= 0.5 * HALF), f"does not count data: {sentence}")
     return True
 
 
@@ -230,8 +232,8 @@ def says_what_is_missing(s: Subject) -> bool:
             s.estimate(poorer)
         except InputError as error:
             missing = [n.value for n in s.method.needs if not poorer.has(n)]
-            told = s.method.name in str(error) and any(value in str(error) for value in missing)
-            s.expect(told, f"should say that it needs {need.value}; it says: {error}")
+            named = s.method.name in str(error) and any(value in str(error) for value in missing)
+            s.expect(named, f"should say that it needs {need.value}; it says: {error}")
         else:
             s.expect(False, f"says that it needs {need.value}, but does without")
     return bool(s.method.needs)

@@ -65,14 +65,14 @@ def scores_of(
     b = len(beta)
     fitted = b if parameters is None else parameters
     with one_thread():
-        found = system.records(beta) if fitted_to is None else fitted_to.records_without_rows(beta)
-        records = [(r * joint_weights * use, use) for r, use in found]
+        residual_records = system.records(beta) if fitted_to is None else fitted_to.records_without_rows(beta)
+        records = [(r * joint_weights * use, use) for r, use in residual_records]
         if system.weights is not None:
             records = [(r * w**2, use) for (r, use), w in zip(records, system.weights, strict=True)]
         colour = [colours(r, use, fitted) for r, use in records]
         times = [_times(r) for r, _ in records]
-        lags = [lags_for(len(r), own) for (r, _), own in zip(records, times, strict=True)]
-        freedom = [_freedom(own, use, fitted) for (_, use), own in zip(records, times, strict=True)]
+        lags = [lags_for(len(r), times_of) for (r, _), times_of in zip(records, times, strict=True)]
+        freedom = [_freedom(times_of, use, fitted) for (_, use), times_of in zip(records, times, strict=True)]
         stationary, robust = np.zeros((b, b)), np.zeros((b, b))
         for rows in system.rows():
             r, use = (x[rows.where] for x in records[rows.motion])
@@ -96,11 +96,11 @@ def score_covariance(blocks: Iterable[tuple[int, Array, Array]], parameters: int
         parts.setdefault(motion, []).append((scores, residual))
     S = np.zeros((0, 0))
     with one_thread():
-        for listed in parts.values():
-            scores, residual = (np.concatenate(x) for x in zip(*listed, strict=True))
+        for group in parts.values():
+            scores, residual = (np.concatenate(x) for x in zip(*group, strict=True))
             times = _times(residual)
-            own = _freedom(times, residual != 0.0, parameters) * long_run(scores, lags_for(len(residual), times))
-            S = own if not S.size else S + own
+            block = _freedom(times, residual != 0.0, parameters) * long_run(scores, lags_for(len(residual), times))
+            S = block if not S.size else S + block
     return S
 
 
@@ -116,9 +116,9 @@ def combination_covariance(blocks: Iterable[tuple[list[Array], Array, NDArray[np
         for V, residual, use in blocks:
             times = _times(residual)
             scores = np.sum([v * residual[:, j, None] for j, v in enumerate(V)], axis=0)
-            own = _freedom(times, use, parameters) * long_run(scores, lags_for(len(residual), times))
+            block = _freedom(times, use, parameters) * long_run(scores, lags_for(len(residual), times))
             even = np.sum([c.between(v) for c, v in zip(colours(residual, use, parameters), V, strict=True)], axis=0)
-            stationary, robust = (stationary + even, robust + own) if robust.size else (even, own)
+            stationary, robust = (stationary + even, robust + block) if robust.size else (even, block)
         return Scores(stationary, robust).larger
 
 
@@ -150,8 +150,8 @@ def _scored(rows: Array, factor: Array, residual: Array, columns: NDArray[np.int
         return np.asarray(scaled)
     from inertica.estimators.loops import add_scores
 
-    own, scaled = np.ascontiguousarray(rows), np.empty(rows.shape)
-    add_scores(own, factor, residual, columns, scaled, scores)
+    contiguous, scaled = np.ascontiguousarray(rows), np.empty(rows.shape)
+    add_scores(contiguous, factor, residual, columns, scaled, scores)
     return scaled
 
 
@@ -162,9 +162,9 @@ def _add_earlier(series: Array, kernel: Array, out: Array) -> None:
 
         add_earlier(series, kernel, out)
         return
-    for own, into in zip(series, out, strict=True):
+    for signal, into in zip(series, out, strict=True):
         for lag, weight in enumerate(kernel, 1):
-            into[lag:] += weight * own[:-lag]
+            into[lag:] += weight * signal[:-lag]
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,15 +202,15 @@ def colours(residual: Array, use: NDArray[np.bool_], parameters: int) -> list[Co
     """Colour of each joint's residuals, corrected for the freedom the fit has taken."""
     out: list[Colour] = []
     pairs: dict[bytes, Array] = {}
-    for products, there in zip(_products(residual.T), use.T, strict=True):
-        if (key := there.tobytes()) not in pairs:  # mostly the same for all joints
-            pairs[key] = _pairs(there)
+    for products, used in zip(_products(residual.T), use.T, strict=True):
+        if (key := used.tobytes()) not in pairs:  # mostly the same for all joints
+            pairs[key] = _pairs(used)
         gamma = products / pairs[key]
-        lags = correlated_lags(gamma / gamma[0] if gamma[0] > 0.0 else gamma, int(np.count_nonzero(there)))
+        lags = correlated_lags(gamma / gamma[0] if gamma[0] > 0.0 else gamma, int(np.count_nonzero(used)))
         window = np.clip(2.0 - np.arange(2 * lags) / max(lags, 1), 0.0, 1.0) if lags else np.ones(1)
         gamma = gamma[: len(window)] * window[: len(gamma)]
         time = max(1.0, float(2.0 * gamma.sum() / gamma[0] - 1.0)) if gamma[0] > 0.0 else 1.0
-        out.append(Colour(_left(np.count_nonzero(there) / time, parameters / residual.shape[1]) * gamma))
+        out.append(Colour(_left(np.count_nonzero(used) / time, parameters / residual.shape[1]) * gamma))
     return out
 
 

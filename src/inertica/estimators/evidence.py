@@ -88,8 +88,10 @@ class Scores:
     @property
     def raised(self) -> Array:
         """(b,) standard deviations by the second over those by the first, where they are larger; else one."""
-        own, other = np.diag(self.stationary), np.diag(self.robust)
-        return np.asarray(np.sqrt(np.maximum(1.0, np.divide(other, own, out=np.ones(len(own)), where=own > 0.0))))
+        stationary, robust = np.diag(self.stationary), np.diag(self.robust)
+        return np.asarray(
+            np.sqrt(np.maximum(1.0, np.divide(robust, stationary, out=np.ones(len(stationary)), where=stationary > 0.0)))
+        )
 
     def mapped(self, K: Array) -> Scores:
         """Of K times the scores."""
@@ -182,8 +184,8 @@ class Evidence:
         return replace(self, z=self.z + self.R @ change)
 
     def _covariance(self, half: Array) -> Array:
-        found = half @ half.T if self.scores is None else self.scores.through(half @ half.T)
-        return found if self.widened is None else self.widened[:, None] * found * self.widened
+        covariance = half @ half.T if self.scores is None else self.scores.through(half @ half.T)
+        return covariance if self.widened is None else self.widened[:, None] * covariance * self.widened
 
     def whitened(self) -> tuple[Array, Array]:
         """R and z of a problem that says the same with rows of unit variance, independent of each other.

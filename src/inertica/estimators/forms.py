@@ -155,7 +155,7 @@ def _balanced(of: Balance, motion: Motion, where: slice, shapes: Array | None) -
         last = min(first + PART, stop)
         a, z = max(0, first - reach), min(len(motion), last + reach)
         stored, flow = np.empty((z - a, count)), np.empty((z - a, count))
-        for part, kept, passing in of.chunks(motion.q[a:z], motion.dq[a:z], shapes):
-            stored[part], flow[part] = kept.T, passing.T
+        for part, stored_rows, flow_rows in of.chunks(motion.q[a:z], motion.dq[a:z], shapes):
+            stored[part], flow[part] = stored_rows.T, flow_rows.T
         flow += rates(stored, motion.dt)
         yield slice(first - start, last - start), flow[first - a : last - a].T

@@ -248,14 +248,14 @@ def _descended(problem: GainProblem, g: Array, sigma: Array) -> tuple[Array, Arr
         size = 1.0
         while True:
             trial = g + size * step[: problem.n]
-            found = _parameters(problem, trial, sigma)  # the best ones for these gains: variable projection
-            value = _cost(problem, trial, found, sigma)
+            best_theta = _parameters(problem, trial, sigma)  # the best ones for these gains: variable projection
+            value = _cost(problem, trial, best_theta, sigma)
             if value <= cost or size < 1e-6:
                 break
             size *= 0.5
         done = cost - value <= SETTLED * cost
         if value <= cost:
-            g, theta, cost = trial, found, value
+            g, theta, cost = trial, best_theta, value
         if done:
             break
     return g, theta, cost, iterations
@@ -299,9 +299,9 @@ def linearised(problem: GainProblem, g: Array, theta: Array, sigma: Array) -> tu
             block[:, problem.n :] = -g[j] * (factor.R @ space[where])
             J.append(block / sigma[j])
             r.append((factor.z - g[j] * torque) / sigma[j])
-    said = np.flatnonzero(np.isfinite(problem.prior))
-    block = np.eye(problem.n, problem.n + len(theta))[said] / problem.prior[said, None]
-    return np.vstack([*J, block]), np.concatenate([*r, (g - 1.0)[said] / problem.prior[said]])
+    stated = np.flatnonzero(np.isfinite(problem.prior))
+    block = np.eye(problem.n, problem.n + len(theta))[stated] / problem.prior[stated, None]
+    return np.vstack([*J, block]), np.concatenate([*r, (g - 1.0)[stated] / problem.prior[stated]])
 
 
 def joint_covariance(problem: GainProblem, g: Array, theta: Array, sigma: Array, which: NDArray[np.intp]) -> Array:
@@ -316,14 +316,14 @@ def joint_covariance(problem: GainProblem, g: Array, theta: Array, sigma: Array,
     J, _ = linearised(problem, g, theta, sigma)
     half = ScaledSvd.of(_square(J)).half
     answer = half @ half[which].T  # (n + q, e): columns of (J'J)^-1
-    listed, blocks = [], np.zeros((len(which), len(which)))
+    influences, blocks = [], np.zeros((len(which), len(which)))
     for V, r, use in _influences(problem, g, theta, sigma, answer):
-        listed.append((V, r, use))
-        moved = np.sum([v * r[:, j, None] for j, v in enumerate(V)], axis=0)
-        sums = np.array([part.sum(axis=0) for part in np.array_split(moved, BLOCKS)])
+        influences.append((V, r, use))
+        scores = np.sum([v * r[:, j, None] for j, v in enumerate(V)], axis=0)
+        sums = np.array([part.sum(axis=0) for part in np.array_split(scores, BLOCKS)])
         sums -= sums.mean(axis=0)
         blocks += BLOCKS / (BLOCKS - 1) * sums.T @ sums
-    noise = combination_covariance(listed, problem.n + len(theta))
+    noise = combination_covariance(influences, problem.n + len(theta))
     prior = answer[: problem.n] / problem.prior[:, None]  # what the prior gains do not know
     noise = noise + prior.T @ prior
     factor = np.sqrt(np.maximum(1.0, np.diag(blocks) / np.maximum(np.diag(noise), 1e-300)))
@@ -352,9 +352,9 @@ def _influences(
                 by_theta = g[j] * W @ (space[where] @ answer[n:])
                 V.append((torque[:, None] * answer[j] + by_theta) / sigma[j] * rows.use[:, j, None])
             parts.setdefault(rows.motion, []).append((V, r, rows.use))
-        for listed in parts.values():
-            Vs = [np.concatenate([V[j] for V, _, _ in listed]) for j in range(n)]
-            out.append((Vs, np.concatenate([r for _, r, _ in listed]), np.concatenate([u for _, _, u in listed])))
+        for group in parts.values():
+            Vs = [np.concatenate([V[j] for V, _, _ in group]) for j in range(n)]
+            out.append((Vs, np.concatenate([r for _, r, _ in group]), np.concatenate([u for _, _, u in group])))
     return out
 
 

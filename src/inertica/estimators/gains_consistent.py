@@ -57,7 +57,7 @@ class _Unknowns:
     """The unknowns as a layout with a cone program, and the map from them to gains and theta."""
 
     def __init__(self, problem: GainProblem, prior: Parameters, body: RigidBody, g: Array) -> None:
-        own, n, b = prior.layout, problem.n, len(problem.columns)
+        prior_layout, n, b = prior.layout, problem.n, len(problem.columns)
         first = problem.size - sum(load.unknown for load in problem.loads.values())
         gains = tuple(UserTerm(f"gain {j + 1}", _nothing) for j in range(n))
         changes = tuple(UserTerm(f"change {k + 1}", _nothing) for k in range(first - b))
@@ -66,8 +66,8 @@ class _Unknowns:
         fixed = frozenset(
             word for name, load in problem.loads.items() for word, known in zip(names[name], load.known, strict=True) if known
         )
-        layout = Layout(own.robot, (*own.terms, *gains, *changes), tuple(bodies.values()), fixed)
-        values = dict(zip(own.names, prior.values, strict=True)) | {f"gain {j + 1}": float(g[j]) for j in range(n)}
+        layout = Layout(prior_layout.robot, (*prior_layout.terms, *gains, *changes), tuple(bodies.values()), fixed)
+        values = dict(zip(prior_layout.names, prior.values, strict=True)) | {f"gain {j + 1}": float(g[j]) for j in range(n)}
         for name, load in problem.loads.items():
             values |= dict(zip(names[name], _guess(load), strict=True))
         self.program = Program(Reference.of(layout, [values.get(name, 0.0) for name in layout.names]), PHYSICAL)

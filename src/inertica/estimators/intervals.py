@@ -35,8 +35,8 @@ def standard_intervals(estimate: Estimate, problem: Problem, prior: Parameters) 
     evidence, chi = estimate.evidence, estimate.chi
     if evidence is None or evidence.strategy is None or chi is None:
         return noise_intervals(estimate, prior)
-    found = consistent_intervals(evidence, problem, chi)
-    return np.column_stack([found.lower, found.upper])
+    intervals = consistent_intervals(evidence, problem, chi)
+    return np.column_stack([intervals.lower, intervals.upper])
 
 
 def consistent_intervals(evidence: Evidence, problem: Problem, chi: Array, level: float = 0.95) -> Intervals:
@@ -50,20 +50,20 @@ def consistent_intervals(evidence: Evidence, problem: Problem, chi: Array, level
     if not solve.mild or not isinstance(penalty, Quadratic):
         return profile_intervals(program, fit, penalty, chi, level=level)
     # a mild prior has moved the estimate, but is not believed: the intervals are those of the fit without it, and hold the estimate
-    found = profile_intervals(program, fit, penalty, program.solve(fit, penalty).chi, level=level)
-    lower, upper = np.minimum(found.lower, chi), np.maximum(found.upper, chi)
-    known = found.lower == found.upper  # by an equation, which the estimate keeps, too
-    return replace(found, lower=np.where(known, chi, lower), upper=np.where(known, chi, upper))
+    intervals = profile_intervals(program, fit, penalty, program.solve(fit, penalty).chi, level=level)
+    lower, upper = np.minimum(intervals.lower, chi), np.maximum(intervals.upper, chi)
+    known = intervals.lower == intervals.upper  # by an equation, which the estimate keeps, too
+    return replace(intervals, lower=np.where(known, chi, lower), upper=np.where(known, chi, upper))
 
 
 def noise_intervals(estimate: Estimate, prior: Parameters) -> Array:
     """(P, 2) by the normal distribution."""
     chi, spread = standard_parameters(estimate, prior), estimate.chi_covariance
-    own = np.full(len(chi), True)
+    unconstrained = np.full(len(chi), True)
     if spread is None:
         b = len(estimate.beta)
         known = np.zeros((b, b)) if estimate.covariance is None else estimate.covariance
         spread = standard_covariance(estimate.base, known, prior)
-        own = np.array([label in OWN for label in trust_labels(estimate.base, estimate.beta, estimate.std).values()])
-    reach = np.where(own, INTERVAL * np.sqrt(np.maximum(np.diag(spread), 0.0)), np.inf)
+        unconstrained = np.array([label in OWN for label in trust_labels(estimate.base, estimate.beta, estimate.std).values()])
+    reach = np.where(unconstrained, INTERVAL * np.sqrt(np.maximum(np.diag(spread), 0.0)), np.inf)
     return np.column_stack([chi - reach, chi + reach])

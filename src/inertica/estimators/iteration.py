@@ -37,8 +37,8 @@ class Still:
     @staticmethod
     def size(change: Array, spread: Array) -> float:
         """Largest change in standard deviations, spread the covariance (b, b)."""
-        std, moved = np.sqrt(np.maximum(np.diag(spread), 0.0)), np.abs(change)
-        return float(np.max(np.divide(moved, std, out=np.zeros_like(moved), where=std > 0.0), initial=0.0))
+        std, step = np.sqrt(np.maximum(np.diag(spread), 0.0)), np.abs(change)
+        return float(np.max(np.divide(step, std, out=np.zeros_like(step), where=std > 0.0), initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -149,9 +149,9 @@ class Watch:
 
 def relative_step(before: Array, after: Array, std: Array, stop: Stop) -> float:
     """Largest relative change over the parameters known well enough for it to mean something."""
-    size, moved = np.abs(after), np.abs(after - before)
-    counts = (size > 0.0) & (std < stop.settled * size) & (moved > stop.within * std)
+    size, change = np.abs(after), np.abs(after - before)
+    counts = (size > 0.0) & (std < stop.settled * size) & (change > stop.within * std)
     if not counts.any():
         return 0.0
     reference = np.where(before != 0.0, np.abs(before), size)
-    return float(np.max(moved[counts] / reference[counts]))
+    return float(np.max(change[counts] / reference[counts]))

@@ -44,7 +44,7 @@ def block_changes(system: Observations, beta: Array, joint_weights: Array, count
         normal, score = _parts(system, beta, joint_weights, count)
         score -= score.mean(axis=0)  # scores at a constrained solution do not add up to zero
         half = _half_inverse(normal.sum(axis=0))
-        d = np.array([_reduced(half, own, right) for own, right in zip(normal, score, strict=True)])
+        d = np.array([_reduced(half, gram, right) for gram, right in zip(normal, score, strict=True)])
         return d - d.mean(axis=0)
 
 
@@ -56,9 +56,9 @@ def _half_inverse(A: Array) -> Array:
     return np.asarray(V[:, known] / np.sqrt(value[known]) / scale[:, None])
 
 
-def _reduced(half: Array, own: Array, right: Array) -> Array:
+def _reduced(half: Array, gram: Array, right: Array) -> Array:
     """The bias-reduced change by one block."""
-    share, V = np.linalg.eigh(half.T @ own @ half)
+    share, V = np.linalg.eigh(half.T @ gram @ half)
     left = np.maximum(1.0 - share, LEAST)
     return np.asarray(half @ (V @ ((V.T @ (half.T @ right)) / np.sqrt(left))))
 

@@ -45,12 +45,12 @@ class Rows:
     def stated(cls, beta: Array, covariance: Array) -> Rows:
         """Of base parameters with a covariance; directions without variance are not resolved (`Unconstrained`) and have no row."""
         scale = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-        there = scale > 0.0
+        resolved = scale > 0.0
         with one_thread():
-            e, V = np.linalg.eigh(covariance[np.ix_(there, there)] / np.outer(scale[there], scale[there]))
+            e, V = np.linalg.eigh(covariance[np.ix_(resolved, resolved)] / np.outer(scale[resolved], scale[resolved]))
         known = e > LOST * e[-1]
         R = np.zeros((int(known.sum()), len(beta)))
-        R[:, there] = (V[:, known] / np.sqrt(e[known])).T / scale[there]
+        R[:, resolved] = (V[:, known] / np.sqrt(e[known])).T / scale[resolved]
         return cls(R, R @ beta)
 
 
@@ -112,7 +112,7 @@ def _silent(unresolved: Array) -> NDArray[np.bool_]:
     return np.asarray(np.linalg.norm(unresolved, axis=1) > 1.0 - 1e-9)
 
 
-def fitted_load(unloaded: Rows, loaded: Rows, columns: Array, own: Array) -> Load:
+def fitted_load(unloaded: Rows, loaded: Rows, columns: Array, friction: Array) -> Load:
     """Least squares for the load, as the first lines of this file say.
 
     Args:
@@ -122,7 +122,7 @@ def fitted_load(unloaded: Rows, loaded: Rows, columns: Array, own: Array) -> Loa
     """
     first = len(unloaded.z)
     with one_thread():
-        nuisance = np.block([[unloaded.R, np.zeros((first, own.shape[1]))], [loaded.R, loaded.R @ own]])
+        nuisance = np.block([[unloaded.R, np.zeros((first, friction.shape[1]))], [loaded.R, loaded.R @ friction]])
         norms = np.linalg.norm(nuisance, axis=0)
         U, s, _ = np.linalg.svd(nuisance / np.where(norms > 0.0, norms, 1.0))
         left = U[:, int(np.count_nonzero(s > RESOLVED * s[0])) :]

@@ -88,11 +88,11 @@ def first_moments(
         labels: (10,) of the parameters.
     """
     alone = [k for k in FIRST if labels[k] == DETERMINED]
-    found = [FirstMoment(np.eye(3)[k - FIRST[0]], 0.0, body.values[k], body.lower[k], body.upper[k]) for k in alone]
+    moments = [FirstMoment(np.eye(3)[k - FIRST[0]], 0.0, body.values[k], body.lower[k], body.upper[k]) for k in alone]
     if labels[MASS] not in (DETERMINED, FIXED):
         others = [k for k in FIRST if labels[k] not in (DETERMINED, FIXED)]
-        found += _combinations(values, covariance, body, open_directions, [MASS, *others])
-    return tuple(found)
+        moments += _combinations(values, covariance, body, open_directions, [MASS, *others])
+    return tuple(moments)
 
 
 def _combinations(
@@ -105,10 +105,10 @@ def _combinations(
     C = A @ covariance[np.ix_(places, places)] @ A.T
     variance, V = np.linalg.eigh(0.5 * (C + C.T))
     weights = V.T @ A  # one combination per row
-    std, told = np.sqrt(np.maximum(variance, 0.0)), weights @ values[places]
-    agrees = np.abs(weights @ body.values[places] - told) <= INTERVAL * std
-    well = known_well(told, std) & agrees & (std > 0.0)
-    moments = [_moment(c, v, s, places) for c, v, s in zip(weights[well], told[well], std[well], strict=True)]
+    std, means = np.sqrt(np.maximum(variance, 0.0)), weights @ values[places]
+    agrees = np.abs(weights @ body.values[places] - means) <= INTERVAL * std
+    well = known_well(means, std) & agrees & (std > 0.0)
+    moments = [_moment(c, v, s, places) for c, v, s in zip(weights[well], means[well], std[well], strict=True)]
     return [m for m in moments if m is not None]
 
 

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dtrtri
 
-from inertica.dynamics.products import Pair
+from inertica.dynamics.products import MotionPair
 from inertica.dynamics.resident import Resident
-from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.triangle import stacked_factor
 from inertica.dynamics.tsqr import Factors, JointFactor, Stacked
-from inertica.errors import InputError
+from inertica.errors import InputError, TooFewSamplesError
 from inertica.estimators.forms import row_form
-from inertica.estimators.rows_there import decimated_there, memory_of, resident, triangles_there
+from inertica.estimators.rows_there import gpu_decimated, gpu_factors, memory_of, resident
 from inertica.identifiability.base import BaseModel
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.reversals import near_reversal
@@ -96,13 +96,15 @@ class Observations:
         self.base, self.motions, self.prior, self.engine = base, tuple(motions), prior, base.engine
         self.weights: Sequence[Array] | None = None
         self.form = row_form(base.engine, self.motions)
-        place = {int(k): i for i, k in enumerate(base.kept)}
-        listed = [(joint, k, e) for e, (joint, k) in enumerate(self.form.entries)]
+        position = {int(k): i for i, k in enumerate(base.retained)}
+        entries = [(joint, k, e) for e, (joint, k) in enumerate(self.form.entries)]
         joints = range(self.form.count)
-        self.entries = [[e for joint, k, e in listed if joint == j and k in place] for j in joints]
-        self.columns = [np.array([place[k] for joint, k, _ in listed if joint == j and k in place], np.intp) for j in joints]
+        self.entries = [[e for joint, k, e in entries if joint == j and k in position] for j in joints]
+        self.columns = [
+            np.array([position[k] for joint, k, _ in entries if joint == j and k in position], np.intp) for j in joints
+        ]
         fixed = {int(k) for k in base.fixed}
-        self.known = [(joint, k, e) for joint, k, e in listed if k in fixed]
+        self.known = [(joint, k, e) for joint, k, e in entries if k in fixed]
         self._rows: list[Rows] | None = None
         self._factored: Factors | None = None
         self._sigmas: Array | None = None
@@ -171,18 +173,18 @@ class Observations:
         if self._rows is not None or not self._straight:
             return self.records(beta)
         values = np.zeros(self.base.layout.size)
-        values[self.base.kept] = beta
+        values[self.base.retained] = beta
         explained = (self.engine.inverse_dynamics(m.q, m.dq, m.ddq, values, self.shapes) for m in self.motions)
-        listed = zip(self._torques, explained, self._use(), strict=True)
-        return [(tau - own, use) for tau, own, use in listed]
+        by_motion = zip(self._torques, explained, self._use(), strict=True)
+        return [(tau - model_tau, use) for tau, model_tau, use in by_motion]
 
     def by_motion(self) -> list[tuple[tuple[Array, ...], Array]]:
         """Per motion the rows of every joint, masked or not, in one piece, and their torques."""
         parts: list[list[Rows]] = [[] for _ in self.motions]
         for rows in self.rows():
             parts[rows.motion].append(rows)
-        joined = [tuple(np.concatenate(W) for W in zip(*(rows.W for rows in own), strict=True)) for own in parts]
-        return [(W, np.concatenate([rows.y for rows in own])) for W, own in zip(joined, parts, strict=True)]
+        joined = [tuple(np.concatenate(W) for W in zip(*(rows.W for rows in blocks), strict=True)) for blocks in parts]
+        return [(W, np.concatenate([rows.y for rows in blocks])) for W, blocks in zip(joined, parts, strict=True)]
 
     def weight(self, rows: Rows) -> Array:
         """(m, n) factors on rows: those given, zero where they take no part."""
@@ -219,8 +221,8 @@ class Observations:
 
         A block is the same share of every motion: of repetitions of one, none may tell what another one left out.
         """
-        found = self.stretches([[i * m // count for i in range(count + 1)] for m in self.lengths])
-        return [Factors.joined(same) for same in zip(*found, strict=True)]
+        factors = self.stretches([[i * m // count for i in range(count + 1)] for m in self.lengths])
+        return [Factors.joined(same) for same in zip(*factors, strict=True)]
 
     def stretches(self, edges: Sequence[Sequence[int]]) -> list[list[Factors]]:
         """Factors of stretches of consecutive rows, motion by motion.
@@ -230,10 +232,11 @@ class Observations:
         """
         if self._straight:
             return [
-                self._straight_factors(k, motion, own) for k, (motion, own) in enumerate(zip(self.motions, edges, strict=True))
+                self._straight_factors(k, motion, motion_edges)
+                for k, (motion, motion_edges) in enumerate(zip(self.motions, edges, strict=True))
             ]
-        R = [[[np.zeros((0, len(c) + 1)) for c in self.columns] for _ in own[1:]] for own in edges]
-        counts = [np.zeros((len(own) - 1, self.n)) for own in edges]
+        R = [[[np.zeros((0, len(c) + 1)) for c in self.columns] for _ in motion_edges[1:]] for motion_edges in edges]
+        counts = [np.zeros((len(motion_edges) - 1, self.n)) for motion_edges in edges]
         for rows in self.rows():
             weight = self.weight(rows)
             for s, (begin, end) in enumerate(pairwise(edges[rows.motion])):
@@ -242,32 +245,34 @@ class Observations:
                 if not inside.any():
                     continue
                 if all(isinstance(W, Resident) for W in rows.W):
-                    new = triangles_there(rows.W, rows.y, weight * inside[:, None])
-                    R[rows.motion][s] = [absorbed(old, more) for old, more in zip(R[rows.motion][s], new, strict=True)]
+                    new = gpu_factors(rows.W, rows.y, weight * inside[:, None])
+                    R[rows.motion][s] = [stacked_factor(old, more) for old, more in zip(R[rows.motion][s], new, strict=True)]
                     counts[rows.motion][s] += np.count_nonzero(weight[inside], axis=0)
                     continue
                 for j, W in enumerate(rows.W):
                     taking = inside & (weight[:, j] != 0.0)
                     added = np.column_stack([W[taking], rows.y[taking, j]]) * weight[taking, j, None]
-                    R[rows.motion][s][j] = absorbed(R[rows.motion][s][j], added)
+                    R[rows.motion][s][j] = stacked_factor(R[rows.motion][s][j], added)
                     counts[rows.motion][s, j] += np.count_nonzero(taking)
-        return [[self._factors(*one) for one in zip(*own, strict=True)] for own in zip(R, counts, strict=True)]
+        return [[self._factors(*one) for one in zip(*motion_edges, strict=True)] for motion_edges in zip(R, counts, strict=True)]
 
     def _factors(self, triangles: Sequence[Array], counts: Array) -> Factors:
-        joints = tuple(JointFactor.of(R if len(R) else absorbed(R), c) for R, c in zip(triangles, self.columns, strict=True))
+        joints = tuple(
+            JointFactor.of(R if len(R) else stacked_factor(R), c) for R, c in zip(triangles, self.columns, strict=True)
+        )
         return Factors(joints, self.base.rank, counts)
 
     def _straight_factors(self, number: int, motion: Motion, edges: Sequence[int]) -> list[Factors]:
         """By the compiled kernels, rows never built."""
-        tau, kept, weight = self._torques[number], tuple(self.base.kept.tolist()), self._use()[number].astype(float)
-        place, out = {k: i for i, k in enumerate(kept)}, []
+        tau, columns, weight = self._torques[number], tuple(self.base.retained.tolist()), self._use()[number].astype(float)
+        position, out = {k: i for i, k in enumerate(columns)}, []
         if self.weights is not None:
             weight *= self.weights[number]
         for begin, end in pairwise(edges):
             q, dq, ddq, y = (x[begin:end] for x in (motion.q, motion.dq, motion.ddq, tau))
-            found = self.engine.factors(q, dq, ddq, y, kept, self.shapes, weight[begin:end])
-            joints = tuple(replace(f, columns=tuple(place[c] for c in f.columns)) for f in found.joints)
-            out.append(Factors(joints, self.base.rank, found.counts))
+            factors = self.engine.factors(q, dq, ddq, y, columns, self.shapes, weight[begin:end])
+            joints = tuple(replace(f, columns=tuple(position[c] for c in f.columns)) for f in factors.joints)
+            out.append(Factors(joints, self.base.rank, factors.counts))
         return out
 
     @property
@@ -280,13 +285,13 @@ class Observations:
 
         Both are straight; rows that take no part here do not there.
         """
-        kept = tuple(self.base.kept.tolist())
+        columns = tuple(self.base.retained.tolist())
         out = [np.zeros((len(c), 2 * len(c) + 1)) for c in self.columns]
         for number, (motion, other) in enumerate(zip(self.motions, simulated.motions, strict=True)):
-            own, instruments = ((m.q, m.dq, m.ddq) for m in (motion, other))
-            pair = Pair(own, instruments, self._torques[number], self._use()[number].astype(float))
-            for total, found in zip(out, self.engine.products(pair, kept, self.shapes), strict=True):
-                total += found
+            measured, instruments = ((m.q, m.dq, m.ddq) for m in (motion, other))
+            pair = MotionPair(measured, instruments, self._torques[number], self._use()[number].astype(float))
+            for total, products in zip(out, self.engine.products(pair, columns, self.shapes), strict=True):
+                total += products
         return out
 
     @cached_property
@@ -323,7 +328,7 @@ class Observations:
     def checked(self) -> Observations:
         """Itself; refuses data of which masks leave nothing."""
         if np.any(self.counts[self.measured] < 2):
-            raise InputError("no samples are left to fit after masking; the log is all standstill, or masked as unusable")
+            raise TooFewSamplesError("no samples are left to fit after masking; the log is all standstill, or masked as unusable")
         return self
 
     @property
@@ -339,49 +344,50 @@ class Observations:
     def _idle(self) -> list[Mask]:
         """Per motion (m, n) rows of joints that rest or turn, whatever is masked."""
         others = [row for term in self.base.layout.terms for row in term.reversals]
-        found = [self.form.idle(m.resting | near_reversal(m, others)) for m in self.motions]
+        at_full_rate = [self.form.idle(m.resting | near_reversal(m, others)) for m in self.motions]
         return [
-            idle[m.decimator.kept(len(m))] if m.decimator.ratio > 1 else idle for m, idle in zip(self.motions, found, strict=True)
+            idle[m.decimator.kept(len(m))] if m.decimator.ratio > 1 else idle
+            for m, idle in zip(self.motions, at_full_rate, strict=True)
         ]
 
     def build(self) -> Iterator[Rows]:
         """The rows, always built anew and not kept."""
         for number, (motion, use) in enumerate(zip(self.motions, self._use(), strict=True)):
-            done, memory = 0, memory_of(motion, self.engine.target)
+            first, memory = 0, memory_of(motion, self.engine.target)
             if memory is not None:
-                there = resident(motion, memory)
+                on_device = resident(motion, memory)
                 for where, remaining in _pieces(motion):
-                    W, y = self._there(there, where, remaining)
-                    yield Rows(number, W, y, use[done : done + len(y)], done)
-                    done += len(y)
+                    W, y = self._there(on_device, where, remaining)
+                    yield Rows(number, W, y, use[first : first + len(y)], first)
+                    first += len(y)
                 continue
             pieces = ((len(motion.t[where]), self._chunks(motion, where), remaining) for where, remaining in _pieces(motion))
-            for found in motion.decimator.decimated(self._width, pieces):
-                W, y = self._apart(found)
-                yield Rows(number, W, y, use[done : done + len(y)], done)
-                done += len(y)
+            for decimated in motion.decimator.decimated(self._width, pieces):
+                W, y = self._apart(decimated)
+                yield Rows(number, W, y, use[first : first + len(y)], first)
+                first += len(y)
 
     def block(self, motion: Motion, where: slice) -> tuple[tuple[Array, ...], Array]:
         """Rows of every joint and torque at the full rate, of some samples of a motion."""
-        found = np.empty((len(motion.t[where]), self._width))
+        columns = np.empty((len(motion.t[where]), self._width))
         for part, values in self._chunks(motion, where):
-            found[part] = values.T
-        return self._apart(found)
+            columns[part] = values.T
+        return self._apart(columns)
 
     def _there(self, motion: Motion, where: slice, remaining: NDArray[np.intp]) -> tuple[tuple[Array, ...], Array]:
         """Decimated rows and torques of a piece of a motion that lies elsewhere."""
         tau, values = self.form.measured(motion, where), fixed_values(self.base, self.prior)
-        return decimated_there(motion, self.regressor(motion, where), self.entries, tau, self.known, values, remaining)
+        return gpu_decimated(motion, self.regressor(motion, where), self.entries, tau, self.known, values, remaining)
 
     @property
     def _width(self) -> int:
         """Columns of all joints, and their torques."""
         return sum(len(c) for c in self.columns) + self.n
 
-    def _apart(self, found: Array) -> tuple[tuple[Array, ...], Array]:
+    def _apart(self, columns: Array) -> tuple[tuple[Array, ...], Array]:
         """Rows of every joint and torques, which lie side by side."""
-        *W, y = np.split(found, np.cumsum([len(c) for c in self.columns]), axis=1)
-        if found.flags.f_contiguous:
+        *W, y = np.split(columns, np.cumsum([len(c) for c in self.columns]), axis=1)
+        if columns.flags.f_contiguous:
             return tuple(W), np.ascontiguousarray(y)
         return tuple(np.ascontiguousarray(x) for x in W), np.ascontiguousarray(y)
 
@@ -392,16 +398,16 @@ class Observations:
         """
         tau, values = self.form.measured(motion, where), fixed_values(self.base, self.prior)
         chosen = np.concatenate(self.entries).astype(np.intp)
-        found = np.empty((len(chosen) + tau.shape[1], 0))
+        chunk = np.empty((len(chosen) + tau.shape[1], 0))
         for part, entries in self.regressor(motion, where):
-            if found.shape[1] != entries.shape[1]:
-                found = np.empty((len(found), entries.shape[1]))
-            np.take(np.asarray(entries), chosen, axis=0, out=found[: len(chosen)], mode="clip")
-            torque = found[len(chosen) :]
+            if chunk.shape[1] != entries.shape[1]:
+                chunk = np.empty((len(chunk), entries.shape[1]))
+            np.take(np.asarray(entries), chosen, axis=0, out=chunk[: len(chosen)], mode="clip")
+            torque = chunk[len(chosen) :]
             torque[:] = tau[part].T
             for joint, k, e in self.known:
                 torque[joint] -= values[k] * entries[e]
-            yield part, found
+            yield part, chunk
 
     def regressor(self, motion: Motion, where: slice) -> Iterator[tuple[slice, Array]]:
         """Entries of the regressor (E, m) of some samples of a motion, chunk by chunk."""

@@ -126,8 +126,8 @@ def with_options(method: Estimator, options: Mapping[str, str]) -> Estimator:
 
 def option_names(method: Estimator) -> tuple[str, ...]:
     """Everything that can be stated for a method."""
-    own = {f.name for f in fields(method)}  # type: ignore[arg-type]
-    plain = [name.replace("_", "-") for name in sorted(own) if _plain(method, name) is not None]
+    names = {f.name for f in fields(method)}  # type: ignore[arg-type]
+    plain = [name.replace("_", "-") for name in sorted(names) if _plain(method, name) is not None]
     return (*(name for name in READERS if _reader(method, name) is not None), *plain)
 
 

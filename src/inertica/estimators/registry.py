@@ -109,6 +109,6 @@ def method(name: str | Estimator) -> Estimator:
         raise InputError(f"unknown prior '{prior}' behind '{base}+'; {nearest(prior, PRIORS)}")
     plain = METHODS[base]()
     if Capability.TAKES_PRIOR not in plain.capabilities:
-        listed = ", ".join(n for n in able(Capability.TAKES_PRIOR) if "+" not in n)
-        raise InputError(f"method '{base}' does not take a prior by +; these do: {listed}")
+        names = ", ".join(n for n in able(Capability.TAKES_PRIOR) if "+" not in n)
+        raise InputError(f"method '{base}' does not take a prior by +; these do: {names}")
     return replace(plain, solve=Consistent.towards(prior))  # type: ignore[type-var]

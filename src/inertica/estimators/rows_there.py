@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.kernels import Target
-from inertica.dynamics.resident import Memory, Place, Resident
-from inertica.dynamics.triangle import triangles
+from inertica.dynamics.resident import DeviceMemory, MemorySpace, Resident
+from inertica.dynamics.triangle import column_factors
 from inertica.preprocessing.motion import Motion
 
 Array = NDArray[np.float64]
@@ -23,21 +23,21 @@ Known = Sequence[tuple[int, int, int]]
 """(joint, parameter, entry) of parameters whose values are fixed."""
 
 
-def memory_of(motion: Motion, target: Target) -> Memory | None:
+def memory_of(motion: Motion, target: Target) -> DeviceMemory | None:
     """Where a motion is decimated: where it lies, or where the target computes; None for the processor, or without decimation."""
     if motion.decimator.ratio == 1 or motion.recipe.regressor != "torque":
         return None
-    return Place.of(motion.q, motion.dq, motion.ddq).memory or getattr(target, "memory", None)
+    return MemorySpace.of(motion.q, motion.dq, motion.ddq).memory or getattr(target, "memory", None)
 
 
-def resident(motion: Motion, memory: Memory) -> Motion:
+def resident(motion: Motion, memory: DeviceMemory) -> Motion:
     """The motion with its signals there."""
-    place = Place(memory)
-    there = {name: place.keep(place.take(getattr(motion, name))) for name in ("q", "dq", "ddq")}
-    return replace(motion, **there)
+    place = MemorySpace(memory)
+    signals = {name: place.resident(place.to_device(getattr(motion, name))) for name in ("q", "dq", "ddq")}
+    return replace(motion, **signals)
 
 
-def decimated_there(
+def gpu_decimated(
     motion: Motion, chunks: Iterable[tuple[slice, Array]], entries: Sequence[Sequence[int]], tau: Array, known: Known,
     values: Array, remaining: NDArray[np.intp],
 ) -> tuple[tuple[Array, ...], Array]:  # fmt: skip
@@ -52,21 +52,24 @@ def decimated_there(
         values: (P,) of theirs.
         remaining: samples that decimation leaves.
     """
-    place = Place.of(motion.q, motion.dq, motion.ddq)
+    place = MemorySpace.of(motion.q, motion.dq, motion.ddq)
     assert place.memory is not None
     xp, chosen, parts = place.xp, np.concatenate(entries).astype(np.intp), []
-    for where, found in chunks:
-        there, torque = place.take(found), place.take(np.array(tau[where])).T.copy()
+    for where, chunk in chunks:
+        device_chunk, torque = place.to_device(chunk), place.to_device(np.array(tau[where])).T.copy()
         for joint, k, e in known:
-            torque[joint] -= float(values[k]) * there[e]
-        parts.append(xp.concatenate([there[place.take(chosen)], torque]))
-    rows = motion.decimator.decimate_there(xp.concatenate(parts, axis=1).T, place.memory, remaining)
-    ends = np.cumsum([len(own) for own in entries])
-    W = tuple(Resident.signal(place.memory, rows[:, end - len(own) : end]) for own, end in zip(entries, ends, strict=True))
-    return W, np.ascontiguousarray(place.back(rows[:, ends[-1] :]))
+            torque[joint] -= float(values[k]) * device_chunk[e]
+        parts.append(xp.concatenate([device_chunk[place.to_device(chosen)], torque]))
+    rows = motion.decimator.decimate_on_device(xp.concatenate(parts, axis=1).T, place.memory, remaining)
+    ends = np.cumsum([len(joint_entries) for joint_entries in entries])
+    W = tuple(
+        Resident.signal(place.memory, rows[:, end - len(joint_entries) : end])
+        for joint_entries, end in zip(entries, ends, strict=True)
+    )
+    return W, np.ascontiguousarray(place.to_host(rows[:, ends[-1] :]))
 
 
-def triangles_there(W: Sequence[Array], y: Array, weight: Array) -> list[Array]:
+def gpu_factors(W: Sequence[Array], y: Array, weight: Array) -> list[Array]:
     """R factors (k + 1, k + 1) of [W y] of every joint, rows times their weight.
 
     Args:
@@ -74,16 +77,16 @@ def triangles_there(W: Sequence[Array], y: Array, weight: Array) -> list[Array]:
         y: (m, n).
         weight: (m, n).
     """
-    place = Place.of(*W)
-    right, scale = place.take(np.ascontiguousarray(y.T)), place.take(np.ascontiguousarray(weight.T))
-    columns = [place.xp.concatenate([place.take(own).T, right[j : j + 1]]) * scale[j] for j, own in enumerate(W)]
-    return [np.triu(R) for R in triangles(place, columns)]
+    place = MemorySpace.of(*W)
+    right, scale = place.to_device(np.ascontiguousarray(y.T)), place.to_device(np.ascontiguousarray(weight.T))
+    columns = [place.xp.concatenate([place.to_device(W_j).T, right[j : j + 1]]) * scale[j] for j, W_j in enumerate(W)]
+    return [np.triu(R) for R in column_factors(place, columns)]
 
 
-def products_there(Z: Array, W: Array, y: Array, use: NDArray[np.bool_]) -> Array:
+def gpu_products(Z: Array, W: Array, y: Array, use: NDArray[np.bool_]) -> Array:
     """[Z'Z, Z'W, Z'y] over the rows in use, Z resident."""
-    place = Place.of(Z)
-    own: Any = place.take(Z)
-    right = place.xp.concatenate([own, place.take(W), place.take(np.ascontiguousarray(y))[:, None]], axis=1)
-    left = (own * place.take(use.astype(float))[:, None]).T
-    return place.in_turn(lambda: place.back(left @ right))
+    place = MemorySpace.of(Z)
+    instruments: Any = place.to_device(Z)
+    right = place.xp.concatenate([instruments, place.to_device(W), place.to_device(np.ascontiguousarray(y))[:, None]], axis=1)
+    left = (instruments * place.to_device(use.astype(float))[:, None]).T
+    return place.in_library_thread(lambda: place.to_host(left @ right))

@@ -67,8 +67,8 @@ class Unconstrained(LinearSolve):
         before, half = _before(problem), svd.half
         warnings: tuple[str, ...] = ()
         if count := int(np.count_nonzero(~svd.known)):
-            said = f"{count} of {len(before)} combinations of parameters are not determined by these data"
-            warnings = (f"{said}; there the prior's values hold",)
+            warning = f"{count} of {len(before)} combinations of parameters are not determined by these data"
+            warnings = (f"{warning}; there the prior's values hold",)
         beta = before + svd.solve(system.z - system.R @ before)
         return Solution(beta, half @ half.T, svd.condition, svd.unresolved, None, warnings)
 

@@ -73,10 +73,10 @@ class Basis:
         k = self.phi.q.shape[1]
         low, high = np.full((k, self.n), -np.inf), np.full((k, self.n), np.inf)
         for f, o, a, b in zip(self.phi, self.offset, *limits.bounds, strict=True):
-            there = np.abs(f) > 1e-12
-            if (there.sum(axis=1) > 1).any():
+            used = np.abs(f) > 1e-12
+            if (used.sum(axis=1) > 1).any():
                 return None
-            for i, m in zip(*np.nonzero(there), strict=True):
+            for i, m in zip(*np.nonzero(used), strict=True):
                 ends = np.sort([(a - o[i]) / f[i, m], (b - o[i]) / f[i, m]], axis=0)
                 low[m], high[m] = np.maximum(low[m], ends[0]), np.minimum(high[m], ends[1])
         return low.ravel(), high.ravel()

@@ -148,8 +148,8 @@ class Collisions:
 
     def closest(self, q: Array) -> tuple[float, str, str]:
         """Smallest distance at one pose (n,), and the two bodies."""
-        found = self.approach(np.asarray(q, float)[None], np.zeros(1))
-        return found.distance, found.first, found.second
+        approach = self.approach(np.asarray(q, float)[None], np.zeros(1))
+        return approach.distance, approach.first, approach.second
 
     def approach(self, q: Array, t: Array) -> Approach:
         """The closest approach of a motion (M, n) at times (M,)."""
@@ -205,22 +205,22 @@ class Collisions:
         placed = frames(self.description.robot, poses)
         plain = self._with()
         d = self._measured(possible, poses, placed, world=plain)[0]
-        kept, left = list[Pair](), list[Pair]()
+        checked, unchecked = list[Pair](), list[Pair]()
         for k, pair in enumerate(possible):
             room = self._room(pair)
             if pair.second is None:
-                found = None if np.ptp(d[:, k]) < STILL * self.clearance and d[:, k].max() < room else pair
+                constant = None if np.ptp(d[:, k]) < STILL * self.clearance and d[:, k].max() < room else pair
             elif all(self._built[j] > 0.0 for j in (pair.first, pair.second)):
-                found = self._lesser(pair, poses, placed)
+                constant = self._lesser(pair, poses, placed)
             elif 0.5 * room <= d[:, k].min() < room and len(between(self.description.robot, pair.first, pair.second)) == 2:
                 continue
             else:
-                found = pair if d[:, k].max() >= room else None
-            if found is None:
-                left.append(pair)
+                constant = pair if d[:, k].max() >= room else None
+            if constant is None:
+                unchecked.append(pair)
             else:
-                kept.append(found)
-        return tuple(kept), tuple(left)
+                checked.append(constant)
+        return tuple(checked), tuple(unchecked)
 
     def _lesser(self, pair: Pair, poses: Array, placed: Frames) -> Pair | None:
         """A pair of built capsules as it counts, from random poses and the frames there; None when it touches by construction."""

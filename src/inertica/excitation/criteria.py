@@ -239,9 +239,9 @@ class FrischCost:
         W = observe.matrix(motion).copy()
         D = (observe.matrix(noisy) - W).reshape(-1, b)
         psi, H = _smooth_psi(D, p)
-        there = observe.gradient(noisy, rows_of(H, motion))
+        slope = observe.gradient(noisy, rows_of(H, motion))
         here = observe.gradient(motion, rows_of(G[: len(H)] - H, motion))
-        return value + psi, Samples(*(a + c for a, c in zip(here, there, strict=True)))
+        return value + psi, Samples(*(a + c for a, c in zip(here, slope, strict=True)))
 
 
 def _smooth_condition(W: Array, p: float, k1: float, k2: float) -> tuple[float, Array]:

@@ -77,13 +77,13 @@ def _minor(S: Any, ends: Any, k: int, lam: Any, scale: float, A: Any, mu: Any) -
         for i in range(k):
             lam[i] += theta * (mu[i] - lam[i])
         lam[worst] = 0.0
-        kept = 0
+        column = 0
         for i in range(k):
             if lam[i] > 1e-12:
-                S[kept], lam[kept] = S[i], lam[i]
-                ends[kept, 0], ends[kept, 1] = ends[i, 0], ends[i, 1]
-                kept += 1
-        k = kept
+                S[column], lam[column] = S[i], lam[i]
+                ends[column, 0], ends[column, 1] = ends[i, 0], ends[i, 1]
+                column += 1
+        k = column
 
 
 @njit(**OPTIONS)
@@ -208,14 +208,14 @@ def clearances(
         far: distances beyond it are given as `far`.
         distance: (M, k) result; near, other: (M, k, 3) nearest points of both bodies; normal: (M, k, 3) from first to second.
     """
-    placed, there = np.empty_like(points), np.empty(len(radius), np.int64)
+    placed, vertices = np.empty_like(points), np.empty(len(radius), np.int64)
     middle = np.empty((len(radius), 3))
     work, ends = np.empty((11, 4)), np.empty((4, 2), np.int64)
     a, b, n = np.empty(3), np.empty(3), np.empty(3)
     for m in range(R.shape[0]):
         distance[m] = far
         near[m], other[m], normal[m] = 0.0, 0.0, 0.0
-        there[:] = 0
+        vertices[:] = 0
         for s in range(len(radius)):
             _place(R[m, body[s]], p[m, body[s]], centre, s, s + 1, middle)
         for k in range(pairs.shape[0]):
@@ -226,9 +226,9 @@ def clearances(
             if np.sqrt(gap) - size[s] - size[t] >= beyond:
                 continue
             for u in (s, t):
-                if there[u] == 0:
+                if vertices[u] == 0:
                     _place(R[m, body[u]], p[m, body[u]], points, starts[u], starts[u + 1], placed)
-                    there[u] = 1
+                    vertices[u] = 1
             both = radius[s] + radius[t]
             if starts[s + 1] - starts[s] <= 2 and starts[t + 1] - starts[t] <= 2:
                 d = segment_distance(placed, starts[s], starts[s + 1], placed, starts[t], starts[t + 1], a, b)
@@ -248,9 +248,9 @@ def clearances(
                     normal[m, column, c] = n[c]
         for k in range(against.shape[0]):
             s, t, column = against[k]
-            if there[s] == 0:
+            if vertices[s] == 0:
                 _place(R[m, body[s]], p[m, body[s]], points, starts[s], starts[s + 1], placed)
-                there[s] = 1
+                vertices[s] = 1
             i = _support(placed, starts[s], starts[s + 1], planes[t], -1.0)
             d = -planes[t, 3] - radius[s]
             for c in range(3):

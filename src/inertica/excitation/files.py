@@ -17,14 +17,14 @@ from inertica.excitation.splines import QuinticPoints, Spline
 from inertica.excitation.tables import read_samples, sample_times, write_table
 from inertica.excitation.trajectory import Trajectory
 from inertica.excitation.trapezoid import Trapezoid
-from inertica.later import Later
+from inertica.later import Deferred
 from inertica.robot.yamlfile import Item, read_yaml
 from inertica.writing import write_whole
 
 if TYPE_CHECKING:
     import yaml
 else:
-    yaml = Later("yaml")
+    yaml = Deferred("yaml")
 
 FAMILIES: Mapping[str, type[Any]] = {
     "fourier": Fourier,
@@ -108,8 +108,8 @@ def read_trajectory(path: str | Path, interpolation: str | None = None) -> Traje
         return TrajectoryFile(read_samples(path, interpolation or "makima"))
     root = read_yaml(path)
     kind = root.mapping(required=("family",))["family"].text(FAMILIES)
-    own = tuple(_key(f.name) for f in fields(FAMILIES[kind]))
-    keys = root.mapping((*_COMMON, *own, *(("file",) if kind == "samples" else ())))
+    coefficient_keys = tuple(_key(f.name) for f in fields(FAMILIES[kind]))
+    keys = root.mapping((*_COMMON, *coefficient_keys, *(("file",) if kind == "samples" else ())))
     with root.located():
         trajectory = _samples(root, keys, interpolation) if kind == "samples" else _family(root, keys, kind)
     joints = keys["joints"].texts() if "joints" in keys else ()

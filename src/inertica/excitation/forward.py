@@ -14,7 +14,7 @@ def forward(
     q: Any, parent: Any, prismatic: Any, turned: Any, at: Any, along: Any, arm: Any, R: Any, origin: Any, axis: Any, pivot: Any
 ) -> None:
     """From the base outwards: R = R_parent turned exp(along q), as `Joint` says."""
-    own, fixed = np.empty((3, 3)), np.empty((3, 3))
+    joint_rotation, fixed = np.empty((3, 3)), np.empty((3, 3))
     for m in range(q.shape[0]):
         for i in range(q.shape[1]):
             up, a, slide = parent[i], along[i], q[m, i] if prismatic[i] else 0.0
@@ -22,14 +22,14 @@ def forward(
             c, s = np.cos(angle), np.sin(angle)
             for r in range(3):
                 for k in range(3):
-                    own[r, k] = (1.0 - c) * a[r] * a[k]
-                own[r, r] += c
-            own[0, 1] -= s * a[2]
-            own[0, 2] += s * a[1]
-            own[1, 0] += s * a[2]
-            own[1, 2] -= s * a[0]
-            own[2, 0] -= s * a[1]
-            own[2, 1] += s * a[0]
+                    joint_rotation[r, k] = (1.0 - c) * a[r] * a[k]
+                joint_rotation[r, r] += c
+            joint_rotation[0, 1] -= s * a[2]
+            joint_rotation[0, 2] += s * a[1]
+            joint_rotation[1, 0] += s * a[2]
+            joint_rotation[1, 2] -= s * a[0]
+            joint_rotation[2, 0] -= s * a[1]
+            joint_rotation[2, 1] += s * a[0]
             for r in range(3):
                 place = at[i, r] if up < 0 else origin[m, up, r]
                 for k in range(3):
@@ -44,5 +44,9 @@ def forward(
                 pivot[m, i, r] += slide * axis[m, i, r]
                 origin[m, i, r] = pivot[m, i, r]
                 for k in range(3):
-                    R[m, i, r, k] = fixed[r, 0] * own[0, k] + fixed[r, 1] * own[1, k] + fixed[r, 2] * own[2, k]
+                    R[m, i, r, k] = (
+                        fixed[r, 0] * joint_rotation[0, k]
+                        + fixed[r, 1] * joint_rotation[1, k]
+                        + fixed[r, 2] * joint_rotation[2, k]
+                    )
                     origin[m, i, r] += R[m, i, r, k] * arm[i, k]

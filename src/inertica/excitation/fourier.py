@@ -61,8 +61,8 @@ class Fourier(Series):
         first, a, b = row(start, "start"), matrix(A, "A"), matrix(B, "B")
         check_pair(("A", a), ("B", b))
         Z = null_space(_conditions(duration, len(a))[:, 1:])
-        moved = Z @ (Z.T @ np.vstack([a, b]))
-        return cls(duration, first, moved[: len(a)], moved[len(a) :], free_start)
+        projected = Z @ (Z.T @ np.vstack([a, b]))
+        return cls(duration, first, projected[: len(a)], projected[len(a) :], free_start)
 
     @classmethod
     def still(cls, duration: float, start: ArrayLike, harmonics: int, free_start: bool = False) -> Fourier:

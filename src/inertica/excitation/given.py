@@ -23,7 +23,7 @@ def information(
     """(b, b) R factor of a motion (N, n): what `design(given=[R])` takes; R'R is the information in its samples."""
     known = np.zeros_like(np.asarray(q, float))
     weights = None if noise is None else 1.0 / np.asarray(noise, float)
-    return engine.factors(q, dq, ddq, known, columns=[int(k) for k in base.kept]).stacked(list(base.kept), weights).R
+    return engine.factors(q, dq, ddq, known, columns=[int(k) for k in base.retained]).stacked(list(base.retained), weights).R
 
 
 def information_of(
@@ -36,7 +36,7 @@ def information_of(
 
 def design_several(
     count: int, engine: Engine, base: BaseModel, family: Shaped, criterion: Criterion | None = None,
-    constraints: Sequence[MotionConstraint] = (), *, rate: float = 100.0, given: Sequence[Array] = (),
+    constraints: Sequence[MotionConstraint] = (), *, rate: float = 100.0, previous: Sequence[Array] = (),
     noise: Sequence[float] | None = None, rng: Generator | int = 0, **options: Any,
 ) -> list[Design]:  # fmt: skip
     """Motions one after the other, each adding most to all before it; the criterion's value is that of all together.
@@ -49,11 +49,11 @@ def design_several(
         options: passed on to `design`.
     """
     generator = np.random.default_rng(rng)
-    known, out = list(given), []
+    known, out = list(previous), []
     for _ in range(count):
         out.append(
             design(
-                engine, base, family, criterion, constraints, given=known, rate=rate, noise=noise, rng=generator, **options
+                engine, base, family, criterion, constraints, previous=known, rate=rate, noise=noise, rng=generator, **options
             )
         )  # fmt: skip
         if not out[-1].feasible:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
-from inertica.dynamics.resident import Place
+from inertica.dynamics.resident import MemorySpace
 from inertica.errors import InputError
 from inertica.excitation.trajectory import Array, Samples
 
@@ -50,8 +50,8 @@ class Observation:
     def _entries(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
         """Which of the engine's entries are wanted, their joints and their columns of W."""
         place = {c: i for i, c in enumerate(self.columns)}
-        found = [(e, i, place[k]) for e, (i, k) in enumerate(self.engine.entries) if k in place]
-        which, joints, columns = (np.array(x, np.intp) for x in zip(*found, strict=True))
+        entries = [(e, i, place[k]) for e, (i, k) in enumerate(self.engine.entries) if k in place]
+        which, joints, columns = (np.array(x, np.intp) for x in zip(*entries, strict=True))
         return which, joints, columns
 
     def matrix(self, motion: Samples) -> Array:
@@ -77,22 +77,22 @@ class Observation:
             W = self.matrix(motion).reshape(candidates, -1, len(self.columns))
             grams = np.matmul(W.transpose(0, 2, 1), W)
         else:
-            grams = self._grams_there(motion, candidates, Place(memory))
+            grams = self._grams_there(motion, candidates, MemorySpace(memory))
         if self.given is not None:
             grams += self.given.T @ self.given
         return grams
 
-    def _grams_there(self, motion: Samples, candidates: int, place: Place) -> Array:
+    def _grams_there(self, motion: Samples, candidates: int, place: MemorySpace) -> Array:
         """Where the target computes; rows stay there."""
         which, joints, columns = self._entries
-        there = [place.keep(place.take(np.ascontiguousarray(x))) for x in motion]
+        device_motion = [place.resident(place.to_device(np.ascontiguousarray(x))) for x in motion]
         xp, size = place.xp, len(self.columns)
-        parts = [place.take(found)[place.take(which)] for _, found in self.engine.regressor_chunks(*there)]
-        values = xp.concatenate(parts, axis=1) * place.take(self._rows[joints])[:, None]
+        parts = [place.to_device(chunk)[place.to_device(which)] for _, chunk in self.engine.regressor_chunks(*device_motion)]
+        values = xp.concatenate(parts, axis=1) * place.to_device(self._rows[joints])[:, None]
         W = xp.zeros((values.shape[1], self.engine.n * size))
-        W[:, place.take(joints * size + columns)] = values.T
+        W[:, place.to_device(joints * size + columns)] = values.T
         W = W.reshape(candidates, -1, size)
-        return place.back(xp.matmul(W.transpose(0, 2, 1), W))
+        return place.to_host(xp.matmul(W.transpose(0, 2, 1), W))
 
     def gradient(self, motion: Samples, G: Array) -> Samples:
         """Gradients with respect to q, dq, ddq (M, n) of a criterion whose gradient with respect to W is G (M, n, columns)."""
@@ -101,13 +101,13 @@ class Observation:
         chi[:, :, list(self.columns)] = G * self._rows[:, None]
         q, dq, ddq = (np.repeat(x, n, axis=0) for x in motion)
         derivatives = self.engine.torque_derivatives(q, dq, ddq, chi.reshape(M * n, -1))
-        own = np.arange(n)
-        return Samples(*(d.reshape(M, n, n, n)[:, own, own].sum(axis=1) for d in derivatives))
+        joints = np.arange(n)
+        return Samples(*(d.reshape(M, n, n, n)[:, joints, joints].sum(axis=1) for d in derivatives))
 
 
-def stacked_factors(given: Sequence[Array], columns: int) -> Array | None:
+def stacked_factors(factors: Sequence[Array], columns: int) -> Array | None:
     """R factors of earlier logs as one: R with R'R the sum of their information."""
-    for R in given:
+    for R in factors:
         if np.ndim(R) != 2 or np.shape(R)[1] != columns:
             raise InputError(f"a given factor has shape {np.shape(R)}; expected {columns} columns, the base parameters")
-    return np.asarray(np.linalg.qr(np.vstack(list(given)), mode="r")) if given else None
+    return np.asarray(np.linalg.qr(np.vstack(list(factors)), mode="r")) if factors else None

@@ -88,7 +88,7 @@ def design(
     *,
     grid: int | ArrayLike = 100,
     check: ArrayLike | None = None,
-    given: Sequence[Array] = (),
+    previous: Sequence[Array] = (),
     rate: float | None = None,
     noise: Sequence[float] | None = None,
     search: Search | None = None,
@@ -120,7 +120,7 @@ def design(
     effort = Search() if search is None else search
     soft = Engine(softened(engine.layout, effort.softness), threads=engine.threads, target=engine.target)
     observe, smooth = (
-        observation(e, base, wanted.full, given, _weight(rate, family.period, len(times)), noise) for e in (engine, soft)
+        observation(e, base, wanted.full, previous, _weight(rate, family.period, len(times)), noise) for e in (engine, soft)
     )
     with one_thread():  # two BLAS threads make factorisations of this size many times slower
         on_grid, on_dense, on_fine = (Basis.of(family, t) for t in (times, dense, fine))
@@ -133,29 +133,29 @@ def design(
 
 
 def observation(
-    engine: Engine, base: BaseModel, full: bool = False, given: Sequence[Array] = (), scale: float = 1.0,
+    engine: Engine, base: BaseModel, full: bool = False, previous: Sequence[Array] = (), scale: float = 1.0,
     noise: Sequence[float] | None = None,
 ) -> Observation:  # fmt: skip
     """The observation matrix that a criterion looks at: base parameters, or all that have an effect."""
     if engine.layout.names != base.layout.names:
         raise InputError("engine and base model belong to different layouts")
-    columns = np.sort(np.concatenate([base.kept, base.eliminated])) if full else base.kept
+    columns = np.sort(np.concatenate([base.retained, base.eliminated])) if full else base.retained
     weights = None if noise is None else tuple(1.0 / s for s in noise)
-    return Observation(engine, tuple(int(c) for c in columns), weights, scale, stacked_factors(given, len(columns)))
+    return Observation(engine, tuple(int(c) for c in columns), weights, scale, stacked_factors(previous, len(columns)))
 
 
 def violations(trajectory: Trajectory, constraints: Sequence[MotionConstraint], times: ArrayLike) -> tuple[Violation, ...]:
     """Constraints that a trajectory does not keep at given times, worst first."""
     t = np.asarray(times, float)
     motion = trajectory(t)
-    found = []
+    messages = []
     for c in constraints:
         excess = c.excess(motion)
         for label, column in zip(c.labels, excess.T, strict=True):
             worst = int(np.argmax(column))
             if not column[worst] <= INSIDE:
-                found.append(Violation(label, float(t[worst]), float(column[worst])))
-    return tuple(sorted(found, key=lambda v: -v.excess))
+                messages.append(Violation(label, float(t[worst]), float(column[worst])))
+    return tuple(sorted(messages, key=lambda v: -v.excess))
 
 
 def evaluate(trajectory: Trajectory, engine: Engine, base: BaseModel, criterion: Criterion, grid: int | ArrayLike = 100) -> float:
@@ -209,14 +209,14 @@ def _solve(task: Task, family: Shaped, rng: Generator) -> None:
 
 def _result(task: Task, family: Shaped, base: BaseModel, engine: Engine) -> Design:
     approach = _made_safe(task)
-    found = family.with_coefficients(task.fine.rest if task.x is None else task.x)
-    broken = violations(found, task.constraints, task.fine.t)
-    W = observation(engine, base).stacked(Samples(*task.grid.motion(found.coefficients)))
+    trajectory = family.with_coefficients(task.fine.rest if task.x is None else task.x)
+    broken = violations(trajectory, task.constraints, task.fine.t)
+    W = observation(engine, base).stacked(Samples(*task.grid.motion(trajectory.coefficients)))
     s = np.linalg.svd(W, compute_uv=False)
     out_of_time = task.seconds > task.search.seconds
     stop = "time" if out_of_time else "target" if task.best <= task.search.target else "finished"
     return Design(
-        trajectory=found,
+        trajectory=trajectory,
         criterion=task.criterion.name,
         value=task.best,
         condition=float(s[0] / s[-1]) if s[-1] > 0.0 else math.inf,

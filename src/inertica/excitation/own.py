@@ -75,20 +75,20 @@ def own_motion(description: Description, kind: str = "identification", say: Call
     constraints += [bodies] if bodies.pairs else []
     family = Fourier.still(period, start, harmonics, free_start=True)
     for attempt in range(ATTEMPTS):
-        found = design(
+        designed = design(
             base.engine, base, family, None, constraints, search=QUICK, rng=seed + 100 * attempt,
             progress=lambda p: say(f"designing a motion for {kind}, none is stored for {name}: condition {p.best:.4g}"),
         )  # fmt: skip
-        if found.feasible:
+        if designed.feasible:
             break
     else:
-        worst = found.violations[0] if found.violations else "no motion keeps the limits"
+        worst = designed.violations[0] if designed.violations else "no motion keeps the limits"
         raise InerticaError(
             f"there is no {kind} trajectory for '{name}', and a quick design failed: {worst}; use inertica excite"
         )
-    near = "no two bodies of the model could meet" if found.approach is None else f"closest approach, {found.approach}"
+    near = "no two bodies of the model could meet" if designed.approach is None else f"closest approach, {designed.approach}"
     stands = any(plane.name == "floor" for plane in bodies.planes)
     fast = [joint.name for joint, a in zip(description.robot.joints, limits.acceleration, strict=True) if not np.isfinite(a)]
     bound = f"; no acceleration limit was kept for {', '.join(fast)}, the model states none: not for a real robot" if fast else ""
     floor = "" if stands else "; no floor was kept, the model does not say where it is (`excite` takes its height: floor)"
-    return OwnMotion(found.trajectory, f"the {kind} motion was designed here, none is stored for {name}: {near}{floor}{bound}")
+    return OwnMotion(designed.trajectory, f"the {kind} motion was designed here, none is stored for {name}: {near}{floor}{bound}")

@@ -80,13 +80,13 @@ def neighbours(robot: Robot, near: Outline, far: Outline) -> bool:
 def meeting_point(placed: Frames, of: tuple[int, Sequence[Solid]], to: tuple[int, Sequence[Solid]]) -> Array:
     """(3,) the point of a link's capsule axes that is nearest to another's, on average over poses, in the link's frame."""
     along = np.linspace(0.0, 1.0, 21)[:, None]
-    own, other = (np.vstack([p[0] + along * (p[-1] - p[0]) for p, _ in (s.core() for s in solids)]) for _, solids in (of, to))
-    here, there = (
+    points, other = (np.vstack([p[0] + along * (p[-1] - p[0]) for p, _ in (s.core() for s in solids)]) for _, solids in (of, to))
+    near, far = (
         x[None] if link == BASE else placed.origin[:SOME, link, None] + np.einsum("mij,kj->mki", placed.rotation[:SOME, link], x)
-        for (link, _), x in ((of, own), (to, other))
+        for (link, _), x in ((of, points), (to, other))
     )
-    away = np.linalg.norm(here[:, :, None] - there[:, None], axis=3)
-    return np.asarray(own[int(np.argmin(away.min(axis=2).mean(axis=0)))])
+    away = np.linalg.norm(near[:, :, None] - far[:, None], axis=3)
+    return np.asarray(points[int(np.argmin(away.min(axis=2).mean(axis=0)))])
 
 
 def without(solids: Sequence[Solid], point: Array, radius: float) -> tuple[Solid, ...]:

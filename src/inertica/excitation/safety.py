@@ -98,13 +98,13 @@ def require_limits(description: Description) -> None:
     if not place and not speed:
         return
     missing = {**({"position": place} if place else {}), **({"velocity": speed} if speed else {})}
-    said = "; ".join(f"no {what} limits for {', '.join(names)}" for what, names in missing.items())
+    sentence = "; ".join(f"no {what} limits for {', '.join(names)}" for what, names in missing.items())
     keys = (("lower", "upper") if place else ()) + (("velocity",) if speed else ())
     lines = ", ".join(f"{key}: [{', '.join(_shown(v) for v in getattr(limits, key))}]" for key in keys)
     where = description.source.card or description.source.path
     head = "" if description.source.card else f"model: {description.source.path.name}, "
     raise InputError(
-        f"{where.name}: a safe motion cannot be designed, the model has {said}; write a card with the lines  {head}"
+        f"{where.name}: a safe motion cannot be designed, the model has {sentence}; write a card with the lines  {head}"
         f"limits: {{{lines}}}  with a number for every '?' (rad, rad/s; m, m/s)"
     )
 

@@ -141,8 +141,8 @@ class Task:
 
     def values(self, x: Array) -> Array:
         """(B,) criterion of candidates (B, k n) on the grid."""
-        at_once = max(1, STATES_AT_ONCE // len(self.grid.t))
-        parts = [x[i : i + at_once] for i in range(0, len(x), at_once)]
+        batch = max(1, STATES_AT_ONCE // len(self.grid.t))
+        parts = [x[i : i + batch] for i in range(0, len(x), batch)]
         self.evaluations += len(x)
         return np.concatenate([self.criterion.values(self.observe, self.grid.motion(p), len(p)) for p in parts])
 
@@ -232,27 +232,27 @@ def explore(task: Task, rng: Generator) -> Array:
     spread = task.grid.rest + task.scale * rng.standard_normal((max(1, search.random), k))
     x, merits = _judged(task, spread, fill=task.box is None)
     best = int(np.argmin(merits))
-    found, value = x[best], float(merits[best])
-    task.judge(found)
+    solution, value = x[best], float(merits[best])
+    task.judge(solution)
     if search.evaluations < search.population or task.finished:
-        return found
+        return solution
     task.stage = "CMA-ES"
-    strategy = _strategy(found / task.scale, search.population, int(rng.integers(2**31)))
+    strategy = _strategy(solution / task.scale, search.population, int(rng.integers(2**31)))
     for generation in range(search.evaluations // search.population):
-        asked = np.array([strategy.ask() for _ in range(search.population)])
-        x, merits = _judged(task, asked * task.scale)
-        away = np.mean((asked - x / task.scale) ** 2, axis=1)  # keeps the strategy near what it is judged by
+        candidates = np.array([strategy.ask() for _ in range(search.population)])
+        x, merits = _judged(task, candidates * task.scale)
+        away = np.mean((candidates - x / task.scale) ** 2, axis=1)  # keeps the strategy near what it is judged by
         finite = np.where(np.isfinite(merits), merits, 1e6)
-        strategy.tell([(a, float(m)) for a, m in zip(asked, finite + away, strict=True)])
+        strategy.tell([(a, float(m)) for a, m in zip(candidates, finite + away, strict=True)])
         best = int(np.argmin(merits))
         if merits[best] < value:
-            found, value = x[best], float(merits[best])
+            solution, value = x[best], float(merits[best])
         if generation % 10 == 9:
-            task.judge(found)
+            task.judge(solution)
         if task.finished or strategy.should_stop():
             break
-    task.judge(found)
-    return found
+    task.judge(solution)
+    return solution
 
 
 def _strategy(mean: Array, population: int, seed: int) -> Any:

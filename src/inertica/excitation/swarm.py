@@ -54,19 +54,19 @@ def particle_swarm(
     """
     x = rng.uniform(low, high, (particles, len(low)))
     v = rng.uniform(low - high, high - low, x.shape) * 0.5
-    own, own_cost = x.copy(), cost(x)
+    best_x, own_cost = x.copy(), cost(x)
     used, history = particles, [(particles, float(own_cost.min()))]
     while used < evaluations:
-        best = own[np.argmin(own_cost)]
+        best = best_x[np.argmin(own_cost)]
         pulls = rng.random((2, *x.shape))
-        v = INERTIA * v + ATTRACTION * (pulls[0] * (own - x) + pulls[1] * (best - x))
+        v = INERTIA * v + ATTRACTION * (pulls[0] * (best_x - x) + pulls[1] * (best - x))
         x = np.clip(x + v, low, high)
-        found = cost(x)
+        costs = cost(x)
         used += particles
-        better = found < own_cost
-        own[better], own_cost[better] = x[better], found[better]
+        better = costs < own_cost
+        best_x[better], own_cost[better] = x[better], costs[better]
         history.append((used, float(own_cost.min())))
-    return Descent(own[np.argmin(own_cost)], float(own_cost.min()), len(history), used, tuple(history))
+    return Descent(best_x[np.argmin(own_cost)], float(own_cost.min()), len(history), used, tuple(history))
 
 
 def pattern_search(

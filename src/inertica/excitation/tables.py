@@ -75,24 +75,24 @@ def ascending(path: str | Path, t: ArrayLike, first_line: int) -> None:
 
 def _columns(path: str | Path, names: list[str]) -> dict[str, list[int]]:
     """Where t, q, dq and ddq stand; those of velocities and accelerations may be missing as a whole."""
-    found: dict[str, dict[int, int]] = {"q": {}, "dq": {}, "ddq": {}}
+    columns: dict[str, dict[int, int]] = {"q": {}, "dq": {}, "ddq": {}}
     place_of_t = None
     for at, name in enumerate(names):
         match = _NAME.match(name)
         if name == "t" and place_of_t is None:
             place_of_t = at
-        elif match and int(match[2]) not in found[match[1]]:
-            found[match[1]][int(match[2])] = at
+        elif match and int(match[2]) not in columns[match[1]]:
+            columns[match[1]][int(match[2])] = at
         else:
             problem = f"column '{name}' is not one of t, q1..qn, dq1..dqn, ddq1..ddqn, or stands there twice"
             raise FileError(path, problem, 1, at + 1)
-    if place_of_t is None or not found["q"]:
+    if place_of_t is None or not columns["q"]:
         raise FileError(path, "the header should name the columns t, q1, .., qn", 1)
-    n = len(found["q"])
-    for name, places in found.items():
+    n = len(columns["q"])
+    for name, places in columns.items():
         if places and sorted(places) != list(range(1, n + 1)):
             raise FileError(path, f"the columns of {name} should be {name}1 to {name}{n}", 1)
-    return {"t": [place_of_t]} | {name: [places[j] for j in sorted(places)] for name, places in found.items()}
+    return {"t": [place_of_t]} | {name: [places[j] for j in sorted(places)] for name, places in columns.items()}
 
 
 def _numbers(path: str | Path, rows: list[list[str]]) -> Array:

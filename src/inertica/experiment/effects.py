@@ -67,10 +67,13 @@ def with_soft_drives(log: Log, parameters: Parameters, deflection: float = 0.005
         bandwidth: of the deflection in Hz.
     """
     q, dq, ddq, tau = (_truth(log, name) for name in ("q", "dq", "ddq", "tau"))
-    moved = Butterworth(cutoff=bandwidth).kinematics(np.array(tau), 1.0 / log.rate)
-    compliance = deflection / np.maximum(np.abs(moved.q).max(axis=0), 1e-12)
+    delivered = Butterworth(cutoff=bandwidth).kinematics(np.array(tau), 1.0 / log.rate)
+    compliance = deflection / np.maximum(np.abs(delivered.q).max(axis=0), 1e-12)
     slopes = Engine(parameters.layout, threads=1).torque_derivatives(q, dq, ddq, parameters)
-    change = sum(np.einsum("kij,kj->ki", D, compliance * x) for D, x in zip(slopes, (moved.q, moved.dq, moved.ddq), strict=True))
+    change = sum(
+        np.einsum("kij,kj->ki", D, compliance * x)
+        for D, x in zip(slopes, (delivered.q, delivered.dq, delivered.ddq), strict=True)
+    )
     return _recorded(log, {"tau": log.need("tau") - change})
 
 

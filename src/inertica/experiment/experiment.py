@@ -88,12 +88,14 @@ class Experiment:
         stated = description.reference.get("sampling", {})
         rate = stated.get("rate") if isinstance(stated, dict) else None
         loop = ControlLoop.of(description)
-        own = Sensors(rate=float(rate) if rate and float(rate) <= loop.rate else None)
-        own = replace(own, **description.sensors)
+        default_sensors = Sensors(rate=float(rate) if rate and float(rate) <= loop.rate else None)
+        default_sensors = replace(default_sensors, **description.sensors)
         if noise is None and distribution != NORMAL:
             raise InputError(f"a distribution of noise ({distribution}) needs a noise preset")
         preset = None if noise is None else replace(noise_preset(description, noise, radians=radians), distribution=distribution)
-        return cls(description, loop, true_parameters(description, friction), preset, sensors or own, integrator, threads)
+        return cls(
+            description, loop, true_parameters(description, friction), preset, sensors or default_sensors, integrator, threads
+        )
 
     @cached_property
     def engine(self) -> Engine:

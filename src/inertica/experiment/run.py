@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.dynamics.batching import BatchClient
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.simulate import Noise, Simulation
 from inertica.dynamics.tangents import simulate_tangents
@@ -37,6 +38,7 @@ class LoopRun:
         integrator: euler, rk2 or rk4, one step per control period, or `variable`.
         noisy: whether positions are measured with noise, on which the loop's `difference_velocity` may depend.
         count: of the simulations, shared by runs that are made of this one.
+        batch: where replays are requested when several fits run concurrently; they are simulated at once when not given.
     """
 
     loop: ControlLoop
@@ -45,10 +47,11 @@ class LoopRun:
     integrator: str = "rk4"
     noisy: bool = True
     count: Count = field(default_factory=Count)
+    batch: BatchClient | None = None
 
     def simulate(
         self, chi: ArrayLike, track: Track, gains: Gains | None = None, noise: Noise | None = None, runs: ArrayLike | None = None,
-        stay: bool = False,
+        on_device: bool = False,
     ) -> Simulation:  # fmt: skip
         """Runs at the recorded control steps of a track.
 
@@ -58,16 +61,19 @@ class LoopRun:
             gains: name -> (n,) or (B, n); the loop's own where not given.
             noise: of measured positions and torques.
             runs: (B,) numbers of the runs, for the noise.
-            stay: signals stay on the card, if that computes them.
+            on_device: signals stay in the memory of the GPU, if that computes them.
         """
         with np.errstate(all="ignore"):
-            return self.engine.simulate(chi, **self._options(track, gains), noise=noise, runs=runs, stay=stay)
+            options = {**self._options(track, gains), "noise": noise, "runs": runs, "on_device": on_device}
+            if self.batch is not None:
+                return self.batch.simulate(self.engine, chi, **options)
+            return self.engine.simulate(chi, **options)
 
     def replay(self, chi: ArrayLike, tracks: Sequence[Track], gains: Gains | None = None) -> Replay:
         """Runs at the samples of a record, whose stretches follow one another."""
-        found = [track.replay(self.simulate(chi, track, gains, stay=True)) for track in tracks]
-        self.count.simulations += len(found[0].q)
-        return _joined(found)
+        replays = [track.replay(self.simulate(chi, track, gains, on_device=True)) for track in tracks]
+        self.count.simulations += len(replays[0].q)
+        return _joined(replays)
 
     def tangents(
         self, chi: Array, directions: Array, tracks: Sequence[Track], gains: Gains | None = None, rates: Gains | None = None

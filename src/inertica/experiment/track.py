@@ -139,15 +139,15 @@ KEPT = 4
 
 def _followed(loop: ControlLoop, samples: tuple[Array, ...], prior: Parameters | None) -> dict[str, Array]:
     """`ControlLoop.followed`, once for all fits to one reference: their simulations are then known to follow the same."""
-    for own, motion, found in _FOLLOWED:
-        if own is loop and len(motion) == len(samples) and all(a is b for a, b in zip(motion, samples, strict=True)):
-            return found
-    found = loop.followed(samples, prior)
+    for loop_of, motion, reference in _FOLLOWED:
+        if loop_of is loop and len(motion) == len(samples) and all(a is b for a, b in zip(motion, samples, strict=True)):
+            return reference
+    reference = loop.followed(samples, prior)
     if not loop.feedforward and not any(x.flags.writeable for x in samples):
-        for signal in found.values():
+        for signal in reference.values():
             signal.setflags(write=False)
-        _FOLLOWED[:] = [*_FOLLOWED[1 - KEPT :], (loop, samples, found)]
-    return found
+        _FOLLOWED[:] = [*_FOLLOWED[1 - KEPT :], (loop, samples, reference)]
+    return reference
 
 
 def _from_log(log: Log, times: Array, accelerations: bool) -> tuple[Array, ...]:

@@ -61,8 +61,8 @@ def _inertia(description: Description) -> tuple[Array, Array]:
     lower, upper = (np.clip(x, -np.pi, np.pi) for x in (limits.lower, limits.upper))
     q = np.random.default_rng(0).uniform(lower, upper, (POSES, n))
     M = Engine(description.layout, threads=1).mass_matrix(q, description.prior)
-    own = np.diagonal(M, axis1=1, axis2=2)
+    diagonal = np.diagonal(M, axis1=1, axis2=2)
     free = 1.0 / np.diagonal(np.linalg.inv(M), axis1=1, axis2=2)
     if not np.all(free > 0.0):
         raise InputError(f"{description.name}: links without inertia; gains cannot follow from wn, state them")
-    return free.min(axis=0), own.max(axis=0)
+    return free.min(axis=0), diagonal.max(axis=0)

@@ -65,11 +65,11 @@ class BaseModel:
 
     Args:
         layout: the standard parameters chi.
-        kept: indices of the parameters whose columns remain; entry i of beta is named after the i-th of them.
+        retained: indices of the parameters whose columns remain; entry i of beta is named after the i-th of them.
         eliminated: indices of those that act only through combinations and were regrouped.
         no_effect: indices of those that no torque depends on.
         fixed: indices of those the layout marks as known; they are not part of beta, see `known_torque`.
-        K: (kept, eliminated), beta = chi[kept] + K chi[eliminated].
+        K: (retained, eliminated), beta = chi[retained] + K chi[eliminated].
         singular: singular values of the stacked regressor with unit-norm columns (without no_effect and fixed), largest = 1.
         gap: ratio of the last singular value counted to the first one not counted (or rounding); infinite when all count.
         states: what the decision was taken on.
@@ -77,7 +77,7 @@ class BaseModel:
     """
 
     layout: Layout
-    kept: Indices
+    retained: Indices
     eliminated: Indices
     no_effect: Indices
     fixed: Indices
@@ -88,27 +88,27 @@ class BaseModel:
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for values in (self.kept, self.eliminated, self.no_effect, self.fixed, self.K, self.singular):
+        for values in (self.retained, self.eliminated, self.no_effect, self.fixed, self.K, self.singular):
             values.setflags(write=False)
 
     def __len__(self) -> int:
-        return len(self.kept)
+        return len(self.retained)
 
     @property
     def rank(self) -> int:
         """Number of base parameters."""
-        return len(self.kept)
+        return len(self.retained)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the kept parameters, which are the names of the base parameters."""
-        return tuple(self.layout.names[k] for k in self.kept)
+        return tuple(self.layout.names[k] for k in self.retained)
 
     @cached_property
     def T(self) -> Array:
         """(base, standard) with beta = T chi; zero for parameters without effect and fixed ones."""
-        T = np.zeros((len(self.kept), self.layout.size))
-        T[np.arange(len(self.kept)), self.kept] = 1.0
+        T = np.zeros((len(self.retained), self.layout.size))
+        T[np.arange(len(self.retained)), self.retained] = 1.0
         T[:, self.eliminated] = self.K
         T.setflags(write=False)
         return T
@@ -130,20 +130,20 @@ class BaseModel:
         states = self.states.thinned(CHUNK)
 
         def regroup(layout: Layout) -> Array:
-            return regrouping(triangle(layout, states), self.kept, self.eliminated)
+            return regrouping(triangle(layout, states), self.retained, self.eliminated)
 
         with one_thread():
-            return relations.relations(self.layout, self.kept, self.eliminated, self.K, regroup)
+            return relations.relations(self.layout, self.retained, self.eliminated, self.K, regroup)
 
     @cached_property
     def numeric_relations(self) -> tuple[str, ...]:
         """The same with numbers: `ZZ1 + YY2 + 0.07*MZ3 + 0.05185*M3`."""
-        return relations.numeric_relations(self.layout, self.kept, self.eliminated, self.K)
+        return relations.numeric_relations(self.layout, self.retained, self.eliminated, self.K)
 
     def beta(self, chi: ArrayLike) -> Array:
         """Base parameters of standard parameters; chi (..., P)."""
         values = np.asarray(chi, float)
-        return values[..., self.kept] + values[..., self.eliminated] @ self.K.T
+        return values[..., self.retained] + values[..., self.eliminated] @ self.K.T
 
     def chi(self, beta: ArrayLike, free: ArrayLike) -> Array:
         """Standard parameters with these base parameters.
@@ -157,12 +157,12 @@ class BaseModel:
                 f"{self.layout.robot.name}: expected {self.rank} base and {self.layout.size} standard parameters, "
                 f"got shapes {wanted.shape} and {values.shape}"
             )
-        values[self.kept] = wanted - self.K @ values[self.eliminated]
+        values[self.retained] = wanted - self.K @ values[self.eliminated]
         return values
 
     def reduce(self, Y: ArrayLike) -> Array:
         """The kept columns of a regressor (..., P): tau = reduce(Y) beta + known_torque(Y, chi)."""
-        return np.asarray(Y, float)[..., self.kept]
+        return np.asarray(Y, float)[..., self.retained]
 
     def known_torque(self, Y: ArrayLike, chi: ArrayLike) -> Array:
         """Torque of the fixed parameters, which beta does not contain."""
@@ -176,7 +176,7 @@ class BaseModel:
         combined.
         """
         out = dict.fromkeys(self.layout.names, "combined")
-        label = {"none": self.no_effect, "fixed": self.fixed, "alone": self.kept[~self.K.any(axis=1)]}
+        label = {"none": self.no_effect, "fixed": self.fixed, "alone": self.retained[~self.K.any(axis=1)]}
         out.update({self.layout.names[k]: name for name, where in label.items() for k in where})
         return out
 
@@ -196,10 +196,10 @@ def engine(base: BaseModel, threads: int | None = None, target: Target | None = 
     """
     from inertica.dynamics.engine import Engine, Reduction
 
-    kept = (*base.kept, *base.fixed)
+    columns = (*base.retained, *base.fixed)
     matrix = np.vstack([base.T, np.eye(base.layout.size)[list(base.fixed)]])
-    order = np.argsort(kept)
-    return Engine(base.layout, Reduction(tuple(int(kept[i]) for i in order), matrix[order]), threads, target)
+    order = np.argsort(columns)
+    return Engine(base.layout, Reduction(tuple(int(columns[i]) for i in order), matrix[order]), threads, target)
 
 
 def base_model(layout: Layout, *, states: States | None = None, seed: int = 0) -> BaseModel:
@@ -361,9 +361,9 @@ def independent(columns: Columns, order: Sequence[int]) -> list[int]:
     upper, lower = s[rank - 1], s[rank]
     best: list[int] = []
     for threshold in (np.sqrt(upper * lower), *np.geomspace(upper, lower, 13)):
-        kept = _taken_in_order(columns.unit, order, float(threshold))
-        if not best or abs(len(kept) - rank) < abs(len(best) - rank):
-            best = kept
+        taken = _taken_in_order(columns.unit, order, float(threshold))
+        if not best or abs(len(taken) - rank) < abs(len(best) - rank):
+            best = taken
         if len(best) == rank:
             break
     return best
@@ -371,37 +371,37 @@ def independent(columns: Columns, order: Sequence[int]) -> list[int]:
 
 def _taken_in_order(unit: Array, order: Sequence[int], threshold: float) -> list[int]:
     basis = np.zeros((unit.shape[0], min(unit.shape)))
-    kept: list[int] = []
+    taken: list[int] = []
     for k in order:
         rest = unit[:, k]
-        span = basis[:, : len(kept)]
+        span = basis[:, : len(taken)]
         for _ in range(2):  # orthogonalised twice: once leaves rounding errors of the size of the condition number
             rest = rest - span @ (span.T @ rest)
         size = np.linalg.norm(rest)
-        if size > threshold and len(kept) < basis.shape[1]:
-            basis[:, len(kept)] = rest / size
-            kept.append(k)
-    return kept
+        if size > threshold and len(taken) < basis.shape[1]:
+            basis[:, len(taken)] = rest / size
+            taken.append(k)
+    return taken
 
 
-def regrouping(R: Array, kept: Indices, eliminated: Indices) -> Array:
+def regrouping(R: Array, retained: Indices, eliminated: Indices) -> Array:
     """K with W_e = W_k K by least squares on unit-norm columns; structural zeros are exact zeros."""
-    K, _ = _regrouped(R, kept, eliminated)
+    K, _ = _regrouped(R, retained, eliminated)
     return K
 
 
-def _regrouped(R: Array, kept: Indices, eliminated: Indices) -> tuple[Array, float]:
+def _regrouped(R: Array, retained: Indices, eliminated: Indices) -> tuple[Array, float]:
     """K and the largest residual of an eliminated column, relative to its norm."""
-    if not kept.size or not eliminated.size:
-        return np.zeros((kept.size, eliminated.size)), 0.0
-    own, other = np.linalg.norm(R[:, kept], axis=0), np.linalg.norm(R[:, eliminated], axis=0)
-    A, B = R[:, kept] / own, R[:, eliminated] / other
+    if not retained.size or not eliminated.size:
+        return np.zeros((retained.size, eliminated.size)), 0.0
+    retained_norm, eliminated_norm = np.linalg.norm(R[:, retained], axis=0), np.linalg.norm(R[:, eliminated], axis=0)
+    A, B = R[:, retained] / retained_norm, R[:, eliminated] / eliminated_norm
     Q, S = np.linalg.qr(A)
     K = solve_triangular(S, Q.T @ B)
     K = K + solve_triangular(S, Q.T @ (B - A @ K))  # one step of refinement
     K = without_dust(K)
     residual = float(np.linalg.norm(B - A @ K, axis=0).max())
-    return K * other / own[:, None], residual
+    return K * eliminated_norm / retained_norm[:, None], residual
 
 
 def without_dust(K: Array) -> Array:
@@ -416,23 +416,23 @@ def _decided(layout: Layout, states: States) -> BaseModel:
         columns = effective_columns(layout, R)
         position = {int(k): i for i, k in enumerate(columns.index)}
         chosen = independent(columns, [position[k] for k in elimination_order(layout) if k in position])
-        kept = np.sort(columns.index[np.array(chosen, int)])
-        eliminated = np.setdiff1d(columns.index, kept)
-        K, residual = _regrouped(R, kept, eliminated)
+        retained = np.sort(columns.index[np.array(chosen, int)])
+        eliminated = np.setdiff1d(columns.index, retained)
+        K, residual = _regrouped(R, retained, eliminated)
     warnings = list(columns.rank.warnings)
-    if len(kept) != columns.rank.count:
+    if len(retained) != columns.rank.count:
         warnings.append(
-            f"{len(kept)} independent columns were found one by one, but the singular values say {columns.rank.count}"
+            f"{len(retained)} independent columns were found one by one, but the singular values say {columns.rank.count}"
         )
     if residual > NEGLIGIBLE:
         warnings.append(f"the grouping holds only to {residual:.1g} of a column's norm")
-    return assembled(layout, columns, kept, eliminated, K, states, tuple(warnings))
+    return assembled(layout, columns, retained, eliminated, K, states, tuple(warnings))
 
 
 def assembled(
-    layout: Layout, columns: Columns, kept: Indices, eliminated: Indices, K: Array, states: States, warnings: tuple[str, ...]
+    layout: Layout, columns: Columns, retained: Indices, eliminated: Indices, K: Array, states: States, warnings: tuple[str, ...]
 ) -> BaseModel:
     """A base model from a choice of columns."""
     fixed = np.flatnonzero([p.fixed for p in layout.parameters])
     no_effect = np.setdiff1d(np.arange(layout.size), np.concatenate([columns.index, fixed]))
-    return BaseModel(layout, kept, eliminated, no_effect, fixed, K, columns.singular, columns.rank.gap, states, warnings)
+    return BaseModel(layout, retained, eliminated, no_effect, fixed, K, columns.singular, columns.rank.gap, states, warnings)

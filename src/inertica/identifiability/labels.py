@@ -24,6 +24,15 @@ Array = NDArray[np.float64]
 DETERMINED, WEAK, COMBINED, UNIDENTIFIABLE, FIXED = "determined", "weak", "combined", "unidentifiable", "fixed"
 LABELS = (DETERMINED, WEAK, COMBINED, UNIDENTIFIABLE, FIXED)
 
+LABEL_WORDS = {
+    DETERMINED: "its own value is known to 30 % or better (95 % interval by the data alone)",
+    WEAK: "its own value is estimated, but less well than to 30 %, or less well than it was known before",
+    COMBINED: "only sums with others are known; the value shown is the one nearest the prior",
+    UNIDENTIFIABLE: "no torque in these data depends on it; prior and constraints decide its value",
+    FIXED: "given, not estimated",
+}
+"""What a label means, for people."""
+
 INTERVAL = 1.96
 """Half width of a 95 % interval in standard deviations."""
 
@@ -51,15 +60,17 @@ def trust_labels(
     ends = None if intervals is None else np.asarray(intervals, float)
     resolved = np.isfinite(spread)
     kinds = base.classes()
-    given = {name for k, name in enumerate(kinds) if ends is not None and ends[k, 0] == ends[k, 1]}
-    alone = np.array([kinds[name] == "alone" and name not in given for name in (base.layout.names[k] for k in base.kept)], bool)
+    fixed_names = {name for k, name in enumerate(kinds) if ends is not None and ends[k, 0] == ends[k, 1]}
+    alone = np.array(
+        [kinds[name] == "alone" and name not in fixed_names for name in (base.layout.names[k] for k in base.retained)], bool
+    )
     sure = np.zeros(len(value), bool)
     sure[alone & resolved] = known_well(value[alone & resolved], spread[alone & resolved])
     out: dict[str, str] = {}
-    position = {int(k): i for i, k in enumerate(base.kept)}
+    position = {int(k): i for i, k in enumerate(base.retained)}
     grouped = {int(k): base.K[:, i] != 0.0 for i, k in enumerate(base.eliminated)}
     for k, (name, kind) in enumerate(kinds.items()):
-        if kind == "fixed" or name in given:
+        if kind == "fixed" or name in fixed_names:
             out[name] = FIXED
         elif kind == "none":
             out[name] = UNIDENTIFIABLE

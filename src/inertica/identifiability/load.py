@@ -29,5 +29,5 @@ def load_columns(base: BaseModel, body: RigidBody) -> Array:
 
 def own_friction(base: BaseModel) -> Array:
     """(b, f) E: one column for every base parameter of friction."""
-    kinds = [base.layout.parameters[k].kind for k in base.kept]
+    kinds = [base.layout.parameters[k].kind for k in base.retained]
     return np.eye(base.rank)[:, [k in FRICTION for k in kinds]]

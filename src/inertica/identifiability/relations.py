@@ -54,7 +54,7 @@ class Coefficient:
 
 
 def relations(
-    layout: Layout, kept: Indices, eliminated: Indices, K: Array, regroup: Callable[[Layout], Array]
+    layout: Layout, retained: Indices, eliminated: Indices, K: Array, regroup: Callable[[Layout], Array]
 ) -> tuple[str, ...]:
     """One relation per base parameter with coefficients in the robot's lengths.
 
@@ -66,7 +66,7 @@ def relations(
     """
     lengths = {length.name: length.value for joint in layout.robot.joints for length in joint.lengths if length.value}
     if not lengths:
-        return numeric_relations(layout, kept, eliminated, K)
+        return numeric_relations(layout, retained, eliminated, K)
     values, samples = [dict(lengths)], [K]
     rng = np.random.default_rng(20)
     for _ in range(COPIES):
@@ -87,14 +87,14 @@ def relations(
         return _lengths_between(layout.robot, a, b)
 
     def coefficient(i: int, j: int) -> Coefficient:
-        names = lengths_between(layout.parameters[kept[i]].joint, layout.parameters[eliminated[j]].joint)
+        names = lengths_between(layout.parameters[retained[i]].joint, layout.parameters[eliminated[j]].joint)
         key = names, np.round(stacked[:, i, j], 10).tobytes()
         if key not in known:
             v = stacked[:, i, j]
             known[key] = monomials.spell(v, names) or vocabulary(names).spell(v) or _number(float(v[0]))
         return known[key]
 
-    return _texts(layout, kept, eliminated, K, coefficient)
+    return _texts(layout, retained, eliminated, K, coefficient)
 
 
 def _lengths_between(robot: Robot, a: int | None, b: int | None) -> tuple[str, ...]:
@@ -105,19 +105,19 @@ def _lengths_between(robot: Robot, a: int | None, b: int | None) -> tuple[str, .
     return tuple(dict.fromkeys(x.name for i in sorted(way) for x in robot.joints[i].lengths if x.value))
 
 
-def numeric_relations(layout: Layout, kept: Indices, eliminated: Indices, K: Array) -> tuple[str, ...]:
+def numeric_relations(layout: Layout, retained: Indices, eliminated: Indices, K: Array) -> tuple[str, ...]:
     """One relation per base parameter with coefficients as numbers of ten digits."""
-    return _texts(layout, kept, eliminated, K, lambda i, j: _number(K[i, j]))
+    return _texts(layout, retained, eliminated, K, lambda i, j: _number(K[i, j]))
 
 
 def _texts(
-    layout: Layout, kept: Indices, eliminated: Indices, K: Array, coefficient: Callable[[int, int], Coefficient]
+    layout: Layout, retained: Indices, eliminated: Indices, K: Array, coefficient: Callable[[int, int], Coefficient]
 ) -> tuple[str, ...]:
     bodies = {k for _, where in layout.bodies for k in range(where.start, where.stop)}
     order = sorted(range(len(eliminated)), key=lambda j: (eliminated[j] not in bodies, eliminated[j]))  # links before drives
     out = []
-    for i, own in enumerate(kept):
-        text = layout.names[own]
+    for i, parameter in enumerate(retained):
+        text = layout.names[parameter]
         for j in order:
             if K[i, j]:
                 c = coefficient(i, j)

@@ -50,13 +50,13 @@ class States:
     def of(cls, layout: Layout, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> States:
         """Checked states from arrays (N, n)."""
         name_of, n = layout.robot.name, layout.robot.n
-        given = [np.asarray(x, float) for x in (q, dq, ddq)]
-        for name, x in zip(("q", "dq", "ddq"), given, strict=True):
-            if x.ndim != 2 or x.shape[1] != n or x.shape != given[0].shape or not len(x):
+        signals = [np.asarray(x, float) for x in (q, dq, ddq)]
+        for name, x in zip(("q", "dq", "ddq"), signals, strict=True):
+            if x.ndim != 2 or x.shape[1] != n or x.shape != signals[0].shape or not len(x):
                 raise InputError(f"{name_of}: {name} should have shape (N, {n}) like the others and N > 0, got {x.shape}")
             if not np.isfinite(x).all():
                 raise InputError(f"{name_of}: {name} contains values that are not finite; mask those samples first")
-        return cls(*given)
+        return cls(*signals)
 
     def thinned(self, most: int) -> States:
         """At most that many states, evenly picked."""

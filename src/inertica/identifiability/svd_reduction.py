@@ -88,10 +88,10 @@ def reduced_by_svd(
         by_preference = _least_wanted_first(layout, columns.index[combined])
         rows = by_preference[best_subset(V2[by_preference], alpha1, alpha2)]
         eliminated = np.sort(columns.index[combined[rows]])
-        kept = np.setdiff1d(columns.index, eliminated)
-        K = _coefficients(columns, combined, V2, kept, eliminated)
+        retained = np.setdiff1d(columns.index, eliminated)
+        K = _coefficients(columns, combined, V2, retained, eliminated)
         value = float(criterion(V2[rows], alpha1, alpha2)) if rows.size else 0.0
-    base = assembled(layout, columns, kept, eliminated, K, drawn, columns.rank.warnings)
+    base = assembled(layout, columns, retained, eliminated, K, drawn, columns.rank.warnings)
     return SvdReduction(base, len(columns.index) - len(combined), len(combined), math.comb(len(combined), len(rows)), value)
 
 
@@ -159,16 +159,16 @@ def _swapped(V2: Array, alpha1: float, alpha2: float) -> Indices:
         subset, value = np.sort(trials[best]), float(values[best])
 
 
-def _coefficients(columns: Columns, combined: Indices, V2: Array, kept: Indices, eliminated: Indices) -> Array:
+def _coefficients(columns: Columns, combined: Indices, V2: Array, retained: Indices, eliminated: Indices) -> Array:
     """K = -T with T = V21 V22^-1, zero rows for parameters identifiable alone."""
     row = {int(k): i for i, k in enumerate(columns.index[combined])}
-    grouped = [i for i, k in enumerate(kept) if int(k) in row]
+    grouped = [i for i, k in enumerate(retained) if int(k) in row]
     V22 = V2[[row[int(k)] for k in eliminated]]
-    V21 = V2[[row[int(k)] for k in kept[grouped]]]
-    K = np.zeros((len(kept), len(eliminated)))
+    V21 = V2[[row[int(k)] for k in retained[grouped]]]
+    K = np.zeros((len(retained), len(eliminated)))
     if eliminated.size:
         K[grouped] = -np.linalg.solve(V22.T, V21.T).T
     norm = dict(zip(columns.index.tolist(), columns.norm, strict=True))
-    own, other = np.array([norm[int(k)] for k in kept]), np.array([norm[int(k)] for k in eliminated])
-    scale = own[:, None] / other
+    retained_norm, eliminated_norm = np.array([norm[int(k)] for k in retained]), np.array([norm[int(k)] for k in eliminated])
+    scale = retained_norm[:, None] / eliminated_norm
     return without_dust(K * scale) / scale

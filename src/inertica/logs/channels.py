@@ -76,23 +76,23 @@ def select(
     clock = find_clock(table, stated)
     taken = {h.text for row in signals.values() for h in row if h} | ({clock.text} if clock else set())
     free = [header for header in headers if header.text not in taken]
-    found = [f for f in _interpret(free, names) if f.meaning.symbol not in stated]
-    found, doubts = _resolve(found)
-    found = _best_named(found)
-    if not found and not signals and len(names) <= 1:
+    matches = [f for f in _interpret(free, names) if f.meaning.symbol not in stated]
+    matches, doubts = _resolve(matches)
+    matches = _best_named(matches)
+    if not matches and not signals and len(names) <= 1:
         # a robot of one joint needs no numbers: t,q,tau
-        said = [(header, word_meaning(header.name)) for header in free]
-        found = [_Found(h, Meaning(m.symbol, 1, m.effort)) for h, m in said if m is not None and not m.doubtful]
+        meanings = [(header, word_meaning(header.name)) for header in free]
+        matches = [_Found(h, Meaning(m.symbol, 1, m.effort)) for h, m in meanings if m is not None and not m.doubtful]
     if not names:
-        names = _numbered_names(table, found, signals)
-    by_name = {f.meaning.symbol for f in found if f.joint is not None}
-    numbered = [f for f in found if f.joint is None and f.meaning.symbol not in by_name]
-    signals |= _by_name(table, [f for f in found if f.joint is not None], names)
+        names = _numbered_names(table, matches, signals)
+    by_name = {f.meaning.symbol for f in matches if f.joint is not None}
+    numbered = [f for f in matches if f.joint is None and f.meaning.symbol not in by_name]
+    signals |= _by_name(table, [f for f in matches if f.joint is not None], names)
     signals |= _by_number(table, _selected(numbered, names, every), names)
     _check_any(table, signals, names)
-    efforts = frozenset(f.meaning.symbol for f in found if f.meaning.effort)
+    efforts = frozenset(f.meaning.symbol for f in matches if f.meaning.effort)
     notes = (*renamed, *_absent(table, signals, names), *_left_out(table))
-    other = () if "tau" in stated else _other_torques(free, found, signals, (*names, *every))
+    other = () if "tau" in stated else _other_torques(free, matches, signals, (*names, *every))
     return Selection(names, clock, signals, efforts, notes, (*doubts, *other))
 
 
@@ -151,11 +151,11 @@ def _interpret(headers: list[Header], names: tuple[str, ...]) -> list[_Found]:
     for header in headers:
         words = tokens(header.name)
         joint, rest = _with_joint(words, parts)
-        said = word_meaning("_".join(rest)) if joint is not None else None
-        if said is not None:
-            out.append(_Found(header, said, joint, tuple(rest)))
-        elif (said := meaning(header.name)) is not None:
-            out.append(_Found(header, said, words=tuple(word for word in words if not word.isdigit())))
+        last_word = word_meaning("_".join(rest)) if joint is not None else None
+        if last_word is not None:
+            out.append(_Found(header, last_word, joint, tuple(rest)))
+        elif (last_word := meaning(header.name)) is not None:
+            out.append(_Found(header, last_word, words=tuple(word for word in words if not word.isdigit())))
     return out
 
 
@@ -188,8 +188,8 @@ def _names_of_file(table: Table, names: tuple[str, ...]) -> tuple[tuple[str, ...
 def _check_words(table: Table, names: tuple[str, ...], stated: Mapping[str, str | Sequence[str]]) -> None:
     """Refuse a file in which a column that is needed holds something else than numbers; others do no harm."""
     headers = [take_apart(text) for text in table.words]
-    asked = {name for pattern in stated.values() for name in ([pattern] if isinstance(pattern, str) else pattern)}
-    filled = {pattern.replace("{}", str(key)) for pattern in asked for key in (*names, *range(len(table.columns) + 1))}
+    wanted = {name for pattern in stated.values() for name in ([pattern] if isinstance(pattern, str) else pattern)}
+    filled = {pattern.replace("{}", str(key)) for pattern in wanted for key in (*names, *range(len(table.columns) + 1))}
     needed = {f.header.text for f in _interpret(headers, names) if f.meaning.symbol not in stated}
     needed |= {h.text for h in headers if {h.text, h.name} & filled or ("t" not in stated and clock_word(h.name))}
     for text, error in table.words.items():
@@ -201,29 +201,29 @@ def _left_out(table: Table) -> list[str]:
     return [f"left out, being no numbers: {', '.join(table.words)}"] if table.words else []
 
 
-def _best_named(found: list[_Found]) -> list[_Found]:
+def _best_named(matches: list[_Found]) -> list[_Found]:
     """Of several torque columns of one joint the best named: `tau_meas1` before `tau1` before `effort1`; equals remain."""
     orders: dict[str | int | None, int] = {}
-    for f in found:
+    for f in matches:
         if f.meaning.symbol == "tau":
             orders[f.place] = min(orders.get(f.place, rank(f.words).order), rank(f.words).order)
-    return [f for f in found if f.meaning.symbol != "tau" or rank(f.words).order == orders[f.place]]
+    return [f for f in matches if f.meaning.symbol != "tau" or rank(f.words).order == orders[f.place]]
 
 
 def _other_torques(
-    free: list[Header], found: list[_Found], signals: Mapping[str, tuple[Header | None, ...]], names: tuple[str, ...]
+    free: list[Header], matches: list[_Found], signals: Mapping[str, tuple[Header | None, ...]], names: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Which columns were taken for torques and why, where others look like torques, too; and how to take those."""
     taken = {h.text for row in signals.values() for h in row if h}
-    own = next((f for f in found if f.meaning.symbol == "tau"), None)
+    tau = next((f for f in matches if f.meaning.symbol == "tau"), None)
     own_patterns = {_pattern(text, names) for text in taken}
     looking = dict.fromkeys(_pattern(h.text, names) for h in free if h.text not in taken and torque_word(h.name))
     others = [pattern for pattern in looking if pattern not in own_patterns]
-    if own is None or not others:
+    if tau is None or not others:
         return ()
     how = " or ".join(f"--columns 'tau={pattern}'" for pattern in others[:3])
     return (
-        f"torque is taken from {_pattern(own.header.text, names)}: {rank(own.words).reason}; {', '.join(others[:5])} may be torques, "
+        f"torque is taken from {_pattern(tau.header.text, names)}: {rank(tau.words).reason}; {', '.join(others[:5])} may be torques, "
         f"too, and {'is' if len(others) == 1 else 'are'} not used; {how} takes them instead (in a card: columns: {{tau: ...}})",
     )
 
@@ -236,16 +236,18 @@ def _pattern(text: str, names: tuple[str, ...]) -> str:
     return re.sub(r"\d+(?!.*\d)", "{}", text)
 
 
-def _resolve(found: list[_Found]) -> tuple[list[_Found], list[str]]:
+def _resolve(matches: list[_Found]) -> tuple[list[_Found], list[str]]:
     """Settle names with two readings: `q_d` is the desired position where a velocity is there as well, else undecided."""
-    symbols = {f.meaning.symbol for f in found if not f.meaning.doubtful}
-    kept = [f for f in found if not f.meaning.doubtful or (f.meaning.doubtful in symbols and f.meaning.symbol not in symbols)]
-    left = [f.header.text for f in found if f not in kept]
+    symbols = {f.meaning.symbol for f in matches if not f.meaning.doubtful}
+    certain = [
+        f for f in matches if not f.meaning.doubtful or (f.meaning.doubtful in symbols and f.meaning.symbol not in symbols)
+    ]
+    left = [f.header.text for f in matches if f not in certain]
     text = f"{left[0]} and the like may be desired positions or velocities and were not used; {HOW}" if left else ""
-    return kept, [text] if text else []
+    return certain, [text] if text else []
 
 
-def _numbered_names(table: Table, found: list[_Found], signals: Mapping[str, tuple[Header | None, ...]]) -> tuple[str, ...]:
+def _numbered_names(table: Table, matches: list[_Found], signals: Mapping[str, tuple[Header | None, ...]]) -> tuple[str, ...]:
     """joint_1 ... joint_n, n being what the numbers in the file reach."""
     if signals:
         n = len(next(iter(signals.values())))
@@ -253,7 +255,7 @@ def _numbered_names(table: Table, found: list[_Found], signals: Mapping[str, tup
             counts = ", ".join(f"{len(row)} for {symbol}" for symbol, row in signals.items())
             raise FileError(table.path, f"the stated columns do not agree on the number of joints: {counts}")
     else:
-        numbers = [f.meaning.number for f in found if f.meaning.number is not None]
+        numbers = [f.meaning.number for f in matches if f.meaning.number is not None]
         n = max(numbers) - min(*numbers, 1) + 1 if numbers else 0
         if n > len(table.columns):
             raise FileError(
@@ -262,30 +264,30 @@ def _numbered_names(table: Table, found: list[_Found], signals: Mapping[str, tup
     return tuple(f"joint_{j + 1}" for j in range(n))
 
 
-def _by_name(table: Table, found: list[_Found], names: tuple[str, ...]) -> dict[str, tuple[Header | None, ...]]:
+def _by_name(table: Table, matches: list[_Found], names: tuple[str, ...]) -> dict[str, tuple[Header | None, ...]]:
     rows: dict[str, list[Header | None]] = {}
-    for f in found:
+    for f in matches:
         row = rows.setdefault(f.meaning.symbol, [None] * len(names))
         _put(table, row, names.index(str(f.joint)), f)
     return {symbol: tuple(row) for symbol, row in rows.items()}
 
 
-def _selected(found: list[_Found], names: tuple[str, ...], every: Sequence[str]) -> list[_Found]:
+def _selected(matches: list[_Found], names: tuple[str, ...], every: Sequence[str]) -> list[_Found]:
     """Numbers of the selected joints, where those of the log count all joints of the model."""
-    numbers = {f.meaning.number for f in found}
+    numbers = {f.meaning.number for f in matches}
     first = 0 if 0 in numbers else 1
     if len(every) <= len(names) or numbers != set(range(first, first + len(every))):
-        return found
-    own = {every.index(name): k for k, name in enumerate(names) if name in every}
-    there = [(f, own.get(int(f.meaning.number or 0) - first)) for f in found]
-    return [replace(f, meaning=replace(f.meaning, number=k + first)) for f, k in there if k is not None]
+        return matches
+    position_of = {every.index(name): k for k, name in enumerate(names) if name in every}
+    positions = [(f, position_of.get(int(f.meaning.number or 0) - first)) for f in matches]
+    return [replace(f, meaning=replace(f.meaning, number=k + first)) for f, k in positions if k is not None]
 
 
-def _by_number(table: Table, found: list[_Found], names: tuple[str, ...]) -> dict[str, tuple[Header | None, ...]]:
+def _by_number(table: Table, matches: list[_Found], names: tuple[str, ...]) -> dict[str, tuple[Header | None, ...]]:
     """Columns with numbers, which count from 0 where a 0 occurs and from 1 elsewhere."""
-    first = 0 if any(f.meaning.number == 0 for f in found) else 1
+    first = 0 if any(f.meaning.number == 0 for f in matches) else 1
     rows: dict[str, list[Header | None]] = {}
-    for f in found:
+    for f in matches:
         joint = int(f.meaning.number or 0) - first
         if joint >= len(names):
             raise FileError(
@@ -296,16 +298,16 @@ def _by_number(table: Table, found: list[_Found], names: tuple[str, ...]) -> dic
     return {symbol: tuple(row) for symbol, row in rows.items()}
 
 
-def _put(table: Table, row: list[Header | None], joint: int, found: _Found) -> None:
+def _put(table: Table, row: list[Header | None], joint: int, match: _Found) -> None:
     other = row[joint]
     if other is not None:
-        kind = SIGNALS[found.meaning.symbol].kind
+        kind = SIGNALS[match.meaning.symbol].kind
         raise FileError(
             table.path,
-            f"both '{other.text}' and '{found.header.text}' look like the {kind} of joint {joint + 1}; {HOW}",
+            f"both '{other.text}' and '{match.header.text}' look like the {kind} of joint {joint + 1}; {HOW}",
             joint=joint + 1,
         )
-    row[joint] = found.header
+    row[joint] = match.header
 
 
 def _check_any(table: Table, signals: Mapping[str, tuple[Header | None, ...]], names: tuple[str, ...]) -> None:

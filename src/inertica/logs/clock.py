@@ -157,12 +157,12 @@ def _longest_increasing(t: NDArray[np.float64]) -> NDArray[np.bool_]:
         else:
             ends[pile], at[pile] = value, k
         before[k] = at[pile - 1] if pile else -1
-    kept = np.zeros(len(t), bool)
+    increasing = np.zeros(len(t), bool)
     k = at[-1]
     while k >= 0:
-        kept[k] = True
+        increasing[k] = True
         k = int(before[k])
-    return kept[::-1]
+    return increasing[::-1]
 
 
 def _longest_stretch(t: NDArray[np.float64], use: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -171,6 +171,6 @@ def _longest_stretch(t: NDArray[np.float64], use: NDArray[np.bool_]) -> NDArray[
     breaks = np.flatnonzero(np.diff(t[rows]) <= 0.0) + 1
     edges = np.concatenate([[0], breaks, [len(rows)]])
     longest = int(np.argmax(np.diff(edges)))
-    kept = np.zeros(len(t), bool)
-    kept[rows[edges[longest] : edges[longest + 1]]] = True
-    return kept
+    stretch = np.zeros(len(t), bool)
+    stretch[rows[edges[longest] : edges[longest + 1]]] = True
+    return stretch

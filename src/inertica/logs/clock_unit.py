@@ -40,13 +40,13 @@ def unit_by_velocity(t: Array, q: Array, dq: Array) -> str | None:
         return None
     added = np.vstack([np.zeros(q.shape[1]), np.cumsum(0.5 * np.diff(t)[:, None] * (dq[1:] + dq[:-1]), axis=0)])
     ends = np.linspace(0, len(t) - 1, STRETCHES + 1).astype(int)
-    moved, said = np.diff(q[ends], axis=0), np.diff(added[ends], axis=0)
-    both = np.linalg.norm(moved, axis=0) * np.linalg.norm(said, axis=0)
+    travelled, integrated = np.diff(q[ends], axis=0), np.diff(added[ends], axis=0)
+    both = np.linalg.norm(travelled, axis=0) * np.linalg.norm(integrated, axis=0)
     moving = both > 0.0
     if not moving.any():
         return None
-    like = np.sum(moved * said, axis=0)[moving] / both[moving]
-    ratio = (np.sum(moved * said, axis=0)[moving] / np.sum(said[:, moving] ** 2, axis=0))[like > LIKE]
+    like = np.sum(travelled * integrated, axis=0)[moving] / both[moving]
+    ratio = (np.sum(travelled * integrated, axis=0)[moving] / np.sum(integrated[:, moving] ** 2, axis=0))[like > LIKE]
     if len(ratio) <= 0.5 * np.count_nonzero(moving):
         return None
     typical = float(np.median(ratio))

@@ -63,16 +63,21 @@ def _position_of(header: Header, left_out: Collection[str], every: Collection[st
     """The joint whose position a column is, by its name or by its number among all joints of the model."""
     words = tokens(header.name)
     for name in sorted(left_out, key=len, reverse=True):
-        own = tokens(name)
-        k = len(own)
-        rest = words[k:] if words[:k] == own else words[:-k] if words[-k:] == own else []
-        said = word_meaning("_".join(rest)) if rest else None
-        if said is not None and said.symbol == "q":
+        name_tokens = tokens(name)
+        k = len(name_tokens)
+        rest = words[k:] if words[:k] == name_tokens else words[:-k] if words[-k:] == name_tokens else []
+        header_meaning = word_meaning("_".join(rest)) if rest else None
+        if header_meaning is not None and header_meaning.symbol == "q":
             return name
-    said = meaning(header.name)
-    if said is None or said.symbol != "q" or said.number is None or not 1 <= said.number <= len(every):
+    header_meaning = meaning(header.name)
+    if (
+        header_meaning is None
+        or header_meaning.symbol != "q"
+        or header_meaning.number is None
+        or not 1 <= header_meaning.number <= len(every)
+    ):
         return None
-    name = list(every)[said.number - 1]
+    name = list(every)[header_meaning.number - 1]
     return name if name in left_out else None
 
 

@@ -48,11 +48,11 @@ def evened(log: Log) -> Log:
     t[use] = start + dt * numbers + (t - log.running)[use]
     if not np.all(np.diff(t[np.isfinite(t)]) >= 0.0):  # samples that are masked already lie between
         return log
-    said = (
+    note = (
         f"the time stamps jitter by {100 * jitter:.2g} % around an even clock of {1 / dt:.5g} Hz, on which positions are "
         f"{1 / max(rougher, 1e-3):.2g} times smoother: samples are taken to be even"
     )
-    return replace(log, t=t, warnings=(*log.warnings, said))
+    return replace(log, t=t, warnings=(*log.warnings, note))
 
 
 def _numbered(t: Array) -> tuple[Array | None, tuple[float, float, float] | None]:
@@ -102,5 +102,5 @@ def _ratio(t: Array, q: Array, numbers: Array) -> float:
     values = q[rows]  # (windows, 5, n)
     even = np.median(np.abs(np.einsum("k,wkj->wj", EVEN, values)), axis=0)
     stamped = np.median(np.abs(np.einsum("wk,wkj->wj", weights, values)), axis=0)
-    told = stamped > 0.0
-    return float(np.median(even[told] / stamped[told])) if told.any() else np.inf
+    positive = stamped > 0.0
+    return float(np.median(even[positive] / stamped[positive])) if positive.any() else np.inf

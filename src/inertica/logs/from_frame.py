@@ -53,8 +53,8 @@ def _columns(frame: Any) -> list[tuple[str, Any]]:
         return [(str(name), values) for name, values in frame.items()]
     index = getattr(frame, "index", None)
     name = getattr(index, "name", None)
-    own = [] if name is None else [(str(name), index)]
-    return own + [(str(name), frame[name]) for name in frame.columns]
+    index_column = [] if name is None else [(str(name), index)]
+    return index_column + [(str(name), frame[name]) for name in frame.columns]
 
 
 def _numbers(values: np.ndarray) -> Values | None:

@@ -69,8 +69,8 @@ def joined(path: Path, tables: Sequence[Table], options: ReadOptions) -> Table:
     notes = list(first.table.notes)
     for other in others:
         other = _on_clock_of(first, other)
-        own = other.t[other.use]
-        inside &= (first.t >= own[0]) & (first.t <= own[-1])
+        other_times = other.t[other.use]
+        inside &= (first.t >= other_times[0]) & (first.t <= other_times[-1])
         if np.count_nonzero(inside) < 2:
             raise InputError(
                 f"the clocks of {first.span} and {other.span} do not overlap, so that the files cannot be joined; they need a "
@@ -128,14 +128,14 @@ def _brought(first: _Timed, other: _Timed, values: NDArray[np.generic]) -> Array
     if len(t) < 2:
         return out
     when, half = first.t[at], 0.5 * first.interval
-    found = np.interp(when, t, x, left=np.nan, right=np.nan)
+    interpolated = np.interp(when, t, x, left=np.nan, right=np.nan)
     low, high = np.searchsorted(t, when - half, "left"), np.searchsorted(t, when + half, "right")
     several = high - low > 1
     sums = np.concatenate([[0.0], np.cumsum(x - x.mean())])
-    found[several] = (sums[high] - sums[low])[several] / (high - low)[several] + x.mean()
+    interpolated[several] = (sums[high] - sums[low])[several] / (high - low)[several] + x.mean()
     after = np.clip(np.searchsorted(t, when), 1, len(t) - 1)
-    found[t[after] - t[after - 1] > GAP * max(other.interval, first.interval)] = np.nan
-    out[at] = found
+    interpolated[t[after] - t[after - 1] > GAP * max(other.interval, first.interval)] = np.nan
+    out[at] = interpolated
     return out
 
 
@@ -149,8 +149,8 @@ def _row_by_row(path: Path, tables: Sequence[Table]) -> Table:
     """Files without a clock: sample by sample, if they have as many."""
     counts = [table.rows for table in tables]
     if len(set(counts)) > 1:
-        listed = ", ".join(f"{table.path.name} has {table.rows}" for table in tables)
-        raise InputError(f"{path}: files without a clock are joined sample by sample, but {listed}; give them a clock")
+        row_counts = ", ".join(f"{table.path.name} has {table.rows}" for table in tables)
+        raise InputError(f"{path}: files without a clock are joined sample by sample, but {row_counts}; give them a clock")
     columns: dict[str, NDArray[np.generic]] = {}
     for table in tables:
         if twice := [name for name in table.columns if name in columns]:

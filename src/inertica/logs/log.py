@@ -157,8 +157,8 @@ class Log(Tabular):
         shown = [symbol for symbol in self.signals if not symbol.startswith(("ddq", "dqr"))]
         rows = [[name, *(line(self.signals[symbol][:, j]) for symbol in shown)] for j, name in enumerate(self.joints)]
         masked = {reason: int(np.count_nonzero(mask)) for reason, mask in self.masks.items()}
-        said = [f"{count} samples masked: {reason}" for reason, count in masked.items()] + list(self.warnings)
-        return titled(repr(self), html_table(("joint", *shown), rows), *map(paragraph, said))
+        lines = [f"{count} samples masked: {reason}" for reason, count in masked.items()] + list(self.warnings)
+        return titled(repr(self), html_table(("joint", *shown), rows), *map(paragraph, lines))
 
     def table(self) -> dict[str, Array]:
         """The plain form: t, then q1, q2, ... of every signal, SI units."""
@@ -300,8 +300,8 @@ class Log(Tabular):
         if name.endswith((".csv", ".csv.gz")):
             self.write_csv(path)
         elif name.endswith(".npz"):
-            said = {"joints": self.joints, "notes": self.notes, "warnings": self.warnings}
-            words = {**said, "start": self.origin.start, "origin": str(self.origin)}
+            metadata = {"joints": self.joints, "notes": self.notes, "warnings": self.warnings}
+            words = {**metadata, "start": self.origin.start, "origin": str(self.origin)}
             write_npz(Path(path), {"t": self.t, **self.signals}, {"mask": self.masks, "truth": self.truth}, words)
         else:
             raise FileError(path, "logs are written as .npz, .csv or .csv.gz")

@@ -98,8 +98,8 @@ def meaning(name: str) -> Meaning | None:
     if len(numbers) != 1 or len(numbers[0]) > 4:
         return None
     words = [part for part in parts if not part.isdigit()]
-    found = _signal(words)
-    return None if found is None else Meaning(found.symbol, int(numbers[0]), found.effort, found.doubtful)
+    signal = _signal(words)
+    return None if signal is None else Meaning(signal.symbol, int(numbers[0]), signal.effort, signal.doubtful)
 
 
 def word_meaning(name: str) -> Meaning | None:

@@ -68,8 +68,8 @@ def quantisation_step(x: Array) -> float | None:
     finite = np.isfinite(x)
     x = x if finite.all() else x[finite]
     steps = [_step(part) for part in _pieces(x, max(1, min(_WINDOWS, len(x) // _LEAST)))]
-    found = [step for step in steps if step is not None]
-    return float(np.median(found)) if len(found) >= _OFTEN * len(steps) else None
+    known_steps = [step for step in steps if step is not None]
+    return float(np.median(known_steps)) if len(known_steps) >= _OFTEN * len(steps) else None
 
 
 def _pieces(x: Array, count: int) -> list[Array]:

@@ -119,16 +119,16 @@ def _clock(
     if header is None:
         return _counted(table, rate)
     known = header.unit or unit
-    told = None if known else _told_unit(table.columns[header.text].astype(np.float64), signals)
-    clock = read_clock(table, header.text, known or told or "")
+    likely = None if known else _told_unit(table.columns[header.text].astype(np.float64), signals)
+    clock = read_clock(table, header.text, known or likely or "")
     notes = (
         () if rate is None else (f"the file has a clock, '{header.text}', so that the stated rate of {rate:g} Hz is not used",)
     )
-    said = (
-        f"the clock '{header.text}' is taken to be in {told}: only then are the recorded velocities those of the positions; "
-        f"--unit t={told}, units: {{t: {told}}} in the card, or '{header.text} [{told}]' in the header states it",
+    sentence = (
+        f"the clock '{header.text}' is taken to be in {likely}: only then are the recorded velocities those of the positions; "
+        f"--unit t={likely}, units: {{t: {likely}}} in the card, or '{header.text} [{likely}]' in the header states it",
     )
-    return replace(clock, notes=(*clock.notes, *notes), warnings=(*(said if told else ()), *clock.warnings))
+    return replace(clock, notes=(*clock.notes, *notes), warnings=(*(sentence if likely else ()), *clock.warnings))
 
 
 def _told_unit(t: NDArray[np.float64], signals: Mapping[str, NDArray[np.float64]]) -> str | None:
@@ -205,8 +205,8 @@ def _missing_values(
     warnings: list[str] = []
     whole = np.zeros(table.rows, bool)
     for symbol, values in signals.items():
-        listed = [] if np.isfinite(values).all() else selection.signals[symbol]
-        for j, header in enumerate(listed):
+        headers = [] if np.isfinite(values).all() else selection.signals[symbol]
+        for j, header in enumerate(headers):
             if header is None:
                 continue
             bad = ~np.isfinite(values[:, j])

@@ -26,5 +26,5 @@ def marked(log: Log, description: Description) -> Log:
 
 def made_with(log: Log, description: Description) -> bool:
     """Whether the log says that it was simulated with the links of this model."""
-    found = (re.search(r", model ([0-9a-f]{16})$", note) for note in log.notes if note.startswith(SIMULATED))
-    return fingerprint(description) in [m.group(1) for m in found if m]
+    matches = (re.search(r", model ([0-9a-f]{16})$", note) for note in log.notes if note.startswith(SIMULATED))
+    return fingerprint(description) in [m.group(1) for m in matches if m]

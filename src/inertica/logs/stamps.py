@@ -16,10 +16,10 @@ NANOSECONDS = {"nsec", "nsecs", "nanosec", "nanosecs", "nanoseconds"}
 def with_whole_stamps(table: Table) -> Table:
     """The table with one clock in ns in place of a pair such as `header.stamp.sec`, `header.stamp.nanosec`; itself without one."""
     words = {name: tokens(name) for name in table.columns}
-    for name, (*head, last) in ((name, own) for name, own in words.items() if own):
+    for name, (*head, last) in ((name, parts_of) for name, parts_of in words.items() if parts_of):
         if last not in SECONDS:
             continue
-        rest = [other for other, own in words.items() if own[:-1] == head and own[-1] in NANOSECONDS]
+        rest = [other for other, parts_of in words.items() if parts_of[:-1] == head and parts_of[-1] in NANOSECONDS]
         if len(rest) != 1 or not (_whole(table.columns[name]) and _whole(table.columns[rest[0]])):
             continue
         stamp = table.columns[name].astype(np.int64) * 1_000_000_000 + table.columns[rest[0]].astype(np.int64)

@@ -41,8 +41,8 @@ class Response:
 
     def sampling(self, fit: Fit) -> Array:
         """(P, P) covariance of chi that rows of unit variance cause."""
-        moved = self.inverse @ fit.A.T
-        return np.asarray(moved @ moved.T)
+        response = self.inverse @ fit.A.T
+        return np.asarray(response @ response.T)
 
 
 def response(program: Program, fit: Fit, penalty: Penalty, chi: Array, *, held: bool = True) -> Response:

@@ -72,10 +72,10 @@ def possible_body(
     fit = Fit(R, R @ values, np.eye(10), 1.0)
     program, penalty = Program(reference, PHYSICAL), Euclidean().penalty(reference, fit)
     outcome = program.solve(fit, penalty)
-    found = profile_intervals(program, fit, penalty, outcome.chi, level=level)
+    intervals = profile_intervals(program, fit, penalty, outcome.chi, level=level)
     chi = _kept_thick(outcome.chi, fit, layout, THIN * size.length) if outcome.active else outcome.chi
-    lower = np.where(unknown, -np.inf, np.minimum(found.lower, chi))
-    upper = np.where(unknown, np.inf, np.maximum(found.upper, chi))
+    lower = np.where(unknown, -np.inf, np.minimum(intervals.lower, chi))
+    upper = np.where(unknown, np.inf, np.maximum(intervals.upper, chi))
     return PossibleBody(chi, lower, upper, bool(outcome.active), size.scale)
 
 

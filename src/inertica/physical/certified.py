@@ -28,14 +28,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, svd
 
-from inertica.later import Later
+from inertica.later import Deferred
 from inertica.physical.conesets import Accuracy, Barrier, ConeSet, settings_of
 from inertica.physical.triangular import back_substituted
 
 if TYPE_CHECKING:
     import clarabel
 else:
-    clarabel = Later("clarabel")
+    clarabel = Deferred("clarabel")
 
 Array = NDArray[np.float64]
 
@@ -80,10 +80,10 @@ def certified(M: Array, x_u: Array, cones: ConeSet, inside: Array, accuracy: Acc
     task = _Task(M, x_u, cones, inside)
     best, iterations = Nearest(inside, np.inf, 0, "inside"), 0
     for way in (task.by_residuals(accuracy), task.by_directions(accuracy), task.by_barrier(good)):
-        for found in way:
-            iterations += found.iterations
-            if found.gap < best.gap:
-                best = found
+        for attempt in way:
+            iterations += attempt.iterations
+            if attempt.gap < best.gap:
+                best = attempt
         if best.gap <= good:
             break
     return Nearest(best.x, best.gap, iterations, best.way)
@@ -100,26 +100,26 @@ class _Task:
     def by_residuals(self, accuracy: Accuracy) -> Iterator[Nearest]:
         G = back_substituted(self.M, self.cones.F.T, transposed=True).T
         settings = settings_of(accuracy)
-        found = self._clarabel(G, np.full(len(self.x_u), 2.0), settings)
-        if found is not None:
-            y, multipliers, iterations = found
+        result = self._clarabel(G, np.full(len(self.x_u), 2.0), settings)
+        if result is not None:
+            y, multipliers, iterations = result
             yield self._proven(self.x_u + back_substituted(self.M, y), multipliers, iterations, "residuals")
 
     def by_directions(self, accuracy: Accuracy) -> Iterator[Nearest]:
         _, s, Vt = self._directions()
-        kept = np.maximum(s, 1.0)
-        found = self._clarabel(self.cones.F @ (Vt.T / kept), 2.0 * (s / kept) ** 2, settings_of(accuracy))
-        if found is not None:
-            v, multipliers, iterations = found
-            yield self._proven(self.x_u + Vt.T @ (v / kept), multipliers, iterations, "directions")
+        scales = np.maximum(s, 1.0)
+        result = self._clarabel(self.cones.F @ (Vt.T / scales), 2.0 * (s / scales) ** 2, settings_of(accuracy))
+        if result is not None:
+            v, multipliers, iterations = result
+            yield self._proven(self.x_u + Vt.T @ (v / scales), multipliers, iterations, "directions")
 
     def by_barrier(self, good: float) -> Iterator[Nearest]:
         """Stages of falling weight; the last is within `good`, or where rounding ends the descent."""
         _, s, Vt = self._directions()
-        kept = np.maximum(s, 1e-3 * max(float(s[-1]), 1.0))
-        B, D = Vt.T / kept, (s / kept) ** 2
+        scales = np.maximum(s, 1e-3 * max(float(s[-1]), 1.0))
+        B, D = Vt.T / scales, (s / scales) ** 2
         barrier = Barrier(self.cones)
-        v, steps = kept * (Vt @ (self.inside - self.x_u)), 0
+        v, steps = scales * (Vt @ (self.inside - self.x_u)), 0
         weight = max(float(D @ v**2), 1e-12) / barrier.parameter
         while steps < STEPS:
             v, used = _centred(v, weight, D, B, self.x_u, barrier)
@@ -194,9 +194,9 @@ def pulled(cones: ConeSet, x: Array, inside: Array) -> Array:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if cones.depth((1.0 - middle) * a + middle * b) >= 0.0 else (middle, high)
     while True:  # rounding of x itself may still miss by a hair
-        moved = np.asarray((1.0 - high) * x + high * inside)
-        if high >= 1.0 or cones.depth(cones.value(moved)) >= 0.0:
-            return moved
+        inner = np.asarray((1.0 - high) * x + high * inside)
+        if high >= 1.0 or cones.depth(cones.value(inner)) >= 0.0:
+            return inner
         high = min(2.0 * high, 1.0)
 
 

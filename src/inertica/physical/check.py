@@ -157,15 +157,15 @@ def check_model(
     M = np.asarray(Engine(layout).mass_matrix(q, parameters.values, parameters.shapes))
     smallest = np.linalg.eigvalsh(M)[:, 0]
     worst = int(np.argmin(smallest))
-    negative, said = negative_names(parameters), broken(parameters, constraints)
-    return ModelCheck(layout.robot.name, links, negative, float(smallest[worst]), q[worst], len(q), said)
+    negative, violated = negative_names(parameters), broken(parameters, constraints)
+    return ModelCheck(layout.robot.name, links, negative, float(smallest[worst]), q[worst], len(q), violated)
 
 
 def check_links(parameters: Parameters) -> tuple[LinkCheck, ...]:
     """Every body of a model; no dynamics are computed for that."""
     reference = Reference.of(parameters.layout, parameters.values)
-    listed = enumerate(reference.bodies)
-    return tuple(check_link(_title(reference, i), parameters.values[where], size.pseudo) for i, (_, where, size) in listed)
+    bodies = enumerate(reference.bodies)
+    return tuple(check_link(_title(reference, i), parameters.values[where], size.pseudo) for i, (_, where, size) in bodies)
 
 
 def smallest_margin(parameters: Parameters) -> float | None:
@@ -199,17 +199,17 @@ def negative_names(parameters: Parameters, tolerance: float = 1e-12) -> tuple[st
         tolerance: by how much they may be wrong, in parameters' reference sizes.
     """
     reference = Reference.of(parameters.layout, parameters.values)
-    listed = zip(parameters.layout.parameters, parameters.values, reference.scale, strict=True)
+    entries = zip(parameters.layout.parameters, parameters.values, reference.scale, strict=True)
     kinds = ("inertia", "first_moment", "mass")
-    out = [p.name for p, value, size in listed if p.kind not in kinds and value < p.lower - tolerance * size]
+    out = [p.name for p, value, size in entries if p.kind not in kinds and value < p.lower - tolerance * size]
     shares = Shares(margin=0.0).blocks(reference)
     return (*out, *(block.name for block in shares if slack(block, parameters.values) < -tolerance))
 
 
 def _title(reference: Reference, i: int) -> str:
     body = reference.bodies[i][0]
-    own = reference.layout.robot.joints[body.link].link
-    return own if reference.label(body).startswith("link") else f"{reference.label(body)} on {own}"
+    link_name = reference.layout.robot.joints[body.link].link
+    return link_name if reference.label(body).startswith("link") else f"{reference.label(body)} on {link_name}"
 
 
 def cholesky_tolerance(matrix: ArrayLike) -> float:

@@ -160,7 +160,7 @@ class _CholeskyFit:
 
         free = B[self.program.free]
         size = max(1.0, float(np.sqrt(value(np.zeros(len(e))))))
-        found = minimize(
+        result = minimize(
             value,
             np.zeros(len(e)),
             jac=lambda y: free.T @ self.derivatives(theta + B @ y)[0],
@@ -168,7 +168,7 @@ class _CholeskyFit:
             method="trust-exact",
             options={"gtol": 1e-7 if last else 1e-6 * size, "maxiter": 500},
         )
-        return theta + B @ found.x, int(found.nit), bool(found.success)
+        return theta + B @ result.x, int(result.nit), bool(result.success)
 
     def derivatives(self, theta: Array) -> tuple[Array, Array]:
         """Gradient and Hessian in the free coordinates."""

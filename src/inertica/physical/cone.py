@@ -138,9 +138,9 @@ class Program:
         if all(value >= 0.0 for value in self.slacks(best).values()):
             return self._outcome(best, fit, penalty, fit.squares(best), 0, "unconstrained minimum", 0.0)
         with one_thread():
-            found = self.nearest(metric, GOOD * fit.noise)
-        gap = found.gap / max(fit.noise, 1e-300)
-        return self._outcome(self.chi(found.x), fit, penalty, fit.squares(best), found.iterations, found.way, gap)
+            solution = self.nearest(metric, GOOD * fit.noise)
+        gap = solution.gap / max(fit.noise, 1e-300)
+        return self._outcome(self.chi(solution.x), fit, penalty, fit.squares(best), solution.iterations, solution.way, gap)
 
     def nearest(self, metric: Metric, good: float = GOOD) -> Nearest:
         """min |M (x - x_u)|^2 within the constraints; `good` is the gap that is good enough, in the same squares."""
@@ -152,10 +152,10 @@ class Program:
             M, w_u = rows[:, :-1], back_substituted(rows[:, :-1], rows[:, -1])
         cones = self.cones
         if cones.depth(cones.value(w_u)) >= 0.0:
-            found = Nearest(w_u, 0.0, 0, "equations alone")
+            nearest = Nearest(w_u, 0.0, 0, "equations alone")
         else:
-            found = certified(M, w_u, cones, self.inside, self.accuracy, good)
-        return Nearest(np.asarray(plane.origin + plane.N @ found.x), found.gap, found.iterations, found.way)
+            nearest = certified(M, w_u, cones, self.inside, self.accuracy, good)
+        return Nearest(np.asarray(plane.origin + plane.N @ nearest.x), nearest.gap, nearest.iterations, nearest.way)
 
     @cached_property
     def plane(self) -> Plane:
@@ -224,8 +224,8 @@ class Program:
         Raises:
             InfeasibleError: nothing is strictly inside.
         """
-        found, depth = near(self.cones, self.plane.N.T @ (x - self.plane.origin))
-        return np.asarray(self.plane.origin + self.plane.N @ (found if depth > 0.0 else self.inside))
+        coordinates, depth = near(self.cones, self.plane.N.T @ (x - self.plane.origin))
+        return np.asarray(self.plane.origin + self.plane.N @ (coordinates if depth > 0.0 else self.inside))
 
     def chi(self, x: ArrayLike) -> Array:
         """All parameters from scaled free ones."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.later import Later
+from inertica.later import Deferred
 from inertica.physical.constraints import Block, Cone
 from inertica.physical.pseudo import side, smat, svec
 from inertica.physical.scales import Reference
@@ -23,7 +23,7 @@ from inertica.physical.scales import Reference
 if TYPE_CHECKING:
     import clarabel
 else:
-    clarabel = Later("clarabel")
+    clarabel = Deferred("clarabel")
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -138,8 +138,8 @@ class ConeSet:
     @cached_property
     def matrices(self) -> list[Index]:
         """Rows of the semidefinite blocks, those of one size together: (blocks, rows)."""
-        listed = [np.arange(a, b) for a, b, kind in self._spans if kind == "semidefinite"]
-        return [np.array([i for i in listed if len(i) == m]) for m in sorted({len(i) for i in listed})]
+        spans = [np.arange(a, b) for a, b, kind in self._spans if kind == "semidefinite"]
+        return [np.array([i for i in spans if len(i) == m]) for m in sorted({len(i) for i in spans})]
 
     @cached_property
     def _spans(self) -> list[tuple[int, int, Cone]]:
@@ -227,7 +227,7 @@ class Barrier:
     def rows(self, x: Array) -> tuple[Array, Array]:
         """(m, k) and (m,): to second order around x the value is |rows d + right|^2 and a constant, d the change of x."""
         s = self.F @ x + self.f
-        listed, right = [self.F / s[:, None]], [-np.ones(len(s))]
+        blocks, right = [self.F / s[:, None]], [-np.ones(len(s))]
         for F, f in self.second:
             v = F @ x + f
             mirror = np.concatenate([[1.0], -np.ones(len(v) - 1)])
@@ -235,7 +235,7 @@ class Barrier:
             H = 4.0 * np.outer(mirror * v, mirror * v) / inside**2 - 2.0 * np.diag(mirror) / inside
             e, V = np.linalg.eigh(H)
             half = np.sqrt(np.maximum(e, 1e-300))
-            listed.append((half[:, None] * V.T) @ F)
+            blocks.append((half[:, None] * V.T) @ F)
             right.append(V.T @ (-2.0 * mirror * v / inside) / half)
         for columns, maps, constant in self.matrices:
             e, V = np.linalg.eigh(np.einsum("ik,ikab->iab", x[columns], maps) + constant)
@@ -244,9 +244,9 @@ class Barrier:
             for c, part in zip(columns, turned, strict=True):
                 block = np.zeros((part[0].size, len(x)))
                 block[:, c] = part.reshape(len(c), -1).T
-                listed.append(block)
+                blocks.append(block)
                 right.append(-np.eye(part.shape[-1]).ravel())
-        return np.sqrt(0.5) * np.vstack(listed), np.sqrt(0.5) * np.concatenate(right)
+        return np.sqrt(0.5) * np.vstack(blocks), np.sqrt(0.5) * np.concatenate(right)
 
 
 @dataclass(frozen=True, eq=False)

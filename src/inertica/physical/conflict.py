@@ -34,12 +34,12 @@ def conflict_error(reference: Reference, conflict: Sequence[Block]) -> Infeasibl
     names = [block.name for block in conflict]
     taking_part = np.any([np.any(block.F != 0.0, axis=0) for block in conflict], axis=0) & reference.fixed
     fixed = [f"{n} = {v:g}" for n, v, t in zip(reference.layout.names, reference.values, taking_part, strict=True) if t]
-    given = f", with the fixed values {', '.join(fixed)}" if fixed else ""
+    fixed_text = f", with the fixed values {', '.join(fixed)}" if fixed else ""
     robot = reference.layout.robot.name
     if len(names) == 1:
-        return InfeasibleError(f"{robot}: no parameters satisfy the constraint '{names[0]}'{given}; drop or loosen it")
+        return InfeasibleError(f"{robot}: no parameters satisfy the constraint '{names[0]}'{fixed_text}; drop or loosen it")
     return InfeasibleError(
-        f"{robot}: these constraints exclude each other: {'; '.join(names)}{given}; drop or loosen one of them"
+        f"{robot}: these constraints exclude each other: {'; '.join(names)}{fixed_text}; drop or loosen one of them"
     )
 
 

@@ -133,8 +133,8 @@ class Shares:
             if not isinstance(term, Coupling):
                 continue
             for joint, ratio in zip(term.joints, term.ratios or (1.0,) * len(term.joints), strict=True):
-                for own, motor in (("Ia", "Iam"), ("Fv", "Fvm")):
-                    whole, share = f"{own}{joint + 1}", f"{motor}{term.motor + 1}"
+                for joint_kind, motor_kind in (("Ia", "Iam"), ("Fv", "Fvm")):
+                    whole, share = f"{joint_kind}{joint + 1}", f"{motor_kind}{term.motor + 1}"
                     if whole in layout.names and share in layout.names:
                         row = {whole: 1.0, share: -(ratio**2)}
                         yield _linear(f"{whole} holds the share of {share}", row, 0.0, reference, self.margin)
@@ -208,8 +208,8 @@ class Equal:
     name: str = ""
 
     def blocks(self, reference: Reference) -> Iterator[Block]:
-        said = self.name or f"{_sum(self.coefficients)} = {self.value:g}"
-        block = _linear(said, self.coefficients, -self.value, reference, 0.0)
+        label = self.name or f"{_sum(self.coefficients)} = {self.value:g}"
+        block = _linear(label, self.coefficients, -self.value, reference, 0.0)
         yield Block(block.name, "zero", block.F, block.f)
 
 
@@ -245,11 +245,11 @@ PHYSICAL: tuple[Constraint, ...] = (RealBody(), Signs(), Shares())
 """What holds for every robot: bodies that can exist, drives and friction of the right sign."""
 
 
-def combined(own: Sequence[Constraint], given: Sequence[Constraint]) -> tuple[Constraint, ...]:
+def combined(defaults: Sequence[Constraint], user: Sequence[Constraint]) -> tuple[Constraint, ...]:
     """Both sets; a margin of all bodies among the given ones takes the place of the own one."""
-    if any(isinstance(c, RealBody) and c.links is None for c in given):
-        own = [c for c in own if not (isinstance(c, RealBody) and c.links is None)]
-    return (*own, *given)
+    if any(isinstance(c, RealBody) and c.links is None for c in user):
+        defaults = [c for c in defaults if not (isinstance(c, RealBody) and c.links is None)]
+    return (*defaults, *user)
 
 
 def assembled(constraints: Sequence[Constraint], reference: Reference) -> tuple[Block, ...]:

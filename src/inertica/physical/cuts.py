@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from inertica.later import Later
+from inertica.later import Deferred
 from inertica.physical.active import tangent_inverse
 from inertica.physical.cone import Metric, Program
 from inertica.physical.conesets import Accuracy, cones_of, settings_of
@@ -26,7 +26,7 @@ from inertica.physical.pseudo import smat
 if TYPE_CHECKING:
     import clarabel
 else:
-    clarabel = Later("clarabel")
+    clarabel = Deferred("clarabel")
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -52,7 +52,7 @@ class Cuts:
         self.inside = program._cone_rows @ metric.x + program._cone_right
         self.rows = program._cone_rows @ self.inverse * radius
 
-    def applied(self, own: Array, points: Array, wanted: Mask) -> Array:
+    def applied(self, free_ends: Array, points: Array, wanted: Mask) -> Array:
         """(2, k) ends cut where no point of the set lies beyond them; NaN where not wanted.
 
         Args:
@@ -60,11 +60,11 @@ class Cuts:
             points: (2 k, k) where they are taken.
             wanted: (k,) which are asked for.
         """
-        out = np.where(wanted, own, np.nan)
+        out = np.where(wanted, free_ends, np.nan)
         blocks = self._near()
         if not blocks:
             return out
-        reached = self._reached(own, points)
+        reached = self._reached(free_ends, points)
         if (wanted & ~reached).any():
             ends = _Ends(self, blocks)
             for j in np.flatnonzero(wanted):
@@ -73,7 +73,7 @@ class Cuts:
                         x = ends.find(int(j), sign)
                         if x is None:  # not cut: the interval stays as long as data and prior leave it
                             continue
-                        reached |= np.array([x <= own[0], x >= own[1]])
+                        reached |= np.array([x <= free_ends[0], x >= free_ends[1]])
                         if not reached[side, j]:
                             out[side, j] = x[j]
         return out
@@ -89,11 +89,11 @@ class Cuts:
                 out.append((block, where))
         return out
 
-    def _reached(self, own: Array, points: Array) -> Mask:
+    def _reached(self, ends: Array, points: Array) -> Mask:
         """(2, k) ends beyond which a point of the set was found."""
-        own_points = self._held(points).reshape(own.shape)
+        own_points = self._held(points).reshape(ends.shape)
         here = self.chi[self.program.free] / self.program.scale
-        out = own_points | np.array([here <= own[0], here >= own[1]])
+        out = own_points | np.array([here <= ends[0], here >= ends[1]])
         if out.all():
             return out
         C = tangent_inverse(self.program, self.metric, self.chi)
@@ -102,7 +102,7 @@ class Cuts:
         target = self._middle(here)
         for inwards in _INWARDS:
             base = here + inwards * (target - here)
-            tried = base + (own - base)[..., None] * directions.T  # (2, k, k)
+            tried = base + (ends - base)[..., None] * directions.T  # (2, k, k)
             out |= self._held(tried.reshape(-1, len(here))).reshape(out.shape) & moving
         return out
 
@@ -136,11 +136,11 @@ class _Ends:
 
     def __init__(self, cuts: Cuts, blocks: list[tuple[Block, slice]]) -> None:
         self.cuts = cuts
-        kept = np.concatenate([np.arange(where.start, where.stop) for _, where in blocks])
-        factor = cuts.program._row_factors(cuts.inside)[kept]
-        value = factor * cuts.inside[kept]
-        self.seen, R = np.linalg.qr((factor[:, None] * cuts.rows[kept]).T)  # columns span what the constraints see
-        rows = np.column_stack([R.T, np.zeros(len(kept))])
+        rows_of_blocks = np.concatenate([np.arange(where.start, where.stop) for _, where in blocks])
+        factor = cuts.program._row_factors(cuts.inside)[rows_of_blocks]
+        value = factor * cuts.inside[rows_of_blocks]
+        self.seen, R = np.linalg.qr((factor[:, None] * cuts.rows[rows_of_blocks]).T)  # columns span what the constraints see
+        rows = np.column_stack([R.T, np.zeros(len(rows_of_blocks))])
         k = rows.shape[1]
         linear = sum(len(b.f) for b, _ in blocks if b.cone in ("zero", "nonnegative"))
         ball = np.vstack([np.zeros((1, k)), -np.eye(k)])

@@ -87,7 +87,7 @@ def weighed(prior: Parameters, motions: Sequence[Motion]) -> Parameters:
     bodies = np.zeros(prior.layout.size)
     for _, where in prior.layout.bodies:
         bodies[where] = prior.values[where]
-    engine, both, own = Engine(prior.layout), 0.0, 0.0
+    engine, both, prior_square = Engine(prior.layout), 0.0, 0.0
     for motion in motions:
         use = np.flatnonzero(~motion.mask)
         use = use[:: max(1, len(use) // LOOKED_AT)]
@@ -98,8 +98,8 @@ def weighed(prior: Parameters, motions: Sequence[Motion]) -> Parameters:
             Q = np.linalg.qr(others / np.maximum(np.linalg.norm(others, axis=0), np.finfo(float).tiny))[0]
             x, y = (z - Q @ (Q.T @ z) for z in (links[:, j], tau[:, j]))
             weight = 1.0 / max(float(tau[:, j] @ tau[:, j]), np.finfo(float).tiny)
-            both, own = both + weight * float(x @ y), own + weight * float(x @ x)
-    factor = both / own if own > 0.0 and both > 0.0 else 1.0
+            both, prior_square = both + weight * float(x @ y), prior_square + weight * float(x @ x)
+    factor = both / prior_square if prior_square > 0.0 and both > 0.0 else 1.0
     return prior.with_values(prior.values + (factor - 1.0) * bodies)
 
 
@@ -161,15 +161,15 @@ def _unusable(prior: Parameters) -> list[int]:
 
 def placeholder(layout: Layout, links: list[Array]) -> bool:
     """Whether all links that have values are copies of each other: nobody measured them."""
-    given = [inertia.to_com(ten) for ten in links if np.any(ten)]
-    if len(given) < 2 or len(given) < len(links):
+    bodies = [inertia.to_com(ten) for ten in links if np.any(ten)]
+    if len(bodies) < 2 or len(bodies) < len(links):
         return False
-    first = given[0]
+    first = bodies[0]
     size = float(np.abs(first.inertia).max())
 
     def alike(one: Array, other: Array) -> bool:
         return bool(np.allclose(one, other, rtol=ALIKE, atol=ALIKE * size))
 
-    same = all(np.isclose(body.mass, first.mass, rtol=ALIKE) and alike(body.inertia, first.inertia) for body in given)
+    same = all(np.isclose(body.mass, first.mass, rtol=ALIKE) and alike(body.inertia, first.inertia) for body in bodies)
     round_body = alike(first.inertia, first.inertia[0, 0] * np.eye(3))
     return same and round_body

@@ -11,14 +11,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from inertica.later import Later
+from inertica.later import Deferred
 from inertica.physical.certified import descent, newton_step
 from inertica.physical.conesets import Accuracy, Barrier, ConeSet, settings_of
 
 if TYPE_CHECKING:
     import clarabel
 else:
-    clarabel = Later("clarabel")
+    clarabel = Deferred("clarabel")
 
 Array = NDArray[np.float64]
 
@@ -38,11 +38,11 @@ def strictly_inside(cones: ConeSet) -> tuple[Array, float]:
     depth = cones.depth(cones.value(x))
     if depth > 0.0:
         return x, depth
-    found, reached = near(cones, x)
+    point, reached = near(cones, x)
     if reached > 0.0:
-        return found, reached
-    last, at_last = _lifted(cones, found if reached > depth else x)
-    return max(((x, depth), (found, reached), (last, at_last)), key=lambda pair: pair[1])
+        return point, reached
+    last, at_last = _lifted(cones, point if reached > depth else x)
+    return max(((x, depth), (point, reached), (last, at_last)), key=lambda pair: pair[1])
 
 
 def near(cones: ConeSet, x: Array) -> tuple[Array, float]:
@@ -52,12 +52,12 @@ def near(cones: ConeSet, x: Array) -> tuple[Array, float]:
     limit[0, k] = 1.0
     A = np.vstack([limit, np.column_stack([-cones.F, cones.middle])])
     right = np.concatenate([[_DEEP], cones.f])
-    listed = [clarabel.NonnegativeConeT(1), *cones.cones]
+    cone_types = [clarabel.NonnegativeConeT(1), *cones.cones]
     P = sp.csc_matrix(sp.diags(np.concatenate([np.full(k, 2.0 * _NEAR), [1e-9]])))
     q = np.concatenate([-2.0 * _NEAR * x, [-1.0]])
-    answer = clarabel.DefaultSolver(P, q, sp.csc_matrix(A), right, listed, settings_of(Accuracy())).solve()
-    found = np.array(answer.x)[:k]
-    return (found, cones.depth(cones.value(found))) if np.isfinite(found).all() else (x, -np.inf)
+    answer = clarabel.DefaultSolver(P, q, sp.csc_matrix(A), right, cone_types, settings_of(Accuracy())).solve()
+    point = np.array(answer.x)[:k]
+    return (point, cones.depth(cones.value(point))) if np.isfinite(point).all() else (x, -np.inf)
 
 
 def _lifted(cones: ConeSet, x: Array) -> tuple[Array, float]:

@@ -197,9 +197,9 @@ class _Newton:
 
     def _inside(self, x: Array) -> Array:
         """A point inside the constraints near x, and where the prior has a value."""
-        found = self.program.deepest(x)
-        if np.isfinite(self.penalty.value(self.program.chi(found))):
-            return found
+        deepest = self.program.deepest(x)
+        if np.isfinite(self.penalty.value(self.program.chi(deepest))):
+            return deepest
         bodies = Program(self.program.reference, (*self.program.constraints, RealBody(), Signs()))  # not among the constraints
         return bodies.deepest(x)
 
@@ -233,8 +233,8 @@ class _Chart:
         miss = np.concatenate([b.value(program.chi(metric.x)) for b in equations])
         U, s, Vt = np.linalg.svd(E)
         rank = int(np.count_nonzero(s > 1e-10 * s[0]))
-        moved = metric.x - B @ (Vt[:rank].T @ ((U.T @ miss)[:rank] / s[:rank]))
-        return cls(moved, B @ Vt[rank:].T, Vt[rank:] @ metric.M)
+        on_plane = metric.x - B @ (Vt[:rank].T @ ((U.T @ miss)[:rank] / s[:rank]))
+        return cls(on_plane, B @ Vt[rank:].T, Vt[rank:] @ metric.M)
 
     def x(self, y: Array) -> Array:
         return np.asarray(self.origin + self.B @ y)

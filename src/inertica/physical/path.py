@@ -116,13 +116,13 @@ class _Path:
             size = float(np.sqrt(max(step.decrement, 0.0) / least))
             if size * size <= _CENTRED * 1e-4:
                 return x, count, step
-            moved = self._moved(x, step, size, heavy, weight)
-            if moved is None:
+            trial = self._moved(x, step, size, heavy, weight)
+            if trial is None:
                 return x, count, step
-            after = self._step(moved, heavy, weight)
+            after = self._step(trial, heavy, weight)
             if size < 0.1 and after.decrement >= step.decrement:  # rounding
                 return x, count, step
-            x, step = moved, after
+            x, step = trial, after
         return x, _STEPS, step
 
     def _moved(self, x: Array, step: _Step, size: float, heavy: float, weight: float) -> Array | None:
@@ -131,8 +131,8 @@ class _Path:
         length, sure = 1.0, 1.0 if size < 0.3 else 1.0 / (1.0 + size)
         while length > 1e-12:
             at = x + length * step.p
-            there = self._value(at, heavy, weight)
-            if there <= value - 0.1 * length * step.decrement or (length <= sure and np.isfinite(there)):
+            trial_value = self._value(at, heavy, weight)
+            if trial_value <= value - 0.1 * length * step.decrement or (length <= sure and np.isfinite(trial_value)):
                 return np.asarray(at)
             length = 0.5 * length if length > 2.0 * sure or length <= sure else sure
         return None

@@ -123,14 +123,14 @@ class MassSummary:
 
     @property
     def sentence(self) -> str:
-        listed = ", ".join(f"{link.mass:.3g}" for link in self.links)
-        said = f"masses {listed} kg, {self.total:.3g} kg in all"
+        masses = ", ".join(f"{link.mass:.3g}" for link in self.links)
+        sentence = f"masses {masses} kg, {self.total:.3g} kg in all"
         if self.origin == GEOMETRY_ORIGIN:
-            return f"{said}; the model says nothing about masses, so what data do not decide is from geometry"
+            return f"{sentence}; the model says nothing about masses, so what data do not decide is from geometry"
         worst = max((max(k.ratio, 1.0 / k.ratio) for k in self.links if k.ratio > 0.0), default=float("nan"))
         if not np.isfinite(worst):
-            return said
-        return f"{said} (model {self.prior_total:.3g} kg; the link furthest from the model by a factor {worst:.2g})"
+            return sentence
+        return f"{sentence} (model {self.prior_total:.3g} kg; the link furthest from the model by a factor {worst:.2g})"
 
     def document(self) -> Mapping[str, Any]:
         """As plain data for JSON."""
@@ -243,11 +243,11 @@ def _odd_centres(links: list[LinkMass], parameters: Parameters, hulls: Mapping[i
                 sentence = f"the centre of mass of {link.name} lies {link.outside:.2g} m outside the link's shape; {settle}"
                 out.append(doubt(k, link.outside, most, sentence))
             continue
-        moved = float(np.linalg.norm(link.com - link.prior_com)) if known else _aside(ends[k], link.com)
-        if moved > (most := max(spans[k], near)):
+        offset = float(np.linalg.norm(link.com - link.prior_com)) if known else _aside(ends[k], link.com)
+        if offset > (most := max(spans[k], near)):
             which = "the model's" if known else "the line between its joints"
-            sentence = f"the centre of mass of {link.name} is {moved:.2g} m from {which}, more than the link is long; {settle}"
-            out.append(doubt(k, moved, most, sentence))
+            sentence = f"the centre of mass of {link.name} is {offset:.2g} m from {which}, more than the link is long; {settle}"
+            out.append(doubt(k, offset, most, sentence))
     return out
 
 

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.later import Later
+from inertica.later import Deferred
 from inertica.physical.cone import Metric, Outcome, Program, SolveError
 from inertica.physical.conesets import settings_of
 from inertica.physical.constraints import SIGN_MARGIN, slack
@@ -29,7 +29,7 @@ from inertica.robot import inertia
 if TYPE_CHECKING:
     import clarabel
 else:
-    clarabel = Later("clarabel")
+    clarabel = Deferred("clarabel")
 
 Array = NDArray[np.float64]
 
@@ -100,12 +100,12 @@ def pointmass_solve(program: Program, fit: Fit, penalty: Quadratic, *, count: in
     distance = np.linalg.norm((chi - full.chi) / reference.scale) / np.linalg.norm(full.chi / reference.scale)
     masses = tuple(u[s.where] * s.mass for s in slots if s.mass)
     excess = objective / full.objective - 1.0
-    said = (
+    warning = (
         f"links are clouds of {count**3} points, an approximation: squares of data and prior are {100.0 * excess:.2g} % above their "
         f"least, parameters {100.0 * distance:.2g} % away from the exact ones, and links may be too thin to exist"
     )
     outcome = Outcome(
-        chi, objective, fit.squares(chi), full.free_squares, program.active(chi), int(answer.iterations), said, "points"
+        chi, objective, fit.squares(chi), full.free_squares, program.active(chi), int(answer.iterations), warning, "points"
     )
     return PointMass(chi, outcome, objective, excess, float(distance), masses)
 

@@ -134,9 +134,9 @@ class Observability:
         size = believed_sizes(reference, fit)
         with one_thread():
             _, s, Vt = np.linalg.svd(fit.A * size)
-        told = np.zeros(len(Vt))
-        told[: len(s)] = s**2 / max(fit.noise, 1e-300)
-        share = np.sqrt(1.0 / (1.0 + told / self.strength))
+        observed = np.zeros(len(Vt))
+        observed[: len(s)] = s**2 / max(fit.noise, 1e-300)
+        share = np.sqrt(1.0 / (1.0 + observed / self.strength))
         return Quadratic(_weight(self.strength, fit) * (share[:, None] * Vt) / size, reference.values)
 
 
@@ -279,7 +279,7 @@ class ConePenalty:
         bend = np.sqrt(0.5 * self._curvature(ratio, ratio))
         scalars[np.arange(len(self.scalars)), self.scalars] = bend / self.scalar_prior
         right = [(chi[self.other] - self.other_prior) / self.other_scale, 0.5 * self._first(ratio) / bend]
-        listed = [other, scalars]
+        rows = [other, scalars]
         e, U = np.linalg.eigh(self.scaled(chi))
         turned = np.swapaxes(U, -1, -2)[:, None] @ self.maps @ U[:, None]  # (bodies, 10, 4, 4)
         bends = np.sqrt(0.5 * self.weight[:, None, None] * self._curvature(e[:, :, None], e[:, None, :]))
@@ -287,9 +287,9 @@ class ConePenalty:
         for where, part, bend, slope in zip(self.where, turned, bends, slopes, strict=True):
             block = np.zeros((16, self.size))
             block[:, where] = (part * bend).reshape(10, 16).T
-            listed.append(block)
+            rows.append(block)
             right.append(np.diag(slope).ravel())
-        return np.sqrt(self.factor) * np.vstack(listed), np.sqrt(self.factor) * np.concatenate(right)
+        return np.sqrt(self.factor) * np.vstack(rows), np.sqrt(self.factor) * np.concatenate(right)
 
     def _distance(self, e: Array) -> Array:
         return np.log(e) ** 2 if self.riemannian else 2.0 * (e - np.log(e) - 1.0)

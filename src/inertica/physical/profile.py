@@ -84,8 +84,8 @@ class _ProfileNewton:
             known[todo] = np.abs(gain) <= _SETTLED * np.abs(away)
             todo = todo[~known[todo] & (away < _ENDLESS)]
         x = self.origin + y @ self.B.T
-        own = x[np.arange(2 * self.k), np.tile(np.arange(self.k), 2)]
-        ends = np.where(known, own, np.repeat([-np.inf, np.inf], self.k))
+        targets = x[np.arange(2 * self.k), np.tile(np.arange(self.k), 2)]
+        ends = np.where(known, targets, np.repeat([-np.inf, np.inf], self.k))
         return LevelEnds(ends[: self.k], ends[self.k :], x, steps)
 
     def _step(self, y: Array, value: Array, rows: Array) -> Array:

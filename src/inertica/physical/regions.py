@@ -144,10 +144,10 @@ class MassInHull:
 
 def hull_facets(vertices: ArrayLike, name: str = "hull") -> list[Array]:
     """Facets of a convex hull as h with h . (x, 1) >= 0 inside, not too many of them."""
-    found = facets(vertices, name)
-    if len(found) > MOST_FACETS:
-        raise InputError(f"{name}: its hull has {len(found)} facets; give a coarser one with at most {MOST_FACETS}")
-    return list(found)
+    planes = facets(vertices, name)
+    if len(planes) > MOST_FACETS:
+        raise InputError(f"{name}: its hull has {len(planes)} facets; give a coarser one with at most {MOST_FACETS}")
+    return list(planes)
 
 
 def facets(vertices: ArrayLike, name: str = "hull") -> Array:

@@ -114,8 +114,8 @@ def _nearest(
     program = Program(reference, (*constraints, *extra))
     nothing = Fit(np.zeros((0, 1)), np.zeros(0), np.zeros((1, layout.size)), noise=_FINE)
     outcome = program.solve(nothing, penalty)
-    moved = reference.free & (np.abs(outcome.chi - parameters.values) > _DUST * reference.scale)
-    values = _signs_kept(np.where(moved, outcome.chi, parameters.values), reference)
+    repaired_entries = reference.free & (np.abs(outcome.chi - parameters.values) > _DUST * reference.scale)
+    values = _signs_kept(np.where(repaired_entries, outcome.chi, parameters.values), reference)
     changed = tuple(n for n, a, b in zip(layout.names, values, parameters.values, strict=True) if a != b)
     origin = f"{parameters.origin}, repaired"
     distance = float(np.sqrt(penalty.value(values)))

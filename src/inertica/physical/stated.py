@@ -68,15 +68,15 @@ def stated(description: Description) -> Stated:
     Raises:
         FileError: geometry that was asked for is missing or cannot be read.
     """
-    said, notes = description.constraints, list[str]()
+    stated_words, notes = description.constraints, list[str]()
     out: list[Constraint] = []
-    if "margin" in said:
-        out.append(RealBody(said["margin"]))
-    if "total_mass" in said:
-        out.append(TotalMass(*said["total_mass"]))
-    links: Mapping[int, Mapping[str, Any]] = said.get("links", {})
-    asked = [link for link, words in links.items() if words.get("inside") == GEOMETRY]
-    shapes = link_shapes(description.source, asked) if asked else {}
+    if "margin" in stated_words:
+        out.append(RealBody(stated_words["margin"]))
+    if "total_mass" in stated_words:
+        out.append(TotalMass(*stated_words["total_mass"]))
+    links: Mapping[int, Mapping[str, Any]] = stated_words.get("links", {})
+    in_geometry = [link for link, words in links.items() if words.get("inside") == GEOMETRY]
+    shapes = link_shapes(description.source, in_geometry) if in_geometry else {}
     for link, words in links.items():
         out += _link(link, words, shapes, notes)
     out += _relations(description, notes)
@@ -129,15 +129,15 @@ def _inside(link: int, kind: str, region: Any, notes: list[str]) -> list[Constra
     return _in_hull(link, points, points, notes)
 
 
-def _in_geometry(link: int, found: LinkShapes, notes: list[str]) -> list[Constraint]:
-    for name in found.bare:
+def _in_geometry(link: int, shapes: LinkShapes, notes: list[str]) -> list[Constraint]:
+    for name in shapes.bare:
         notes.append(
             f"link '{name}', part of link {link}, has mass and no geometry; its mass is taken to be inside that of the others"
         )
-    fine = np.vstack([shape.points(FINE) for shape in found.shapes])
-    if all(shape.kind == "sphere" for shape in found.shapes):
+    fine = np.vstack([shape.points(FINE) for shape in shapes.shapes])
+    if all(shape.kind == "sphere" for shape in shapes.shapes):
         return [MassInEllipsoid({link: Ellipsoid.around(fine)})]  # closer than any polyhedron of a few facets
-    return _in_hull(link, np.vstack([shape.points() for shape in found.shapes]), fine, notes)
+    return _in_hull(link, np.vstack([shape.points() for shape in shapes.shapes]), fine, notes)
 
 
 def _in_hull(link: int, points: Array, fine: Array, notes: list[str]) -> list[Constraint]:
@@ -172,12 +172,12 @@ def _ellipsoid(region: Mapping[str, Sequence[float]]) -> Ellipsoid:
 
 def _relations(description: Description, notes: list[str]) -> list[Constraint]:
     """Bounds and equations; those on parameters that the layout does not have (friction that was not chosen) are left out."""
-    said, names = description.constraints, description.layout.names
+    stated_words, names = description.constraints, description.layout.names
     out: list[Constraint] = []
-    for name, (low, high) in said.get("bounds", {}).items():
+    for name, (low, high) in stated_words.get("bounds", {}).items():
         if _known((name,), names, notes):
             out.append(Equal({name: 1.0}, low) if low == high else Bounds({name: (low, high)}))
-    for relation in said.get("equal", ()):
+    for relation in stated_words.get("equal", ()):
         if _known(relation["of"], names, notes):
             out.append(Equal(relation["of"], relation["value"]))
     return out

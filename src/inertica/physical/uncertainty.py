@@ -124,8 +124,8 @@ def _cut_ends(
     centre, C = _on_equations(program, metric.x, cuts.inverse @ cuts.inverse.T)
     deviation = np.sqrt(np.maximum(np.diag(C), 0.0))
     along = C / np.where(deviation > 0.0, deviation, 1.0)[:, None]  # where each is largest
-    own = centre + reach * np.outer([-1.0, 1.0], deviation)
-    return cuts.applied(own, centre + reach * np.vstack([-along, along]), wanted), centre, deviation
+    free_ends = centre + reach * np.outer([-1.0, 1.0], deviation)
+    return cuts.applied(free_ends, centre + reach * np.vstack([-along, along]), wanted), centre, deviation
 
 
 def _on_equations(program: Program, x: Array, C: Array) -> tuple[Array, Array]:

@@ -44,19 +44,19 @@ def holdable(program: Program, silent: Mask) -> Mask:
 def moved_sentence(program: Program, silent: Mask, chi: Array) -> tuple[str, ...]:
     """What has moved although no data depend on it, and why."""
     reference = program.reference
-    moved = silent & (np.abs(chi - reference.values) > MOVED * reference.scale)
-    if not moved.any():
+    changed = silent & (np.abs(chi - reference.values) > MOVED * reference.scale)
+    if not changed.any():
         return ()
     empty = np.zeros(len(chi), bool)
     for _, where, _ in reference.bodies:
         empty[where] = not np.any(reference.values[where])
     out = []
     for mask, why in (
-        (moved & ~empty, "with the prior's values no possible link explains the data or keeps what is stated"),
-        (moved & empty, "the prior says nothing about them, and a link must be a possible one"),
+        (changed & ~empty, "with the prior's values no possible link explains the data or keeps what is stated"),
+        (changed & empty, "the prior says nothing about them, and a link must be a possible one"),
     ):
         names = [name for name, m in zip(reference.layout.names, mask, strict=True) if m]
         if names:
-            listed = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
-            out.append(f"no data depend on {listed}, yet they differ from the prior: {why}")
+            text = ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+            out.append(f"no data depend on {text}, yet they differ from the prior: {why}")
     return tuple(out)

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.llvm.parallel import in_order
-from inertica.dynamics.resident import Memory
+from inertica.dynamics.resident import DeviceMemory
 from inertica.errors import InputError
-from inertica.preprocessing.lowpass import Columns, LowPass, chebyshev, filtered, filtered_there
+from inertica.preprocessing.lowpass import Columns, LowPass, chebyshev, filtered, filtered_on_device
 
 Array = NDArray[np.float64]
 
@@ -112,7 +112,9 @@ class Decimator:
         if self.ratio == 1:
             return np.asarray(columns, float)
         values = _finite(np.asarray(columns, float))
-        parts = [filtered(self.design, self._pad(len(values[own])), values[own]) for own in self._stretches(len(values))]
+        parts = [
+            filtered(self.design, self._pad(len(values[stretch])), values[stretch]) for stretch in self._stretches(len(values))
+        ]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _stretches(self, samples: int) -> list[slice]:
@@ -128,7 +130,10 @@ class Decimator:
     def _kept_of_stretches(self, samples: int) -> list[tuple[slice, NDArray[np.intp]]]:
         """The same with the samples of each that remain, counted from where it begins."""
         rows = self.kept(samples)
-        return [(own, rows[(rows >= own.start) & (rows < own.stop)] - own.start) for own in self._stretches(samples)]
+        return [
+            (stretch, rows[(rows >= stretch.start) & (rows < stretch.stop)] - stretch.start)
+            for stretch in self._stretches(samples)
+        ]
 
     def pieces(self, samples: int) -> Iterator[tuple[slice, NDArray[np.intp]]]:
         """Stretches of a long record to decimate one after the other: which samples, and which of those remain.
@@ -138,11 +143,13 @@ class Decimator:
         rows = self.kept(samples)
         halo = self.design.memory if self.ratio > 1 else 0
         size = max(PIECE, 2 * halo)
-        for own in self._stretches(samples):
-            edges = range(own.start, own.stop, size) if own.stop - own.start > size + 2 * halo else (own.start,)
+        for stretch in self._stretches(samples):
+            edges = (
+                range(stretch.start, stretch.stop, size) if stretch.stop - stretch.start > size + 2 * halo else (stretch.start,)
+            )
             for start in edges:
-                stop = min(start + size, own.stop) if len(edges) > 1 else own.stop
-                first, last = max(own.start, start - halo), min(own.stop, stop + halo)
+                stop = min(start + size, stretch.stop) if len(edges) > 1 else stretch.stop
+                first, last = max(stretch.start, start - halo), min(stretch.stop, stop + halo)
                 inside = rows[(rows >= start) & (rows < stop)]
                 if len(inside):
                     yield slice(first, last), inside - first
@@ -159,21 +166,21 @@ class Decimator:
             raise InputError(f"columns to decimate have the shape (N, k), not {values.shape}")
         if remaining is not None:
             return next(self.decimated(values.shape[1], [(len(values), [(slice(0, len(values)), values.T)], remaining)]))
-        found = [(values[own].T, rows) for own, rows in self._kept_of_stretches(len(values))]
-        pieces = [(x.shape[1], [(slice(0, x.shape[1]), x)], rows) for x, rows in found]
+        stretches = [(values[stretch].T, rows) for stretch, rows in self._kept_of_stretches(len(values))]
+        pieces = [(x.shape[1], [(slice(0, x.shape[1]), x)], rows) for x, rows in stretches]
         parts = list(self.decimated(values.shape[1], pieces))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def decimate_there(self, values: Any, memory: Memory, remaining: NDArray[np.intp] | None = None) -> Any:
+    def decimate_on_device(self, values: Any, memory: DeviceMemory, remaining: NDArray[np.intp] | None = None) -> Any:
         """`decimate` for columns (N, k) that lie elsewhere, by an array there."""
         if remaining is None and len(parts := self._kept_of_stretches(len(values))) > 1:
-            return memory.arrays.concatenate([self.decimate_there(values[own], memory, rows) for own, rows in parts])
+            return memory.arrays.concatenate([self.decimate_on_device(values[stretch], memory, rows) for stretch, rows in parts])
         rows = self.kept(len(values)) if remaining is None else remaining
-        low = filtered_there(self.design, self._pad(len(values)), values, memory) if self.ratio > 1 else values
-        found = low[memory.arrays.asarray(rows)]
-        if not bool(memory.arrays.isfinite(found).all()):
+        low = filtered_on_device(self.design, self._pad(len(values)), values, memory) if self.ratio > 1 else values
+        decimated = low[memory.arrays.asarray(rows)]
+        if not bool(memory.arrays.isfinite(decimated).all()):
             raise InputError(_SPOILED)
-        return found
+        return decimated
 
     def decimated(self, count: int, pieces: Iterable[Piece]) -> Iterator[Array]:
         """(N, k) -> (M, k), piece by piece, of columns that come chunk by chunk, and are never there as such.
@@ -188,10 +195,10 @@ class Decimator:
             samples, chunks, remaining = piece
             if place not in buffers or buffers[place].samples < samples:  # touching fresh memory takes as long as filtering
                 buffers[place] = Columns(samples, count, self._pad(samples))
-            own = buffers[place].shortened(samples)
+            buffer = buffers[place].shortened(samples)
             for where, values in chunks:
-                own.put(where, values)
-            return _finite(own.filtered(self.design, remaining))
+                buffer.put(where, values)
+            return _finite(buffer.filtered(self.design, remaining))
 
         if self.ratio == 1:
             yield from (_as_they_are(count, *piece) for piece in pieces)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.documents import OneOfKinds
 from inertica.errors import InputError, nearest
 from inertica.preprocessing.fir import differentiators
 from inertica.preprocessing.lowpass import butterworth, filtered
@@ -55,7 +56,7 @@ def default_cutoff(rate: float) -> float:
     return min(CUTOFF, PART_OF_RATE * rate)
 
 
-class Filter(ABC):
+class Filter(OneOfKinds, ABC):
     """A linear operation on uniformly sampled positions (N, n)."""
 
     @abstractmethod

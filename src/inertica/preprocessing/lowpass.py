@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.llvm.parallel import for_all
-from inertica.dynamics.resident import Memory
+from inertica.dynamics.resident import DeviceMemory
 from inertica.dynamics.sections import COLUMNS, coefficients, run_sections, scan_of
 from inertica.errors import InputError
 
@@ -135,7 +135,7 @@ class Columns:
         return out
 
 
-def filtered_there(design: LowPass, pad: int, values: Any, memory: Memory) -> Any:
+def filtered_on_device(design: LowPass, pad: int, values: Any, memory: DeviceMemory) -> Any:
     """`filtered` for values (N, k) that lie elsewhere, by an array there."""
     xp, sos = memory.arrays, design.sections
     rows = xp.concatenate([2.0 * values[:1] - values[pad:0:-1], values, 2.0 * values[-1:] - values[-2 : -pad - 2 : -1]])

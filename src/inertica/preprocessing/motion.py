@@ -187,13 +187,13 @@ class Motion(Tabular):
             return values
         finite = np.isfinite(t)
         out = np.full((len(t), self.n), np.nan)
-        own = self.recipe.average  # one period stands for all of them
-        x, y = (np.append(self.t, self.t[-1] + self.dt), np.vstack([values, values[:1]])) if own else (self.t, values)
+        averaged = self.recipe.average  # one period stands for all of them
+        x, y = (np.append(self.t, self.t[-1] + self.dt), np.vstack([values, values[:1]])) if averaged else (self.t, values)
         span = x[-1] - x[0]
         for delay in np.unique(delays):
             alike = np.flatnonzero(delays == delay)
             at = t[finite] - delay
-            at = x[0] + np.mod(at - x[0], span) if own else np.clip(at, x[0], x[-1])
+            at = x[0] + np.mod(at - x[0], span) if averaged else np.clip(at, x[0], x[-1])
             nearest = np.clip(np.rint((at - x[0]) / self.dt).astype(int), 0, len(x) - 1)
             on = np.abs(at - x[nearest]) < 1e-6 * self.dt
             for j in alike:

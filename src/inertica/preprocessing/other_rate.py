@@ -26,17 +26,17 @@ def for_logs(recipe: Recipe, logs: Sequence[Log]) -> Recipe:
         recipe: chosen on other logs.
         logs: that may be recorded at other rates.
     """
-    own = replace(recipe, rate=None)
+    without_rate = replace(recipe, rate=None)
     rate = recipe.rate
     if rate is not None and all(abs(log.rate / rate - 1.0) < SAME for log in logs):
-        return own
+        return without_rate
     slowest = min(log.rate for log in logs)
     prediction = None if recipe.prediction is None else _held(recipe.prediction, slowest)
-    own = replace(own, filter=_held(recipe.filter, slowest), prediction=prediction)
+    without_rate = replace(without_rate, filter=_held(recipe.filter, slowest), prediction=prediction)
     if rate is None or recipe.ratio is None:
-        return own
+        return without_rate
     # a ratio counts samples: the frequency that it stands for does not (`Recipe.decimate`)
-    return replace(own, decimate=EDGE * 0.5 * rate / recipe.ratio, ratio=None, border=None)
+    return replace(without_rate, decimate=EDGE * 0.5 * rate / recipe.ratio, ratio=None, border=None)
 
 
 def _held(chosen: Filter, rate: float) -> Filter:

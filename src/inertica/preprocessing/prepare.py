@@ -76,13 +76,13 @@ class _Preparation:
         if recipe.average and folded is not None:
             variances = self._average(folded)
             tau_raw, first = self.tau, folded.first
-        moved = self._kinematics(folded)
+        kinematics = self._kinematics(folded)
         if recipe.filter_torque:
             self.tau = self._filtered(self.tau, None).q if self.cuts else recipe.filter.smoothed(self.tau, dt)
             self.done["torque"] = "the torque was low-passed like the positions"
         self._widen()
         border = self._border(len(self.q))
-        resting = self._resting(moved) | self.unmeasured
+        resting = self._resting(kinematics) | self.unmeasured
         if self.unmeasured.any():
             tau_raw = np.where(self.unmeasured, np.nan, tau_raw)
         decimator = replace(self._decimator(), cuts=self.cuts)
@@ -92,7 +92,7 @@ class _Preparation:
         )  # fmt: skip
         t = np.asarray(self.clock.start + dt * (first + np.arange(len(self.q))), float)
         return Motion(
-            t, moved.q, moved.dq, moved.ddq, self.tau, tau_raw, self.log.joints, resolved, self.done,
+            t, kinematics.q, kinematics.dq, kinematics.ddq, self.tau, tau_raw, self.log.joints, resolved, self.done,
             {reason: mask for reason, mask in self.masks.items() if mask.any()}, resting, decimator, self.log, variances,
         )  # fmt: skip
 
@@ -108,20 +108,20 @@ class _Preparation:
                     f"goes on; take one stretch of the log (@:{at:.6g}), or do without the period"
                 )
             clock = uniform_clock(t, recipe.rate, float(period))
-        said = f"the clock is uniform at {clock.rate:.6g} Hz"
+        note = f"the clock is uniform at {clock.rate:.6g} Hz"
         if not clock.exact:
-            said = (
+            note = (
                 f"signals were brought to a uniform clock of {clock.rate:.6g} Hz by {recipe.interpolation} interpolation "
                 f"(the recorded one jitters by {100 * clock.jitter:.2g} %)"
             )
         if pauses := len(self.log.breaks):
-            said += (
+            note += (
                 f"; {pauses} break{'s' * (pauses > 1)} of the recorded one {'are' if pauses > 1 else 'is'} shortened to "
                 f"{LONGEST:g} intervals, which are masked, so that t runs on"
             )
         if repeats := int(np.count_nonzero(self.stale)):
-            said += f"; {repeats} samples that repeat all values of the one before were interpolated instead"
-        self.done["clock"] = said
+            note += f"; {repeats} samples that repeat all values of the one before were interpolated instead"
+        self.done["clock"] = note
         return clock, period
 
     def _cuts(self) -> tuple[int, ...]:
@@ -156,8 +156,8 @@ class _Preparation:
     def _torque(self) -> Array:
         delays = self.recipe.delays(self.log.n)
         if delays.any():
-            listed = ", ".join(f"{1e3 * d:.3g}" for d in delays)
-            self.done["delay"] = f"torque was read {listed} ms later than motion, joint by joint"
+            milliseconds = ", ".join(f"{1e3 * d:.3g}" for d in delays)
+            self.done["delay"] = f"torque was read {milliseconds} ms later than motion, joint by joint"
         else:
             self.done["delay"] = "no delay between torque and motion was taken out"
         recorded = self.log.need("tau")
@@ -218,23 +218,23 @@ class _Preparation:
     def _kinematics(self, folded: Folded | None) -> Kinematics:
         recipe, dt = self.recipe, self.clock.dt
         self.done["filter"] = recipe.filter.sentence(dt)
-        moved = self._filtered(self.q, folded)
+        kinematics = self._filtered(self.q, folded)
         if recipe.velocity == "differences":
-            return moved
+            return kinematics
         dq = self._signal("dq", recipe.velocity_delays(self.log.n))
         if recipe.average and folded is not None:
             dq, _, _ = folded.average(dq, np.ones(len(dq), bool))
             self.masks.pop("no dq", None)
         rates = self._filtered(dq, folded)
         self.done["velocity"] = "velocity is the recorded one, filtered like the positions; acceleration is its derivative"
-        return Kinematics(moved.q, rates.q, rates.dq)
+        return Kinematics(kinematics.q, rates.q, rates.dq)
 
     def _filtered(self, y: Array, folded: Folded | None) -> Kinematics:
         chosen, dt = self.recipe.filter, self.clock.dt
         if self.cuts:
             least = max(2 * chosen.reach(dt), SHORTEST)
             parts = [y[a:b] for a, b in pairwise([0, *self.cuts, len(y)])]
-            moved = [
+            stretches = [
                 chosen.kinematics(part, dt)
                 if len(part) > least
                 else Unfiltered().kinematics(part, dt)
@@ -242,7 +242,7 @@ class _Preparation:
                 else Kinematics(part, np.zeros_like(part), np.zeros_like(part))
                 for part in parts
             ]
-            return Kinematics(*(np.concatenate(x) for x in zip(*moved, strict=True)))
+            return Kinematics(*(np.concatenate(x) for x in zip(*stretches, strict=True)))
         if folded is None:
             return chosen.kinematics(y, dt)
         if self.recipe.average:  # periodic on both sides: the filter sees the same period before and after
@@ -289,14 +289,14 @@ class _Preparation:
         self.done["border"] = f"{border} samples ({1e3 * border * self.clock.dt:.4g} ms) are masked at each end"
         return border
 
-    def _resting(self, moved: Kinematics) -> Mask:
+    def _resting(self, kinematics: Kinematics) -> Mask:
         if self.recipe.standstill is None:
             self.done[STANDSTILL] = "standstill was not looked for"
-            return np.zeros(moved.dq.shape, bool)
+            return np.zeros(kinematics.dq.shape, bool)
         threshold = resting_threshold(
-            self.q, moved.dq, self.recipe.filter, self.clock.dt, self.recipe.standstill, self._position_noise()
+            self.q, kinematics.dq, self.recipe.filter, self.clock.dt, self.recipe.standstill, self._position_noise()
         )
-        resting = (moved.dq <= threshold) & (moved.dq >= -threshold)
+        resting = (kinematics.dq <= threshold) & (kinematics.dq >= -threshold)
         still = np.logical_and.reduce(list(resting.T))
         if still.any():
             self._mask(STANDSTILL, still)

@@ -13,7 +13,6 @@ from inertica.identifiability.labels import COMBINED, DETERMINED, UNIDENTIFIABLE
 from inertica.numbers import number
 from inertica.report.verdict_words import verdict_words
 from inertica.workflow.inputs import IDENTIFICATION
-from inertica.workflow.logs_again import log_names
 from inertica.workflow.result import Result
 from inertica.workflow.verdict import verdict
 
@@ -76,7 +75,7 @@ def excite_command(result: Result, positions: bool = True) -> str:
     built_in = source.card is None and source.path.resolve().parent == Path(str(files("inertica.robot").joinpath("catalog")))
     robot = source.path.stem if built_in else str(source.card or source.path)
     words = ["inertica", "excite", robot, "-o", NEXT_MOTION]
-    for log in log_names(result.logs)[IDENTIFICATION] if positions and result.logs else ():
+    for log in result.logs[IDENTIFICATION] if positions and result.logs else ():
         if Path(log).exists() or Path(log.rpartition("@")[0]).is_file():  # a log in memory has no name that a command could read
             words += ["--given", log]
     return shlex.join(words)

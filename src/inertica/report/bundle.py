@@ -12,8 +12,8 @@ from inertica.report.report import write_report
 from inertica.robot.formats.table import format_of
 from inertica.workflow.bristles import Bristles, write_bristles
 from inertica.workflow.export import export_model, write_parameters
-from inertica.workflow.judge import Motions
-from inertica.workflow.result import REFERENCE, RESULT, Result
+from inertica.workflow.exported import ExportedModel
+from inertica.workflow.result import REFERENCE, RESULT, Identification
 from inertica.writing import whole_folder
 
 MODEL, TABLE, REPORT = "identified", "parameters.csv", "report.html"
@@ -29,41 +29,45 @@ class Bundle:
         files: names in the folder, result.json first.
     """
 
-    result: Result
+    result: Identification
     folder: Path
     files: tuple[str, ...]
 
 
-def write_bundle(
-    result: Result, motions: Motions, folder: str | Path, *, approximate: bool = True, force: bool = False
-) -> Bundle:
+def write_bundle(result: Identification, folder: str | Path, *, approximate: bool = True, force: bool = False) -> Bundle:
     """Write `result.json` with its arrays and robot card, the identified model, `parameters.csv` and `report.html`.
 
     A model that cannot be written, that would not read back as it should or that is not usable is left out, and a warning of the
     result says why.
 
     Args:
-        result: what `identify` found.
-        motions: see `write_report`.
+        result: what `identify` found, with the motions that the report draws.
         folder: made when it is not there; files of an earlier result are replaced.
         approximate: see `export_model`.
         force: write the model although the verdict on the result is bad.
     """
-    start = time.perf_counter()
     with whole_folder(folder, RESULT, stale=(f"{MODEL}.*", "model.*", f"{REFERENCE}*", REPORT, TABLE)) as temporary:
-        target = temporary / f"{MODEL}{format_of(result.description.source).suffix}"
-        try:
-            written = export_model(result, target, approximate=approximate, motions=motions, force=force)
-            result = replace(result, warnings=(*result.warnings, *written.notes, *written.warnings), exported=(written,))
-        except InerticaError as error:
-            result = replace(result, warnings=(*result.warnings, str(error)), exported=())
-        result.save(temporary)
-        write_parameters(result, temporary / TABLE)
-        write_report(result, motions, temporary / REPORT)
+        complete = _with_model(result, temporary, approximate, force)
+        complete.save(temporary)
+        write_parameters(complete, temporary / TABLE)
+        write_report(complete, complete.motions, temporary / REPORT)
         names = sorted((path.name for path in temporary.iterdir()), key=lambda name: (name != RESULT, name))
-    exported = tuple(model.moved(Path(folder)) for model in result.exported)
-    result = replace(result, exported=exported, time={**result.time, "write": time.perf_counter() - start})
-    return Bundle(result, Path(folder), tuple(names))
+    exported = tuple(model.moved(Path(folder)) for model in complete.exported)
+    return Bundle(replace(complete, exported=exported), Path(folder), tuple(names))
+
+
+def _with_model(result: Identification, folder: Path, approximate: bool, force: bool) -> Identification:
+    """The result with the model file that was written of it, and what must be said of that: complete, as it is saved."""
+    start = time.perf_counter()
+    target = folder / f"{MODEL}{format_of(result.description.source).suffix}"
+    exported: tuple[ExportedModel, ...] = ()
+    try:
+        written = export_model(result, target, approximate=approximate, force=force)
+        exported, remarks = (written,), (*written.notes, *written.warnings)
+    except InerticaError as error:
+        remarks = (str(error),)
+    seconds = {**result.time, "write": time.perf_counter() - start}
+    return replace(result, warnings=(*result.warnings, *remarks), exported=exported, time=seconds)
 
 
 def add_bristles(folder: str | Path, bristles: Bristles) -> list[Path]:
@@ -79,9 +83,9 @@ def add_bristles(folder: str | Path, bristles: Bristles) -> list[Path]:
     """
     source = Path(folder)
     source = source.parent if source.name == RESULT else source
-    before = Result.load(source)
+    before = Identification.load(source)
     write_bristles(source, bristles, before.description.robot.joint_names)
-    result = Result.load(source)
+    result = Identification.load(source)
     files = [source / RESULT]
     model = source / f"{MODEL}{format_of(result.description.source).suffix}"
     if model.is_file():  # one that could not be written was left out

@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from inertica.report.data import Record
 from inertica.workflow.inputs import IDENTIFICATION
-from inertica.workflow.logs_again import log_names
 from inertica.workflow.result import Result
 
 Array = NDArray[np.float64]
@@ -168,7 +167,7 @@ def compare_predictions(first: Record, second: Record) -> Contest:
 
 def share_data(first: Result, second: Result) -> bool:
     """Whether some samples were fitted by both: the same file, and slices of it that overlap."""
-    one, other = ([_slice(name) for name in log_names(r.logs).get(IDENTIFICATION, ())] for r in (first, second))
+    one, other = ([_slice(name) for name in r.logs.get(IDENTIFICATION, ())] for r in (first, second))
     return any(a[0] == b[0] and max(a[1], b[1]) < min(a[2], b[2]) for a in one for b in other)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from inertica.logs.log import Log
@@ -39,4 +40,4 @@ def write_folder(
     names = [name for name in result.residuals if name != IDENTIFICATION]
     motions = {IDENTIFICATION: [motion(log, k) for k, log in enumerate(logs)]}
     motions |= {name: [motion(log, len(logs) + k)] for k, (name, log) in enumerate(zip(names, validate, strict=False))}
-    return write_bundle(result, motions, folder, force=force)
+    return write_bundle(replace(result, motions=motions), folder, force=force)

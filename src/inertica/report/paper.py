@@ -24,8 +24,7 @@ from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS
 from inertica.robot.inertia import NAMES
 from inertica.robot.model import Joint
 from inertica.workflow.inputs import IDENTIFICATION
-from inertica.workflow.judge import Motions
-from inertica.workflow.result import Result
+from inertica.workflow.result import Motions, Result
 from inertica.writing import whole_file
 
 Array = NDArray[np.float64]

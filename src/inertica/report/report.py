@@ -26,8 +26,7 @@ from inertica.report.tables import (
     trust_map,
 )
 from inertica.workflow.inputs import IDENTIFICATION
-from inertica.workflow.judge import Motions
-from inertica.workflow.result import Result
+from inertica.workflow.result import Motions, Result
 from inertica.writing import write_whole
 
 CONTENTS = {
@@ -127,7 +126,7 @@ def _summary(result: Result, drawn: Sequence[Record]) -> str:
         ("total mass, model", f"{result.masses.prior_total:.3g} kg" if result.masses.prior_total > 0.0 else NONE),
     ]
     if result.check:
-        numbers.append(("check of the log", str(result.check["verdict"])))
+        numbers.append(("check of the log", result.check.verdict))
     if any(r.simulated for r in drawn):
         numbers.append(("motion", "simulated" if all(r.simulated for r in drawn) else "partly simulated"))
     parts = [box, html.facts(numbers), residual_table(result), lack_of_fit_table(result)]

@@ -16,14 +16,6 @@ LABEL_COLOURS = {
 LABEL_LETTERS = {DETERMINED: "D", WEAK: "w", COMBINED: "c", UNIDENTIFIABLE: "–", FIXED: "f"}
 """What stands in a cell of the map, for those who see no colours at all."""
 
-LABEL_WORDS = {
-    DETERMINED: "its own value is known to 30 % or better (95 % interval by the data alone)",
-    WEAK: "its own value is estimated, but less well than to 30 %, or less well than it was known before",
-    COMBINED: "only sums with others are known; the value shown is the one nearest the prior",
-    UNIDENTIFIABLE: "no torque in these data depends on it; prior and constraints decide its value",
-    FIXED: "given, not estimated",
-}
-
 _LIGHT = """--paper: #ffffff; --ink: #1c1c1c; --soft: #5c5c5c; --rule: #d9d9d9; --card: #f6f7f8;
   --measured: #a8a8a8; --filtered: #000000; --predicted: #D55E00; --residual: #0072B2; --law: #D55E00; --points: #0072B2;
   --other: #009E73; --good: #009E73; --doubtful: #E69F00; --bad: #D55E00; --link: #0072B2; --fourth: #CC79A7;"""

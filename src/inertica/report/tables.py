@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any
 
 from inertica import __version__
-from inertica.checks.findings import SEVERITY
-from inertica.identifiability.labels import INTERVAL, LABELS
-from inertica.numbers import number, percent, span, tidy
+from inertica.checks.findings import SEVERITY, Finding
+from inertica.identifiability.labels import INTERVAL, LABEL_WORDS, LABELS
+from inertica.numbers import number, percent
 from inertica.report import html
 from inertica.report.data import Record
 from inertica.report.names import short_names
-from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS, LABEL_WORDS
+from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS
 from inertica.robot.inertia import NAMES
 from inertica.validation.misfit_words import MISFITS
 from inertica.validation.residuals import Relative
+from inertica.workflow.parameter_table import Column, Entry, Kind, shown
 from inertica.workflow.result import Result
 
 PACKAGES = ("numpy", "scipy", "numba")
@@ -25,9 +25,8 @@ PACKAGES = ("numpy", "scipy", "numba")
 RAW, FILTERED = "raw, as recorded", "filtered, both low-passed"
 """Kinds of residuals; the first is the one that headline and verdict state."""
 
-STANDARD = ("name", "value", "95 % interval", "prior", "unit", "trust")
 BASE = ("name", "value", "± 95 %", "std (%)", "relation")
-"""Columns of the tables of standard and of base parameters."""
+"""Columns of the table of base parameters."""
 
 
 def residual_table(result: Result) -> str:
@@ -56,22 +55,22 @@ def residual_table(result: Result) -> str:
 
 def lack_of_fit_table(result: Result) -> str:
     """What the residuals were held against, and what was found; empty when nothing was looked for."""
-    document = result.lack_of_fit
-    if document is None:
+    found = result.lack_of_fit
+    if found is None:
         return ""
     rows: list[list[object]] = []
-    reasons = {test["why"] for test in document["tests"] if not test["tested"]}
-    if len(reasons) == 1 and not any(test["tested"] for test in document["tests"]):
-        listed = ", ".join(MISFITS[test["family"]] for test in document["tests"])
-        return html.paragraph(f"Lack of fit was not tested ({listed}): {reasons.pop()}.")
-    for test in document["tests"]:
-        if not test["tested"]:
-            rows.append([MISFITS[test["family"]], "", "", "", "", f"not tested: {test['why']}"])
+    reasons = {test.why for test in found.tests if not test.tested}
+    if len(reasons) == 1 and not any(test.tested for test in found.tests):
+        families = ", ".join(MISFITS[test.family] for test in found.tests)
+        return html.paragraph(f"Lack of fit was not tested ({families}): {reasons.pop()}.")
+    for test in found.tests:
+        if not test.tested:
+            rows.append([MISFITS[test.family], "", "", "", "", f"not tested: {test.why}"])
             continue
-        joint, size = "" if test["joint"] is None else test["joint"], test["size"] if test["flagged"] else ""
-        said = "explained by what was found" if test["p"] < document["level"] else "nothing found"
-        said = "found" if test["flagged"] else said
-        rows.append([MISFITS[test["family"]], joint, number(test["z"], 3), number(test["p"], 2), size, said])
+        joint, size = "" if test.joint is None else test.joint, test.size if test.flagged else ""
+        outcome = "explained by what was found" if test.p < found.level else "nothing found"
+        outcome = "found" if test.flagged else outcome
+        rows.append([MISFITS[test.family], joint, number(test.z, 3), number(test.p, 2), size, outcome])
     columns = ("residual against", "joint", "deviation", "p", "size", "verdict")
     caption = (
         "Lack of fit: the largest deviation of each kind, in standard deviations from fits of the same experiment simulated with the "
@@ -89,30 +88,27 @@ def choices_list(result: Result) -> str:
 
 def standard_table(result: Result) -> list[str]:
     """Standard parameters with labels, intervals and prior values: one table to sort and to search."""
-    layout, joints = result.parameters.layout, result.description.robot.joints
-    rows = []
-    for k, p in enumerate(layout.parameters):
-        link = f"{p.joint + 1} {joints[p.joint].link}" if p.joint is not None else "several joints"
-        name, value, interval, prior = standard_cells(result, k)
-        low, high = result.intervals[k]
-        rows.append([
-            html.Cell(name), html.Cell(link, k), html.Cell(value, float(result.parameters.values[k])),
-            html.Cell(interval, float(high - low)), html.Cell(prior, float(result.description.prior.values[k])),
-            html.Cell(html.unit(p.unit)), html.Cell(html.label(result.labels[p.name]), LABELS.index(result.labels[p.name])),
-        ])  # fmt: skip
+    columns = shown(wide=True)
+    rows = [[parameter_cell(column, entry) for column in columns] for entry in result.entries]
     key = html.listed(
         html.Raw(f"{html.label(word)} {html.text(LABEL_WORDS[word])}") for word in LABELS if word in result.labels.values()
     )
-    columns = ("name", "link", *STANDARD[1:])
-    caption = "Standard parameters; intervals sort by their width"
-    table = html.sortable("values", caption, columns, rows, STANDARD[1:4], "name, link or label, as in: Fv determined")
+    caption, hint = "Standard parameters; intervals sort by their width", "name, link or label, as in: Fv determined"
+    numeric = [column.heading for column in columns if column.kind.numeric]
+    table = html.sortable("values", caption, [column.heading for column in columns], rows, numeric, hint)
     return [key, html.details("All standard parameters", table, opened=True)]
 
 
-def standard_cells(result: Result, k: int) -> list[str]:
-    """The first columns of `STANDARD` for the k-th standard parameter."""
-    value, prior = (number(tidy(x[k])) for x in (result.parameters.values, result.description.prior.values))
-    return [result.parameters.layout.names[k], value, span(*result.intervals[k]), prior]
+def parameter_cell(column: Column, entry: Entry) -> html.Cell:
+    """A cell of the table of standard parameters, with what it sorts by."""
+    words = column.text(entry)
+    match column.kind:
+        case Kind.LABEL:
+            return html.Cell(html.label(words), column.sort_key(entry))
+        case Kind.UNIT:
+            return html.Cell(html.unit(words))
+        case _:
+            return html.Cell(words, column.sort_key(entry))
 
 
 def base_table(result: Result) -> str:
@@ -161,15 +157,15 @@ def check_table(result: Result) -> str:
     """What the check of the logs found: what needs a word first, what is fine behind it."""
     if not result.check:
         return html.paragraph("The logs were not checked.")
-    findings = result.check["findings"]
+    findings = result.check.findings
     columns = ("what", "verdict", "finding", "what to do")
 
-    def rows(some: Sequence[Mapping[str, Any]]) -> list[list[object]]:
-        return [[f["name"], html.finding(f["verdict"]), f["text"], f["advice"] or ""] for f in some]
+    def rows(some: Sequence[Finding]) -> list[list[object]]:
+        return [[f.name, html.finding(f.verdict), f.text, f.advice] for f in some]
 
-    fine = [f for f in findings if f["verdict"] == "fine"]
-    open_ = sorted((f for f in findings if f["verdict"] != "fine"), key=lambda f: -SEVERITY[f["verdict"]])
-    parts = [html.paragraph(f"{len(findings)} findings: {result.check['summary']}.")]
+    fine = [f for f in findings if f.verdict == "fine"]
+    open_ = sorted((f for f in findings if f.verdict != "fine"), key=lambda f: -SEVERITY[f.verdict])
+    parts = [html.paragraph(f"{len(findings)} findings: {result.check.sentence}.")]
     if open_:
         parts.append(html.table("Findings that need a word", columns, rows(open_)))
     if fine:
@@ -183,7 +179,7 @@ def provenance(result: Result, drawn: Sequence[Record]) -> str:
     versions = [f"inertica {__version__}", f"Python {platform.python_version()}", *(f"{p} {version(p)}" for p in PACKAGES)]
     rows: list[list[object]] = [
         ["robot", f"{result.description.name}, {source.path}" + (f", card {source.card}" if source.card else "")],
-        *[list[object](row) for row in zip(short_names(list(result.logs)), result.logs.values(), strict=True)],
+        *[list[object](row) for row in zip(short_names(list(result.logs)), map(", ".join, result.logs.values()), strict=True)],
         ["method", f"{result.method}; {result.estimate.stop_reason}"],
         ["residual standard deviations", ", ".join(number(float(s), 3) for s in result.estimate.sigma)],
         ["versions", ", ".join(versions)],

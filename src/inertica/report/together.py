@@ -17,8 +17,7 @@ from inertica.report.names import short_names
 from inertica.report.report import NO_LOGS, page_head, verdict_box
 from inertica.workflow.before import headline_set
 from inertica.workflow.inputs import IDENTIFICATION
-from inertica.workflow.judge import Motions
-from inertica.workflow.result import Result
+from inertica.workflow.result import Motions, Result
 from inertica.writing import write_whole
 
 CONTENTS = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from inertica.checks.findings import joint_list
+from inertica.checks.findings import Finding, joint_list
 from inertica.errors import InputError
 from inertica.estimators.base import Capability
 from inertica.estimators.registry import able, method
@@ -219,9 +219,9 @@ def _reasons(result: Result, reasons: Sequence[Reason]) -> list[str]:
             case What.UNVALIDATED:
                 out.append("No data were left out.")
             case What.CHECK:
-                out += [_sentence(e["text"]) for e in _problems(result)]
+                out += [_sentence(f.text) for f in _problems(result)]
             case What.LACK_OF_FIT:
-                out += [_sentence(said) for said, _ in _misfits(result)]
+                out += [_sentence(said) for said in result.lack_of_fit.findings] if result.lack_of_fit else []
             case What.TOTAL_MASS | What.LINK_MASS | What.BODY:
                 out += [_sentence(said) for said in result.masses.warnings]  # said once, whatever the number of reasons
             case What.EXPORT:
@@ -255,9 +255,9 @@ def _next(result: Result, first: Reason, judged: Verdict) -> str:
         case What.UNVALIDATED:
             return "record a second log and give it with --validate LOG"
         case What.CHECK:
-            return next((e["advice"] for e in _problems(result) if e.get("advice")), "mend what `inertica check` says of the log")
+            return next((f.advice for f in _problems(result) if f.advice), "mend what `inertica check` says of the log")
         case What.LACK_OF_FIT:
-            return _misfits(result)[0][1]
+            return "add the term that the finding names, or the experiment that would settle it"
         case What.BODY if not card_lines(result, judged.reasons):
             return result.masses.warnings[0]
         case What.BODY:
@@ -306,15 +306,8 @@ def _possible(result: Result) -> str:
     return f"Every link could exist, some of them barely{advice}."
 
 
-def _problems(result: Result) -> list[dict[str, str]]:
-    return [entry for entry in (result.check or {}).get("findings", ()) if entry["verdict"] == "problem"]
-
-
-def _misfits(result: Result) -> list[tuple[str, str]]:
-    """Findings of the tests of the residuals, and what to do about each; earlier versions saved the sentence alone."""
-    then = "add the term that the finding names, or the experiment that would settle it"
-    findings = (result.lack_of_fit or {}).get("findings", ())
-    return [(e, then) if isinstance(e, str) else (e["sentence"], e["next"]) for e in findings]
+def _problems(result: Result) -> tuple[Finding, ...]:
+    return () if result.check is None else result.check.problems
 
 
 def _sentence(text: str) -> str:

@@ -71,7 +71,7 @@ def reproduce(options: Options) -> Reproduction:
 def _model(setup: Setup) -> Iterator[Row]:
     stated, ref = setup.published["table2"]["counts_stated"], setup.printed["ref"].values
     yield Row("model: standard parameters", stated["standard"], setup.base.layout.size, judged(setup.base.layout.size == 86))
-    movable = len(np.intersect1d(setup.listed, setup.base.kept))
+    movable = len(np.intersect1d(setup.listed, setup.base.retained))
     remark = (
         f"the paper counts one too many: the 86 columns have rank {setup.base.rank}, and {movable} entries of column b can move"
     )
@@ -91,7 +91,7 @@ def _printed(setup: Setup) -> Iterator[Row]:
     for column, stated in table["relative_change"].items():
         ours = setup.change(setup.printed[column].values, ref)
         yield Row(f"{case}: norm({column} - ref) / norm(ref)", stated, ours, judged(abs(ours - stated) < 5e-5))
-    b = setup.printed["b"].values[setup.base.kept]
+    b = setup.printed["b"].values[setup.base.retained]
     apart, doubled = _grouped(setup, b), _grouped(setup, setup.base.beta(setup.printed["b"].values))
     remark = f"so column b lists base parameters; read as standard parameters it is {100 * doubled:.0f} % from e"
     yield Row(f"{case}: relative difference of grouped base parameters, b to e", None, apart, f"{REPORTED}: {remark}")
@@ -215,7 +215,7 @@ def _printed_on_record(one: Solved) -> Iterator[Row]:
         ours = one.residual(setup.printed[column].values)
         remark = ": read as standard parameters" if column == "b" else ""
         yield Row(f"record: relative residual of the printed column {column}", None, ours, REPORTED + remark)
-    ours = one.fit.relative_residual(setup.printed["b"].values[setup.base.kept])
+    ours = one.fit.relative_residual(setup.printed["b"].values[setup.base.retained])
     e = one.residual(setup.printed["e"].values)
     remark = f"column e has {e:.4f}, so column b lists base parameters"
     quantity = "record: relative residual of the printed column b, read as base parameters"

@@ -130,13 +130,13 @@ class Setup:
     def among_reference(self, beta: Array, reference: Parameters | None = None) -> Array:
         """Base parameters written over the reference: not standard parameters, the eliminated ones count twice."""
         chi = np.array((reference or self.reference).values)
-        chi[self.base.kept] = beta
+        chi[self.base.retained] = beta
         return chi
 
     def on_kept(self, beta: Array, reference: Parameters | None = None) -> Array:
         """Standard parameters with these base parameters, the change to the reference in the kept columns alone."""
         ref = (reference or self.reference).values
-        return self.among_reference(beta + ref[self.base.kept] - self.base.beta(ref), reference)
+        return self.among_reference(beta + ref[self.base.retained] - self.base.beta(ref), reference)
 
     def change(self, chi: Array, reference: Parameters | None = None) -> float:
         """norm(chi - ref) / norm(ref) over the parameters that Table II lists."""
@@ -211,7 +211,9 @@ class Setup:
             PC: pc.chi,
         }
         spread = np.zeros((self.base.layout.size, self.base.rank))
-        spread[self.base.kept, np.arange(self.base.rank)] = 1.0  # the kept columns take all the change, one base parameter each
+        spread[self.base.retained, np.arange(self.base.rank)] = (
+            1.0  # the kept columns take all the change, one base parameter each
+        )
         std = {LISTED: spread @ wls.std, E: spread @ e.std}
         return Solved(self, data, wls.beta, chi, std)
 

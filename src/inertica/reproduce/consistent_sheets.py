@@ -65,7 +65,7 @@ def _columns(solved: Sequence[Solved]) -> dict[str, dict[int, LinkCheck]]:
     """What the links are checked for: printed columns, then every solution."""
     setup: Setup = solved[0].setup
     out = {f"{column} printed": setup.links(p.values) for column, p in setup.printed.items()}
-    out["b printed, standard"] = setup.links(setup.on_kept(setup.printed["b"].values[setup.base.kept], setup.printed["ref"]))
+    out["b printed, standard"] = setup.links(setup.on_kept(setup.printed["b"].values[setup.base.retained], setup.printed["ref"]))
     out["ref used"] = setup.links(setup.reference.values)
     for one in solved:
         out |= {f"{name} {_short(one)}": setup.links(one.chi[name]) for name in (LISTED, KEPT, B, E, PC)}

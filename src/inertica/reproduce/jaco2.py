@@ -201,7 +201,7 @@ class Study:
         W, tau = Y.reshape(-1, Y.shape[-1]), motion.tau[use].ravel()
         miss = tau - W @ case.estimates[SHOWN_IDENTIFIED, method].beta
         # rows of the table as combinations of base parameters: the columns of those that are kept
-        D = self.setup.printed_rows[:, case.base.kept]
+        D = self.setup.printed_rows[:, case.base.retained]
         with one_thread():
             half = D @ np.linalg.inv(np.linalg.qr(W, mode="r"))
         return np.asarray(np.sqrt(np.sum(half**2, axis=1) * float(miss @ miss) / (len(tau) - W.shape[1])))
@@ -339,7 +339,7 @@ def errors(base: BaseModel, beta: Array, motion: Motion, divisor: str = "values"
         divisor: what N of s counts: torque `values`, or `samples`, instants with one value per joint.
     """
     chi = np.zeros(base.layout.size)
-    chi[base.kept] = beta
+    chi[base.retained] = beta
     use = ~motion.mask
     miss = (motion.tau - base.engine.inverse_dynamics(motion.q, motion.dq, motion.ddq, chi))[use]
     chi2 = float(np.sum(miss**2))

@@ -50,7 +50,7 @@ def merged(campaign: str, store: Store, state: str, methods: Sequence[str] = ())
     own = {} if whole else {x.line.place: (x.line, x.state) for x in shipped() if x.campaign == campaign}
     own |= {
         line.place: (line, state)
-        for line in lines(store, found=by_processor(groups(store)))
+        for line in lines(store, chosen_groups=by_processor(groups(store)))
         if not methods or line.place.method in methods
     }
     conditions = list(dict.fromkeys(place.condition for place in own))

@@ -45,7 +45,9 @@ def _campaigns(options: Options) -> Reproduction:
         stores = [_computed(_sized(read_spec(name), options), folder / name, options) for name in CAMPAIGNS]
         of_stores = [by_processor(groups(store)) for store in stores]
         rows: list[Group] = [g for own in of_stores for g in own]
-        found: list[Line] = [line for store, own in zip(stores, of_stores, strict=True) for line in lines(store, found=own)]
+        found: list[Line] = [
+            line for store, own in zip(stores, of_stores, strict=True) for line in lines(store, chosen_groups=own)
+        ]
     conditions = cases(found, rows)
     verdicts = [(claim, claim.test(conditions)) for claim in CLAIMS]
     size = f"{options.seeds} noise realisations and {_starts(options)} start vectors; the survey has 52 and 25"

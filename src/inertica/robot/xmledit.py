@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from inertica.escape import xml_comment
-from inertica.later import Later
+from inertica.later import Deferred
 from inertica.robot.xmlfile import Document, Element, is_comment
 
-saxutils = Later("xml.sax.saxutils")
+saxutils = Deferred("xml.sax.saxutils")
 _ATTRIBUTE = re.compile(rb"""\s+([^\s=<>"'/]+)\s*=\s*("[^"]*"|'[^']*')""")
 
 Attributes = dict[str, str]

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from inertica.errors import FileError, InputError, nearest
-from inertica.later import Later
+from inertica.later import Deferred
 from inertica.robot.formula import constant
 
 if TYPE_CHECKING:
     import yaml
 else:
-    yaml = Later("yaml")
+    yaml = Deferred("yaml")
 
 MAX_BYTES = 20_000_000
 MAX_NODES = 300_000

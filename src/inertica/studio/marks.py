@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inertica.checks.findings import Finding
-from inertica.workflow.plain import plain
+from inertica.documents import plain
 
 Document = dict[str, Any]
 
@@ -28,7 +28,7 @@ def placed(findings: Sequence[Finding], logs: Mapping[str, str], joints: Sequenc
     """
     out = []
     for finding in findings:
-        found: Any = plain(finding.document())
+        found: Any = plain(finding)
         known = found["numbers"].pop("stretches", [])
         when = [] if finding.verdict in FINE else known
         own = sorted({s["joint"] for s in when if s["joint"] is not None}) or named(finding)

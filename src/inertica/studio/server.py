@@ -33,6 +33,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from inertica.documents import plain
 from inertica.errors import InerticaError
 from inertica.studio import series
 from inertica.studio.asked import Asked
@@ -44,7 +45,6 @@ from inertica.studio.project import Project
 from inertica.studio.room import Room
 from inertica.studio.rooms import ROOMS
 from inertica.studio.visuals import mesh_files, mesh_path
-from inertica.workflow.plain import plain
 from inertica.writing import whole_file
 
 STATIC = Path(__file__).parent / "static"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from inertica.dynamics.tsqr import Factors
-from inertica.errors import InputError
+from inertica.errors import TooFewSamplesError
 from inertica.estimators.base import Problem
 from inertica.estimators.observe import Observations
 from inertica.preprocessing.motion import Motion
@@ -58,9 +58,9 @@ class Score:
 
     def better_by(self, other: Score, joint: int | None = None) -> tuple[float, float]:
         """Relative reduction of the squared error against another score, mean over folds, and its standard error."""
-        own = self.squares @ self.lever**2 if joint is None else self.squares[:, joint]
+        squares = self.squares @ self.lever**2 if joint is None else self.squares[:, joint]
         theirs = other.squares @ self.lever**2 if joint is None else other.squares[:, joint]
-        gain = (theirs - own) / max(float(theirs.mean()), 1e-300)
+        gain = (theirs - squares) / max(float(theirs.mean()), 1e-300)
         return float(gain.mean()), float(gain.std(ddof=1) / np.sqrt(len(gain))) if len(gain) > 1 else np.inf
 
 
@@ -81,16 +81,19 @@ class Blocks:
             shares[int(np.argmax(lengths))] = 2
         self._shares = shares
         self.fit = self._fit_factors()
+        self._scores: list[Factors] | None = None
 
-    @cached_property
+    @property
     def score(self) -> list[Factors]:
         """Factors of every sample of each block and its raw torque."""
-        return self._score_factors(self.problem.motions)
+        if self._scores is None:
+            self._scores = self._score_factors(self.problem.motions)
+        return self._scores
 
     def scored_by(self, factors: Sequence[Factors]) -> Blocks:
         """The same fits, judged by factors of the same blocks: of the rows of another bandwidth, say."""
         other = copy(self)
-        other.__dict__["score"] = list(factors)
+        other._scores = list(factors)
         return other
 
     def scored_on(self, motions: Sequence[Motion]) -> Blocks:
@@ -114,10 +117,10 @@ class Blocks:
             folds: blocks that are left out together, instead.
         """
         use = np.ones(self.base.rank, bool) if active is None else active
-        listed = folds if folds is not None else [[f] for f in (range(len(self)) if target is None else target)]
+        left_out_folds = folds if folds is not None else [[f] for f in (range(len(self)) if target is None else target)]
         squares, sizes = [], []
         with one_thread():
-            for fold in listed:
+            for fold in left_out_folds:
                 beta = self._solve([b for b in range(len(self)) if b not in fold], use)
                 joints = range(self.n)
                 squares.append([sum(self.score[f].joints[j].misfit(beta) ** 2 for f in fold) for j in joints])
@@ -177,7 +180,7 @@ class Blocks:
         out = [block for of_motion in system.stretches(cuts) for block in of_motion]
         counts = np.sum([block.counts for block in out], axis=0)
         if len(out) < 2 or np.any(counts[system.measured] < SMALLEST_FOLD):
-            raise InputError(
+            raise TooFewSamplesError(
                 "there are too few usable samples for cross-validation; use longer logs, or fix the choices yourself"
             )
         return out

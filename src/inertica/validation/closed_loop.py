@@ -49,5 +49,5 @@ def position_error(
     run = LoopRun(loop, Engine(parameters.layout), parameters.shapes).simulate(parameters.values, track, gains)
     if not run.stable.all():
         return float("inf")
-    found = mean_ratio(q, track.sampled(run.q)[0])
-    return None if np.isnan(found) else found
+    error = mean_ratio(q, track.sampled(run.q)[0])
+    return None if np.isnan(error) else error

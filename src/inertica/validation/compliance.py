@@ -69,8 +69,8 @@ def _differences(log: Log) -> tuple[Array, Array]:
     whole = np.convolve(good, np.ones(5), "valid") == 5 if len(good) >= 5 else np.zeros(0, bool)
     if not whole.any():
         return np.zeros((0, log.n)), np.zeros((0, log.n))
-    moved, pushed = (np.diff(np.where(good[:, None], x, 0.0), 4, axis=0)[whole] for x in (q, tau))
-    return _cut(moved), _cut(pushed)
+    dq4, dtau4 = (np.diff(np.where(good[:, None], x, 0.0), 4, axis=0)[whole] for x in (q, tau))
+    return _cut(dq4), _cut(dtau4)
 
 
 def _cut(x: Array) -> Array:

@@ -13,13 +13,15 @@ after the other: the one with the least p is fitted, too, and the others are tes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr
 
+from inertica.documents import Derived
 from inertica.errors import InputError
 from inertica.estimators.base import Estimate, Problem
 from inertica.validation.compliance import TOGETHER, fast_compliance
@@ -76,43 +78,37 @@ class FamilyTest:
     size: str = ""
     flagged: bool = False
 
-    def document(self) -> dict[str, object]:
-        if not self.tested:
-            return {"family": self.family, "tested": False, "why": self.why}
-        shown = {"joint": self.joint, "z": self.z, "p": self.p, "size": self.size, "flagged": self.flagged}
-        return {"family": self.family, "tested": True, **shown}
-
 
 @dataclass(frozen=True)
-class LackOfFit:
+class LackOfFit(Derived):
     """Every family, and what was found.
 
     Args:
         tests: one for each family.
-        findings: a sentence for each flagged family, the likeliest first.
-        named: those families in the same order.
+        named: flagged families, the likeliest first.
         replicas: simulated fits that the residuals were compared with.
         level: probability of a false alarm of each family.
     """
 
     tests: tuple[FamilyTest, ...]
-    findings: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     replicas: int = 0
     level: float = LEVEL
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"findings": "findings"}
 
     @classmethod
     def untested(cls, why: str) -> LackOfFit:
         return cls(tuple(FamilyTest(family, False, why) for family in FAMILIES))
 
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """A sentence for each flagged family, the likeliest first."""
+        flagged = [self[family] for family in self.named]
+        return tuple(finding(test.family, test.joint, test.size, also=k > 0) for k, test in enumerate(flagged))
+
     def __getitem__(self, family: str) -> FamilyTest:
         return next(t for t in self.tests if t.family == family)
-
-    def document(self) -> dict[str, object]:
-        """As plain data, for the key `lack_of_fit` of the command line's JSON."""
-        tests = [t.document() for t in self.tests]
-        found = {"named": list(self.named), "findings": list(self.findings)}
-        return {"replicas": self.replicas, "level": self.level, **found, "tests": tests}
 
 
 def lack_of_fit(
@@ -138,21 +134,21 @@ def lack_of_fit(
         return _spring_alone(spring, case, reason or NO_REPLICAS)
     if size_of(problem) > MOST_BYTES:
         return _spring_alone(spring, case, "the record is too long to keep all directions in memory; state a lower cut-off")
-    own = scores(problem, estimate)
-    linear = _Linear(own, tuple(scores(p, e, own.scale) for p, e in replicas))
+    data_scores = scores(problem, estimate)
+    linear = _Linear(data_scores, tuple(scores(p, e, data_scores.scale) for p, e in replicas))
     ripple = _ripple_test(problem, estimate, replicas)
     return _sorted_out(linear, ripple, spring, case, level)
 
 
 def _fast(problem: Problem) -> _Deviation:
     """Elasticity that shows without replicas."""
-    found = fast_compliance([m.log for m in problem.motions])
-    j = found.joint
+    compliance = fast_compliance([m.log for m in problem.motions])
+    j = compliance.joint
     if j is None:
         return _Deviation()
-    z = float(np.arctanh(min(found.correlation[j], 1.0 - 1e-9)) - np.arctanh(TOGETHER)) * np.sqrt(found.samples)
+    z = float(np.arctanh(min(compliance.correlation[j], 1.0 - 1e-9)) - np.arctanh(TOGETHER)) * np.sqrt(compliance.samples)
     log_p = float(log_ndtr(-z))
-    return _Deviation(Direction(ELASTICITY, j, "compliance"), j, z, log_p, found.compliance[j])
+    return _Deviation(Direction(ELASTICITY, j, "compliance"), j, z, log_p, compliance.compliance[j])
 
 
 def _spring_alone(spring: _Deviation, case: Case, why: str) -> LackOfFit:
@@ -160,7 +156,7 @@ def _spring_alone(spring: _Deviation, case: Case, why: str) -> LackOfFit:
     if spring.index is None:
         return LackOfFit.untested(why)
     tests = [FamilyTest(f, False, why) if f != ELASTICITY else _test(f, spring, True, case) for f in FAMILIES]
-    return LackOfFit(tuple(tests), (finding(ELASTICITY, spring.index, spring.size, case),), (ELASTICITY,))
+    return LackOfFit(tuple(tests), (ELASTICITY,))
 
 
 def _sorted_out(linear: _Linear, ripple: _Deviation, spring: _Deviation, case: Case, level: float) -> LackOfFit:
@@ -170,27 +166,25 @@ def _sorted_out(linear: _Linear, ripple: _Deviation, spring: _Deviation, case: C
         first[ELASTICITY] = spring
     now = dict(first)
     named: list[str] = []
-    sentences: list[str] = []
     while True:
         likely = min((f for f in FAMILIES if f not in named), key=lambda f: now[f].log_p, default=POSITION)
-        found = now[likely]
-        if likely in named or found.index is None or found.log_p >= np.log(level):
+        explained = now[likely]
+        if likely in named or explained.index is None or explained.log_p >= np.log(level):
             break
         named.append(likely)
-        sentences.append(finding(likely, found.index, found.size, case, also=len(named) > 1))
         if likely != POSITION:
             linear = linear.given(likely)
             now |= {f: linear.deviation(f) for f in FAMILIES if f != POSITION and f not in named}
     tests = tuple(_test(family, first[family], family in named, case) for family in FAMILIES)
-    return LackOfFit(tests, tuple(sentences), tuple(named), len(linear.replicas), level)
+    return LackOfFit(tests, tuple(named), len(linear.replicas), level)
 
 
-def _test(family: str, found: _Deviation, flagged: bool, case: Case) -> FamilyTest:
-    if found.index is None:
+def _test(family: str, deviation: _Deviation, flagged: bool, case: Case) -> FamilyTest:
+    if deviation.index is None:
         return FamilyTest(family, False, case.untestable(family))
-    words = measured(family, found.index, found.size, case)
-    joint = None if found.joint is None else found.joint + 1
-    return FamilyTest(family, True, "", joint, float(found.z), float(np.exp(found.log_p)), words, flagged)
+    words = measured(family, deviation.index, deviation.size, case)
+    joint = None if deviation.joint is None else deviation.joint + 1
+    return FamilyTest(family, True, "", joint, float(deviation.z), float(np.exp(deviation.log_p)), words, flagged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,8 +210,8 @@ class _Linear:
         return _Linear(self.own.given(known), tuple(s.given(known) for s in self.replicas))
 
     def deviation(self, family: str) -> _Deviation:
-        there = self.own.testable & np.all([s.testable for s in self.replicas], axis=0)
-        members = [i for i in self.own.members(family) if there[i]]
+        testable = self.own.testable & np.all([s.testable for s in self.replicas], axis=0)
+        members = [i for i in self.own.members(family) if testable[i]]
         if not members:
             return _Deviation()
         R = len(self.replicas)
@@ -237,24 +231,26 @@ def _ripple_test(problem: Problem, estimate: Estimate, replicas: Sequence[tuple[
     wanted = wave_numbers(problem)
     if not any(len(k) for k in wanted):
         return _Deviation()
-    own = harmonics(problem, estimate, wanted)
+    data_harmonics = harmonics(problem, estimate, wanted)
     others = [harmonics(p, e, wanted, spreads=False) for p, e in replicas]
-    joints = [_ripple_of(h, [o[h.joint] for o in others]) for h in own if len(h.k)]
-    count = sum(len(h.k) for h in own)
+    joints = [_ripple_of(h, [o[h.joint] for o in others]) for h in data_harmonics if len(h.k)]
+    count = sum(len(h.k) for h in data_harmonics)
     square, joint, k, amplitude = max(joints, key=lambda x: x[0])
     log_p = min(0.0, float(np.log(count) - 0.5 * square))  # of a chi-square with two degrees of freedom
     return _Deviation(Wave(joint, k), joint, float(np.sqrt(square)), log_p, amplitude)
 
 
-def _ripple_of(own: Harmonics, others: Sequence[Harmonics]) -> tuple[float, int, float, float]:
+def _ripple_of(data_harmonics: Harmonics, others: Sequence[Harmonics]) -> tuple[float, int, float, float]:
     """Largest deviation (squared) of one joint, the joint, its k and amplitude.
 
     The middle one of all k tells how large deviations without a ripple are, where the residuals' autocovariance promises too little.
     """
-    if own.spread is None:
+    if data_harmonics.spread is None:
         raise InputError("deviations of harmonics need their covariance")
-    away = own.size - np.mean([o.size for o in others], axis=0)
-    square = np.einsum("ki,kij,kj->k", away, np.linalg.pinv(own.spread, hermitian=True), away) / (1.0 + 1.0 / len(others))
+    away = data_harmonics.size - np.mean([o.size for o in others], axis=0)
+    square = np.einsum("ki,kij,kj->k", away, np.linalg.pinv(data_harmonics.spread, hermitian=True), away) / (
+        1.0 + 1.0 / len(others)
+    )
     square = square / max(1.0, float(np.median(square)) / MEDIAN)
     i = int(np.argmax(square))
-    return float(square[i]), own.joint, float(own.k[i]), float(np.hypot(*away[i]))
+    return float(square[i]), data_harmonics.joint, float(data_harmonics.k[i]), float(np.hypot(*away[i]))

@@ -63,9 +63,9 @@ class Case:
 
     def friction(self, kind: str, j: int) -> float | None:
         """The identified friction of a kind on a joint; None when the model has none there."""
-        listed = zip(self.parameters.layout.parameters, self.parameters.values, strict=True)
-        found = [abs(float(value)) for p, value in listed if p.kind == kind and p.joint == j]
-        return max(found) if found and max(found) > 0.0 else None
+        entries = zip(self.parameters.layout.parameters, self.parameters.values, strict=True)
+        values = [abs(float(value)) for p, value in entries if p.kind == kind and p.joint == j]
+        return max(values) if values and max(values) > 0.0 else None
 
     def untestable(self, family: str) -> str:
         """Why a family has no direction to test."""
@@ -101,33 +101,54 @@ def measured(family: str, which: Direction | Wave, size: float, case: Case) -> s
             return f"a torque {1e3 * abs(size):.2g} ms {'late' if size > 0.0 else 'early'}"
 
 
-def finding(family: str, which: Direction | Wave, size: float, case: Case, also: bool = False) -> str:
+def finding(family: str, joint: int | None, size: str, also: bool = False) -> str:
     """A sentence: what the residual shows, and what would settle it.
 
     Args:
         family: of the error.
-        which: of its family.
-        size: of the error.
-        case: what sizes are measured by.
+        joint: 1-based; None for errors of the whole robot.
+        size: of the error, in words.
         also: whether others were found before it.
     """
-    where = "" if which.joint is None else f" of joint {which.joint + 1}"
-    words = measured(family, which, size, case)
-    said, remedy = _SENTENCES[family]
-    return f"{'also: ' if also else ''}{said.format(where=where)} ({words}); {remedy}"
+    symptom, remedy = _SENTENCES[family]
+    return f"{'also: ' if also else ''}{_of_joint(symptom, joint)} ({size}); {remedy}"
 
 
-def spring(logs: Sequence[Log], robot: Robot) -> str:
-    """The sentence of elasticity that shows in the logs themselves; empty when there is none."""
+def _of_joint(symptom: str, joint: int | None) -> str:
+    return symptom.format(where="" if joint is None else f" of joint {joint}")
+
+
+@dataclass(frozen=True)
+class ElasticDrive:
+    """An elastic drive that shows in the logs themselves.
+
+    Args:
+        joint: 1-based.
+        deflection: at the largest torque, in words.
+    """
+
+    joint: int
+    deflection: str
+
+    @property
+    def symptom(self) -> str:
+        return f"{_of_joint(_SENTENCES['elasticity'][0], self.joint)} ({self.deflection})"
+
+    @property
+    def remedy(self) -> str:
+        return _SENTENCES["elasticity"][1]
+
+
+def elastic_drive(logs: Sequence[Log], robot: Robot) -> ElasticDrive | None:
+    """The drive whose position follows its torque from sample to sample; None when there is none."""
     if any(symbol not in log.signals for log in logs for symbol in ("q", "tau")):
-        return ""
-    found = fast_compliance(logs)
-    if found.joint is None:
-        return ""
-    j = found.joint
-    given = found.compliance[j] * max(float(np.nanmax(np.abs(log.need("tau")[:, j]))) for log in logs)
-    said, remedy = _SENTENCES["elasticity"]
-    return f"{said.format(where=f' of joint {j + 1}')} ({_deflection(given, robot.joints[j].unit)}); {remedy}"
+        return None
+    fast = fast_compliance(logs)
+    if fast.joint is None:
+        return None
+    j = fast.joint
+    deflection = fast.compliance[j] * max(float(np.nanmax(np.abs(log.need("tau")[:, j]))) for log in logs)
+    return ElasticDrive(j + 1, _deflection(deflection, robot.joints[j].unit))
 
 
 def _deflection(size: float, unit: str) -> str:
@@ -172,10 +193,10 @@ def _ripple(wave: Wave, size: float, case: Case) -> str:
 def _drift(which: Direction, size: float, case: Case) -> str:
     name = {"viscous": "viscous friction", "coulomb": "Coulomb friction"}[which.what]
     j = which.joint or 0
-    own = case.friction(which.what, j)
-    if own is None:
+    friction = case.friction(which.what, j)
+    if friction is None:
         return f"{name} changes by {size:+.2g} from beginning to end"
-    return f"{name} changes by {100.0 * size / own:+.0f} % from beginning to end"
+    return f"{name} changes by {100.0 * size / friction:+.0f} % from beginning to end"
 
 
 def _velocity(which: Direction, size: float, case: Case) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.documents import Derived
 from inertica.estimators.covariance import autocorrelation
 
 Array = NDArray[np.float64]
@@ -80,9 +83,6 @@ class Relative:
         with np.errstate(divide="ignore", invalid="ignore"):
             return cls(tuple(float(x) for x in np.sqrt(error / size)), float(np.sqrt(missed / all_of_it)))
 
-    def document(self) -> dict[str, object]:
-        return {"per_joint": list(self.per_joint), "all": self.all}
-
 
 @dataclass(frozen=True)
 class Moving:
@@ -119,9 +119,6 @@ class Moving:
         with np.errstate(divide="ignore", invalid="ignore"):
             return float(np.sqrt(np.nansum(np.square(self.error))) / np.sqrt(np.nansum(np.square(self.torque))))
 
-    def document(self) -> dict[str, object]:
-        return {"error": list(self.error), "torque": list(self.torque), "noise": list(self.noise), "blocks": list(self.blocks)}
-
 
 @dataclass(frozen=True)
 class TorqueShares:
@@ -152,12 +149,9 @@ class TorqueShares:
         size = float(np.nansum(np.square(weights * np.array(self.torque))))
         return float(np.sqrt(np.nansum(np.square(weights * np.array(self.noise))) / size)) if size > 0.0 else 0.0
 
-    def document(self) -> dict[str, object]:
-        return {"torque": list(self.torque), "load": list(self.load), "noise": list(self.noise)}
-
 
 @dataclass(frozen=True)
-class Residual:
+class Residual(Derived):
     """Prediction of one data set.
 
     Args:
@@ -182,18 +176,12 @@ class Residual:
     d_tau: float | None = None
     shares: TorqueShares | None = None
 
+    DERIVED: ClassVar[Mapping[str, str]] = {"s_r": "s_r"}
+
     @property
     def s_r(self) -> float:
         """sqrt(SSE) / |tau| (Jaco2 paper); the same as raw.all."""
         return self.raw.all
-
-    def document(self) -> dict[str, object]:
-        raw, filtered = self.raw.document(), self.filtered.document()
-        figures: dict[str, object] = {"s": self.s, "s_r": self.s_r, "per_sample": self.per_sample, "samples": self.samples}
-        figures |= {"d_tau": self.d_tau, "d_q": self.d_q}
-        figures["moving"] = None if self.moving is None else self.moving.document()
-        figures["shares"] = None if self.shares is None else self.shares.document()
-        return {"raw": raw, "filtered": filtered, **figures}
 
 
 def residual(
@@ -208,8 +196,8 @@ def residual(
     """
     squares = Squares.of(tau, predicted, lever=lever)
     missed, size = np.sqrt(squares.samples)
-    there = size > 0.0
-    per_sample = float(np.mean(missed[there] / size[there])) if there.any() else float("nan")
+    known = size > 0.0
+    per_sample = float(np.mean(missed[known] / size[known])) if known.any() else float("nan")
     return Residual(
         Relative._of(squares),
         Relative.of(tau_filtered, predicted_filtered, lever),

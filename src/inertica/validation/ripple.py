@@ -118,8 +118,8 @@ def _averaged(problem: Problem, estimate: Estimate, number: int, wanted: list[Ar
 
     first = max(0, (count - LONGEST) // 2)
     middle = slice(first, first + LONGEST)
-    there = np.asarray(blocks(use).all(axis=1))[middle]
-    return blocks(motion.q).mean(axis=1)[middle], np.where(there, blocks(residual).mean(axis=1)[middle], 0.0), there
+    complete = np.asarray(blocks(use).all(axis=1))[middle]
+    return blocks(motion.q).mean(axis=1)[middle], np.where(complete, blocks(residual).mean(axis=1)[middle], 0.0), complete
 
 
 def _fastest(motion: Motion, wanted: list[Array]) -> float:

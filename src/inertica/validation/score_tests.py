@@ -121,9 +121,9 @@ def _scores(problem: Problem, estimate: Estimate, scale: Array | None) -> Scores
     K = spread @ crossed
     total: Scores | None = None
     for record, part in zip(records, parts, strict=True):
-        own = part.freed(system, record, K, b, scale)
-        total = own if total is None else Scores(
-            own.directions, total.u + own.u, total.H + own.H, total.V + own.V, total.whole + own.whole, scale
+        x = part.freed(system, record, K, b, scale)
+        total = x if total is None else Scores(
+            x.directions, total.u + x.u, total.H + x.H, total.V + x.V, total.whole + x.whole, scale
         )  # fmt: skip
     assert total is not None  # a system has a motion
     return total
@@ -141,8 +141,8 @@ class _Record:
 def _weighted(system: Observations, records: Sequence[tuple[Array, NDArray[np.bool_]]], scale: Array) -> Iterator[_Record]:
     """Rows with the weights of a robust fit: one over the joint's scale, less for residuals far outside it, zero where masked."""
     parts = system.by_motion()
-    for (joints, _), (r, there) in zip(parts, records, strict=True):
-        weight = np.sqrt(bisquare_weights(r / scale)) * there / scale
+    for (joints, _), (r, used) in zip(parts, records, strict=True):
+        weight = np.sqrt(bisquare_weights(r / scale)) * used / scale
         yield _Record(tuple(W * w[:, None] for W, w in zip(joints, weight.T, strict=True)), r * weight, weight)
 
 
@@ -168,12 +168,12 @@ class _Part:
 
 
 def _of_motion(system: Observations, problem: Problem, k: int, record: _Record, chi: Array) -> _Part:
-    found = model_errors(problem, problem.motions[k], chi)
-    x = tuple(found.torque[:, j] * record.weight[:, j, None] for j in range(system.n))
-    crossed = np.zeros((problem.base.rank, len(found.directions)))
-    for W, columns, own in zip(record.W, system.columns, x, strict=True):
-        crossed[columns] += W.T @ own
-    return _Part(found.directions, x, crossed)
+    errors = model_errors(problem, problem.motions[k], chi)
+    x = tuple(errors.torque[:, j] * record.weight[:, j, None] for j in range(system.n))
+    crossed = np.zeros((problem.base.rank, len(errors.directions)))
+    for W, columns, change in zip(record.W, system.columns, x, strict=True):
+        crossed[columns] += W.T @ change
+    return _Part(errors.directions, x, crossed)
 
 
 def _inverse(A: Array) -> Array:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.documents import INLINE, ONE_BASED
 from inertica.dynamics.engine import Engine
 from inertica.physical.geometry_prior import without_placeholders
 from inertica.preprocessing.motion import Motion
@@ -17,7 +17,6 @@ from inertica.robot.layout import Layout, Parameters
 from inertica.validation.residuals import Residual
 from inertica.workflow.inputs import IDENTIFICATION
 from inertica.workflow.prediction import friction_only, judged
-from inertica.workflow.saved import residual_of
 
 Mask = NDArray[np.bool_]
 
@@ -35,26 +34,12 @@ class Before:
         distorted: whether its values were changed on purpose, because they are the truth of a simulated log.
     """
 
-    residual: Residual
+    residual: Residual = field(metadata=INLINE)
     data_set: str
     friction: bool
     masses: bool
-    placeholders: tuple[int, ...] = ()
+    placeholders: tuple[int, ...] = field(default=(), metadata=ONE_BASED)
     distorted: bool = False
-
-    def document(self) -> dict[str, object]:
-        """As an entry of `residual` in JSON, with what the model states."""
-        stated = {"data_set": self.data_set, "friction": self.friction, "masses": self.masses, "distorted": self.distorted}
-        return {**self.residual.document(), **stated, "placeholders": [j + 1 for j in self.placeholders]}
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any] | None) -> Before | None:
-        """What `document` wrote; None for results of earlier versions."""
-        if document is None:
-            return None
-        links = tuple(j - 1 for j in document["placeholders"])
-        stated = {key: document[key] for key in ("data_set", "friction", "masses", "distorted")}
-        return cls(residual_of(document), placeholders=links, **stated)
 
 
 def headline_set(residuals: Mapping[str, Residual]) -> str:

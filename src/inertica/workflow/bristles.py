@@ -6,16 +6,14 @@ the bristles is added to the result; models that are simulated (`export`'s sidec
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from inertica.documents import infinite, plain
 from inertica.errors import InputError
 from inertica.robot.friction import LuGre, Offset, friction_terms
 from inertica.robot.layout import Layout, Parameters
-from inertica.workflow.plain import plain
 from inertica.workflow.saved import read_stamped, stamped_text
 from inertica.writing import write_whole
 
@@ -40,7 +38,7 @@ class JointFriction:
     joint: str
     law: str
     values: Mapping[str, float]
-    std: Mapping[str, float]
+    std: Mapping[str, float] = field(metadata=infinite())
     static: float
     residual: float
 
@@ -56,21 +54,6 @@ class Bristles:
     def found(self) -> dict[int, JointFriction]:
         """Joints (0-based) with bristles."""
         return {j: one for j, one in enumerate(self.joints) if one.law == LUGRE}
-
-    def document(self) -> dict[str, Any]:
-        """As plain data."""
-        return {"joints": [asdict(j) for j in self.joints], "logs": list(self.logs)}
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any] | None) -> Bristles | None:
-        """From what `document` gave, as JSON keeps it."""
-        if document is None:
-            return None
-        joints = []
-        for entry in document["joints"]:
-            std = {name: math.inf if x is None else float(x) for name, x in entry["std"].items()}
-            joints.append(JointFriction(**entry | {"std": std}))
-        return cls(tuple(joints), tuple(document["logs"]))
 
 
 def with_bristles(parameters: Parameters, bristles: Bristles) -> Parameters:
@@ -99,5 +82,5 @@ def write_bristles(folder: str | Path, bristles: Bristles, joints: tuple[str, ..
             f"{folder} is a result of another robot: its joints are {', '.join(joints)}, the friction is that of {', '.join(own)}"
         )
     document = read_stamped(file)
-    document[KEY] = plain(bristles.document())
+    document[KEY] = plain(bristles)
     write_whole(file, stamped_text(document))

@@ -12,6 +12,7 @@ import numpy as np
 
 from inertica.checks.findings import Quality
 from inertica.checks.gate import checked
+from inertica.documents import plain
 from inertica.dynamics.parts import Parts, parts
 from inertica.errors import InputError
 from inertica.estimators.base import Estimate, Problem
@@ -33,14 +34,12 @@ from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
-from inertica.robot.load import load
 from inertica.robot.plain import assumed_friction
 from inertica.robot.settings import read_loop
 from inertica.robot.yamlfile import parse_yaml
 from inertica.workflow.choice import Choice
 from inertica.workflow.doctor import examination
-from inertica.workflow.inputs import LogLike
-from inertica.workflow.plain import plain
+from inertica.workflow.inputs import LogLike, described
 from inertica.workflow.result import RESULT, Result
 from inertica.workflow.simulate_options import SimulateOptions
 from inertica.workflow.start_values import start_values
@@ -243,10 +242,6 @@ def examine(robot: RobotLike, seconds: float = 5.0) -> dict[str, Any]:
         >>> found = ia.examine("scara2", seconds=0.2)
     """
     return examination(described(robot), seconds)
-
-
-def described(robot: RobotLike) -> Description:
-    return robot if isinstance(robot, Description) else load(robot)
 
 
 def recorded(log: LogLike, description: Description) -> Log:

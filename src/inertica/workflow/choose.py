@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ from inertica.robot.friction import check_laws, friction_terms, law
 from inertica.robot.plain import assumed_friction, with_laws
 from inertica.workflow.choice import Choice, Notes, Say
 from inertica.workflow.delay_choice import Delay, choose_delay
-from inertica.workflow.filter_choice import choose_filter, recipe_for
+from inertica.workflow.filter_choice import stated_cutoff, velocity_sources
 from inertica.workflow.friction_choice import FrictionSelection
 from inertica.workflow.inputs import IDENTIFICATION, Inputs
 from inertica.workflow.kept_friction import with_kept_friction
@@ -39,8 +40,9 @@ from inertica.workflow.mount_choice import FAR, choose_mount
 from inertica.workflow.position_choice import choose_position_torque
 from inertica.workflow.replay import driven_log, measured_motion, own_reference, prediction_motion
 from inertica.workflow.representative import in_one_piece
-from inertica.workflow.settings import prepared_method
-from inertica.workflow.shape_choice import RefinedShapes, refine_shapes
+from inertica.workflow.row_choice import choose_filter_and_rows
+from inertica.workflow.settings import Settings, prepared_method
+from inertica.workflow.shape_choice import refine_shapes
 
 Array = NDArray[np.float64]
 
@@ -136,63 +138,178 @@ def check(inputs: Inputs, say: Say) -> Checked:
     return Checked(inputs, report, base, notes.took("check", start))
 
 
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """What has been decided so far; every decision hands on a changed copy.
+
+    Args:
+        checked: the logs that may be fitted.
+        description: the robot as far as its mount, friction and prior values are decided.
+        base: base parameters of some description on the way, reused where they fit.
+        recipe: how logs become motions.
+        motions: what choices are made on, prepared; the whole logs once they are cut off from it.
+        choices: the decisions, in order.
+        mount, other_laws, shapes, delays_left, estimator: as in `Chosen`.
+        problem, part: see `Chosen`; None before friction is decided.
+    """
+
+    checked: Checked
+    description: Description
+    base: BaseModel | None
+    recipe: Recipe = field(default_factory=Recipe)
+    motions: tuple[Motion, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    warnings: tuple[str, ...] = ()
+    mount: Mount | None = None
+    other_laws: Sequence[Mapping[str, float]] = ()
+    shapes: Mapping[str, float] = field(default_factory=dict)
+    delays_left: Sequence[Array] = ()
+    problem: Problem | None = None
+    part: Problem | None = None
+    estimator: Estimator | None = None
+
+    @property
+    def inputs(self) -> Inputs:
+        return self.checked.inputs
+
+    @property
+    def settings(self) -> Settings:
+        return self.checked.inputs.settings
+
+    def decided(self, *choices: Choice, **changes: Any) -> Draft:
+        """With further decisions and what follows from them."""
+        return replace(self, choices=(*self.choices, *choices), **changes)
+
+
+Decision = Callable[[Draft, Say], Draft]
+"""One step of `choose`: looks at what was decided before it; adds a `Choice` with candidates, score on data left out and reason."""
+
+
 def choose(checked: Checked, say: Say) -> Chosen:
-    """Makes every choice that the user did not fix."""
-    start, inputs, s = time.perf_counter(), checked.inputs, checked.inputs.settings
-    assumed = assumed_friction(_with_stated_laws(inputs.description, s.friction))
-    base = None if inputs.torque_only else _base(assumed, checked.base)
-    choices, delay = _preprocessing(inputs, assumed, base, say)
-    recipe = delay.recipe
-    seen = _prepared(inputs, recipe)
-    _check_motion(inputs, seen)
-    mount = _mount(inputs, seen, base, say)
-    description = inputs.description.with_gravity(mount.gravity)
-    choices = [*choices, mount.choice]
-    if mount.accepted and mount.angle > FAR:  # filter and delay were chosen for a robot that stands otherwise
-        assumed = assumed_friction(_with_stated_laws(description, s.friction))
-        base = _base(assumed, base)
-        again, delay = _preprocessing(inputs, assumed, base, say)
-        recipe = delay.recipe
-        choices, seen = [mount.choice, *again], _prepared(inputs, recipe)
-    description, choice, other_laws = _friction(inputs, _with_stated_laws(description, s.friction), seen, say)
-    description = with_kept_friction(description, inputs.description, inputs.logs)
-    choices.append(choice)
-    shapes: Mapping[str, float] = {}
-    if s.refine_shapes:
-        refined = _refined(inputs, description, seen, say)
-        description, shapes, other_laws = refined.description, refined.std, [*other_laws, *refined.changes]
-        choices.append(refined.choice)
-    if s.regressor != "torque":  # all of the above was chosen on torques
-        choices.append(Choice.given("rows", f"{s.regressor} instead of torque"))
-        recipe = replace(recipe, regressor=s.regressor)
-        seen = tuple(replace(m, recipe=replace(m.recipe, regressor=s.regressor)) for m in seen)
-    motions, part = seen, inputs.part
-    if not part.whole:
-        why = f"{part.sentence}; everything above and the method were chosen on them, the fit and its residuals take all of the data"
-        choices.append(Choice("long log", part.sentence, why))
-        motions = tuple(prepare(log, recipe) for log in inputs.logs)
-    prior, replaced = usable_prior(description)
-    prior = weighed(prior, seen)
-    description = replace(description, prior=prior)
-    base, known = _base(description, base), stated(description)
-    problem = Problem(base, motions, prior, references=s.references[: len(motions)], constraints=known.constraints)
-    of_part = problem if part.whole else replace(problem, motions=seen, references=inputs.part_references())
-    if (found := _position(inputs, description, of_part, say)) is not None:
-        description, choice = found
-        choices.append(choice)
-        base = base_model(description.layout)
-        problem, of_part = (replace(p, base=base, prior=description.prior) for p in (problem, of_part))
-        of_part = problem if part.whole else of_part
-    estimator, choice = _method(inputs, description, of_part, say)
-    choices.append(choice)
-    warnings = [*base.warnings, *([replaced] if replaced else []), *known.notes]
-    if known.constraints and Capability.TAKES_CONSTRAINTS not in estimator.capabilities:
-        listed = ", ".join(able(Capability.TAKES_CONSTRAINTS))
-        warnings.append(f"the card's constraints are used by physically consistent methods only ({listed})")
-    notes = checked.notes.chose(*choices).warned(warnings).took("choose", start)
+    """Makes every choice that the user did not fix: `DECISIONS`, one after the other."""
+    start = time.perf_counter()
+    draft = Draft(checked, checked.inputs.description, checked.base)
+    for decide in DECISIONS:
+        draft = decide(draft, say)
+    mount, problem, part, estimator = draft.mount, draft.problem, draft.part, draft.estimator
+    assert mount is not None and problem is not None and part is not None and estimator is not None
+    notes = checked.notes.chose(*draft.choices).warned(draft.warnings).took("choose", start)
     return Chosen(
-        inputs, checked.report, description, recipe, mount, problem, of_part, estimator, other_laws, notes, shapes, delay.left
-    )
+        checked.inputs, checked.report, draft.description, draft.recipe, mount, problem, part, estimator, draft.other_laws, notes,
+        draft.shapes, draft.delays_left,
+    )  # fmt: skip
+
+
+def decide_filter_and_delay(draft: Draft, say: Say) -> Draft:
+    """Recipe of the fit and of predictions, with the friction that is assumed for now."""
+    inputs, assumed = draft.inputs, assumed_friction(_with_stated_laws(draft.description, draft.settings.friction))
+    base = None if inputs.torque_only else _base(assumed, draft.base)
+    choices, delay = _preprocessing(inputs, assumed, base, say)
+    motions = _prepared(inputs, delay.recipe)
+    _check_motion(inputs, motions)
+    return draft.decided(*choices, base=base, recipe=delay.recipe, delays_left=delay.left, motions=motions)
+
+
+def decide_mount(draft: Draft, say: Say) -> Draft:
+    """The direction of gravity; filter and delay once more where they were chosen for a robot that stands otherwise."""
+    mount = _mount(draft.inputs, draft.motions, draft.base, say)
+    mounted = replace(draft, mount=mount, description=draft.description.with_gravity(mount.gravity))
+    if mount.accepted and mount.angle > FAR:
+        return decide_filter_and_delay(replace(mounted, choices=(mount.choice,)), say)
+    return mounted.decided(mount.choice)
+
+
+def decide_friction(draft: Draft, say: Say) -> Draft:
+    """Laws of friction, joint by joint."""
+    inputs, stated = draft.inputs, _with_stated_laws(draft.description, draft.settings.friction)
+    description, choice, other_laws = _friction(inputs, stated, draft.motions, say)
+    description = with_kept_friction(description, inputs.description, inputs.logs)
+    return draft.decided(choice, description=description, other_laws=other_laws)
+
+
+def decide_shapes(draft: Draft, say: Say) -> Draft:
+    """Constants of the friction laws that enter nonlinearly, where the user asks for them."""
+    if not draft.settings.refine_shapes:
+        return draft
+    if draft.inputs.torque_only:
+        raise InputError("refine_shapes needs recorded positions; friction is a matter of measured velocities")
+    refined = refine_shapes(draft.description, draft.motions, say)
+    laws = (*draft.other_laws, *refined.changes)
+    return draft.decided(refined.choice, description=refined.description, shapes=refined.std, other_laws=laws)
+
+
+def decide_rows(draft: Draft, _: Say) -> Draft:
+    """What a row of the fit says; everything before this was chosen on torques."""
+    regressor = draft.settings.regressor
+    if regressor == "torque":
+        return draft
+    motions = tuple(replace(m, recipe=replace(m.recipe, regressor=regressor)) for m in draft.motions)
+    choice = Choice.given("rows", f"{regressor} instead of torque")
+    return draft.decided(choice, recipe=replace(draft.recipe, regressor=regressor), motions=motions)
+
+
+def decide_prior(draft: Draft, _: Say) -> Draft:
+    """What is fitted: all of the data, with prior values that can be used and the constraints that the card states."""
+    inputs, part, seen = draft.inputs, draft.inputs.part, draft.motions
+    prior, replaced = usable_prior(draft.description)
+    description = replace(draft.description, prior=weighed(prior, seen))
+    base, known = _base(description, draft.base), stated(description)
+    motions = seen if part.whole else tuple(prepare(log, draft.recipe) for log in inputs.logs)
+    references = draft.settings.references[: len(motions)]
+    problem = Problem(base, motions, description.prior, references=references, constraints=known.constraints)
+    of_part = problem if part.whole else replace(problem, motions=seen, references=inputs.part_references())
+    changes: dict[str, Any] = {"description": description, "base": base, "problem": problem, "part": of_part}
+    changes["warnings"] = (*([replaced] if replaced else []), *known.notes)
+    if part.whole:
+        return draft.decided(**changes)
+    why = f"{part.sentence}; everything above and the method were chosen on them, the fit and its residuals take all of the data"
+    return draft.decided(Choice("long log", part.sentence, why), **changes)
+
+
+def decide_position_torque(draft: Draft, say: Say) -> Draft:
+    """Torque that depends on position, where links must be ones that could exist."""
+    s = draft.settings
+    possible = s.method == "auto" or s.method_can(Capability.CONSISTENT)
+    if draft.inputs.torque_only or s.regressor != "torque" or not possible:
+        return draft
+    problem, part = _data(draft)
+    if (found := choose_position_torque(part, draft.description, say)) is None:
+        return draft
+    description, choice = found
+    base = base_model(description.layout)
+    wider, wider_part = (replace(p, base=base, prior=description.prior) for p in (problem, part))
+    same = part is problem
+    return draft.decided(choice, description=description, base=base, problem=wider, part=wider if same else wider_part)
+
+
+def decide_method(draft: Draft, say: Say) -> Draft:
+    """The estimator."""
+    problem, part = _data(draft)
+    estimator, choice = _method(draft.inputs, draft.description, part, say)
+    warnings = [*problem.base.warnings, *draft.warnings]
+    if problem.constraints and Capability.TAKES_CONSTRAINTS not in estimator.capabilities:
+        methods = ", ".join(able(Capability.TAKES_CONSTRAINTS))
+        warnings.append(f"the card's constraints are used by physically consistent methods only ({methods})")
+    return draft.decided(choice, estimator=estimator, warnings=tuple(warnings))
+
+
+DECISIONS: tuple[Decision, ...] = (
+    decide_filter_and_delay,
+    decide_mount,
+    decide_friction,
+    decide_shapes,
+    decide_rows,
+    decide_prior,
+    decide_position_torque,
+    decide_method,
+)
+"""In the order in which they are made: each rests on those before it."""
+
+
+def _data(draft: Draft) -> tuple[Problem, Problem]:
+    """What is fitted, and what choices are made on."""
+    assert draft.problem is not None and draft.part is not None, "friction and prior are decided first"
+    return draft.problem, draft.part
 
 
 def _base(description: Description, known: BaseModel | None) -> BaseModel:
@@ -224,10 +341,10 @@ def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None,
         recipe = replace(recipe, filter=named_filter(s.filter, s.cutoff, min(log.rate for log in inputs.logs)))
         choice = Choice.given("filter", f"{s.filter}, velocity: {recipe.velocity}")
     elif s.cutoff is not None:
-        recipe = recipe_for(s.cutoff, min(log.rate for log in inputs.logs), recipe)
-        choice = Choice.given("filter", f"fit and predictions up to {s.cutoff:g} Hz, velocity: {recipe.velocity}")
+        sources = velocities or velocity_sources(logs)
+        recipe, choice = stated_cutoff(assumed, base, logs, s.cutoff, recipe, sources)  # type: ignore[arg-type]
     else:
-        recipe, choice = choose_filter(assumed, base, logs, recipe, say, velocities)  # type: ignore[arg-type]
+        recipe, choice = choose_filter_and_rows(assumed, base, logs, recipe, say, velocities)  # type: ignore[arg-type]
         if s.method_can(Capability.WANTS_RAW) and s.filter is None:
             recipe = replace(recipe, filter=Unfiltered())
             why = "the method's instruments remove the noise; a filter would distort what they multiply"
@@ -239,9 +356,9 @@ def _preprocessing(inputs: Inputs, assumed: Description, base: BaseModel | None,
     else:
         held = s.method_can(Capability.HOLDS_TORQUE)
         delay = choose_delay(assumed, base, logs, recipe, say, held=held)
-        if delay.found and choice.automatic and not more:
+        if delay.found and s.cutoff is None and choice.automatic and not more:
             # a delay that is still in the torque lowers the gain by which the bandwidth is found
-            recipe, choice = choose_filter(assumed, base, logs, delay.recipe, say, velocities)  # type: ignore[arg-type]
+            recipe, choice = choose_filter_and_rows(assumed, base, logs, delay.recipe, say, velocities)  # type: ignore[arg-type]
             delay = choose_delay(assumed, base, logs, recipe, say, held=held)
     return [choice, *more, delay.choice], delay
 
@@ -288,22 +405,6 @@ def _friction(
     selection = FrictionSelection(description, motions, say)
     found, choice = selection.run()
     return found, choice, selection.changes()
-
-
-def _refined(inputs: Inputs, description: Description, motions: Sequence[Motion], say: Say) -> RefinedShapes:
-    """The constants of the friction laws, found from the data."""
-    if inputs.torque_only:
-        raise InputError("refine_shapes needs recorded positions; friction is a matter of measured velocities")
-    return refine_shapes(description, motions, say)
-
-
-def _position(inputs: Inputs, description: Description, problem: Problem, say: Say) -> tuple[Description, Choice] | None:
-    """Torque that depends on position, where links must be ones that could exist."""
-    s = inputs.settings
-    possible = s.method == "auto" or s.method_can(Capability.CONSISTENT)
-    if inputs.torque_only or s.regressor != "torque" or not possible:
-        return None
-    return choose_position_torque(problem, description, say)
 
 
 def _method(inputs: Inputs, description: Description, problem: Problem, say: Say) -> tuple[Estimator, Choice]:

@@ -19,8 +19,8 @@ from inertica.workflow.choose import Chosen, check, choose
 from inertica.workflow.fit import assess, fit, near_standstill
 from inertica.workflow.identify import working_on
 from inertica.workflow.inputs import LogLike, numbered, read
-from inertica.workflow.judge import Motions, judge, residuals_of
-from inertica.workflow.result import Result, is_possible
+from inertica.workflow.judge import judge, residuals_of
+from inertica.workflow.result import Identification, is_possible
 from inertica.workflow.settings import Settings, prepared_method
 
 REFERENCE, WITHOUT_POSITION = "wls", "didim"
@@ -54,11 +54,10 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Rows in the order asked for; the result whose choices they share, and the motions behind it (see `Judged`)."""
+    """Rows in the order asked for, and the result whose choices they share."""
 
-    reference: Result
+    reference: Identification
     rows: tuple[Row, ...]
-    motions: Motions
 
 
 def compare(
@@ -101,7 +100,7 @@ def compare(
         chosen = choose(check(inputs, say), say)
         reference = judge(near_standstill(assess(fit(chosen, chosen.estimator, say), say), say), say)
         rows = tuple(_row(name, chosen, each, say) for name, each in named.items())
-    return Comparison(reference.result, rows, reference.motions)
+    return Comparison(reference, rows)
 
 
 def _row(name: str, chosen: Chosen, asked: str | Estimator, say: Say) -> Row:

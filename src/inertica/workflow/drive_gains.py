@@ -16,9 +16,9 @@ from inertica.identifiability.labels import DETERMINED, INTERVAL, RELATIVE_WIDTH
 from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.flange import Flange, flange
-from inertica.robot.load import load as load_robot
 from inertica.threads import one_thread
 from inertica.workflow.identify import LogLike
+from inertica.workflow.inputs import described
 from inertica.workflow.load_sets import FORMS, Form, JointFit, RecordSet, checked_for_gains, joint_fit, known_load, read_set
 from inertica.workflow.settings import Settings
 
@@ -129,7 +129,7 @@ def drive_gains(
         raise InputError("drive gains need logs without the load (unloaded) and with it (loaded)")
     if prior is not None and not trust > 0.0:
         raise InputError("the trust in prior gains should be a relative standard deviation greater than zero")
-    description = robot if isinstance(robot, Description) else load_robot(robot)
+    description = described(robot)
     n = description.robot.n
     if prior is not None and len(prior) != n:
         raise InputError(f"{len(prior)} prior gains were given, {description.name} has {n} joints")

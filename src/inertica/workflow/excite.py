@@ -29,13 +29,11 @@ from inertica.excitation.collision import Collisions
 from inertica.excitation.named import FAMILIES, Setting, named_criterion
 from inertica.excitation.safety import require_limits, safe_start, surroundings
 from inertica.identifiability.base import base_model
-from inertica.logs.log import Log
-from inertica.logs.read import read_log
 from inertica.options import merged
 from inertica.preprocessing.prepare import prepare
 from inertica.robot.description import Description
-from inertica.robot.load import load
 from inertica.workflow.excite_options import ExciteOptions
+from inertica.workflow.inputs import described, read_one
 from inertica.workflow.payload_design import Purpose
 
 Array = NDArray[np.float64]
@@ -111,7 +109,7 @@ def excitation(
     robot: str | Path | Description, options: ExciteOptions, progress: Callable[[str], None] | None = None
 ) -> Excitation:
     """As `excite`, with the bodies whose distances were kept and what can be expected of a load."""
-    description = robot if isinstance(robot, Description) else load(robot)
+    description = described(robot)
     base = base_model(description.layout)
     engine = base.engine
     if options.for_payload:
@@ -132,12 +130,12 @@ def excitation(
     constraints = [*limits, bodies] if bodies.pairs else limits
     known = []
     for entry in options.given:
-        motion = prepare(entry if isinstance(entry, Log) else read_log(entry, description))
+        motion = prepare(read_one(entry, description))
         use = ~motion.mask
         known.append(information(engine, base, motion.q[use], motion.dq[use], motion.ddq[use]))
     say = progress or (lambda _: None)
     found = design(
-        engine, base, shape, aim.criterion, constraints, grid=options.grid, given=known, rate=options.rate, noise=aim.noise,
+        engine, base, shape, aim.criterion, constraints, grid=options.grid, previous=known, rate=options.rate, noise=aim.noise,
         search=Search(seconds=options.seconds), rng=options.seed,
         progress=lambda p: say(f"{p.stage}: {aim.criterion.name} {p.best:.4g}"),
     )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.engine import Engine
 from inertica.errors import InerticaError, InputError, ModelWarning
-from inertica.escape import csv_text
 from inertica.physical.check import check_model
 from inertica.robot import inertia
 from inertica.robot.description import Description
@@ -29,10 +27,10 @@ from inertica.workflow.export_torques import ModelTorques
 from inertica.workflow.exported import ExportedModel, Lost
 from inertica.workflow.held import Held, held, is_sidecar, sidecar_path, sidecar_text
 from inertica.workflow.inputs import IDENTIFICATION
-from inertica.workflow.judge import Motions
 from inertica.workflow.logs_again import LogsAgain, logs_again
+from inertica.workflow.parameter_table import csv_rows
 from inertica.workflow.plain_friction import FrictionStates, PlainFriction, plain_friction, replaced_laws
-from inertica.workflow.result import Result
+from inertica.workflow.result import Motions, Result
 from inertica.workflow.saved import geometry
 from inertica.workflow.verdict import BAD, verdict
 from inertica.writing import whole_file, write_whole
@@ -50,13 +48,10 @@ CONFIGURATIONS = 100
 
 LEANING = "the direction of gravity"
 
-COLUMNS = ("name", "value", "std", "lower", "upper", "prior", "label", "unit", "joint", "link")
-"""Of the table of parameters; lower and upper are the ends of the 95 % interval."""
-
 
 def export_model(
     result: Result, target: str | Path, format: str | None = None, *, approximate: bool = True, speed: float | None = None,
-    motions: Motions | None = None, force: bool = False,
+    force: bool = False,
 ) -> ExportedModel:  # fmt: skip
     """Write the identified values into a copy of the model that the result's robot was read from, or into a new MJCF file.
 
@@ -73,7 +68,6 @@ def export_model(
         approximate: False leaves friction laws out that URDF and MJCF lack.
         speed: up to which (rad/s, m/s) the approximation is to be close; over the speeds of the logs, each weighed by how long it is
             held, when not given.
-        motions: data set -> motions of the result's logs; read again where they were when not given.
         force: write the model of a result that is not usable, too.
 
     Examples:
@@ -95,7 +89,7 @@ def export_model(
     _check_bodies(result, form)
     if not force and (reason := unusable(result)):
         raise InputError(reason)
-    logs = LogsAgain(motions) if motions else logs_again(result)
+    logs = LogsAgain(result.motions) if result.motions else logs_again(result)
     model = ModelTorques.of(result)
     plain = _approximated(result, model, form, speed, logs.motions) if approximate else None
     with warnings.catch_warnings():
@@ -123,15 +117,7 @@ def unusable(result: Result) -> str:
 
 def parameters_csv(result: Result) -> str:
     """The standard parameters as CSV; empty where a number is not known."""
-    rows: list[Sequence[object]] = [COLUMNS]
-    joints = result.description.robot.joints
-    prior = result.description.prior.values
-    for k, p in enumerate(result.parameters.layout.parameters):
-        joint = joints[p.joint] if p.joint is not None else None
-        numbers = (_cell(x) for x in (result.parameters.values[k], result.std[k], *result.intervals[k], prior[k]))
-        names = (joint.name, joint.link) if joint else ("", "")
-        rows.append([p.name, *numbers, result.labels[p.name], p.unit, *names])
-    return csv_text(rows)
+    return csv_rows(result.entries)
 
 
 def write_parameters(result: Result, target: str | Path) -> None:
@@ -141,10 +127,6 @@ def write_parameters(result: Result, target: str | Path) -> None:
         >>> ia.write_parameters(ia.Result.load("result"), "parameters.csv")
     """
     write_whole(target, parameters_csv(result))
-
-
-def _cell(value: float) -> str:
-    return repr(float(value) + 0.0) if np.isfinite(value) else ""
 
 
 def _check_bodies(result: Result, form: ModelFormat) -> None:

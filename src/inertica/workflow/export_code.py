@@ -172,7 +172,7 @@ def _all(values: Parameters) -> tuple[tuple[int, ...], Array, list[str]]:
 
 def _grouped(values: Parameters, base: BaseModel) -> tuple[tuple[int, ...], Array, list[str]]:
     """Base parameters, and those that the layout marks as known among them, in the layout's order."""
-    own = dict(zip(base.kept.tolist(), zip(base.beta(values.values), base.numeric_relations, strict=True), strict=True))
+    own = dict(zip(base.retained.tolist(), zip(base.beta(values.values), base.numeric_relations, strict=True), strict=True))
     own |= {int(k): (values.values[k], f"{base.layout.names[k]}, known") for k in base.fixed}
     kept = tuple(sorted(own))
     meanings = [f"{base.layout.parameters[k].unit}, {own[k][1]}" for k in kept]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from inertica.documents import ONE_BASED
 from inertica.robot.formats.table import format_named
 from inertica.validation.residuals import Relative, Residual
 from inertica.workflow.held import words
-from inertica.workflow.saved import residual_of
 
 TENTH = 1.1
 """Ratio of the file's residual to the result's from which a file has lost something that must be said."""
@@ -37,20 +36,10 @@ class Lost:
     """
 
     what: str
-    joint: int | None
+    joint: int | None = field(metadata=ONE_BASED)
     why: str
     names: tuple[str, ...] = ()
     share: float | None = None
-
-    def document(self) -> dict[str, Any]:
-        """With the joint counted from 1."""
-        return asdict(self) | {"joint": None if self.joint is None else self.joint + 1, "names": list(self.names)}
-
-    @classmethod
-    def of(cls, document: Mapping[str, Any]) -> Lost:
-        joint = document["joint"]
-        known = (document["what"], None if joint is None else joint - 1, document["why"])
-        return cls(*known, tuple(document["names"]), document["share"])
 
 
 @dataclass(frozen=True)
@@ -159,42 +148,6 @@ class ExportedModel:
         """The same after its files went to another folder."""
         extra = None if self.extra is None else folder / self.extra.name
         return replace(self, path=folder / self.path.name, extra=extra)
-
-    def document(self) -> dict[str, Any]:
-        """For JSON; the file by its name."""
-        return {
-            "format": self.format,
-            "difference": self.difference,
-            "possible": self.possible,
-            "extra": None if self.extra is None else self.extra.name,
-            "notes": list(self.notes),
-            "residual": {name: r.document() for name, r in self.residual.items()},
-            "result_residual": {name: r.document() for name, r in self.result_residual.items()},
-            "read_by": self.read_by,
-            "disagreement": self.disagreement,
-            "unmeasured": self.unmeasured,
-            "lost": [each.document() for each in self.lost],
-        }
-
-    @classmethod
-    def of(cls, path: Path, document: Mapping[str, Any]) -> ExportedModel:
-        """What `document` wrote, of a file at this place."""
-        file, result = ({n: residual_of(r) for n, r in document[key].items()} for key in ("residual", "result_residual"))
-        extra = document["extra"]
-        return cls(
-            path,
-            document["format"],
-            document["difference"],
-            document["possible"],
-            tuple(document["notes"]),
-            None if extra is None else path.with_name(extra),
-            tuple(Lost.of(each) for each in document["lost"]),
-            file,
-            result,
-            document["read_by"],
-            document["disagreement"],
-            document["unmeasured"],
-        )
 
     @property
     def _joints(self) -> int:

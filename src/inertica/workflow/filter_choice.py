@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from inertica.errors import TooFewSamplesError
 from inertica.estimators.base import Problem
 from inertica.estimators.structure.bandwidth import STEP, BandwidthSearch, Start, search_bandwidth
 from inertica.guard import Comparison, ShortAndLong, compare
@@ -164,8 +165,7 @@ def choose_filter(
         say: progress.
         velocities: sources of velocity to compare; those the logs offer by default.
     """
-    recorded = all(log.dq is not None for log in logs)
-    sources: Sequence[Velocity] = velocities or (["recorded", "differences"] if recorded else ["differences"])
+    sources = velocities or velocity_sources(logs)
     say("filter: up to which frequency torque follows from the motion")
     rate = min(log.rate for log in logs)
     bandwidth = choose_bandwidth(description, base, logs, recipe)
@@ -189,6 +189,33 @@ def choose_filter(
     raw_residuals = {f"{c:.3g} Hz, {v}": s for (c, v), s in sorted(tried.items())}
     guarded = bandwidth.scores.get(fit), min(bandwidth.scores.items(), default=(0.0, None))[1]  # without: the narrowest
     return chosen, Choice("filter", value, sentence, True, raw_residuals, *guarded, bandwidth.disagreement)
+
+
+def stated_cutoff(
+    description: Description, base: BaseModel, logs: Sequence[Log], cutoff: float, recipe: Recipe, sources: Sequence[Velocity]
+) -> tuple[Recipe, Choice]:
+    """A bandwidth that the user stated; where velocity comes from is still chosen by raw torque left out."""
+    recipes = [recipe_for(cutoff, min(log.rate for log in logs), replace(recipe, velocity=source)) for source in sources]
+    value = f"fit and predictions up to {cutoff:g} Hz, velocity: "
+    if len(recipes) == 1:
+        return recipes[0], Choice.given("filter", value + recipes[0].velocity)
+    problems = [Problem(base, tuple(prepare(log, own) for log in logs), description.prior) for own in recipes]
+    try:
+        scores: dict[str, float] = {
+            own.velocity: Blocks(problem).evaluate().all for own, problem in zip(recipes, problems, strict=True)
+        }
+    except TooFewSamplesError:  # nothing to leave out: the record is taken at its word
+        return recipes[0], Choice.given("filter", value + recipes[0].velocity)
+    chosen = min(recipes, key=lambda own: scores[own.velocity])
+    value += chosen.velocity
+    others = ", ".join(f"{100 * scores[own.velocity]:.3g} % ({own.velocity})" for own in recipes if own is not chosen)
+    sentence = f"{value}: the cut-off is given; on data left out {100 * scores[chosen.velocity]:.3g} %, against {others}"
+    return chosen, Choice("filter", value, sentence, True, scores, scores[chosen.velocity], max(scores.values()))
+
+
+def velocity_sources(logs: Sequence[Log]) -> Sequence[Velocity]:
+    """Where velocities can come from."""
+    return ["recorded", "differences"] if all(log.dq is not None for log in logs) else ["differences"]
 
 
 def _why(bandwidth: Bandwidth) -> str:

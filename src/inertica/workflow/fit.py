@@ -16,7 +16,7 @@ from inertica.estimators.intervals import standard_parameters
 from inertica.experiment.loop import ControlLoop
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
-from inertica.workflow.choice import Notes, Say
+from inertica.workflow.choice import Choice, Notes, Say
 from inertica.workflow.choose import Chosen
 from inertica.workflow.correction_choice import Correction, choose_correction
 from inertica.workflow.inputs import IDENTIFICATION
@@ -27,6 +27,9 @@ from inertica.workflow.standstill import HELD, Standstill
 from inertica.workflow.standstill_choice import SUBJECT, choose_standstill
 
 Array = NDArray[np.float64]
+
+PULL = "pull towards the prior"
+"""Subject of the decision on the strength of a mild prior."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +99,8 @@ def fit(chosen: Chosen, estimator: Estimator, say: Say) -> Fitted:
     notes = chosen.notes
     strategy = None if estimate.evidence is None else estimate.evidence.strategy
     if isinstance(strategy, Settled) and (mild := strategy.mildness) is not None:
-        choices = (replace(c, sentence=f"{c.sentence}; {mild.sentence}") if c.subject == "method" else c for c in notes.choices)
-        notes = replace(notes, choices=tuple(choices))
+        value = "none" if mild.strength is None else f"strength {mild.strength:.3g}"
+        notes = notes.chose(Choice(PULL, value, mild.sentence))
     return Fitted(chosen, estimator, problem, part, estimate, estimate, Replicas(), notes.took("fit", start))
 
 

@@ -26,12 +26,9 @@ from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment.loop import ControlLoop
-from inertica.logs.log import Log
-from inertica.logs.read import read_log
 from inertica.robot.control import LAWS
 from inertica.robot.description import Description
-from inertica.robot.load import load
-from inertica.workflow.inputs import LogLike
+from inertica.workflow.inputs import LogLike, described, read_one
 from inertica.workflow.loop_rows import Fitted, Signals, fitted
 
 Array = NDArray[np.float64]
@@ -118,8 +115,8 @@ def fit_loop(
     Examples:
         >>> found = ia.fit_loop("card.yaml", ["run1.csv.gz"])
     """
-    description = robot if isinstance(robot, Description) else load(robot)
-    recorded = [log if isinstance(log, Log) else read_log(log, description) for log in logs]
+    description = described(robot)
+    recorded = [read_one(log, description) for log in logs]
     known = [name for name, one in LAWS.items() if one.fitted]
     if law is not None and law not in known:
         raise InputError(f"unknown law '{law}' to fit; valid are: {', '.join(known)}")

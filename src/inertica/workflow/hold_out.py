@@ -84,7 +84,7 @@ def left_out(problem: Problem, estimator: Estimator) -> LeftOut:
         left = HoldOut(tuple(_part(motion, f) for motion in problem.motions))
         estimate = estimator.estimate(problem.masked(left.rest(problem.motions)))
         values = np.array(problem.fixed_values)
-        values[problem.base.kept] = estimate.beta
+        values[problem.base.retained] = estimate.beta
         shapes = None if problem.prior is None else problem.prior.shapes
         for motion, part in zip(problem.motions, left.masks, strict=True):
             state = (motion.q[part], motion.dq[part], motion.ddq[part])

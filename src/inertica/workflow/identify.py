@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+from inertica.checks.gate import CheckError
 from inertica.errors import InerticaError
 from inertica.robot.description import Description
 from inertica.threads import one_thread
-from inertica.validation.misfit_words import spring
+from inertica.validation.misfit_words import elastic_drive
 from inertica.workflow.choice import Say
 from inertica.workflow.choose import check, choose
 from inertica.workflow.fit import assess, corrected, fit, near_standstill
 from inertica.workflow.inputs import Inputs, LogLike, read
-from inertica.workflow.judge import Judged, judge
-from inertica.workflow.result import Result
+from inertica.workflow.judge import judge
+from inertica.workflow.result import Identification
 from inertica.workflow.settings import Settings
 
 
@@ -26,8 +28,9 @@ def identify(
     validate: Sequence[LogLike] = (),
     settings: Settings | None = None,
     progress: Callable[[str], None] | None = None,
+    command: str = "",
     **fixed: object,
-) -> Result:
+) -> Identification:
     """Identify a robot from logs.
 
     Args:
@@ -36,6 +39,7 @@ def identify(
         validate: further ones, only predicted.
         settings: what to fix; everything else is chosen by cross-validation on the logs.
         progress: receives one line per step.
+        command: the command line that asked for it, kept with the result.
         fixed: fields of `Settings` by name, instead of `settings`.
 
     Examples:
@@ -44,12 +48,12 @@ def identify(
         True
         >>> folder = result.save("identified")
     """
-    chosen = settings or Settings(**fixed)  # type: ignore[arg-type]
     say = progress or (lambda _: None)
-    return identification(read(robot, logs, validate, chosen, say), say).result
+    inputs = read(robot, logs, validate, settings or Settings(**fixed), say)  # type: ignore[arg-type]
+    return identification(replace(inputs, command=command), say)
 
 
-def identification(inputs: Inputs, say: Say) -> Judged:
+def identification(inputs: Inputs, say: Say) -> Identification:
     """Check, choose, fit and judge what was read."""
     with working_on(inputs):
         chosen = choose(check(inputs, say), say)
@@ -63,7 +67,8 @@ def working_on(inputs: Inputs) -> Iterator[None]:
         try:
             yield
         except InerticaError as error:
-            cause = spring(inputs.logs, inputs.description.robot)  # makes logs look noisy
-            if cause and cause.partition(" (")[0] not in str(error):
-                error.args = (f"{error}. What may be behind it: {cause}",)
+            drive = elastic_drive(inputs.logs, inputs.description.robot)  # makes logs look noisy
+            stated = isinstance(error, CheckError) and any(f.name == "elasticity" for f in error.report.problems)
+            if drive is not None and not stated:
+                error.args = (f"{error}. What may be behind it: {drive.symptom}; {drive.remedy}",)
             raise

@@ -51,6 +51,7 @@ class Inputs:
         logs: all enter one fit.
         validation: name -> log that is only predicted.
         settings: what is fixed.
+        command: the command line that asked for it; empty from Python.
     """
 
     description: Description
@@ -58,6 +59,7 @@ class Inputs:
     validation: Mapping[str, Log]
     settings: Settings
     notes: Notes = field(default_factory=Notes)
+    command: str = ""
 
     @property
     def torque_only(self) -> bool:
@@ -96,7 +98,7 @@ def read(
     if not logs:
         raise InputError("identify needs at least one log")
     say("reading")
-    description = robot if isinstance(robot, Description) else load(robot)
+    description = described(robot)
     fitted = tuple(_read(x, description, settings) for x in logs)
     names = [str(x.origin) if isinstance(x, Log) else str(x) for x in validate]
     validation = numbered(names, [_read(x, description, settings) for x in validate])
@@ -111,10 +113,23 @@ def read(
     return inputs
 
 
-def _read(source: LogLike, description: Description, settings: Settings) -> Log:
+def described(robot: str | Path | Description) -> Description:
+    """A robot by its name or file, or as it is."""
+    return robot if isinstance(robot, Description) else load(robot)
+
+
+def read_one(source: LogLike, description: Description, *needs: str) -> Log:
+    """A log of a robot; one of another robot, or without the signals that are needed, is refused."""
     log = source if isinstance(source, Log) else read_log(source, description)
     if log.n != description.robot.n:
         raise InputError(f"{log.origin} has {log.n} joints, {description.name} has {description.robot.n}")
+    for symbol in needs:
+        log.need(symbol)
+    return log
+
+
+def _read(source: LogLike, description: Description, settings: Settings) -> Log:
+    log = read_one(source, description)
     if settings.velocity == "differences":  # a velocity that is not used cannot be wrong
         log = log.without("dq", "dtheta")
     for symbol in ("tau",) if settings.simulates and "q" not in log.signals else ("q", "tau"):

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from inertica.dynamics.tsqr import Stacked
+from inertica.errors import TooFewSamplesError
 from inertica.estimators.base import Estimate, Estimator, Problem
 from inertica.estimators.jackknife import block_changes
 from inertica.estimators.linear.least_squares import linear
@@ -190,9 +191,14 @@ def delayed_fits(
 
 
 def _data_fits(logs: Sequence[Log], recipes: Sequence[Recipe], problem: Problem, estimator: Estimator) -> list[Array]:
-    """(b,) each, what the data alone say, prepared by other recipes."""
-    free = replace(estimator, solve=Unconstrained())  # type: ignore[type-var]
-    return [free.estimate(replace(problem, motions=tuple(prepare(log, other) for log in logs))).beta for other in recipes]
+    """(b,) each, what the data alone say, prepared by other recipes; those whose masks leave too few samples say nothing."""
+    free, out = replace(estimator, solve=Unconstrained()), []  # type: ignore[type-var]
+    for other in recipes:
+        try:
+            out.append(free.estimate(replace(problem, motions=tuple(prepare(log, other) for log in logs))).beta)
+        except TooFewSamplesError:
+            continue
+    return out
 
 
 def _by_blocks(estimate: Estimate, problem: Problem, estimator: Estimator, said: DataFit) -> Array:

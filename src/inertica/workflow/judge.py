@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,25 +29,15 @@ from inertica.workflow.inputs import HOLD_OUT, IDENTIFICATION, STILL
 from inertica.workflow.prediction import engine_of, judged, with_correction
 from inertica.workflow.replay import driven_log, loop_gains
 from inertica.workflow.representative import LONG, in_one_piece
-from inertica.workflow.result import Result, negative
+from inertica.workflow.result import Identification, Motions, negative
 from inertica.workflow.standstill_choice import RoundingErrors
 from inertica.workflow.start_values import PRIOR, TRUTH
 
 Array = NDArray[np.float64]
-Motions = Mapping[str, Sequence[Motion]]
-"""Data set -> its logs as predictions are made from them, `identification` first."""
 
 
-@dataclass(frozen=True, eq=False)
-class Judged:
-    """A result, and the motions that its predictions were made from; a report draws them."""
-
-    result: Result
-    motions: Motions
-
-
-def judge(fitted: Fitted, say: Say) -> Judged:
-    """Residuals, intervals of the standard parameters, lack of fit, trust labels and what must be said of them."""
+def judge(fitted: Fitted, say: Say) -> Identification:
+    """The whole record: residuals, intervals of the standard parameters, lack of fit, trust labels and what must be said of them."""
     chosen, estimate, start = fitted.chosen, fitted.estimate, time.perf_counter()
     inputs, description = chosen.inputs, chosen.description
     motions = chosen.motions(estimate)
@@ -62,17 +52,17 @@ def judge(fitted: Fitted, say: Say) -> Judged:
     labels = trust_labels(estimate.base, estimate.beta, estimate.std, intervals=intervals)
     slow = _too_slow(fitted.parameters, used)
     labels |= {name: WEAK for name in slow if labels[name] == DETERMINED}
-    logs = {IDENTIFICATION: ", ".join(str(log.origin) for log in inputs.logs)}
-    logs |= {name: str(log.origin) for name, log in inputs.validation.items()}
+    logs = {IDENTIFICATION: tuple(str(log.origin) for log in inputs.logs)}
+    logs |= {name: (str(log.origin),) for name, log in inputs.validation.items()}
     needed = any("q" not in log.signals for log in (*inputs.logs, *inputs.validation.values()))
-    result = Result(
+    found = Identification(
         description, estimate, fitted.parameters, intervals, labels, chosen.recipe, notes.choices, residuals, notes.time, logs=logs,
-        references=inputs.settings.references if needed else (), check=chosen.report.document(), lack_of_fit=misfit.document(),
-        speeds=_fastest(used), gravity=chosen.mount.document(),
+        references=inputs.settings.references if needed else (), check=chosen.report, lack_of_fit=misfit, command=inputs.command,
+        speeds=_fastest(used), gravity=chosen.mount, motions=motions,
         shape_std=chosen.shapes, before=came_in, correction=fitted.added, standstill=fitted.standstill,
     )  # fmt: skip
-    warnings = (*notes.warnings, *_about_speeds(slow), *_about_values(result), *_about_motion(inputs.logs))
-    return Judged(replace(result, warnings=warnings), motions)
+    warnings = (*notes.warnings, *_about_speeds(slow), *_about_values(found), *_about_motion(inputs.logs))
+    return replace(found, warnings=warnings)
 
 
 def residuals_of(fitted: Fitted, motions: Motions, say: Say) -> dict[str, Residual]:
@@ -174,7 +164,7 @@ def _about_speeds(slow: Mapping[str, float]) -> list[str]:
     ]
 
 
-def _about_values(result: Result) -> list[str]:
+def _about_values(result: Identification) -> list[str]:
     """What the numbers must not hide."""
     out = []
     if bad := result.parameters.inconsistent_links():

@@ -16,7 +16,6 @@ from inertica.estimators.observe import Observations
 from inertica.identifiability.base import base_model
 from inertica.identifiability.load import load_columns, own_friction
 from inertica.logs.log import Log
-from inertica.logs.read import read_log
 from inertica.physical.geometry_prior import usable_prior
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
@@ -27,7 +26,7 @@ from inertica.robot.terms import RigidBody
 from inertica.workflow.choice import Choice, Say
 from inertica.workflow.filter_choice import choose_filter, recipe_for
 from inertica.workflow.identify import LogLike, identify
-from inertica.workflow.inputs import check_logs
+from inertica.workflow.inputs import check_logs, read_one
 from inertica.workflow.result import Result
 from inertica.workflow.settings import Settings
 from inertica.workflow.shared_bandwidth import SharedBandwidth, shared_bandwidth
@@ -164,10 +163,7 @@ def read_set(sources: Sequence[LogLike], description: Description, load: str | N
     """Logs of one set, with currents or with torques."""
     logs = []
     for source in sources:
-        log = source if isinstance(source, Log) else read_log(source, description)
-        if log.n != description.robot.n:
-            raise InputError(f"{log.origin} has {log.n} joints, {description.name} has {description.robot.n}")
-        log.need("q")
+        log = read_one(source, description, "q")
         if currents and "i" not in log.signals:
             raise InputError(
                 f"{log.origin} has no currents (i1..), only {', '.join(log.signals)}; if they are there under another name, say so in "

@@ -31,12 +31,12 @@ from inertica.identifiability.labels import FIXED
 from inertica.physical.body import possible_body
 from inertica.robot.description import Description
 from inertica.robot.flange import Flange, flange
-from inertica.robot.load import load as load_robot
 from inertica.robot.yamlfile import Item, read_yaml
 from inertica.threads import one_thread
 from inertica.workflow.choice import Choice
 from inertica.workflow.drive_gains import DriveGains, gains_of, stated_gains
 from inertica.workflow.identify import LogLike
+from inertica.workflow.inputs import described
 from inertica.workflow.load_sets import JointFit, checked_for_gains, joint_fit, known_load, read_set
 from inertica.workflow.payload_result import Payload
 from inertica.workflow.settings import Settings
@@ -121,7 +121,7 @@ def fit_loads(
         >>> loads = ia.fit_loads("card.yaml", "experiment.yaml")
     """
     stated = experiment if isinstance(experiment, LoadedLogs) else LoadedLogs.read(experiment)
-    description = robot if isinstance(robot, Description) else load_robot(robot)
+    description = described(robot)
     listed = stated.sets()
     loads = {name: stated.loads.get(name, known_load(None)) for name in listed if name is not None}
     _check(stated, loads, None in listed)

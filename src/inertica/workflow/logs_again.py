@@ -10,8 +10,7 @@ from inertica.errors import InerticaError
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
 from inertica.workflow.inputs import IDENTIFICATION
-from inertica.workflow.judge import Motions
-from inertica.workflow.result import Result
+from inertica.workflow.result import Motions, Result
 
 UNKNOWN = "the result does not say which logs it came from"
 
@@ -29,11 +28,6 @@ class LogsAgain:
     missing: Mapping[str, str] = field(default_factory=dict)
 
 
-def log_names(logs: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Data set -> its logs; those of the identification are listed in one text."""
-    return {name: tuple(said.split(", ")) if name == IDENTIFICATION else (said,) for name, said in logs.items()}
-
-
 def logs_again(result: Result, folder: str | Path | None = None) -> LogsAgain:
     """The logs of a result, as its predictions want them; a validation log that is gone is left out.
 
@@ -43,7 +37,7 @@ def logs_again(result: Result, folder: str | Path | None = None) -> LogsAgain:
     """
     logs: dict[str, tuple[Log, ...]] = {}
     missing: dict[str, str] = {}
-    for k, (name, several) in enumerate(log_names(result.logs).items()):
+    for k, (name, several) in enumerate(result.logs.items()):
         try:
             logs[name] = tuple(read_log(_elsewhere(place, folder), result.description) for place in several)
         except InerticaError as error:
@@ -51,7 +45,7 @@ def logs_again(result: Result, folder: str | Path | None = None) -> LogsAgain:
             if k == 0:
                 return LogsAgain({}, missing)
     try:
-        return LogsAgain(result.motions(logs) if logs else {}, missing)
+        return LogsAgain(result.motions_of(logs) if logs else {}, missing)
     except InerticaError as error:  # read, but not what they were
         return LogsAgain({}, missing | {IDENTIFICATION: str(error)})
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from inertica.documents import Derived
 from inertica.estimators.structure.tilt import between
 from inertica.robot.model import Vector, vector
 from inertica.workflow.choice import Choice
-from inertica.workflow.plain import plain
 
 
 @dataclass(frozen=True)
-class Mount:
+class Mount(Derived):
     """How gravity acts on the base, and how that is known.
 
     Args:
@@ -30,13 +31,13 @@ class Mount:
         half_width: of its 95 % interval, degrees.
         towards: unit vectors; x and y of the base for a vertical one.
         p: probability of such a lean when there is none.
-        ambiguous: what these data cannot tell, one sentence; empty when nothing.
+        ambiguous: what these data cannot tell, one sentence; None when nothing.
         residuals: relative residual on data left out: model file's mount, and the one used.
     """
 
     gravity: Vector
     file: Vector
-    sentence: str
+    sentence: str = field(metadata={"key": "why"})
     automatic: bool = True
     tested: bool = False
     accepted: bool = False
@@ -44,8 +45,15 @@ class Mount:
     half_width: tuple[float, float] | None = None
     towards: tuple[Vector, Vector] | None = None
     p: float | None = None
-    ambiguous: str = ""
+    ambiguous: str | None = None
     residuals: tuple[float, float] | None = None
+
+    DERIVED: ClassVar[Mapping[str, str]] = {
+        "direction": "direction",
+        "angle": "angle",
+        "interval": "interval",
+        "left_out": "left_out",
+    }
 
     @classmethod
     def given(cls, gravity: ArrayLike, file: ArrayLike, why: str) -> Mount:
@@ -73,16 +81,16 @@ class Mount:
         scores, refused = {"as the model file has it": file, "found": other}, not self.accepted
         return Choice("gravity", value, said, self.automatic, scores, file if refused else other, file, refused)
 
-    def document(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
-        ends = None
-        if self.lean is not None and self.half_width is not None:
-            ends = [[a - h, a + h] for a, h in zip(self.lean, self.half_width, strict=True)]
-        names = ("gravity", "direction", "file", "angle", "automatic", "tested", "accepted", "lean", "towards", "p")
-        left_out = None if self.residuals is None else dict(zip(("file", "used"), self.residuals, strict=True))
-        return {name: plain(getattr(self, name)) for name in names} | {
-            "interval": ends, "left_out": left_out, "ambiguous": self.ambiguous or None, "why": self.sentence,
-        }  # fmt: skip
+    @property
+    def interval(self) -> list[tuple[float, float]] | None:
+        """Ends of the 95 % intervals of the lean, degrees."""
+        if self.lean is None or self.half_width is None:
+            return None
+        return [(a - h, a + h) for a, h in zip(self.lean, self.half_width, strict=True)]
+
+    @property
+    def left_out(self) -> dict[str, float] | None:
+        return None if self.residuals is None else dict(zip(("file", "used"), self.residuals, strict=True))
 
 
 def listed(v: ArrayLike) -> str:

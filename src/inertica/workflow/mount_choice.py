@@ -170,7 +170,7 @@ class _Decision:
             f"{_percent(before, found.size)} to {_percent(found.error, found.size)} %"
         )
         residuals = (float(np.sqrt(before / found.size)), float(np.sqrt(found.error / found.size)))
-        options = {"tested": True, "accepted": True, "ambiguous": ambiguous, "residuals": residuals}
+        options = {"tested": True, "accepted": True, "ambiguous": ambiguous or None, "residuals": residuals}
         filled = {} if test is None else _angles(np.zeros(2), test)
         return Mount(vector(best), vector(self.file), sentence, **options, **filled)  # type: ignore[arg-type]
 
@@ -214,7 +214,7 @@ class _Decision:
         elif signs.gain >= -CLEAR:
             ambiguous = f"whether the robot stands or hangs is not testable {SAME}"
         found = self._leaning(home, weights, tilt, test)
-        return replace(found, ambiguous="; ".join(part for part in (ambiguous, self.doubt) if part))
+        return replace(found, ambiguous="; ".join(part for part in (ambiguous, self.doubt) if part) or None)
 
     def _hangs(self, g: Array) -> bool:
         """Whether the opposite of g predicts data left out no worse; where only real bodies tell them apart, they do alike."""

@@ -26,18 +26,16 @@ from inertica.estimators.standard import nearest_prior
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.identifiability.load import load_columns, own_friction
 from inertica.logs.log import Log
-from inertica.logs.read import read_log
 from inertica.physical.body import possible_body
 from inertica.robot.description import Description
 from inertica.robot.flange import flange
 from inertica.robot.friction import LoadDependent
 from inertica.robot.layout import Parameters
-from inertica.robot.load import load as load_robot
 from inertica.threads import one_thread
 from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice
 from inertica.workflow.identify import LogLike, identify
-from inertica.workflow.inputs import check_logs
+from inertica.workflow.inputs import check_logs, described, read_one
 from inertica.workflow.payload_intervals import made_sure
 from inertica.workflow.payload_records import Records, Stated
 from inertica.workflow.payload_result import Payload
@@ -110,13 +108,13 @@ class _Job:
         self.settings, self.say, self.warnings = settings, say, list[str]()
         if robot_from is not None:
             self.robot = robot_from if isinstance(robot_from, Result) else Result.load(robot_from)
-            self.given = self.robot.description if robot is None else _described(robot)
+            self.given = self.robot.description if robot is None else described(robot)
             self.unloaded: list[Log] = []
         else:
             assert robot is not None
-            self.given = _described(robot)
-            self.unloaded = [_read(x, self.given) for x in unloaded]
-        self.loaded = [_read(x, self.given) for x in loaded]
+            self.given = described(robot)
+            self.unloaded = [read_one(x, self.given, "q", "tau") for x in unloaded]
+        self.loaded = [read_one(x, self.given, "q", "tau") for x in loaded]
         check_logs(self.loaded, self.given.robot)
         self.flange = flange(self.given, frame)
         if robot_from is None:
@@ -214,7 +212,7 @@ class _Job:
         out = {}
         for name, beta in (("robot alone", alone), ("robot and load", alone + added)):
             chi = np.array(full.problem.fixed_values)
-            chi[own.kept] = beta
+            chi[own.retained] = beta
             out[name] = judged(Parameters(d.layout, chi, d.prior.shapes), motions, own.engine)
         return out
 
@@ -230,16 +228,3 @@ def _far(difference: Array, covariance: Array, known: NDArray[np.bool_]) -> bool
     """Whether the nearest real body is further from what was measured than noise explains (once in a thousand)."""
     d, C = difference[known], covariance[np.ix_(known, known)]
     return bool(d @ np.linalg.solve(C, d) > chi2.ppf(0.999, len(d)))
-
-
-def _described(robot: str | Path | Description) -> Description:
-    return robot if isinstance(robot, Description) else load_robot(robot)
-
-
-def _read(source: LogLike, description: Description) -> Log:
-    log = source if isinstance(source, Log) else read_log(source, description)
-    if log.n != description.robot.n:
-        raise InputError(f"{log.origin} has {log.n} joints, {description.name} has {description.robot.n}")
-    for symbol in ("q", "tau"):
-        log.need(symbol)
-    return log

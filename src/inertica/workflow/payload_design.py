@@ -132,7 +132,7 @@ def _information(result: Result, base: BaseModel) -> np.ndarray:
     own = result.estimate
     place = {name: k for k, name in enumerate(base.names)}
     if missing := [
-        n for n, k in zip(own.base.names, own.base.kept, strict=True) if n not in place and _inertial(own.base, int(k))
+        n for n, k in zip(own.base.names, own.base.retained, strict=True) if n not in place and _inertial(own.base, int(k))
     ]:
         raise InputError(f"the result is of another robot: {base.layout.robot.name} has no base parameter {missing[0]}")
     shared = [(k, place[n]) for k, n in enumerate(own.base.names) if n in place]

@@ -19,8 +19,8 @@ from inertica.logs.log import Log
 from inertica.logs.read import read_log
 from inertica.robot.description import Description
 from inertica.robot.flange import Flange, flange
-from inertica.robot.load import load as load_robot
 from inertica.workflow.choice import Choice
+from inertica.workflow.inputs import described
 from inertica.workflow.payload_records import Stated
 from inertica.workflow.payload_result import Payload
 from inertica.workflow.result import Result
@@ -102,7 +102,7 @@ def payload_while_moving(
         >>> snapshots = list(ia.payload_while_moving("result", "gripper.csv.gz"))
     """
     result = _result(robot_from)
-    given = result.description if robot is None else robot if isinstance(robot, Description) else load_robot(robot)
+    given = result.description if robot is None else described(robot)
     origin = "samples as they came"
     if isinstance(loaded, (str, Path)):
         loaded = read_log(loaded, given)

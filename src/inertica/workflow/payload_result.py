@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.documents import plain
 from inertica.estimators.load_trust import MASS, FirstMoment
 from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK
 from inertica.numbers import number, span
@@ -21,7 +22,6 @@ from inertica.robot.flange import Flange
 from inertica.robot.loadwrite import mjcf_text, statements, urdf_text
 from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice
-from inertica.workflow.plain import plain
 from inertica.writing import whole_folder
 
 Array = NDArray[np.float64]
@@ -137,7 +137,7 @@ class Payload:
             "centre_of_mass": {"value": com, "interval": [list(x) for x in zip(com - spread, com + spread, strict=True)], "unit": "m"},
             "central_inertia": {"value": self.body.inertia, "unit": "kg m^2"},
             "statements": self.statements,
-            "residual": {name: r.document() for name, r in self.residuals.items()},
+            "residual": {name: plain(r) for name, r in self.residuals.items()},
             "choices": [asdict(c) for c in self.choices],
             "logs": {name: list(listed) for name, listed in self.logs.items()},
             "warnings": list(self.warnings),

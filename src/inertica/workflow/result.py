@@ -1,18 +1,20 @@
-"""`Result`: an estimate with its validation, trust labels and provenance; saves and loads itself."""
+"""`Identification`: the record of one identification; everything `identify` found, decided and measured; saves and loads itself."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from dataclasses import Field, dataclass, field, fields, replace
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.display import html_table, paragraph, titled
+from inertica.checks.findings import Quality
+from inertica.display import paragraph, titled
+from inertica.documents import infinite, plain, typed
 from inertica.dynamics.engine import Engine
 from inertica.errors import FileError
 from inertica.estimators.base import Diagnostics, Estimate, LoopFindings
@@ -31,39 +33,49 @@ from inertica.robot.description import Description
 from inertica.robot.files import CARD
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load as load_robot
+from inertica.validation.lack_of_fit import LackOfFit
 from inertica.validation.residuals import Residual
 from inertica.workflow.before import Before
-from inertica.workflow.bristles import KEY as BRISTLES
 from inertica.workflow.bristles import Bristles
 from inertica.workflow.choice import Choice
 from inertica.workflow.exported import ExportedModel
+from inertica.workflow.mount import Mount
+from inertica.workflow.parameter_table import Entry, documents, frame, notebook_table
 from inertica.workflow.prediction import engine_of, judged, predicted_torque, with_correction
 from inertica.workflow.replay import own_reference, prediction_motion
 from inertica.workflow.saved import (
+    SCHEMA,
+    SCHEMA_KEY,
     check_arrays,
     correction_document,
     correction_of,
     read_stamped,
-    recipe_document,
-    recipe_of,
-    residual_of,
     stamped_text,
     standstill_of,
+    upgraded,
     write_card,
 )
 from inertica.workflow.standstill import HELD, Standstill
 from inertica.writing import whole_folder
 
 Array = NDArray[np.float64]
+Motions = Mapping[str, Sequence[Motion]]
+"""Data set -> its logs as predictions are made from them, `identification` first."""
 
 RESULT, ARRAYS = "result.json", "result.npz"
 REFERENCE = "reference"
 """Files of the trajectories that the controller followed, numbered."""
 
+OWN_FORM = (
+    "description", "estimate", "parameters", "intervals", "labels", "references", "correction", "standstill", "exported", "motions",
+)  # fmt: skip
+"""Fields that are saved as a card, as arrays, as trajectories or in a form of their own, motions not at all; the others go through
+`documents`, whatever their type."""
+
 
 @dataclass(frozen=True, eq=False)
-class Result(Tabular):
-    """What `identify` found.
+class Identification(Tabular):
+    """What `identify` found, and on what grounds.
 
     Args:
         description: the robot with the terms that were identified; its prior is what was known before.
@@ -76,13 +88,13 @@ class Result(Tabular):
         residuals: data set -> figures of merit; `identification` first.
         time: stage -> seconds.
         warnings: one sentence each.
-        logs: data set -> where it came from.
+        logs: data set -> the files it came from.
         references: what the controller followed in logs without position, one for all or one for each, those of validation logs
             last; empty when the logs themselves say it.
         speeds: (n,) largest speed of every joint in the identification logs; empty when not known.
-        check: what the check of the logs said, as a plain document; None when they were not checked.
-        lack_of_fit: what tests of the residuals found, as a plain document; None when none were done.
-        gravity: how the robot is mounted and how that is known, see `Mount.document`.
+        check: what the check of the logs said; None when they were not checked.
+        lack_of_fit: what tests of the residuals found; None when none were done.
+        gravity: how the robot is mounted and how that is known; None in results of earlier versions.
         command: the command line that gave it; empty when it was made from Python.
         shape_std: constant of a friction law -> its standard deviation, where it was found from the data; infinite where those did
             not tell it and the stated value holds.
@@ -92,6 +104,7 @@ class Result(Tabular):
         correction: what predictions add to the parameters, where data left out show that no physically consistent links explain the
             torque as well; its layout may have friction that the parameters lack.  None where predictions are those of the parameters.
         standstill: how predictions treat dry friction near standstill.
+        motions: data set -> its logs as predictions are made from them; empty in a result that was read (`motions_of`).
     """
 
     description: Description
@@ -101,48 +114,51 @@ class Result(Tabular):
     labels: Mapping[str, str]
     recipe: Recipe
     choices: tuple[Choice, ...]
-    residuals: Mapping[str, Residual]
+    residuals: Mapping[str, Residual] = field(metadata={"key": "residual"})
     time: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    logs: Mapping[str, str] = field(default_factory=dict)
+    logs: Mapping[str, tuple[str, ...]] = field(default_factory=dict, metadata={"key": "log_files"})
     references: tuple[Trajectory, ...] = ()
     speeds: tuple[float, ...] = ()
-    check: Mapping[str, Any] | None = None
-    lack_of_fit: Mapping[str, Any] | None = None
-    gravity: Mapping[str, Any] = field(default_factory=dict)
+    check: Quality | None = None
+    lack_of_fit: LackOfFit | None = None
+    gravity: Mount | None = None
     command: str = ""
-    shape_std: Mapping[str, float] = field(default_factory=dict)
+    shape_std: Mapping[str, float] = field(default_factory=dict, metadata=infinite())
     bristles: Bristles | None = None
     before: Before | None = None
     exported: tuple[ExportedModel, ...] = ()
     correction: Parameters | None = None
     standstill: Standstill = HELD
+    motions: Motions = field(default_factory=dict)
 
     def __repr__(self) -> str:
         errors = ", ".join(f"{name} {100.0 * r.raw.all:.3g} %" for name, r in self.residuals.items())
         known = sum(label == DETERMINED for label in self.labels.values())
         links = "every link could exist" if self.physically_consistent else "some links could not exist"
         sizes = f"{self.estimate.base.rank} base parameters, {known} of {len(self.labels)} determined"
-        return f"Result({self.description.name} by {self.method}: {sizes}, {links}, residual of raw torque {errors})"
+        return f"Identification({self.description.name} by {self.method}: {sizes}, {links}, residual of raw torque {errors})"
 
     def _repr_html_(self) -> str:
-        columns = ("parameter", "value", "95 % interval", "prior", "unit", "label")
-        listed = zip(
-            self.parameters.layout.parameters, self.parameters.values, self.intervals, self.description.prior.values, strict=True
-        )
-        rows = [
-            [p.name, float(v), f"{low:.4g} ... {high:.4g}", float(before), p.unit, self.labels[p.name]]
-            for p, v, (low, high), before in listed
-        ]
-        said = [*(c.sentence for c in self.choices), *(f"warning: {w}" for w in self.warnings)]
-        return titled(repr(self), html_table(columns, rows), *map(paragraph, said))
+        remarks = [*(c.sentence for c in self.choices), *(f"warning: {w}" for w in self.warnings)]
+        return titled(repr(self), notebook_table(self.entries), *map(paragraph, remarks))
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """The standard parameters one by one, with all that is known of each."""
+        joints, columns = self.description.robot.joints, (self.parameters.values, self.std, self.description.prior.values)
+        values, std, prior = ([float(x) for x in column] for column in columns)
+        return tuple(
+            Entry(
+                p, None if p.joint is None else joints[p.joint], values[k], std[k],
+                (float(self.intervals[k, 0]), float(self.intervals[k, 1])), prior[k], self.labels[p.name],
+            )
+            for k, p in enumerate(self.parameters.layout.parameters)
+        )  # fmt: skip
 
     def table(self) -> dict[str, Any]:
-        """What `parameters.csv` holds: name, value, std, lower, upper, prior, label, unit, link."""
-        own = self.parameters.table()
-        ends = {"std": self.std, "lower": self.intervals[:, 0], "upper": self.intervals[:, 1]}
-        names = {"label": [self.labels[name] for name in self.parameters.layout.names], "unit": own["unit"], "link": own["link"]}
-        return {"name": own["name"], "value": own["value"], **ends, "prior": self.description.prior.values, **names}
+        """What `parameters.csv` holds, see `parameter_table.COLUMNS`."""
+        return frame(self.entries)
 
     @property
     def std(self) -> Array:
@@ -183,8 +199,8 @@ class Result(Tabular):
         """
         return prediction_motion(self.description, self.estimate, self.recipe.for_prediction, log, reference)
 
-    def motions(self, logs: Mapping[str, Sequence[Log]]) -> dict[str, tuple[Motion, ...]]:
-        """Data set -> motions of its logs, those of the identification first; for the report of a result that was read."""
+    def motions_of(self, logs: Mapping[str, Sequence[Log]]) -> dict[str, tuple[Motion, ...]]:
+        """Data set -> motions of its logs, those of the identification first; for a result that was read."""
         out: dict[str, tuple[Motion, ...]] = {}
         for k, (name, log) in enumerate((name, log) for name, several in logs.items() for log in several):
             reference = own_reference(self.references, k, None if name == next(iter(logs)) else log)
@@ -202,50 +218,34 @@ class Result(Tabular):
 
     def document(self) -> dict[str, Any]:
         """Everything as plain data, with the names of the command line's JSON."""
-        base, estimate, prior = self.estimate.base, self.estimate, self.description.prior.values
-        found, std = self.parameters.values, self.std
-        listed = enumerate(self.parameters.layout.parameters)
+        base, estimate = self.estimate.base, self.estimate
         grouped = zip(base.names, estimate.beta, estimate.std, base.relations, strict=True)
-        chosen = next((c for c in self.choices if c.subject == "filter"), None)
-        return {
+        bandwidth = next((c for c in self.choices if c.subject == "filter"), None)
+        shapes = zip(self.parameters.layout.shapes, self.parameters.shapes, strict=True)
+        return {_key(f): plain(getattr(self, f.name)) for f in fields(self) if f.name not in OWN_FORM} | {
             "robot": self.description.name,
             "method": self.method,
             "base_count": base.rank,
             "condition": estimate.condition,
-            "filter": {"chosen": chosen.value, "why": chosen.sentence} if chosen else None,
+            "filter": {"chosen": bandwidth.value, "why": bandwidth.sentence} if bandwidth else None,
             "physically_consistent": self.physically_consistent,
-            "residual": {name: r.document() for name, r in self.residuals.items()},
-            "before": None if self.before is None else self.before.document(),
-            "parameters": [
-                {"name": p.name, "value": found[k], "std": std[k], "interval": list(self.intervals[k]), "prior": prior[k]}
-                | {"label": self.labels[p.name], "unit": p.unit}
-                for k, p in listed
-            ],
+            "parameters": documents(self.entries),
             "base": [
                 {"name": n, "value": v, "std": s, "interval": [v - INTERVAL * s, v + INTERVAL * s], "relation": r}
                 for n, v, s, r in grouped
             ],
-            "shapes": [
-                self._shape(s.name, s.unit, float(v))
-                for s, v in zip(self.parameters.layout.shapes, self.parameters.shapes, strict=True)
-            ],
+            "shapes": [self._shape(s.name, s.unit, float(value)) for s, value in shapes],
             "correction": None if self.correction is None else correction_document(self.correction),
             "standstill": list(self.standstill.widths),
             "sigma": list(estimate.sigma),
             "masses": self.masses.document(),
-            "gravity": dict(self.gravity),
-            "choices": [asdict(c) for c in self.choices],
             "decisions": [c.decision() for c in self.choices],
+            "iterations": estimate.iterations,
             "stop_reason": estimate.stop_reason,
             "estimate": {"settings": estimate.record(), "simulations": estimate.simulations},
-            "time": dict(self.time),
-            "logs": dict(self.logs),
-            "warnings": list(self.warnings),
-            "check": self.check,
-            "lack_of_fit": self.lack_of_fit,
-            "command": self.command,
-            "exported": {model.path.name: model.document() for model in self.exported},
-        } | ({} if self.bristles is None else {BRISTLES: self.bristles.document()})
+            "logs": {name: ", ".join(files) for name, files in self.logs.items()},
+            "exported": {model.path.name: plain(model.moved(Path())) for model in self.exported},
+        }
 
     def _shape(self, name: str, unit: str, value: float) -> dict[str, Any]:
         """A constant of a friction law that enters nonlinearly; its interval is that of a logarithm."""
@@ -278,12 +278,11 @@ class Result(Tabular):
         np.savez(temporary / ARRAYS, allow_pickle=False, **arrays)
         for k, trajectory in enumerate(self.references):
             save_trajectory(trajectory, temporary / f"{REFERENCE}{k + 1}.yaml")
-        document = self.document() | {"recipe": recipe_document(self.recipe), "iterations": e.iterations}
-        document |= {"references": len(self.references), "speeds": self.speeds}
+        document = {SCHEMA_KEY: SCHEMA} | self.document() | {"references": len(self.references)}
         (temporary / RESULT).write_text(stamped_text(document), encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: str | Path) -> Result:
+    def load(cls, folder: str | Path) -> Identification:
         """Read what `save` wrote; the folder or its result.json."""
         source = Path(folder)
         source = source.parent if source.name == RESULT else source
@@ -296,8 +295,8 @@ class Result(Tabular):
         return result
 
     @classmethod
-    def _read(cls, source: Path) -> Result:
-        document = read_stamped(source / RESULT)
+    def _read(cls, source: Path) -> Identification:
+        document = upgraded(source / RESULT, read_stamped(source / RESULT))
         with np.load(source / ARRAYS, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         description = load_robot(source / CARD)
@@ -319,22 +318,35 @@ class Result(Tabular):
             iterations=document["iterations"], stop_reason=document["stop_reason"], **stated,
         )  # fmt: skip
         prior = Parameters(description.layout, arrays["prior"], arrays["shapes"], description.prior.origin)
-        choices = tuple(Choice(**c) for c in document["choices"])
         found = Parameters(description.layout, arrays["chi"], arrays["shapes"], "identified")
         labels = {p["name"]: p["label"] for p in document["parameters"]}
-        residuals = {name: residual_of(r) for name, r in document["residual"].items()}
         references = tuple(load_trajectory(source / f"{REFERENCE}{k + 1}.yaml") for k in range(document.get("references", 0)))
+        exported = [typed(ExportedModel, model | {"path": name}) for name, model in document.get("exported", {}).items()]
         return cls(
-            replace(description, prior=prior), estimate, found, arrays["intervals"], labels, recipe_of(document["recipe"]), choices,
-            residuals, document["time"], tuple(document["warnings"]), document["logs"], references,
-            tuple(document.get("speeds", ())), document.get("check"), document.get("lack_of_fit"), document.get("gravity", {}),
-            document.get("command", ""),
-            {s["name"]: math.inf if s["std"] is None else s["std"] for s in document.get("shapes", ()) if "std" in s},
-            Bristles.of(document.get(BRISTLES)), Before.of(document.get("before")),
-            tuple(ExportedModel.of(source / name, stated) for name, stated in document.get("exported", {}).items()),
-            correction_of(source, document.get("correction"), found),
-            standstill_of(source, document.get("standstill", ()), description.robot.n),
+            replace(description, prior=prior), estimate, found, arrays["intervals"], labels, references=references,
+            exported=tuple(model.moved(source) for model in exported),
+            correction=correction_of(source, document.get("correction"), found),
+            standstill=standstill_of(source, document.get("standstill", ()), description.robot.n), **_stored(document),
         )  # fmt: skip
+
+
+Result = Identification
+"""The name that scripts know it by."""
+
+
+def _stored(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of the fields that have no form of their own; those that the document lacks keep their defaults."""
+    stored = [f for f in fields(Identification) if f.name not in OWN_FORM and _key(f) in document]
+    return {f.name: typed(_hints()[f.name], document[_key(f)], f.metadata.get("null", math.nan)) for f in stored}
+
+
+def _key(stored: Field[Any]) -> str:
+    return str(stored.metadata.get("key", stored.name))
+
+
+@cache
+def _hints() -> dict[str, Any]:
+    return get_type_hints(Identification)
 
 
 def is_possible(parameters: Parameters) -> bool:

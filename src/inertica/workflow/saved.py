@@ -8,7 +8,6 @@ import math
 import shutil
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,10 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from inertica.documents import KIND, plain, unknown_keys
 from inertica.errors import FileError, InputError, ModelWarning
 from inertica.identifiability.base import BaseModel
 from inertica.logs.readers.guard import read_json
-from inertica.preprocessing import filters
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.cardwrite import armature_flags, coupling_entries, limits_entry, other_terms, payload_entry, term_entry
 from inertica.robot.description import Description
@@ -30,16 +29,17 @@ from inertica.robot.load import load as load_robot
 from inertica.robot.model import Robot
 from inertica.robot.plain import with_plain_friction
 from inertica.robot.settings import loop_per_joint
-from inertica.validation.residuals import Moving, Relative, Residual, TorqueShares
-from inertica.workflow.plain import plain
 from inertica.workflow.standstill import Standstill
 
 Array = NDArray[np.float64]
 
 NONE, CHECKSUM = "none", "checksum"
 
-KIND = "kind"
-"""Key of a filter's class."""
+SCHEMA, SCHEMA_KEY = 2, "schema"
+"""Of `result.json`; the first had no number."""
+
+IDENTIFICATION = "identification"
+"""The data set that is fitted."""
 
 
 def stamped_text(stated: Mapping[str, Any]) -> str:
@@ -173,49 +173,35 @@ def geometry(robot: Robot) -> list[tuple[object, ...]]:
     return [(j.parent, j.rotation, j.position, j.axis, j.prismatic, j.arm) for j in robot.joints]
 
 
-def recipe_document(recipe: Recipe) -> dict[str, Any]:
-    """Every field of a recipe; filters by their class and their own fields."""
-    return {f.name: _stated_value(getattr(recipe, f.name)) for f in fields(recipe)}
-
-
-def recipe_of(document: Mapping[str, Any]) -> Recipe:
-    """The recipe that `recipe_document` wrote."""
-    keys = dict(document)
-    if "filter" not in keys:  # written before filters had their own entry
-        order, cutoff = keys.pop("order"), keys.pop("cutoff")
-        keys["filter"] = {KIND: "Butterworth", "order": order, "cutoff": cutoff} if order else {KIND: "Unfiltered"}
-    known = {f.name for f in fields(Recipe)}
-    strange = [name for name in keys if name not in known]
-    if strange:
+def upgraded(file: Path, document: dict[str, Any]) -> dict[str, Any]:
+    """The document of a result as this version writes it, from that of an earlier one."""
+    schema = document.get(SCHEMA_KEY, 1)
+    if schema > SCHEMA:
+        raise FileError(file, f"this was written by a newer version of inertica (its schema is {schema}, here it is {SCHEMA})")
+    if strange := unknown_keys(Recipe, {k: v for k, v in document["recipe"].items() if k not in ("order", "cutoff")}):
         raise InputError(
             f"the result was made by another version: its preprocessing states '{strange[0]}', which is not known here"
         )
-    return Recipe(**{name: _read_value(value) for name, value in keys.items()})
+    return document if schema == SCHEMA else _from_first(document)
 
 
-def _stated_value(value: object) -> Any:
-    if not isinstance(value, filters.Filter):
-        return plain(value)
-    if type(value).__name__ not in _FILTERS:
-        raise InputError(f"a result with the filter {type(value).__name__} cannot be saved; use one of {', '.join(_FILTERS)}")
-    return {KIND: type(value).__name__} | {f.name: plain(getattr(value, f.name)) for f in fields(value)}  # type: ignore[arg-type]
-
-
-def _read_value(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(_read_value(entry) for entry in value)
-    if isinstance(value, dict) and value.get(KIND) in _FILTERS:
-        return _FILTERS[value[KIND]](**{name: _read_value(entry) for name, entry in value.items() if name != KIND})
-    return value
-
-
-_FILTERS: dict[str, type[filters.Filter]] = {
-    kind.__name__: kind
-    for kind in (
-        filters.Unfiltered, filters.Butterworth, filters.Equiripple, filters.FirDifferentiator, filters.Fourier,
-        filters.SavitzkyGolay, filters.SmoothingSpline,
-    )
-}  # fmt: skip
+def _from_first(document: dict[str, Any]) -> dict[str, Any]:
+    """From the first schema, which had no number."""
+    recipe, mount = dict(document["recipe"]), dict(document.get("gravity") or {})
+    if "filter" not in recipe:  # written before filters had their own entry
+        order, cutoff = recipe.pop("order"), recipe.pop("cutoff")
+        recipe["filter"] = {KIND: "Butterworth", "order": order, "cutoff": cutoff} if order else {KIND: "Unfiltered"}
+    if (ends := mount.get("interval")) is not None:
+        mount["half_width"] = [0.5 * (high - low) for low, high in ends]
+    if (left_out := mount.get("left_out")) is not None:
+        mount["residuals"] = [left_out["file"], left_out["used"]]
+    return document | {
+        "recipe": recipe,
+        "gravity": mount or None,
+        "residual": {name: {"per_sample": None} | residual for name, residual in document["residual"].items()},
+        "shape_std": {s["name"]: s["std"] for s in document.get("shapes", ()) if "std" in s},
+        "log_files": {name: files.split(", ") if name == IDENTIFICATION else [files] for name, files in document["logs"].items()},
+    }
 
 
 def check_arrays(folder: Path, document: Mapping[str, Any], arrays: Mapping[str, Array], base: BaseModel, shapes: int) -> None:
@@ -244,34 +230,6 @@ def check_arrays(folder: Path, document: Mapping[str, Any], arrays: Mapping[str,
         printed = np.array([math.nan if entry["value"] is None else entry["value"] for entry in entries])
         if not np.allclose(arrays[name], printed, rtol=1e-9, atol=1e-300, equal_nan=True):
             raise FileError(folder, f"the result cannot be read: the values of '{name}' are not those that result.json states")
-
-
-def residual_of(document: Mapping[str, Any]) -> Residual:
-    """The figures of merit that `Residual.document` wrote, also as earlier versions did."""
-
-    def relative(part: Mapping[str, Any]) -> Relative:
-        return Relative(_numbers(part["per_joint"]), math.nan if part["all"] is None else float(part["all"]))
-
-    def columns(key: str) -> dict[str, tuple[float, ...]] | None:
-        stated = document.get(key)
-        return None if stated is None else {name: _numbers(values) for name, values in stated.items()}
-
-    moving, shares = columns("moving"), columns("shares")
-    return Residual(
-        relative(document["raw"]),
-        relative(document["filtered"]),
-        document["s"],
-        document.get("per_sample", math.nan),
-        document["samples"],
-        document.get("d_q"),
-        None if moving is None else Moving(**moving),
-        document.get("d_tau"),
-        None if shares is None else TorqueShares(**shares),
-    )
-
-
-def _numbers(values: Sequence[float | None]) -> tuple[float, ...]:
-    return tuple(math.nan if x is None else float(x) for x in values)
 
 
 def correction_document(correction: Parameters) -> dict[str, float]:

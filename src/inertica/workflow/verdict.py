@@ -183,10 +183,10 @@ def _of_prediction(result: Result, name: str, judged: Residual) -> Iterator[Reas
 
 def _of_findings(result: Result) -> Iterator[Reason]:
     """What the check of the logs and the tests of the residuals found."""
-    if any(entry["verdict"] == "problem" for entry in (result.check or {}).get("findings", ())):
+    if result.check is not None and result.check.problems:
         yield Reason(What.CHECK)
-    if findings := (result.lack_of_fit or {}).get("findings", ()):
-        joints = {e["joint"] for e in findings if not isinstance(e, str) and e.get("joint") is not None}
+    if result.lack_of_fit is not None and result.lack_of_fit.named:
+        joints = {test.joint for test in result.lack_of_fit.tests if test.flagged and test.joint is not None}
         yield Reason(What.LACK_OF_FIT, tuple(sorted(joints)))
 
 

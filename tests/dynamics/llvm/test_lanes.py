@@ -15,7 +15,7 @@ from inertica.dynamics.engine import Engine
 from inertica.dynamics.kernels import traced
 from inertica.dynamics.llvm import native
 from inertica.dynamics.llvm.lanes import Lanes
-from inertica.dynamics.llvm.rows import LANES, Rows, aligned
+from inertica.dynamics.llvm.rows import LANES, RowLayout, aligned
 from inertica.dynamics.llvm.write import compiled, write
 from inertica.dynamics.trace import differentiate
 from inertica.errors import ModelWarning
@@ -38,7 +38,7 @@ def run(expression, inputs: np.ndarray, lanes: int) -> np.ndarray:
     """Evaluate a traced expression of k inputs on (k, N) numbers in compiled lanes."""
     k, N = inputs.shape
     kernel = traced("f", {"x": k}, lambda symbols: {"y": [expression(*symbols["x"])]})
-    code = compiled([kernel], lanes, Rows(N, {"x": k, "y": 1}).offset)
+    code = compiled([kernel], lanes, RowLayout(N, {"x": k, "y": 1}).offset)
     call = code.function("f", ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
     work = aligned((k + 1) * N)
     work[: k * N] = inputs.ravel()
@@ -98,8 +98,8 @@ def test_hot_loops_are_packed() -> None:
         pytest.skip("this processor has no AVX2")
     engine = Engine(load("tx40").layout)
     for integrator in ("euler", "rk4"):
-        loop = ClosedLoop(PD(), integrator, True, True).described(engine.equations, engine.kept)
-        rows = Rows(LANES, loop.fields | {"run": 1, "seed": 1})
+        loop = ClosedLoop(PD(), integrator, True, True).described(engine.equations, engine.retained)
+        rows = RowLayout(LANES, loop.fields | {"run": 1, "seed": 1})
         for kernel in (loop.forward, loop.begin, *loop.stages):
             text = native.assembly(Lanes(LANES).declarations() + write(kernel, LANES, rows.offset))
             arithmetic = r"v(?:mul|add|sub|div|sqrt|fn?m(?:add|sub)\d+)"

@@ -8,8 +8,8 @@ import pytest
 from generators import random_parameters, random_robot, rich_layout, states
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.llvm import native, products
-from inertica.dynamics.products import Pair
-from inertica.dynamics.triangle import TRUSTED, root
+from inertica.dynamics.products import MotionPair
+from inertica.dynamics.triangle import TRUSTED, cholesky_factor
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_products_of_two_motions_equal_those_of_their_rows(problem, samples: int
     engine, measured, simulated, torque = problem
     own, other = ([x[:samples] for x in motion] for motion in (measured, simulated))
     tau, use, columns = torque[:samples], used(samples, 3), range(engine.layout.size)
-    found = engine.products(Pair(tuple(own), tuple(other), tau, use), columns)
+    found = engine.products(MotionPair(tuple(own), tuple(other), tau, use), columns)
     W, Z = engine.regressor(*own), engine.regressor(*other)
     for j, product in enumerate(found):
         seen = [k for i, k in engine.entries if i == j]
@@ -46,7 +46,7 @@ def test_whole_chunks_by_one_call_give_the_bits_of_chunks_one_by_one(problem, mo
     engine, measured, simulated, tau = problem
     use = np.ones_like(tau)
     use[600:603, 1] = 0.0
-    pair, columns = Pair(measured, simulated, tau, use), range(engine.layout.size)
+    pair, columns = MotionPair(measured, simulated, tau, use), range(engine.layout.size)
     usual, factors = engine.products(pair, columns), engine.factors(*measured, tau, columns, weights=use)
     assert products._special(len(tau), use) == [2, 4]  # the rows left out, and the end
     with monkeypatch.context() as patch:
@@ -61,7 +61,7 @@ def test_whole_chunks_by_one_call_give_the_bits_of_chunks_one_by_one(problem, mo
 def test_a_short_tile_gives_the_same_bits(problem, monkeypatch) -> None:
     """Processors with fewer registers work on smaller tiles, the order of every sum is the same."""
     engine, measured, simulated, tau = problem
-    pair = Pair(measured, simulated, tau, used(len(tau), 3))
+    pair = MotionPair(measured, simulated, tau, used(len(tau), 3))
     columns = range(engine.layout.size)
     usual = engine.products(pair, columns)
     with monkeypatch.context() as patch:
@@ -77,16 +77,16 @@ def test_a_short_tile_gives_the_same_bits(problem, monkeypatch) -> None:
 def test_root_of_products_or_none() -> None:
     rng = np.random.default_rng(4)
     A = rng.normal(size=(400, 6)) * 10.0 ** rng.uniform(-4, 4, 6)
-    R = root(A.T @ A)
+    R = cholesky_factor(A.T @ A)
     exact = np.linalg.qr(A, mode="r")
     exact *= np.sign(np.diag(exact))[:, None]
     assert R is not None
     assert np.all(np.abs(R - exact) <= 1e-12 * np.linalg.norm(exact, axis=0))
     A[:, 3] = A[:, 0] + 0.3 * TRUSTED * np.linalg.norm(A[:, 0]) * rng.normal(size=400) / 20.0
-    assert root(A.T @ A) is None
+    assert cholesky_factor(A.T @ A) is None
     A[:, 3] = 0.0
-    assert root(A.T @ A) is None
-    assert root(np.full((3, 3), np.nan)) is None
+    assert cholesky_factor(A.T @ A) is None
+    assert cholesky_factor(np.full((3, 3), np.nan)) is None
 
 
 def test_torque_that_is_explained_exactly_keeps_its_digits(problem) -> None:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from estimators.closed import experiment_log, problem
 from host_cuda import COMPILER, Host
+from inertica.dynamics.batching import BatchClient, run_batched
 from inertica.dynamics.cuda.target import Cuda
-from inertica.dynamics.resident import Place, Resident
-from inertica.dynamics.together import side_by_side
+from inertica.dynamics.resident import MemorySpace, Resident
 from inertica.estimators.base import Estimator, Problem
 from inertica.estimators.closed_loop.didim import Didim
 from inertica.estimators.closed_loop.iv import Iv
@@ -55,10 +56,10 @@ def test_the_same_estimate_of_decimated_records(method: Estimator, monkeypatch: 
 
     def on_the_card(self: Decimator, values: np.ndarray, *more: object) -> np.ndarray:
         there.append(values.shape)
-        return decimate_there(self, values, *more)  # type: ignore[arg-type]
+        return decimate_on_device(self, values, *more)  # type: ignore[arg-type]
 
-    decimate_there = Decimator.decimate_there
-    monkeypatch.setattr(Decimator, "decimate_there", on_the_card)
+    decimate_on_device = Decimator.decimate_on_device
+    monkeypatch.setattr(Decimator, "decimate_on_device", on_the_card)
     ours = method.estimate(card)
     assert len(there) >= ours.iterations  # what is simulated is decimated there
     assert ours.iterations == theirs.iterations and ours.simulations == theirs.simulations
@@ -78,7 +79,9 @@ def test_several_fits_side_by_side_on_the_card() -> None:
     base = seconds().base.computed(target=Cuda(device=Host()))
     problems = [replace(seconds(run), base=base) for run in (0, 1, 2)]
     alone = [METHODS[0].estimate(p).beta for p in problems]
-    together = {k: found.beta for k, found, _ in side_by_side([lambda p=p: METHODS[0].estimate(p) for p in problems], 3)}
+    together = {
+        k: found.beta for k, found, _ in run_batched([lambda b, p=p: METHODS[0].estimate(p.with_batch(b)) for p in problems], 3)
+    }
     assert all(np.array_equal(together[k], beta) for k, beta in enumerate(alone))
 
 
@@ -88,13 +91,13 @@ def test_fits_side_by_side_multiply_in_one_thread(which: int, recipe: dict[str, 
     host, method, threads = Host(), METHODS[which], set()
     base = seconds().base.computed(target=Cuda(device=host))
 
-    def fitted(p: Problem) -> Problem:
+    def fitted(batch: BatchClient, p: Problem) -> Problem:
         threads.add(threading.get_ident())
-        method.estimate(p)
+        method.estimate(p.with_batch(batch))
         return p
 
     problems = [replace(seconds(run, **recipe), base=base) for run in (0, 1, 2)]
-    assert len(list(side_by_side([lambda p=p: fitted(p) for p in problems], 3))) == 3
+    assert len(list(run_batched([partial(fitted, p=p) for p in problems], 3))) == 3
     assert len(host.turns) >= 3 and len(set(host.turns)) == 1
     assert len(threads) == 3 and not threads & set(host.turns)
 
@@ -123,6 +126,6 @@ def test_an_array_elsewhere_is_copied_when_looked_at() -> None:
     assert part.max() == values[1, ::2].max() and np.array_equal(part.T, values[1, ::2].T)
     with pytest.raises(ValueError, match="read-only"):
         np.asarray(x)[0] = 1.0
-    here = Place.of(values, x)
-    assert here.memory is memory and here.take(x) is values
-    assert isinstance(here.keep(values), Resident) and Place.of(values).keep(values) is values
+    here = MemorySpace.of(values, x)
+    assert here.memory is memory and here.to_device(x) is values
+    assert isinstance(here.resident(values), Resident) and MemorySpace.of(values).resident(values) is values

@@ -149,7 +149,7 @@ def test_regular_start_has_identity_inertia() -> None:
         description, base = robot(name)
         p = Problem(base, (), description.prior)
         chi = np.zeros(base.layout.size)
-        chi[base.kept] = Regular()(p)
+        chi[base.retained] = Regular()(p)
         M = base.engine.mass_matrix(np.random.default_rng(0).normal(size=(5, base.layout.robot.n)), chi)
         np.testing.assert_allclose(M, np.broadcast_to(expected, M.shape), atol=1e-9)
 
@@ -161,7 +161,7 @@ def test_the_other_regular_start_has_unit_inertias_about_the_axes() -> None:
         joints = description.robot.joints
         n = len(joints)
         chi = np.zeros(base.layout.size)
-        chi[base.kept] = RegularLinks()(Problem(base, (), description.prior))
+        chi[base.retained] = RegularLinks()(Problem(base, (), description.prior))
         model = pinocchio_model(description.robot, np.tile([0.0] * 9 + [1.0], (n, 1)))
         data = model.createData()
         for q in np.random.default_rng(0).normal(size=(5, n)):

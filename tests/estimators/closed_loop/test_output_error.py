@@ -99,7 +99,7 @@ def test_tangents_are_the_derivative() -> None:
         "law": loop.compiled_law, "difference_velocity": True, "keep": 50, "start": (reference["q"][0], reference["dq"][0]),
     }  # fmt: skip
     directions = np.zeros((len(beta), p.base.layout.size))
-    directions[np.arange(len(beta)), p.base.kept] = 1.0
+    directions[np.arange(len(beta)), p.base.retained] = 1.0
     run, rate = simulate_tangents(p.engine, simulator.chi(beta)[0], directions, reference, loop.all_gains, loop.dt, **options)  # type: ignore[arg-type]
     h = 1e-6
     chi = np.concatenate([simulator.chi(beta + h * np.eye(len(beta))), simulator.chi(beta - h * np.eye(len(beta)))])

@@ -35,7 +35,7 @@ def transition() -> Transition:
         return {"ddq": out}
 
     model = base_model(load("scara2").layout).engine
-    loop = ClosedLoop(TorqueDriven(), "euler", False, False).described(model.equations, model.kept)
+    loop = ClosedLoop(TorqueDriven(), "euler", False, False).described(model.equations, model.retained)
     forward = traced("forward", {"chi": 3, "q": 2, "dq": 2, "tau": 2}, acceleration)
     fields = {"dt": np.array([DT]), "idt": np.array([1.0 / DT]), "chi": np.zeros(3)}
     return Transition(Native(1), replace(loop, forward=forward, recorded=("dq", "q")), 2, fields, (0, 1, 2))

@@ -187,7 +187,7 @@ def test_idim_ekf_without_parameter_noise_is_least_squares_with_a_prior() -> Non
     A = np.diag(1.0 / v.first[4:])
     b = A @ p.prior_beta
     for m in p.motions:
-        Y = p.engine.regressor(m.q, m.dq, m.ddq)[:, :, p.base.kept]
+        Y = p.engine.regressor(m.q, m.dq, m.ddq)[:, :, p.base.retained]
         use = (~m.mask[:, None] & ~m.resting) / v.torque
         A = A + np.einsum("kji,kj,kjl->il", Y, use, Y)
         b = b + np.einsum("kji,kj,kj->i", Y, use, m.tau)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from inertica.dynamics.cuda.scan import Scan
+from inertica.dynamics.cuda.scan import CudaScan
 from inertica.dynamics.kernels import Array, Kernel, ScanFunction
 from inertica.errors import InputError, MissingDependencyError
 
@@ -58,9 +58,9 @@ class Card:
     @property
     def free(self) -> int:
         pool = self.arrays.get_default_memory_pool()
-        there = int(self.arrays.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
+        free = int(self.arrays.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
         limit = int(pool.get_limit())  # 0: none was set
-        return min(there, limit - int(pool.used_bytes())) if limit else there
+        return min(free, limit - int(pool.used_bytes())) if limit else free
 
     @property
     def full(self) -> type[Exception]:
@@ -78,7 +78,7 @@ class Card:
     def host(self, array: Any) -> Array:
         return np.asarray(self.arrays.asnumpy(array))
 
-    def in_turn(self, work: Callable[[], T]) -> T:
+    def in_library_thread(self, work: Callable[[], T]) -> T:
         return self._thread.submit(work).result()
 
     @cached_property
@@ -86,4 +86,4 @@ class Card:
         return ThreadPoolExecutor(1, thread_name_prefix="card")
 
     def scan(self, kernel: Kernel) -> ScanFunction:
-        return Scan(kernel, self)
+        return CudaScan(kernel, self)

@@ -54,7 +54,7 @@ class Device(Protocol):
     def host(self, array: Any) -> Array:
         """A copy in the processor's memory."""
 
-    def in_turn(self, work: Callable[[], T]) -> T:
+    def in_library_thread(self, work: Callable[[], T]) -> T:
         """What `work` returns, called in the one thread that uses the device's libraries (`resident.Memory`)."""
 
     def scan(self, kernel: Kernel) -> ScanFunction:

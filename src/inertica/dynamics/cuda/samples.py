@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from inertica.dynamics.cuda.device import Device, Module
 from inertica.dynamics.cuda.write import body, resource
 from inertica.dynamics.kernels import Array, Kernel
-from inertica.dynamics.resident import Place, Resident
+from inertica.dynamics.resident import MemorySpace, Resident
 from inertica.dynamics.trace import Key
-from inertica.dynamics.triangle import absorbed, triangles
+from inertica.dynamics.triangle import column_factors, stacked_factor
 
 BLOCK = 128
 
@@ -25,7 +25,7 @@ USED = 0.4
 """Share of the free memory that inputs and outputs of one launch may fill."""
 
 
-class Samples:
+class CudaSamples:
     """Compiled function of samples.
 
     Args:
@@ -65,18 +65,18 @@ class Samples:
         common = np.concatenate([*(np.ravel(inputs[name]) for name in sizes if name not in varying), [0.0]])
         xp, width = self.device.arrays, sum(sizes[name] for name in varying)
         fits = int(USED * self.device.free) // (8 * (self.outputs + 2 * width + 1))
-        at_once = max(1, min(AT_ONCE, fits, N))
-        for first in range(0, N, at_once):
-            part = slice(first, min(first + at_once, N))
+        samples = max(1, min(AT_ONCE, fits, N))
+        for first in range(0, N, samples):
+            part = slice(first, min(first + samples, N))
             count = part.stop - part.start
-            given = xp.zeros(1)
+            weights = xp.zeros(1)
             if varying:
-                here = Place(self.device)
-                given = xp.ascontiguousarray(xp.concatenate([here.take(inputs[name][part]).T for name in varying]))
+                here = MemorySpace(self.device)
+                weights = xp.ascontiguousarray(xp.concatenate([here.to_device(inputs[name][part]).T for name in varying]))
             values = xp.empty((self.outputs, count))
             with self._turn:  # between the two nobody else's constants may come
                 module.constant("common", common)
-                module.launch("samples", count, BLOCK, 0, (np.int64(count), given, values))
+                module.launch("samples", count, BLOCK, 0, (np.int64(count), weights, values))
             yield part, values
 
     def _module(self, varying: tuple[str, ...], sizes: Mapping[str, int]) -> Module:
@@ -98,7 +98,7 @@ class Samples:
         return self._modules[varying]
 
 
-class Panels:
+class CudaFactors:
     """R factors of the rows that a kernel writes, part by part: qr([R; new rows]), never all rows at once.
 
     Args:
@@ -107,16 +107,16 @@ class Panels:
     """
 
     def __init__(self, kernel: Kernel, device: Device) -> None:
-        self.samples, self.device = Samples(kernel, device), device
+        self.samples, self.device = CudaSamples(kernel, device), device
         self.widths = [len(symbols) for symbols in kernel.outputs.values()]
 
     def __call__(self, inputs: Mapping[str, Array], weights: Array | None) -> list[Array]:
-        place, ends = Place(self.device), np.cumsum(self.widths)
+        place, ends = MemorySpace(self.device), np.cumsum(self.widths)
         N = max(len(values) for values in inputs.values() if values.ndim == 2)
         factors: list[Array] = []
         for samples, values in self.samples.launched(inputs, N):
-            scale = None if weights is None else place.take(np.ascontiguousarray(weights[samples].T))
+            scale = None if weights is None else place.to_device(np.ascontiguousarray(weights[samples].T))
             columns = [values[end - width : end] for end, width in zip(ends, self.widths, strict=True)]
-            new = triangles(place, columns if scale is None else [A * w for A, w in zip(columns, scale, strict=True)])
-            factors = [absorbed(R, more) for R, more in zip(factors, new, strict=True)] if factors else new
+            new = column_factors(place, columns if scale is None else [A * w for A, w in zip(columns, scale, strict=True)])
+            factors = [stacked_factor(R, more) for R, more in zip(factors, new, strict=True)] if factors else new
         return [np.triu(R) for R in factors]

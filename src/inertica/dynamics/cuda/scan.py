@@ -13,7 +13,7 @@ from inertica.dynamics.kernels import Array, Kernel
 BLOCK = 32
 
 
-class Scan:
+class CudaScan:
     """Compiled recursion.
 
     Args:

@@ -59,7 +59,7 @@ class _Layout:
         return f"s.{word(key[0])}[{key[1]}]"
 
 
-class Simulation:
+class CudaLoop:
     """Compiled loop, one text for every way in which runs share their parameters.
 
     Args:
@@ -87,7 +87,7 @@ class Simulation:
         xp = self.device.arrays
         table, steps = xp.asarray(runs.table), xp.asarray(runs.steps)
         first, share = 0, self._share(B, K, layout)
-        if runs.stay and share == B:
+        if runs.on_device and share == B:
             return self._staying(self._launched(layout, module, runs, slice(0, B), (table, steps)))
         out = {name: np.empty((B, K, self.state[name])) for name in self.loop.recorded}
         while first < B:
@@ -106,9 +106,9 @@ class Simulation:
         self, layout: _Layout, module: Module, runs: Runs, part: slice, motion: tuple[Any, Any], out: Mapping[str, Array]
     ) -> None:
         """Some of the runs, into their places of the outcome."""
-        found = self._launched(layout, module, runs, part, motion)
+        signals = self._launched(layout, module, runs, part, motion)
         for name, where in self._signals().items():
-            out[name][part] = self.device.host(self.device.arrays.ascontiguousarray(found[:, where].transpose(2, 0, 1)))
+            out[name][part] = self.device.host(self.device.arrays.ascontiguousarray(signals[:, where].transpose(2, 0, 1)))
 
     def _launched(self, layout: _Layout, module: Module, runs: Runs, part: slice, motion: tuple[Any, Any]) -> Any:
         """(K, recorded numbers, runs) on the device."""
@@ -116,9 +116,9 @@ class Simulation:
         self.launch(layout, module, arguments)
         return arguments[-1]
 
-    def _staying(self, found: Any) -> dict[str, Array]:
+    def _staying(self, signals: Any) -> dict[str, Array]:
         """The same, run by run and in each the numbers one after the other, on the device."""
-        by_run = self.device.arrays.ascontiguousarray(found.transpose(2, 1, 0))
+        by_run = self.device.arrays.ascontiguousarray(signals.transpose(2, 1, 0))
         where = self._signals()
         return {name: Resident.signal(self.device, by_run[:, rows].transpose(0, 2, 1)) for name, rows in where.items()}
 
@@ -147,10 +147,10 @@ class Simulation:
             rows = [runs.fields[name][part].T if name in runs.fields else np.zeros((size, count)) for name, size in names.items()]
             return xp.asarray(np.ascontiguousarray(np.vstack(rows) if rows else np.zeros((1, 1))))
 
-        own, initial = columns({name: self.fixed[name] for name in layout.own}), columns(self.state)
+        per_run, initial = columns({name: self.fixed[name] for name in layout.own}), columns(self.state)
         out = xp.empty((len(runs.steps), sum(self.state[name] for name in self.loop.recorded), count))
-        sizes, kept = (np.int64(count), np.int64(len(runs.table))), np.int64(len(runs.steps))
-        return (*sizes, own, initial, xp.asarray(runs.numbers[part]), table, kept, steps, out)
+        sizes, recorded = (np.int64(count), np.int64(len(runs.table))), np.int64(len(runs.steps))
+        return (*sizes, per_run, initial, xp.asarray(runs.numbers[part]), table, recorded, steps, out)
 
     def launch(self, layout: _Layout, module: Module, arguments: tuple[Any, ...]) -> None:
         module.launch("simulate", int(arguments[0]), layout.block, self._shared(layout.own, layout.block), arguments)
@@ -160,10 +160,10 @@ class Simulation:
         """Numbers of the noise's tables."""
         return TABLES if self.noisy else 0
 
-    def _shared(self, own: Iterable[str], block: int) -> int:
+    def _shared(self, per_run: Iterable[str], block: int) -> int:
         """Bytes of shared memory of a block."""
         staged = STAGED * _columns(self.loop) + self._tables
-        return 8 * (block * sum(self.fixed[name] for name in own) + staged)
+        return 8 * (block * sum(self.fixed[name] for name in per_run) + staged)
 
     def _share(self, B: int, K: int, layout: _Layout) -> int:
         """Runs of one launch: all, or as many as the memory holds."""
@@ -183,22 +183,22 @@ class Simulation:
             values = runs.fields.get(name)
             return values is not None and len(values) > 1 and values.strides[0] != 0
 
-        own = tuple(name for name in self.fixed if differ(name))
-        if own not in self._modules:
-            block = next((b for b in (BLOCK, 64, 32) if 2 * self._shared(own, b) <= self.device.shared), 0)
+        per_run = tuple(name for name in self.fixed if differ(name))
+        if per_run not in self._modules:
+            block = next((b for b in (BLOCK, 64, 32) if 2 * self._shared(per_run, b) <= self.device.shared), 0)
             if not block:
-                size = sum(self.fixed[name] for name in own)
+                size = sum(self.fixed[name] for name in per_run)
                 raise InputError(f"{size} values of every run's own do not fit the card's shared memory")
-            places = _places({name: self.fixed[name] for name in own})
-            layout = _Layout(places, _places({k: v for k, v in self.fixed.items() if k not in own}), block)
-            self._modules[own] = layout, self.device.compile(self._text(layout))
-        return self._modules[own]
+            places = _places({name: self.fixed[name] for name in per_run})
+            layout = _Layout(places, _places({k: v for k, v in self.fixed.items() if k not in per_run}), block)
+            self._modules[per_run] = layout, self.device.compile(self._text(layout))
+        return self._modules[per_run]
 
     def _text(self, layout: _Layout) -> str:
         loop, parts = self.loop, [resource("shell.cu"), structure("State", self.state)]
         common = sum(self.fixed[name] for name in layout.common)
-        own = sum(self.fixed[name] for name in layout.own)
-        sizes = {"BLOCK": layout.block, "OWN": own, "COLUMNS": _columns(loop), "STAGES": len(loop.stages)}
+        per_run = sum(self.fixed[name] for name in layout.own)
+        sizes = {"BLOCK": layout.block, "OWN": per_run, "COLUMNS": _columns(loop), "STAGES": len(loop.stages)}
         sizes |= {"NOISY": self._tables, "STAGED": STAGED}
         parts += [f"__constant__ double common[{max(1, common)}];", *(f"#define {name} {size}" for name, size in sizes.items())]
         named = {"START": loop.start, "BEGIN": loop.begin, "FORWARD": loop.forward, "OUTPUT": loop.output, "FINISH": loop.finish}

@@ -7,9 +7,9 @@ from typing import Literal
 
 from inertica.dynamics.cuda.card import Card
 from inertica.dynamics.cuda.device import Device
-from inertica.dynamics.cuda.samples import Panels, Samples
-from inertica.dynamics.cuda.scan import Scan
-from inertica.dynamics.cuda.simulation import WAVE, Simulation
+from inertica.dynamics.cuda.samples import CudaFactors, CudaSamples
+from inertica.dynamics.cuda.scan import CudaScan
+from inertica.dynamics.cuda.simulation import WAVE, CudaLoop
 from inertica.dynamics.kernels import Kernel, Loop
 from inertica.errors import InputError
 
@@ -32,21 +32,21 @@ class Cuda:
         return self.device
 
     @property
-    def abreast(self) -> int:
+    def parallel_runs(self) -> int:
         return WAVE
 
-    def samples(self, kernel: Kernel) -> Samples:
-        return Samples(kernel, self.device)
+    def samples(self, kernel: Kernel) -> CudaSamples:
+        return CudaSamples(kernel, self.device)
 
-    def factors(self, kernel: Kernel) -> Panels:
-        return Panels(kernel, self.device)
+    def factors(self, kernel: Kernel) -> CudaFactors:
+        return CudaFactors(kernel, self.device)
 
-    def loop(self, loop: Loop) -> Simulation:
+    def loop(self, loop: Loop) -> CudaLoop:
         if loop.variable is not None:
             raise InputError(
                 "variable steps are simulated by the processor only; state device cpu or auto, or another integrator"
             )
-        return Simulation(loop, self.device, self.precision == "mixed")
+        return CudaLoop(loop, self.device, self.precision == "mixed")
 
-    def scan(self, kernel: Kernel, columns: int) -> Scan:
-        return Scan(kernel, self.device)
+    def scan(self, kernel: Kernel, columns: int) -> CudaScan:
+        return CudaScan(kernel, self.device)

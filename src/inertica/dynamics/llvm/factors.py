@@ -10,15 +10,15 @@ from scipy.linalg import lapack
 
 from inertica.dynamics.kernels import Array, Kernel
 from inertica.dynamics.llvm.products import Products
-from inertica.dynamics.llvm.rows import LANES, Rows, Work
+from inertica.dynamics.llvm.rows import LANES, RowLayout, Work
 from inertica.dynamics.llvm.samples import CHUNK, STRIDE
 from inertica.dynamics.llvm.write import on_lanes
 from inertica.dynamics.trace import Key
-from inertica.dynamics.triangle import root
+from inertica.dynamics.triangle import cholesky_factor
 from inertica.threads import one_thread
 
 
-class Panels:
+class NativeFactors:
     """R factors; memory is one chunk, whatever the number of samples.
 
     R is the root of A'A, which is four times as quick as reflections, unless columns are so nearly dependent, or the torque so nearly
@@ -36,10 +36,13 @@ class Panels:
         return Reflections(self._kernel)
 
     def __call__(self, inputs: Mapping[str, Array], weights: Array | None) -> list[Array]:
-        found = [root(G) for G in self._products(inputs, weights)]
-        if not any(R is None for R in found):
-            return [R for R in found if R is not None]
-        return [own if R is None else R for R, own in zip(found, self._reflections(inputs, weights), strict=True)]
+        by_products = [cholesky_factor(G) for G in self._products(inputs, weights)]
+        if not any(R is None for R in by_products):
+            return [R for R in by_products if R is not None]
+        return [
+            by_reflections if R is None else R
+            for R, by_reflections in zip(by_products, self._reflections(inputs, weights), strict=True)
+        ]
 
     def crossed(self, inputs: Mapping[str, Array], others: Mapping[str, Array], use: Array) -> list[tuple[Array, Array]]:
         return self._products.crossed(inputs, others, use)
@@ -53,7 +56,7 @@ class Reflections:
     """
 
     def __init__(self, kernel: Kernel) -> None:
-        self.rows = Rows(STRIDE, kernel.sizes)
+        self.rows = RowLayout(STRIDE, kernel.sizes)
         self._end = self.rows.count * self.rows.stride
         self._panels: list[tuple[int, int, int]] = []  # offset, height, width
         place: dict[Key, int] = {}

@@ -47,9 +47,9 @@ def compiled(text: str) -> NativeCode:
     """Machine code of an LLVM text, from disk if it was made before."""
     name = hashlib.sha256(f"{text}|{_machine()}".encode()).hexdigest()[:32]
     path = cache_folder() / f"{name}.o"
-    kept = _read_checked(path)
-    if kept is not None:
-        return NativeCode(kept)
+    cached = _read_checked(path)
+    if cached is not None:
+        return NativeCode(cached)
     code = _target_machine().emit_object(_parsed(text))
     _keep(path, hashlib.sha256(code).digest() + code)
     return NativeCode(code)

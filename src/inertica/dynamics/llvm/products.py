@@ -17,7 +17,7 @@ import numpy as np
 from inertica.dynamics.kernels import Array, Kernel
 from inertica.dynamics.llvm import native
 from inertica.dynamics.llvm.lanes import Lanes
-from inertica.dynamics.llvm.rows import LANES, Rows, Work, aligned
+from inertica.dynamics.llvm.rows import LANES, RowLayout, Work, aligned
 from inertica.dynamics.llvm.sweep import Sweep
 from inertica.dynamics.llvm.write import callable_on_lanes, compiled
 from inertica.dynamics.trace import Key
@@ -44,7 +44,7 @@ class Products:
     """
 
     def __init__(self, kernel: Kernel) -> None:
-        self.rows, self.widths = Rows(STRIDE, kernel.sizes), [len(symbols) for symbols in kernel.outputs.values()]
+        self.rows, self.widths = RowLayout(STRIDE, kernel.sizes), [len(symbols) for symbols in kernel.outputs.values()]
         self._high = [-(-width // MOST) * MOST for width in self.widths]
         starts = np.cumsum([self.rows.count, *self._high]) * STRIDE
         self._panels, self._end = list(pairwise(int(x) for x in starts)), int(starts[-1])
@@ -62,8 +62,8 @@ class Products:
             weights: (N, outputs) factors on the rows.
         """
         work, totals = Work(self.rows, inputs, self._end), self._totals()
-        listed = zip(self._places(work), self._high, totals, strict=True)
-        self._add([work], weights, [(a, a, high, total, True) for a, high, total in listed])
+        pointers = zip(self._places(work), self._high, totals, strict=True)
+        self._add([work], weights, [(a, a, high, total, True) for a, high, total in pointers])
         return _added(totals, self.widths, half=True)
 
     def crossed(self, inputs: Mapping[str, Array], others: Mapping[str, Array], use: Array) -> list[tuple[Array, Array]]:
@@ -74,12 +74,12 @@ class Products:
             use: (N, outputs) 0 for rows that take no part, 1 for the others.
         """
         work, other = (Work(self.rows, x, self._end) for x in (inputs, others))
-        own, both = self._totals(), self._totals()
+        grams, crossed = self._totals(), self._totals()
         places = list(zip(self._places(work), self._places(other), self._high, strict=True))
-        jobs = [(a, a, high, total, True) for (a, _, high), total in zip(places, own, strict=True)]
-        jobs += [(a, b, high, total, False) for (a, b, high), total in zip(places, both, strict=True)]
+        jobs = [(a, a, high, total, True) for (a, _, high), total in zip(places, grams, strict=True)]
+        jobs += [(a, b, high, total, False) for (a, b, high), total in zip(places, crossed, strict=True)]
         self._add([work, other], use, jobs)
-        return list(zip(_added(own, self.widths, half=True), _added(both, self.widths, half=False), strict=True))
+        return list(zip(_added(grams, self.widths, half=True), _added(crossed, self.widths, half=False), strict=True))
 
     def _totals(self) -> list[Array]:
         return [aligned(high * high * LANES).reshape(high, high, LANES) for high in self._high]
@@ -119,18 +119,20 @@ class Products:
 
 def _special(samples: int, weights: Array | None) -> list[int]:
     """Chunks that are not whole, or have rows with weights other than one."""
-    found = {samples // CHUNK} if samples % CHUNK else set()
+    chunks = {samples // CHUNK} if samples % CHUNK else set()
     if weights is not None and (other := weights != 1.0).any():
-        found.update(np.unique(np.flatnonzero(other.any(axis=1)) // CHUNK).tolist())
-    return sorted(found)
+        chunks.update(np.unique(np.flatnonzero(other.any(axis=1)) // CHUNK).tolist())
+    return sorted(chunks)
 
 
 def _added(totals: Sequence[Array], widths: Sequence[int], half: bool) -> list[Array]:
     """(k, k) sums over the lanes; of symmetric matrices the upper half is given."""
     out = [np.empty((k, k)) for k in widths]
-    table = [(total.ctypes.data, len(total), found.ctypes.data, k) for total, found, k in zip(totals, out, widths, strict=True)]
-    listed = np.array(table, np.int64)
-    _adding()(listed.ctypes.data, len(listed), int(half))
+    table = [
+        (total.ctypes.data, len(total), products.ctypes.data, k) for total, products, k in zip(totals, out, widths, strict=True)
+    ]
+    pointers = np.array(table, np.int64)
+    _adding()(pointers.ctypes.data, len(pointers), int(half))
     return out
 
 

@@ -17,7 +17,7 @@ TURNED = 4096
 """Samples that are turned from columns into rows at a time."""
 
 
-class Rows:
+class RowLayout:
     """Named groups of rows, each row `stride` doubles long; keys of traced inputs are (name, number).
 
     Args:
@@ -49,7 +49,7 @@ class Work:
         size: of the array; the rows by default.
     """
 
-    def __init__(self, rows: Rows, inputs: Mapping[str, Array], size: int | None = None) -> None:
+    def __init__(self, rows: RowLayout, inputs: Mapping[str, Array], size: int | None = None) -> None:
         self.rows, self.array = rows, aligned(rows.count * rows.stride if size is None else size)
         self.address = self.array.ctypes.data
         self.varying = {name: values for name, values in inputs.items() if values.ndim == 2}

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.kernels import Array, Kernel
 from inertica.dynamics.llvm.parallel import for_all
-from inertica.dynamics.llvm.rows import LANES, Rows, Work
+from inertica.dynamics.llvm.rows import LANES, RowLayout, Work
 from inertica.dynamics.llvm.scatter import scatter
 from inertica.dynamics.llvm.write import on_lanes
 
@@ -22,7 +22,7 @@ STRIDE = CHUNK + LANES
 OUT = "out"
 
 
-class Samples:
+class NativeSamples:
     """Compiled function of samples.
 
     Args:
@@ -32,7 +32,7 @@ class Samples:
 
     def __init__(self, kernel: Kernel, threads: int) -> None:
         self.threads, self.outputs = threads, len(kernel.outputs[OUT])
-        self.rows = Rows(STRIDE, {**kernel.sizes, OUT: self.outputs})
+        self.rows = RowLayout(STRIDE, {**kernel.sizes, OUT: self.outputs})
         self._call = on_lanes(kernel, self.rows.offset)
 
     def __call__(
@@ -44,7 +44,7 @@ class Samples:
     ) -> None:
         def piece(start: int) -> None:
             work = Work(self.rows, inputs)
-            found = self.rows.of(work.array, OUT)
+            values = self.rows.of(work.array, OUT)
             for a in range(start, min(start + share, N), CHUNK):
                 count = min(CHUNK, start + share - a, N - a)
                 padded = work.fill(a, count)
@@ -52,7 +52,7 @@ class Samples:
                     for name, value in direction.items():
                         work.set(name, value)
                     self._call(work.address, padded)
-                    scatter(found, out[a : a + count], columns + d * self.outputs)
+                    scatter(values, out[a : a + count], columns + d * self.outputs)
 
         N = len(out)
         share = max(1, -(-N // max(1, min(self.threads, N // (4 * CHUNK)))))

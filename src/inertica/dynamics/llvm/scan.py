@@ -11,7 +11,7 @@ from inertica.dynamics.llvm.write import shared
 from inertica.dynamics.plan import evaluate
 
 
-class Scan:
+class NativeScan:
     """Compiled recursion.
 
     Args:
@@ -39,11 +39,11 @@ def _text(kernel: Kernel, columns: int) -> str:
     """LLVM text of `void NAME(double *row, i64 step, i64 count, double *state, double *reference)`."""
     lanes = Lanes(columns)
     states = range(kernel.inputs["state"].size)
-    given = shared(lanes, kernel)
+    shared_values = shared(lanes, kernel)
     before = [lanes.load(columns * i, "%state") for i in states]
     entry = len(lanes.lines)
-    given |= {("state", i): f"%z{i}" for i in states} | {("row", 0): lanes.load(0, "%row")}
-    row, *after = evaluate(lanes, kernel.graph, [*kernel.outputs["row"], *kernel.outputs["state"]], given.__getitem__)
+    shared_values |= {("state", i): f"%z{i}" for i in states} | {("row", 0): lanes.load(0, "%row")}
+    row, *after = evaluate(lanes, kernel.graph, [*kernel.outputs["row"], *kernel.outputs["state"]], shared_values.__getitem__)
     lanes.store(row, 0, "%row")
     loop = len(lanes.lines)
     for i in states:

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from inertica.dynamics.kernels import Array, Loop, Normals, Runs
 from inertica.dynamics.llvm.parallel import for_all
-from inertica.dynamics.llvm.rows import LANES, Rows, aligned
+from inertica.dynamics.llvm.rows import LANES, RowLayout, aligned
 from inertica.dynamics.llvm.write import compiled
 
 
-class Simulation:
+class NativeLoop:
     """Compiled loop, for one run and for many at once on first use.
 
     Args:
@@ -21,14 +21,14 @@ class Simulation:
 
     def __init__(self, loop: Loop, threads: int) -> None:
         self.loop, self.threads = loop, threads
-        self._blocks: dict[int, Block] = {}
+        self._blocks: dict[int, RunBlock] = {}
 
     def __call__(self, runs: Runs) -> dict[str, Array]:
         B, recorded = len(runs.numbers), self.loop.recorded
         widths = self._widths(B)
         firsts = np.cumsum([0, *widths])
         for lanes in set(widths) - self._blocks.keys():
-            self._blocks[lanes] = Block(self.loop, lanes)
+            self._blocks[lanes] = RunBlock(self.loop, lanes)
         some = self._blocks[widths[0]]
         out = np.empty((len(recorded), firsts[-1], len(runs.steps), some.recorded // len(recorded)))
 
@@ -48,12 +48,12 @@ class Simulation:
         return [LANES] * whole + ([LANES // 2 if rest <= LANES // 2 else LANES] if rest else [])
 
 
-class Block:
+class RunBlock:
     """Code for a block of runs side by side."""
 
     def __init__(self, loop: Loop, lanes: int) -> None:
         self.noisy = any(isinstance(kind, Normals) for kernel in loop.kernels() for kind in kernel.inputs.values())
-        self.lanes, self.rows = lanes, Rows(lanes, loop.fields | ({"run": 1, "seed": 1} if self.noisy else {}))
+        self.lanes, self.rows = lanes, RowLayout(lanes, loop.fields | ({"run": 1, "seed": 1} if self.noisy else {}))
         self.recorded = self.rows.place[loop.recorded[-1]].stop
         code = self._code = compiled(loop.kernels(), lanes, self.rows.offset)  # must live as long as the addresses
         parts = (loop.start, loop.begin, loop.forward, loop.finish, loop.output)
@@ -84,6 +84,6 @@ class Block:
         place = {name: np.arange(where.start, where.stop) for name, where in self.rows.place.items()}
         state = [np.stack([place[x], place[rate], place[f"error_{x}"]], axis=1) for x, rate in (("q", "dq"), ("dq", "ddq"))]
         back = [(x, f"{x}0") for x in ("q", "dq", "ddq")]
-        back += [(f"{x} rate", f"{kept} rate") for x, kept in back if f"{kept} rate" in place]
-        saved = [np.stack([place[x], place[kept]], axis=1) for x, kept in back]
+        back += [(f"{x} rate", f"{back_to} rate") for x, back_to in back if f"{back_to} rate" in place]
+        saved = [np.stack([place[x], place[back_to]], axis=1) for x, back_to in back]
         return np.concatenate(state), np.concatenate(saved), int(place["step"][0])

@@ -13,7 +13,7 @@ import numpy as np
 from inertica.compiled import njit
 from inertica.dynamics.llvm.loops import _OPTIONS, advance
 from inertica.dynamics.llvm.rows import LANES, aligned
-from inertica.dynamics.llvm.simulation import Block
+from inertica.dynamics.llvm.simulation import RunBlock
 from inertica.dynamics.transition import LAG, Transition
 
 
@@ -42,17 +42,17 @@ class Stepper(NamedTuple):
     dt: float
 
 
-def stepper(transition: Transition, tangents: bool) -> tuple[Stepper, Block]:
+def stepper(transition: Transition, tangents: bool) -> tuple[Stepper, RunBlock]:
     """Addresses and work array; the block, which owns the code, must live as long."""
-    block = Block(transition.rates if tangents else transition.loop, LANES)
+    block = RunBlock(transition.rates if tangents else transition.loop, LANES)
     work = aligned(block.rows.count * LANES)
     for name, values in transition.fields.items():
         if name in block.rows.place:
             block.rows.of(work, name)[:] = np.asarray(values)[:, None]
 
     def rows(*names: str) -> Any:
-        found = [np.arange(block.rows.count)[block.rows.place[name]] for name in names if name in block.rows.place]
-        return np.concatenate([np.zeros(0, np.int64), *found]).astype(np.int64)
+        places = [np.arange(block.rows.count)[block.rows.place[name]] for name in names if name in block.rows.place]
+        return np.concatenate([np.zeros(0, np.int64), *places]).astype(np.int64)
 
     def of_z(kind: str) -> Any:
         parameters = rows(f"{transition.parameter}{kind}")

@@ -57,12 +57,12 @@ def _compiled(chunk: int, stride: int) -> Callable[..., None]:
 
 def _text(chunk: int, stride: int) -> str:
     """LLVM text.  A table of fills says where samples lie (line by line), how wide a line is, where the first row of lanes lies."""
-    moved = []
+    pointers = []
     for i in range(LANES):
-        moved += [f"%o{i} = mul i64 %width, {i}", f"%p{i} = getelementptr double, ptr %line, i64 %o{i}"]
-        moved += [f"%x{i} = load double, ptr %p{i}, align 8", f"%q{i} = getelementptr double, ptr %lane, i64 {i}"]
-        moved += [f"store double %x{i}, ptr %q{i}, align 8"]
-    body = "\n  ".join(moved)
+        pointers += [f"%o{i} = mul i64 %width, {i}", f"%p{i} = getelementptr double, ptr %line, i64 %o{i}"]
+        pointers += [f"%x{i} = load double, ptr %p{i}, align 8", f"%q{i} = getelementptr double, ptr %lane, i64 {i}"]
+        pointers += [f"store double %x{i}, ptr %q{i}, align 8"]
+    body = "\n  ".join(pointers)
     return f"""
 define void @sweep(ptr %kernel, ptr %then, ptr %works, i64 %sides, ptr %fills, i64 %groups, ptr %jobs, i64 %many, i64 %first,
                    i64 %chunks) alignstack(64) nounwind {{

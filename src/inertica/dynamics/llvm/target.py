@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from inertica.dynamics.kernels import Kernel, Loop
-from inertica.dynamics.llvm.factors import Panels
+from inertica.dynamics.llvm.factors import NativeFactors
 from inertica.dynamics.llvm.rows import LANES
-from inertica.dynamics.llvm.samples import Samples
-from inertica.dynamics.llvm.scan import Scan
-from inertica.dynamics.llvm.simulation import Simulation
+from inertica.dynamics.llvm.samples import NativeSamples
+from inertica.dynamics.llvm.scan import NativeScan
+from inertica.dynamics.llvm.simulation import NativeLoop
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,17 @@ class Native:
     threads: int = 1
 
     @property
-    def abreast(self) -> int:
+    def parallel_runs(self) -> int:
         return LANES * self.threads
 
-    def samples(self, kernel: Kernel) -> Samples:
-        return Samples(kernel, self.threads)
+    def samples(self, kernel: Kernel) -> NativeSamples:
+        return NativeSamples(kernel, self.threads)
 
-    def factors(self, kernel: Kernel) -> Panels:
-        return Panels(kernel)
+    def factors(self, kernel: Kernel) -> NativeFactors:
+        return NativeFactors(kernel)
 
-    def loop(self, loop: Loop) -> Simulation:
-        return Simulation(loop, self.threads)
+    def loop(self, loop: Loop) -> NativeLoop:
+        return NativeLoop(loop, self.threads)
 
-    def scan(self, kernel: Kernel, columns: int) -> Scan:
-        return Scan(kernel, columns)
+    def scan(self, kernel: Kernel, columns: int) -> NativeScan:
+        return NativeScan(kernel, columns)

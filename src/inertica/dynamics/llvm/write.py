@@ -23,14 +23,14 @@ def write(kernel: Kernel, count: int, offset: Callable[[Key], int]) -> str:
         offset: where an input or output lies in the work array; normal numbers read the fields `run` and `seed`.
     """
     lanes = Lanes(count)
-    given = shared(lanes, kernel)
+    shared_values = shared(lanes, kernel)
     for name, kind in kernel.inputs.items():
         if isinstance(kind, Normals):
             run, seed = (lanes.bits(lanes.load(offset((field, 0)))) for field in ("run", "seed"))
             normals = write_normals(lanes, kind.size, run, seed, kind.first_call)
-            given |= {(name, i): value for i, value in enumerate(normals)}
+            shared_values |= {(name, i): value for i, value in enumerate(normals)}
     places = kernel.places
-    values = evaluate(lanes, kernel.graph, list(places.values()), lambda key: given.get(key) or lanes.load(offset(key)))
+    values = evaluate(lanes, kernel.graph, list(places.values()), lambda key: shared_values.get(key) or lanes.load(offset(key)))
     for key, value in zip(places, values, strict=True):
         lanes.store(value, offset(key))
     return function(kernel.name, lanes)

@@ -58,8 +58,8 @@ class Didim(Iterated):
         return self._result(run, watch, steps, errors)
 
     def _result(self, run: ClosedLoop, watch: Watch, steps: list[Step | None], errors: list[Array]) -> Estimate:
-        kept = max(watch.best(), 1)
-        step = steps[kept - 1] or steps[-1]
+        best = max(watch.best(), 1)
+        step = steps[best - 1] or steps[-1]
         assert step is not None
         solution = step.solution
         weights, stacked = 1.0 / step.sigma, step.system.stacked(1.0 / step.sigma)

@@ -141,12 +141,12 @@ def channels(
     seen = [motion.tau if signal == "tau" else recorded_position(motion) for motion in motions]
     for j in range(motions[0].n):
         parts = []
-        for motion, recorded, own, (run, rate) in zip(motions, seen, known, pairs, strict=True):
+        for motion, recorded, position, (run, rate) in zip(motions, seen, known, pairs, strict=True):
             speed = np.abs(run.dq[0, :, j])
             apart = (speed > REVERSAL * np.sqrt(np.mean(speed**2))) & ~motion.resting[:, j] if signal == "tau" else True
             use = ~motion.mask & apart
             error = recorded[use, j] - getattr(run, signal)[0, use, j]
-            parts.append(np.column_stack([own[use, j], getattr(rate, signal)[:, use, j].T, error]))
+            parts.append(np.column_stack([position[use, j], getattr(rate, signal)[:, use, j].T, error]))
         out.append(np.concatenate(parts))
     return [rows for rows in out if len(rows) > rows.shape[1]]
 
@@ -162,18 +162,18 @@ def recorded_position(motion: Motion) -> Array:
 
 def gain_step(groups: Sequence[Sequence[Array]], b: int) -> GainStep:
     """The step that the rows of several signals call for, with b parameters to take their share first."""
-    listed = [rows for group in groups for rows in group]
+    blocks = [rows for group in groups for rows in group]
     with one_thread():
-        factors = [np.asarray(np.linalg.qr(rows, mode="r")) for rows in listed]
-        noise = np.array([np.sqrt(np.mean(rows[:, -1] ** 2)) for rows in listed])
+        factors = [np.asarray(np.linalg.qr(rows, mode="r")) for rows in blocks]
+        noise = np.array([np.sqrt(np.mean(rows[:, -1] ** 2)) for rows in blocks])
         for _ in range(2):  # noise is what the regression leaves, and correlated in time
             step = _solved(factors, _inverse(noise))
             noise = np.concatenate([_noise(group, step) for group in groups])
         R = np.asarray(np.linalg.qr(np.vstack([w * f for w, f in zip(_inverse(noise), factors, strict=True)]), mode="r"))
-        return _widened(separated(R[b:-1, b:-1], R[b:-1, -1]), R, listed, _inverse(noise), b)
+        return _widened(separated(R[b:-1, b:-1], R[b:-1, -1]), R, blocks, _inverse(noise), b)
 
 
-def _widened(step: GainStep, R: Array, listed: Sequence[Array], weights: Array, b: int) -> GainStep:
+def _widened(step: GainStep, R: Array, blocks: Sequence[Array], weights: Array, b: int) -> GainStep:
     """Standard deviations that also allow for what the scores do from one stretch of the log to the next.
 
     Misfits that come and go with the motion, such as those behind a reversal, are no stationary noise; they show in the scatter of the
@@ -186,11 +186,11 @@ def _widened(step: GainStep, R: Array, listed: Sequence[Array], weights: Array, 
     if b:
         scale = np.maximum(np.linalg.norm(R[:, :b], axis=0), 1e-300)
         wanted = np.column_stack([R[:b, b + free], R[:b, -1] - R[:b, b:-1] @ step.change])
-        found = np.linalg.lstsq(R[:b, :b] / scale, wanted, rcond=1e-9)[0] / scale[:, None]
-        share, first = found[:, :-1], found[:, -1]
+        combination = np.linalg.lstsq(R[:b, :b] / scale, wanted, rcond=1e-9)[0] / scale[:, None]
+        share, first = combination[:, :-1], combination[:, -1]
     whole = np.concatenate([first, step.change])
     scores = np.zeros((STRETCHES, len(free)))
-    for rows, weight in zip(listed, weights, strict=True):
+    for rows, weight in zip(blocks, weights, strict=True):
         left = rows[:, -1] - rows[:, :-1] @ whole
         alone = rows[:, b:-1][:, free] - rows[:, :b] @ share
         for k, part in enumerate(np.array_split(np.arange(len(rows)), STRETCHES)):

@@ -105,9 +105,9 @@ class Iterated(Composed, ABC):
             begun = run.simulate(run.start)
         if begun is None:
             return run.failed_start(self.name)
-        found = self._iterate(run, begun[0])
+        estimate = self._iterate(run, begun[0])
         again = run.simulate(run.start) if run.hold_gains() else None
-        return found if again is None else self._iterate(run, again[0])
+        return estimate if again is None else self._iterate(run, again[0])
 
     @abstractmethod
     def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:
@@ -242,8 +242,8 @@ class ClosedLoop:
         if step is None:
             return
         self.set_gains(np.where(step.free, self.logs + step.change, 0.0), step)
-        moved, limit = np.abs(step.change[step.free]), self.method.stop
-        calm = np.all((moved < limit.step) | (moved < limit.within * step.std[step.free]))
+        change, limit = np.abs(step.change[step.free]), self.method.stop
+        calm = np.all((change < limit.step) | (change < limit.within * step.std[step.free]))
         self._calm = self._calm + 1 if calm else 0
 
     def set_gains(self, logs: Array, step: GainStep | None) -> None:
@@ -280,22 +280,25 @@ class ClosedLoop:
         if self.fit is None and self.stable_at is not None:  # poorly determined parameters spoil the loop, not the loop itself
             self.fit = fit_gains(self.simulator, self.stable_at, self.current_gains(self.stable_at), self.drive)
         if self.fit is None:
-            said = (
+            sentence = (
                 "the loop simulated with the parameters found is unstable, so the control law could not be compared with the log"
             )
-            return (*self._gain_warnings(), f"{said}; check its gains, or fit the loop first, before trusting these parameters")
+            return (
+                *self._gain_warnings(),
+                f"{sentence}; check its gains, or fit the loop first, before trusting these parameters",
+            )
         return (*self._gain_warnings(), *self.fit.warnings())
 
     def _gain_warnings(self) -> tuple[str, ...]:
         if self.unknown is None or self.gain_step is None:
             return ()
-        out, kept = [], self.gain_step.kept
-        if kept:
+        out, unknown = [], self.gain_step.kept
+        if unknown:
             out.append(
-                f"not separately identifiable from this log, and so kept as stated: {self.unknown.listed(kept)}; the other gains "
+                f"not separately identifiable from this log, and so kept as stated: {self.unknown.listed(unknown)}; the other gains "
                 "and the parameters are right only as far as these are"
             )
-        if any(self.unknown.unknown[k][0] == DRIVE for k in kept):
+        if any(self.unknown.unknown[k][0] == DRIVE for k in unknown):
             out.append(
                 "torques come from currents: a common factor of all drive gains scales torques, gains and parameters alike and cannot "
                 "be told from this log; a known payload settles it"
@@ -311,8 +314,8 @@ class ClosedLoop:
         """The gains of the simulated loop where they are not the stated ones, and how the stated ones fit the log."""
         out = LoopFindings(gains, drive=self.drive)
         if self.unknown is not None and self.gain_step is not None:
-            table, kept = self.unknown.table(self.gain_step.std, np.inf), self.unknown.listed(self.gain_step.kept)
-            out = replace(out, gains_relative_std=table, gains_kept=kept)
+            table, unresolved = self.unknown.table(self.gain_step.std, np.inf), self.unknown.listed(self.gain_step.kept)
+            out = replace(out, gains_relative_std=table, gains_kept=unresolved)
         if self.fit is None:
             return out
         scale, std = (self.fit.gains.table(x, empty) for x, empty in ((self.fit.scale, 1.0), (self.fit.std, np.inf)))
@@ -359,8 +362,8 @@ def held_back(beta: Array, last: Array, information: Array) -> Array:
     scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
     step = vectors.T @ (scale * (beta - last))
-    kept = [np.maximum(values, 0.0) / (np.maximum(values, 0.0) + damping) for damping in DAMPINGS]
-    return np.array([last + (vectors @ (share * step)) / scale for share in kept])
+    fractions = [np.maximum(values, 0.0) / (np.maximum(values, 0.0) + damping) for damping in DAMPINGS]
+    return np.array([last + (vectors @ (share * step)) / scale for share in fractions])
 
 
 def diverges(watch: Watch) -> bool:

@@ -27,7 +27,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dtrtri
 
 from inertica.dynamics.resident import Resident
-from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.triangle import stacked_factor
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, ClosedLoop, Iterated, Step
@@ -36,7 +36,7 @@ from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence
 from inertica.estimators.iteration import Watch
 from inertica.estimators.observe import Observations, Rows
-from inertica.estimators.rows_there import products_there
+from inertica.estimators.rows_there import gpu_products
 from inertica.experiment.track import Replay
 from inertica.preprocessing.filters import Unfiltered
 from inertica.preprocessing.motion import Motion
@@ -82,7 +82,7 @@ class Iv(Iterated):
         distorted = distorts if self.undistort is None else self.undistort
         watch: Watch | None = None
         at = run.start  # what the replays were simulated with
-        kept: tuple[Step, Instrumented] | None = None
+        last_pair: tuple[Step, Instrumented] | None = None
         while True:
             simulated = run.simulated(replays).observations
             seen = _undistorted(run.problem, simulated, replays) if distorted else run.problem.observations
@@ -90,16 +90,16 @@ class Iv(Iterated):
             if watch is None:
                 watch = self.stop.watch(run.start, pair.mean(pair.residuals(run.start)))
             solution = run.solve(self.solve, pair.stacked(1.0 / sigma))
-            found = pair.residuals(solution.beta)
-            watch.record(solution.beta, pair.mean(found), np.sqrt(np.maximum(np.diag(solution.spread), 0.0)))
-            if kept is None or watch.best() == watch.iterations:
-                kept = Step(solution, seen, sigma), pair
-            sigma = np.maximum(found / np.sqrt(np.maximum(pair.counts, 1.0)), 1e-9 * sigma.max())
+            residuals = pair.residuals(solution.beta)
+            watch.record(solution.beta, pair.mean(residuals), np.sqrt(np.maximum(np.diag(solution.spread), 0.0)))
+            if last_pair is None or watch.best() == watch.iterations:
+                last_pair = Step(solution, seen, sigma), pair
+            sigma = np.maximum(residuals / np.sqrt(np.maximum(pair.counts, 1.0)), 1e-9 * sigma.max())
             following = run.follow(watch, self.stop, solution.beta, at, partial(pair.information, 1.0 / sigma))
             if following is None:
                 break
             replays, at = following
-        step, pair = kept
+        step, pair = last_pair
         return run.estimate(self.name, watch, step, pair.evidence(step, self.hac), {})
 
 
@@ -110,8 +110,8 @@ def _undistorted(problem: Problem, simulated: Observations, replays: list[Replay
         if motion.recipe.average or motion.recipe.velocity != "differences":
             motions.append(replay.motion(motion))
             continue
-        moved = motion.recipe.filter.kinematics(replay.q[0], motion.dt)
-        motions.append(replace(motion, q=np.array(moved.q), dq=np.array(moved.dq), ddq=np.array(moved.ddq)))
+        refiltered = motion.recipe.filter.kinematics(replay.q[0], motion.dt)
+        motions.append(replace(motion, q=np.array(refiltered.q), dq=np.array(refiltered.dq), ddq=np.array(refiltered.ddq)))
     measured, filtered = problem.observations, replace(problem, motions=tuple(motions)).observations
     clear = [_clear_of_reversals(m, r) for m, r in zip(motions, replays, strict=True)]
     rows = []
@@ -174,7 +174,7 @@ class Instrumented:
                 self.counts += np.count_nonzero(w.use, axis=0)
                 for j, total in enumerate(self.products):
                     if isinstance(z.W[j], Resident):
-                        total += products_there(z.W[j], w.W[j], w.y[:, j], w.use[:, j])
+                        total += gpu_products(z.W[j], w.W[j], w.y[:, j], w.use[:, j])
                         continue
                     some, k = stretch(w.use[:, j]), len(self.columns[j])
                     Z, W, y = z.W[j], w.W[j], w.y[:, j]
@@ -240,7 +240,7 @@ class Instrumented:
                 use = w.use[:, j]
                 new = np.zeros((np.count_nonzero(use), 2 * b + 1))
                 new[:, columns], new[:, b + columns], new[:, 2 * b] = z.W[j][use], w.W[j][use], w.y[use, j]
-                R = absorbed(R, weights[j] * new)
+                R = stacked_factor(R, weights[j] * new)
         return R[:b, :b], R[:b, b : 2 * b], R[:b, 2 * b]
 
     def evidence(self, step: Step, coloured: bool) -> Evidence:

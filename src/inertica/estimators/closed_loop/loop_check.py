@@ -75,15 +75,15 @@ class GainFit:
         out = []
         if self.wrong:
             words = {k: f"{self.scale[k]:.2f} +- {max(self.std[k], 0.005):.2f}" for k in self.wrong}
-            listed = self.gains.listed(self.wrong, words)
+            gains = self.gains.listed(self.wrong, words)
             out.append(
                 f"the control law does not fit the log: the log looks as if the gains were these multiples of the stated "
-                f"ones ({listed}); estimate the gains, or fit the loop first, before trusting these parameters"
+                f"ones ({gains}); estimate the gains, or fit the loop first, before trusting these parameters"
             )
         elif np.any(np.abs(self.torque - 1.0) > WRONG):
-            listed = ", ".join(f"joint {j + 1}: {x:.2f}" for j, x in enumerate(self.torque) if abs(x - 1.0) > WRONG)
+            gains = ", ".join(f"joint {j + 1}: {x:.2f}" for j, x in enumerate(self.torque) if abs(x - 1.0) > WRONG)
             out.append(
-                f"the recorded torque is not the simulated one but a multiple of it ({listed}): the stated gains are off by these "
+                f"the recorded torque is not the simulated one but a multiple of it ({gains}): the stated gains are off by these "
                 "factors, and so are the parameters; correct the gains, or use a method that fits the torque"
             )
         elif np.any(self.unexplained > UNEXPLAINED):
@@ -116,9 +116,9 @@ def fit_gains(simulator: LoopSimulator, beta: Array, gains: Mapping[str, Array],
     scale, std = np.exp(by_torque.change), by_torque.std
     if measured:
         by_position = gain_step([channels(problem.motions, pairs, [np.zeros((len(m), m.n, 0)) for m in problem.motions], "q")], 0)
-        own = np.exp(by_position.change)
-        use = _contradicts(own, by_position.std) | ~(std < KNOWN)
-        scale, std = np.where(use, own, scale), np.where(use, by_position.std, std)
+        position_factors = np.exp(by_position.change)
+        use = _contradicts(position_factors, by_position.std) | ~(std < KNOWN)
+        scale, std = np.where(use, position_factors, scale), np.where(use, by_position.std, std)
     unexplained = _unexplained(problem, nominal) if measured else np.zeros(0)
     return GainFit(unknown, scale, std, _torque_ratio(problem, nominal), unexplained)
 
@@ -148,7 +148,7 @@ def _contradicts(scale: Array, std: Array) -> NDArray[np.bool_]:
 def _regressors(problem: Problem, nominal: list[Replay]) -> list[Array]:
     """Of every motion (N, n, b), columns of the base parameters along the simulated motion."""
     base, shapes = problem.base, None if problem.prior is None else problem.prior.shapes
-    return [base.engine.regressor(r.q[0], r.dq[0], r.ddq[0], shapes=shapes)[:, :, base.kept] for r in nominal]
+    return [base.engine.regressor(r.q[0], r.dq[0], r.ddq[0], shapes=shapes)[:, :, base.retained] for r in nominal]
 
 
 def _torque_ratio(problem: Problem, nominal: list[Replay]) -> Array:

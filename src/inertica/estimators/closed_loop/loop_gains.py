@@ -58,10 +58,10 @@ class LoopGains:
         """Every gain that is stated and not zero; drive gains, if so asked, where all torques come from currents."""
         assert problem.loop is not None
         loop, n = problem.loop, problem.base.layout.robot.n
-        listed = [(name, j) for name in law_gains(loop) for j in range(n) if _stated(loop, name, n)[j] > 0.0]
+        candidates = [(name, j) for name in law_gains(loop) for j in range(n) if _stated(loop, name, n)[j] > 0.0]
         if drive and problem.motions and all("i" in m.log.signals for m in problem.motions):
-            listed += [(DRIVE, j) for j in range(n)]
-        return cls(loop, n, tuple(listed))
+            candidates += [(DRIVE, j) for j in range(n)]
+        return cls(loop, n, tuple(candidates))
 
     @property
     def size(self) -> int:
@@ -84,8 +84,8 @@ class LoopGains:
 
     def drive(self, x: Array) -> Array | None:
         """(..., n) true over recorded torque; None where drive gains are not unknown."""
-        found = self.table(x, 0.0).get(DRIVE)
-        return None if found is None else np.exp(np.clip(found, -FARTHEST, FARTHEST))
+        logarithms = self.table(x, 0.0).get(DRIVE)
+        return None if logarithms is None else np.exp(np.clip(logarithms, -FARTHEST, FARTHEST))
 
     def simulated(self, x: Array) -> dict[str, Array]:
         """Gains to simulate with, name -> (..., n)."""
@@ -102,8 +102,8 @@ class LoopGains:
         gains = self.simulated(x)
         out = {name: np.zeros((before + self.size, self.n)) for name in gains}
         for k, (name, j) in enumerate(self.unknown):
-            for moved in torque_gains(self.loop) if name == DRIVE else (name,):
-                out[moved][before + k, j] = gains[moved][j]
+            for changed in torque_gains(self.loop) if name == DRIVE else (name,):
+                out[changed][before + k, j] = gains[changed][j]
         return out
 
     def listed(self, chosen: Iterable[int], values: Mapping[int, str] | None = None) -> str:

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from inertica.dynamics.resident import Place
+from inertica.dynamics.resident import MemorySpace
 from inertica.dynamics.simulate import Simulation
 from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import Problem
@@ -58,10 +58,10 @@ class LoopSimulator:
         if problem.loop is None:
             raise InputError("the problem states no control loop to simulate")
         shapes = None if problem.prior is None else problem.prior.shapes
-        self.problem, self.run = problem, LoopRun(problem.loop, problem.engine, shapes, integrator)
-        given = problem.references
-        own = [given[min(k, len(given) - 1)] if given else None for k in range(len(problem.motions))]
-        self.tracks = [_followed(m, problem, r) for m, r in zip(problem.motions, own, strict=True)]
+        self.problem, self.run = problem, LoopRun(problem.loop, problem.engine, shapes, integrator, batch=problem.batch)
+        references = problem.references
+        trajectories = [references[min(k, len(references) - 1)] if references else None for k in range(len(problem.motions))]
+        self.tracks = [_followed(m, problem, r) for m, r in zip(problem.motions, trajectories, strict=True)]
 
     @property
     def n(self) -> int:
@@ -99,7 +99,7 @@ class LoopSimulator:
         """(B, P) standard parameters with these base parameters (B, b); motion depends on nothing else."""
         beta = np.atleast_2d(np.asarray(betas, float))
         values = np.tile(self.problem.fixed_values, (len(beta), 1))
-        values[:, self.problem.base.kept] = beta
+        values[:, self.problem.base.retained] = beta
         return values
 
     def __call__(self, betas: ArrayLike, gains: Mapping[str, Array] | None = None) -> tuple[list[Replay], NDArray[np.bool_]]:
@@ -125,11 +125,11 @@ class LoopSimulator:
         self, betas: Array, gains: Mapping[str, Array] | None = None
     ) -> Iterator[tuple[slice, list[Replay], NDArray[np.bool_]]]:
         """The same a few lanes at a time, for callers that keep only a part of the signals."""
-        at_once = max(AT_ONCE, self.problem.engine.target.abreast)
-        for first in range(0, len(betas), at_once):
-            where = slice(first, min(first + at_once, len(betas)))
-            own = None if gains is None else {k: g[where] if np.ndim(g) == 2 else g for k, g in gains.items()}
-            yield where, *self(betas[where], own)
+        lanes = max(AT_ONCE, self.problem.engine.target.parallel_runs)
+        for first in range(0, len(betas), lanes):
+            part = slice(first, min(first + lanes, len(betas)))
+            batch_gains = None if gains is None else {k: g[part] if np.ndim(g) == 2 else g for k, g in gains.items()}
+            yield part, *self(betas[part], batch_gains)
 
     @cached_property
     def _poses(self) -> Array:
@@ -229,18 +229,23 @@ def replayed(problem: Problem, beta: Array, gains: Mapping[str, Array] | None = 
 def follows(run: Replay | Simulation, track: Track) -> NDArray[np.bool_]:
     """(B,) lanes that stayed finite and near the reference."""
     thin = max(1, run.q.shape[1] // ENOUGH)
-    place = Place.of(run.q)
-    xp, q, dq = place.xp, place.take(run.q[:, ::thin]), place.take(run.dq[:, ::thin])
-    finite = xp.isfinite(place.take(run.ddq[:, -1])).all(axis=1)  # what is not finite once, stays so; positions show it below
+    place = MemorySpace.of(run.q)
+    xp, q, dq = place.xp, place.to_device(run.q[:, ::thin]), place.to_device(run.dq[:, ::thin])
+    finite = xp.isfinite(place.to_device(run.ddq[:, -1])).all(
+        axis=1
+    )  # what is not finite once, stays so; positions show it below
     some = slice(None, None, max(1, len(track.reference["q"]) // ENOUGH))
     reference, moving = (track.reference[name][some] for name in ("q", "dq"))
     middle, reach = 0.5 * (reference.max(axis=0) + reference.min(axis=0)), LOST * (np.ptp(reference, axis=0) + 1.0)
-    asked = np.sqrt(np.mean(moving**2, axis=0))
-    low, high, most = (xp.asarray(x) for x in (middle - reach, middle + reach, RESTLESS * np.maximum(asked, 0.01 * asked.max())))
+    reference_speed = np.sqrt(np.mean(moving**2, axis=0))
+    low, high, most = (
+        xp.asarray(x)
+        for x in (middle - reach, middle + reach, RESTLESS * np.maximum(reference_speed, 0.01 * reference_speed.max()))
+    )
     with np.errstate(invalid="ignore", over="ignore"):
         near = ((q.max(axis=1) < high) & (q.min(axis=1) > low)).all(axis=1)
         calm = (xp.sqrt((dq**2).mean(axis=1)) < most).all(axis=1)
-    return place.back(finite & near & calm)
+    return place.to_host(finite & near & calm)
 
 
 def poles(loop: ControlLoop, J: Array) -> tuple[Array, Array]:

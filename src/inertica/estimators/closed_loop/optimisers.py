@@ -93,20 +93,20 @@ class LevenbergMarquardt:
         while not watch.done:
             G, g = objective.normal(x)
             step = _Steps(G, g, bool(np.isfinite(objective.longest).all()))
-            found = None
+            result = None
             for _ in range(self.retries + 1):
                 tried = damping * DAMPINGS
                 points = x + _shortened(step(tried), objective.longest)
                 costs = objective.costs(points)
                 best = int(np.argmin(costs))
                 if costs[best] < cost:
-                    found = best
+                    result = best
                     break
                 damping = tried[-1]
-            if found is None:
+            if result is None:
                 watch.halt(f"converged: no step lowers the residual further after {watch.iterations} iterations")
                 break
-            x, cost, damping = points[found], float(costs[found]), max(tried[found], LEAST)
+            x, cost, damping = points[result], float(costs[result]), max(tried[result], LEAST)
             watch.record(objective.beta(x), np.sqrt(cost), objective.std(G, cost))
         return Minimum(x, cost, watch)
 
@@ -164,10 +164,10 @@ class NelderMead:
             middle = simplex[:-1].mean(axis=0)
             away = middle - simplex[-1]
             tries = np.stack([middle + away, middle + grow * away, middle + shrink * away, middle - shrink * away])
-            found = objective.costs(tries)
-            best = int(np.argmin(found))
-            if found[best] < costs[-1]:
-                simplex[-1], costs[-1] = tries[best], found[best]
+            trial_costs = objective.costs(tries)
+            best = int(np.argmin(trial_costs))
+            if trial_costs[best] < costs[-1]:
+                simplex[-1], costs[-1] = tries[best], trial_costs[best]
             else:
                 simplex[1:] = simplex[0] + shorten * (simplex[1:] - simplex[0])
                 costs[1:] = objective.costs(simplex[1:])
@@ -195,18 +195,18 @@ class ParticleSwarm:
         at = x + self.spread * objective.scale * rng.standard_normal(size)
         at[0] = x
         moving = np.zeros(size)
-        own, costs = at.copy(), objective.costs(at)
+        personal_best, costs = at.copy(), objective.costs(at)
         watch = _started(objective, x, costs[0], stop)
         for _ in range(self.generations):
-            best = own[int(np.argmin(costs))]
-            pull = 1.49618 * (rng.random(size) * (own - at) + rng.random(size) * (best - at))
+            best = personal_best[int(np.argmin(costs))]
+            pull = 1.49618 * (rng.random(size) * (personal_best - at) + rng.random(size) * (best - at))
             moving = 0.7298 * moving + pull
             at = at + moving
             now = objective.costs(at)
             better = now < costs
-            own[better], costs[better] = at[better], now[better]
+            personal_best[better], costs[better] = at[better], now[better]
         k = int(np.argmin(costs))
-        return _finished(objective, own[k], float(costs[k]), watch, "swarm")
+        return _finished(objective, personal_best[k], float(costs[k]), watch, "swarm")
 
 
 @dataclass(frozen=True)
@@ -230,13 +230,13 @@ class DifferentialEvolution:
 
         reach = self.spread * objective.scale
         watch = _started(objective, x, objective.costs(x[None])[0], stop)
-        found = differential_evolution(
+        result = differential_evolution(
             lambda points: objective.costs(np.ascontiguousarray(points.T)),
             list(zip(x - reach, x + reach, strict=True)),
             x0=x, maxiter=self.generations, popsize=max(1, self.population), vectorized=True, updating="deferred", polish=False,
             rng=rng, tol=1e-6,
         )  # fmt: skip
-        return _finished(objective, np.asarray(found.x), float(found.fun), watch, "population")
+        return _finished(objective, np.asarray(result.x), float(result.fun), watch, "population")
 
 
 @dataclass(frozen=True)
@@ -270,21 +270,21 @@ class GeneticAlgorithm:
         at[0] = x
         costs = objective.costs(at)
         watch = _started(objective, x, costs[0], stop)
-        kept = max(1, round(self.elite * count))
-        crossed = round(self.crossover * (count - kept))
+        elite = max(1, round(self.elite * count))
+        crossed = round(self.crossover * (count - elite))
         idle = 0
         for generation in range(self.generations):
             order = np.argsort(costs)
             at, costs = at[order], costs[order]
-            parents = at[_stochastic_uniform(1.0 / np.sqrt(1.0 + np.arange(count)), count - kept + crossed, rng)]
+            parents = at[_stochastic_uniform(1.0 / np.sqrt(1.0 + np.arange(count)), count - elite + crossed, rng)]
             mothers, fathers, single = np.split(parents, [crossed, 2 * crossed])
             children = np.where(rng.random(mothers.shape) < 0.5, mothers, fathers)
             width = (1.0 - generation / self.generations) * reach
             mutants = single + width * rng.standard_normal(single.shape)
             new = np.vstack([children, mutants])
-            found = objective.costs(new)
-            idle = 0 if np.min(found) < costs[0] else idle + 1
-            at, costs = np.vstack([at[:kept], new]), np.concatenate([costs[:kept], found])
+            new_costs = objective.costs(new)
+            idle = 0 if np.min(new_costs) < costs[0] else idle + 1
+            at, costs = np.vstack([at[:elite], new]), np.concatenate([costs[:elite], new_costs])
             if idle >= self.stall:
                 break
         best = int(np.argmin(costs))

@@ -20,7 +20,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.dynamics.resident import Place
+from inertica.dynamics.resident import MemorySpace
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.closed_loop.gain_fit import GainSearch, GainStep
@@ -94,8 +94,8 @@ class _OutputMethod(Composed, ABC):
         if begun is None:
             return run.failed_start(self.name)
         fit = OutputFit(run, self, begun[0])
-        found = self.optimiser.minimise(fit, fit.first, self.stop, draw)
-        return fit.estimate(found)
+        minimum = self.optimiser.minimise(fit, fit.first, self.stop, draw)
+        return fit.estimate(minimum)
 
     @abstractmethod
     def output(self) -> Output:
@@ -199,8 +199,8 @@ class OutputFit:
         self.first = np.concatenate([chart.coordinates(self.problem, run.start), np.zeros(gains)])
         self.nudge = method.nudge * _typical(system)
         self.longest = np.concatenate([chart.longest, np.full(gains, 1.0)])
-        own = np.abs(run.start)
-        in_beta = np.maximum(own, 1e-3 * _typical(system))
+        magnitude = np.abs(run.start)
+        in_beta = np.maximum(magnitude, 1e-3 * _typical(system))
         self.scale = np.concatenate([chart.scale(in_beta), np.full(gains, 0.1)])
 
     @property
@@ -240,9 +240,9 @@ class OutputFit:
     def costs(self, x: Array) -> Array:
         out = np.full(len(x), np.inf)
         for where, values, ok in self._simulated(*self._at(x)):
-            place = Place.of(values)
-            r = place.take(values) - place.take(self.measured)
-            out[where] = np.where(ok, place.back((r**2).sum(axis=1)), np.inf)
+            place = MemorySpace.of(values)
+            r = place.to_device(values) - place.to_device(self.measured)
+            out[where] = np.where(ok, place.to_host((r**2).sum(axis=1)), np.inf)
         return out
 
     def _at(self, x: Array) -> tuple[Array, Array | None]:
@@ -256,8 +256,8 @@ class OutputFit:
         for where, replays, ok in self.simulator.batches(betas, gains):
             seen = replays if drive is None else [replace(r, tau=r.tau / drive[where][:, None]) for r in replays]
             signals = self.output.simulated(self.problem, seen, self.weights, self.use)
-            place = Place.of(signals)
-            yield where, place.keep(place.xp.where(place.take(ok)[:, None], place.take(signals), 0.0)), ok
+            place = MemorySpace.of(signals)
+            yield where, place.resident(place.xp.where(place.to_device(ok)[:, None], place.to_device(signals), 0.0)), ok
 
     def in_beta(self, x: Array) -> Array:
         """(b + gains, m) how the outputs change with base parameters and with logarithms of gain factors."""
@@ -270,7 +270,7 @@ class OutputFit:
         """
         b, extra = self.base.rank, self.size - self.chart.size
         steps = np.concatenate([[0.0], self.nudge, np.full(extra, GAIN_NUDGE)])  # the first lane is the point itself
-        missing, place, lanes = np.arange(len(steps)), Place(), None
+        missing, place, lanes = np.arange(len(steps)), MemorySpace(), None
         for _ in range(RETRIES):
             betas, points = np.tile(self.beta(x), (len(missing), 1)), np.tile(x, (len(missing), 1))
             for row, k in enumerate(missing):
@@ -281,18 +281,18 @@ class OutputFit:
             stable = np.zeros(len(missing), bool)
             for where, values, ok in self._simulated(betas, self.logs(points)):
                 if lanes is None:
-                    place = Place.of(values)
+                    place = MemorySpace.of(values)
                     lanes = place.xp.zeros((len(steps), len(self.measured)))
-                lanes[place.take(missing[where][ok])] = place.take(values)[place.take(ok)]
+                lanes[place.to_device(missing[where][ok])] = place.to_device(values)[place.to_device(ok)]
                 stable[where] = ok
             missing = missing[~stable]
             if not len(missing):
                 break
             steps[missing] *= 0.1
         assert lanes is not None
-        change = (lanes[1:] - lanes[0]) / place.take(steps[1:, None])
-        change[place.take(missing[missing > 0] - 1)] = 0.0
-        return place.keep(change), place.keep(lanes[0])
+        change = (lanes[1:] - lanes[0]) / place.to_device(steps[1:, None])
+        change[place.to_device(missing[missing > 0] - 1)] = 0.0
+        return place.resident(change), place.resident(lanes[0])
 
     def _tangents(self, x: Array) -> Array:
         """The same, exactly."""
@@ -307,10 +307,10 @@ class OutputFit:
             change, outputs = self._tangents(x), self.residuals(x[None])[0][0] + self.measured
         else:
             change, outputs = self._differences(x)
-        place = Place.of(change)
-        J, off = place.take(change), place.take(outputs) - place.take(self.measured)
+        place = MemorySpace.of(change)
+        J, off = place.to_device(change), place.to_device(outputs) - place.to_device(self.measured)
         with one_thread():
-            G, g = place.in_turn(lambda: (place.back(J @ J.T), place.back(J @ off)))
+            G, g = place.in_library_thread(lambda: (place.to_host(J @ J.T), place.to_host(J @ off)))
         b, inner = self.base.rank, self.chart.beta(x[: self.chart.size])[1]
         along = np.zeros((len(G), self.size))
         along[:b, : self.chart.size], along[b:, self.chart.size :] = inner, np.eye(len(G) - b)
@@ -324,19 +324,19 @@ class OutputFit:
         part = C[: self.chart.size, : self.chart.size]
         return np.sqrt(np.maximum(np.diag(part if D is None else D @ part @ D.T), 0.0))
 
-    def estimate(self, found: Minimum) -> Estimate:
+    def estimate(self, minimum: Minimum) -> Estimate:
         """The outcome with the covariances of eqs. 41 and 44."""
-        run, watch = self.run, found.watch
-        if not np.isfinite(found.cost):
+        run, watch = self.run, minimum.watch
+        if not np.isfinite(minimum.cost):
             return run.failed_start(self.method.name)
-        beta, J = self.beta(found.x), np.ascontiguousarray(np.asarray(self.in_beta(found.x)).T)
-        self._hand_over_gains(found.x)
-        r, _ = self.residuals(found.x[None])
-        own = self._beside_gains(J)
-        step, evidence = _step(_linearised(self, own, own @ beta - r[0]), self.weights, self.method.hac, beta)
+        beta, J = self.beta(minimum.x), np.ascontiguousarray(np.asarray(self.in_beta(minimum.x)).T)
+        self._hand_over_gains(minimum.x)
+        r, _ = self.residuals(minimum.x[None])
+        J_beta = self._beside_gains(J)
+        step, evidence = _step(_linearised(self, J_beta, J_beta @ beta - r[0]), self.weights, self.method.hac, beta)
         if isinstance(self.method.solve, Consistent):
             evidence = replace(evidence, strategy=self.method.solve.prepared(self.problem))
-        chi = self.chart.chi(found.x[: self.chart.size])
+        chi = self.chart.chi(minimum.x[: self.chart.size])
         step = replace(step, solution=replace(step.solution, chi=chi))
         out = run.estimate(self.method.name, watch, step, evidence, {})
         shaped = {"optimiser": self.method.optimiser.name, "jacobian": self.method.jacobian, "nudge": self.method.nudge}
@@ -353,9 +353,9 @@ class OutputFit:
         step = search.step(self.beta(x), logs[0][self.free])
         if step is not None:
             std[self.free] = step.std
-        kept = tuple(int(k) for k in np.flatnonzero(np.isinf(std)))
-        self.run.set_gains(logs[0], GainStep(np.zeros(unknown.size), std, kept))
-        if self._signal == "q" and kept:
+        unresolved = tuple(int(k) for k in np.flatnonzero(np.isinf(std)))
+        self.run.set_gains(logs[0], GainStep(np.zeros(unknown.size), std, unresolved))
+        if self._signal == "q" and unresolved:
             self.run.notes.append(
                 "positions alone do not tell gains from parameters: a common factor of both leaves the motion as it is; estimate "
                 "gains with a method that fits the torque"
@@ -381,10 +381,10 @@ def _linearised(fit: OutputFit, J: Array, y: Array) -> Observations:
         m = len(use)
         W, Y = np.zeros((width, m, J.shape[1])), np.zeros((m, width))
         for j in range(width):
-            there = use[:, j]
-            count = int(np.count_nonzero(there))
-            W[j][there] = J[first : first + count] / fit.weights[j]
-            Y[there, j] = y[first : first + count] / fit.weights[j]
+            used = use[:, j]
+            count = int(np.count_nonzero(used))
+            W[j][used] = J[first : first + count] / fit.weights[j]
+            Y[used, j] = y[first : first + count] / fit.weights[j]
             first += count
         rows.append(Rows(k, tuple(W), Y, use))
     return fit.problem.observations.with_rows(rows, [np.arange(fit.base.rank, dtype=np.intp)] * width)
@@ -395,8 +395,8 @@ def _step(system: Observations, weights: Array, use_hac: bool, beta: Array) -> t
     stacked, sigma = system.stacked(weights), system.residual_sigmas(beta)
     svd = ScaledSvd.of(stacked.R)
     spread = svd.half @ svd.half.T
-    listed = zip(weights, sigma, system.factors, strict=True)
-    G = np.asarray(sum((w**2 * s) ** 2 * f.gram(len(beta)) for w, s, f in listed))
+    weighted = zip(weights, sigma, system.factors, strict=True)
+    G = np.asarray(sum((w**2 * s) ** 2 * f.gram(len(beta)) for w, s, f in weighted))
     solution = Solution(beta, spread @ G @ spread, svd.condition, svd.unresolved, bread=spread)
     scores = scores_of(system, beta, weights) if use_hac else Scores(G, G)
     return Step(solution, system, sigma), Evidence(stacked.R, stacked.z, scores)

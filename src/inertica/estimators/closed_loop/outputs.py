@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.dynamics.resident import Place
+from inertica.dynamics.resident import MemorySpace
 from inertica.errors import InputError, nearest
 from inertica.estimators.base import Problem
 from inertica.excitation.kinematics import frames
@@ -121,24 +121,24 @@ def _point_rate(robot: Robot, q: Array, rate: Array) -> Array:
 
 def _gathered(signals: list[Array], problem: Problem, weights: Array, use: Use) -> Array:
     """(B, M) from signals (B, N, channels) of every motion, where these lie."""
-    there = list(_decimated(signals, problem))
-    place = Place.of(*there)
-    picked = [(place.take(x), place.take(rows)) for x, rows in zip(there, use, strict=True)]
+    signals_by_motion = list(_decimated(signals, problem))
+    place = MemorySpace.of(*signals_by_motion)
+    picked = [(place.to_device(x), place.to_device(rows)) for x, rows in zip(signals_by_motion, use, strict=True)]
     parts = [x[:, rows[:, j], j] * float(weights[j]) for x, rows in picked for j in range(x.shape[2])]
-    return place.keep(place.xp.concatenate(parts, axis=1))
+    return place.resident(place.xp.concatenate(parts, axis=1))
 
 
 def _decimated(signals: list[Array], problem: Problem) -> Iterator[Array]:
     """(B, M, channels) of every motion."""
     for x, motion in zip(signals, problem.motions, strict=True):
         B, N, width = x.shape
-        memory = Place.of(x).memory or getattr(problem.engine.target, "memory", None)
+        memory = MemorySpace.of(x).memory or getattr(problem.engine.target, "memory", None)
         if motion.decimator.ratio > 1 and memory is not None:
-            place = Place(memory)
-            flat = place.take(x).transpose(1, 0, 2).reshape(N, B * width)
+            place = MemorySpace(memory)
+            flat = place.to_device(x).transpose(1, 0, 2).reshape(N, B * width)
             good = place.xp.isfinite(flat).all(axis=0)
-            flat = motion.decimator.decimate_there(place.xp.where(good, flat, 0.0), memory)
-            yield place.keep(flat.reshape(-1, B, width).transpose(1, 0, 2))
+            flat = motion.decimator.decimate_on_device(place.xp.where(good, flat, 0.0), memory)
+            yield place.resident(flat.reshape(-1, B, width).transpose(1, 0, 2))
         elif motion.decimator.ratio > 1:
             flat = x.transpose(1, 0, 2).reshape(N, B * width)
             bad = ~np.isfinite(flat).all(axis=0)

@@ -184,15 +184,15 @@ def _knows_drives(problem: Problem) -> bool:
 def least_inertia(problem: Problem, beta: Array) -> float:
     """Least eigenvalue of the inertia matrix along the motions, each scaled to a unit diagonal; zero where a joint has none."""
     chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
-    chi[problem.base.kept] = beta
-    found = []
+    chi[problem.base.retained] = beta
+    inertias = []
     for m in problem.motions:
         inertia = problem.engine.mass_matrix(m.q[:: max(1, len(m) // LOOKED_AT)], chi, shapes)
         scale = np.sqrt(np.abs(np.diagonal(inertia, axis1=1, axis2=2)))
         if not (scale > 0.0).all():
             return 0.0
-        found.append(float(np.linalg.eigvalsh(inertia / (scale[:, :, None] * scale[:, None])).min()))
-    return min(found)
+        inertias.append(float(np.linalg.eigvalsh(inertia / (scale[:, :, None] * scale[:, None])).min()))
+    return min(inertias)
 
 
 @dataclass(frozen=True)

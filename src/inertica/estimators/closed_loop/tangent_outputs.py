@@ -36,7 +36,7 @@ def tangent_replays(
     base, b = simulator.problem.base, len(beta) if parameters else 0
     unknown, at = (None, None) if gains is None or x is None or not gains.size else (gains, x)
     directions = np.zeros((b + (0 if unknown is None else unknown.size), base.layout.size))
-    directions[np.arange(b), base.kept[:b]] = 1.0
+    directions[np.arange(b), base.retained[:b]] = 1.0
     if unknown is None or at is None:
         return simulator.tangents(beta, directions, {}, {})
     pairs = simulator.tangents(beta, directions, unknown.simulated(at), unknown.directions(at, b))

@@ -75,10 +75,12 @@ class Cad:
         R = system.stacked().R
         norms = np.linalg.norm(R, axis=0)
         condition = float(np.linalg.cond(R / np.where(norms > 0.0, norms, 1.0)))
-        said = "these are the prior's values; the data were not used, so nothing is known about their errors"
-        solution = Solution(problem.prior_beta, np.zeros((b, b)), condition, np.eye(b), np.array(problem.prior.values), (said,))
-        found = estimated(self.name, problem, solution, None, system.residual_sigmas(solution.beta), start)
-        return replace(found, stop_reason="the prior's values, no fit")
+        warning = "these are the prior's values; the data were not used, so nothing is known about their errors"
+        solution = Solution(
+            problem.prior_beta, np.zeros((b, b)), condition, np.eye(b), np.array(problem.prior.values), (warning,)
+        )
+        estimate = estimated(self.name, problem, solution, None, system.residual_sigmas(solution.beta), start)
+        return replace(estimate, stop_reason="the prior's values, no fit")
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class BoundedNearest:
         P = fit.T @ response(program, fit, pull, outcome.chi).inverse @ fit.T.T  # how beta follows beta_uls
         beta = fit.T @ outcome.chi
         held = [b.name for b in outcome.active if b.cone != "zero"]
-        said = f"{len(held)} bounds hold the parameters near the prior; their standard deviations are those within the bounds"
+        warning = f"{len(held)} bounds hold the parameters near the prior; their standard deviations are those within the bounds"
         sigma, plain = problem.observations.residual_sigmas(beta), P @ free.diagnostics.plain_covariance @ P.T
         return replace(
             free,
@@ -131,7 +133,7 @@ class BoundedNearest:
             covariance=P @ free.covariance @ P.T,
             diagnostics=replace(free.diagnostics, sigma=sigma, plain_covariance=plain),
             seconds=time.perf_counter() - start,
-            warnings=(*free.warnings, *((said,) if held else ())),
+            warnings=(*free.warnings, *((warning,) if held else ())),
         )
 
 

@@ -99,7 +99,7 @@ class Extended:
         measured = np.isfinite(weights) & (weights > 0.0)
         weights = np.where(measured, weights, np.mean(weights[measured]))  # joints without torque: S must not be singular
         factors = base.engine.factors(q, dq, ddq, np.zeros_like(q), shapes=shapes)
-        return factors.stacked(base.kept.tolist(), weights=weights).R
+        return factors.stacked(base.retained.tolist(), weights=weights).R
 
     def base_values(self, chi: Array) -> Array:
         """(b,) base parameters of the larger layout that standard parameters of the smaller one make."""
@@ -115,7 +115,7 @@ class Extended:
         weights = 1.0 / self.problem.observations.sigmas
         delta = correction(self.wider.observations.stacked(weights), self.base_values(chi), self.anywhere, [strength])[0]
         values = np.zeros(self.wider.base.layout.size)
-        values[self.wider.base.kept] = delta
+        values[self.wider.base.retained] = delta
         shapes = None if self.wider.prior is None else self.wider.prior.shapes
         return Parameters(self.wider.base.layout, values, shapes, "correction")  # type: ignore[arg-type]
 

@@ -129,8 +129,8 @@ def mild_strength(pull: Pull, problem: Problem, searched: bool = True) -> Mild:
     limit, rise, strength = max(by_chance, held_back), 0.0, first
     lowest = _lowest(scores, WEAKEST * min(kappa, first))
     while strength >= (1.0 - 1e-9) * lowest:
-        found, _ = pull.kept(fit, pull.prior(strength), lambda: kappa)
-        rise = (found.squares - least) / noise
+        fitted, _ = pull.kept(fit, pull.prior(strength), lambda: kappa)
+        rise = (fitted.squares - least) / noise
         if rise <= limit or (lowest in scores and strength / LOWERED < (1.0 - 1e-9) * lowest):
             return Mild(strength, kappa, scores, rise, limit)
         strength /= LOWERED

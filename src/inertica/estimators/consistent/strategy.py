@@ -139,9 +139,9 @@ class Consistent(LinearSolve):
         if self.strength == "given":
             return ready
         if self.mild:
-            found = mild_strength(ready, problem, searched=self.strength == "mild")
-            used = replace(alone, prior=Euclidean()) if found.strength is None else self.with_strength(found.strength)
-            return replace(ready, used=used, scores=found.left_out, mildness=found)
+            choice = mild_strength(ready, problem, searched=self.strength == "mild")
+            used = replace(alone, prior=Euclidean()) if choice.strength is None else self.with_strength(choice.strength)
+            return replace(ready, used=used, scores=choice.left_out, mildness=choice)
         system = problem.observations
         blocks = [block.stacked(weights=1.0 / system.sigmas) for block in system.blocks(BLOCKS)]
         used, scores = cross_validated(alone, blocks, problem)
@@ -212,15 +212,15 @@ class Settled:
 
     def __call__(self, system: Stacked) -> Solution:
         program, fit = self.program, self.fit(system)
-        outcome, moved = self.kept(fit, self.used.prior, self._correlation)
-        found = _solution(program, fit, self.believed.penalty(program.reference, fit), outcome, system)
-        notes = (*metric_notes(self.given.prior, program.reference), *moved, *self._chosen_note())
+        outcome, sentences = self.kept(fit, self.used.prior, self._correlation)
+        solution = _solution(program, fit, self.believed.penalty(program.reference, fit), outcome, system)
+        notes = (*metric_notes(self.given.prior, program.reference), *sentences, *self._chosen_note())
         settings: dict[str, object] = {}
         if self.given.strength != "given":
             settings = {"strength": self.used.prior.strength, "left_out": dict(self.scores)}
         if self.mildness is not None:
             settings["prior"] = self.mildness.sentence
-        return replace(found, warnings=(*found.warnings, *notes), settings=settings, strategy=self)
+        return replace(solution, warnings=(*solution.warnings, *notes), settings=settings, strategy=self)
 
     def kept(self, fit: Fit, prior: Prior, correlation: Callable[[], float]) -> tuple[Outcome, tuple[str, ...]]:
         """The constrained minimum with everything that no data touch left at the prior, and sentences on what could not be left.
@@ -239,20 +239,20 @@ class Settled:
         free: Outcome | None = None
         while holding.any():
             try:
-                found = solve(self._holding(holding), fit, penalty)
+                outcome = solve(self._holding(holding), fit, penalty)
             except InfeasibleError:  # what is held and what is stated do not go together
                 break
-            tight = [b for b in found.active if b.cone != "zero" and np.any(b.F[:, holding] != 0.0)]
+            tight = [b for b in outcome.active if b.cone != "zero" and np.any(b.F[:, holding] != 0.0)]
             if not tight:
-                return found, moved_sentence(program, silent, found.chi)
+                return outcome, moved_sentence(program, silent, outcome.chi)
             limit = COSTLY * correlation() * fit.noise
-            if found.squares > limit:  # otherwise nothing that is let go could save as much
+            if outcome.squares > limit:  # otherwise nothing that is let go could save as much
                 free = free or solve(program, fit, penalty)
-            if found.squares <= limit or (free is not None and found.squares - free.squares <= limit):
-                return found, moved_sentence(program, silent, found.chi)
+            if outcome.squares <= limit or (free is not None and outcome.squares - free.squares <= limit):
+                return outcome, moved_sentence(program, silent, outcome.chi)
             holding = holding & ~np.any([np.any(b.F != 0.0, axis=0) for b in tight], axis=0)
-        found = free or solve(program, fit, penalty)
-        return found, moved_sentence(program, silent, found.chi)
+        outcome = free or solve(program, fit, penalty)
+        return outcome, moved_sentence(program, silent, outcome.chi)
 
     def _correlation(self) -> float:
         if self.mildness is not None:
@@ -301,8 +301,8 @@ class Settled:
             return ()
         best = max(min(self.scores.values()), 1e-300)
         more = ", ".join(f"{s:g}: {100.0 * (np.sqrt(v / best) - 1.0):.2g} %" for s, v in self.scores.items() if np.isfinite(v))
-        said = f"the prior's strength {self.used.prior.strength:g} was chosen by cross-validation"
-        return (f"{said} (error on data left out above the least, by strength: {more})",)
+        note = f"the prior's strength {self.used.prior.strength:g} was chosen by cross-validation"
+        return (f"{note} (error on data left out above the least, by strength: {more})",)
 
 
 def cross_validated(
@@ -331,11 +331,11 @@ def cross_validated(
     return solve.with_strength(best), scores
 
 
-def settled(method: Estimator, problem: Problem, found: Estimate | None = None) -> Estimator:
+def settled(method: Estimator, problem: Problem, estimate: Estimate | None = None) -> Estimator:
     """The method with the strength of the prior that it has in an estimate, or would have for a problem, as a given one."""
     if not isinstance(method, Composed) or not isinstance(method.solve, Consistent) or method.solve.strength == "given":
         return method
-    known = None if found is None or found.evidence is None else found.evidence.strategy
+    known = None if estimate is None or estimate.evidence is None else estimate.evidence.strategy
     ready = known if isinstance(known, Settled) else method.solve.prepared(problem)
     return replace(method, solve=ready.used)  # type: ignore[type-var]
 
@@ -375,8 +375,8 @@ def _said(outcome: Outcome, least: float, system: Stacked, unknown: NDArray[np.b
     if held:
         now = system.rest**2 + outcome.squares
         price = f"by {100.0 * (np.sqrt(now / least) - 1.0):.2g} %" if least > 1e-18 * float(system.z @ system.z) else "from zero"
-        listed = ", ".join(held[:6]) + (f" and {len(held) - 6} more" if len(held) > 6 else "")
-        out.append(f"the fit is held back by: {listed}; its residual rises {price}")
+        names = ", ".join(held[:6]) + (f" and {len(held) - 6} more" if len(held) > 6 else "")
+        out.append(f"the fit is held back by: {names}; its residual rises {price}")
     if unknown.any():
         count = int(np.count_nonzero(unknown))
         out.append(f"{count} combinations of parameters are not determined by these data; there prior and constraints decide")

@@ -90,11 +90,11 @@ class Frisch(Composed):
         solution = Solution(beta, spread @ G @ spread, svd.condition, svd.unresolved, chi, warnings)
         evidence = Evidence(stacked.R, stacked.z, scores, free if isinstance(free, Settled) else None, stacked.rest)
         settings = {**_record(scheme, box), **counts}
-        found = estimated(
+        estimate = estimated(
             self.name, problem, solution, scores.through(spread), sigma, start, evidence=evidence, settings=settings
         )
         reason = "direct solution" if self.select == "squared" else "balance of misfit and size settled"
-        return replace(found, iterations=solves, stop_reason=reason)
+        return replace(estimate, iterations=solves, stop_reason=reason)
 
     def _box(self, system: Observations, scheme: Scheme) -> tuple[tuple[Array, Array], tuple[str, ...], dict[str, object]]:
         known = sign_bounds(system.base) if self.signs else np.full(system.base.rank, -np.inf)
@@ -188,8 +188,8 @@ def _premise(scheme: Scheme, problem: Problem) -> tuple[str, ...]:
     if scheme.simplex_holds:
         return ()
     changing = [n for n, c in zip(problem.base.names, scheme.sign_changes, strict=True) if c]
-    found = scheme.relations.count
-    more = f"; the data are compatible with {found} independent relations at once (Maxcor at least {found})" if found > 1 else ""
+    count = scheme.relations.count
+    more = f"; the data are compatible with {count} independent relations at once (Maxcor at least {count})" if count > 1 else ""
     return (
         f"{_listed(changing)} change{'s' * (len(changing) == 1)} sign over the vertices of the Frisch scheme, so that the "
         f"simplex of the vertices need not hold the solution (Kalman's condition){more}; the box is a heuristic here",

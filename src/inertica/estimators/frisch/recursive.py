@@ -82,11 +82,11 @@ class Bbrf:
             l, u = np.maximum(self.lower, lower[start:]), np.minimum(self.upper, upper[start:])
             good = (l <= u).all(axis=1)
             narrower = good & ((l > self.lower) | (u < self.upper)).any(axis=1)
-            found = np.flatnonzero(narrower)
-            if not len(found):
+            changed = np.flatnonzero(narrower)
+            if not len(changed):
                 self.refused += int(np.count_nonzero(~good))
                 return
-            k = int(found[0])
+            k = int(changed[0])
             self.refused += int(np.count_nonzero(~good[:k]))
             self.lower, self.upper = l[k], u[k]
             start += k + 1

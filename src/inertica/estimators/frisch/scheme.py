@@ -152,8 +152,8 @@ def window_boxes(grams: Array) -> tuple[Array, Array]:
     scale = np.sqrt(np.einsum("mii->mi", grams))
     scale[scale == 0.0] = 1.0
     V, definite = _inverses(grams / (scale[:, :, None] * scale[:, None, :]))
-    own = scale[definite]
-    vertices = V[:, :-1] / V[:, -1:] * (own[:, -1:] / own[:, :-1])[:, :, None]
+    scales = scale[definite]
+    vertices = V[:, :-1] / V[:, -1:] * (scales[:, -1:] / scales[:, :-1])[:, :, None]
     lower = np.full((len(grams), grams.shape[1] - 1), -np.inf)
     upper = -lower
     lower[definite], upper[definite] = vertices.min(axis=2), vertices.max(axis=2)
@@ -168,6 +168,6 @@ def _inverses(C: Array) -> tuple[Array, NDArray[np.bool_]]:
         except np.linalg.LinAlgError:  # one of them is exactly singular
             regular = np.linalg.eigvalsh(C)[:, 0] > SINGULAR
             return np.asarray(np.linalg.inv(C[regular]), float), regular
-    own = np.einsum("mii->mi", V)
-    definite = ((own > 0.0) & (own < 1.0 / SINGULAR)).all(axis=1)
+    diagonal = np.einsum("mii->mi", V)
+    definite = ((diagonal > 0.0) & (diagonal < 1.0 / SINGULAR)).all(axis=1)
     return V[definite], definite

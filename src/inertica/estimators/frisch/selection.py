@@ -71,8 +71,8 @@ def within(lower: Array, upper: Array) -> Callable[[Stacked], Array]:
                 return np.asarray(free)
             from scipy.optimize import lsq_linear  # takes long to import
 
-            found = lsq_linear(stacked.R / scale, stacked.z, (lower * scale, wide * scale), method="bvls", tol=1e-15)
-        return np.clip(found.x / scale, lower, upper)
+            result = lsq_linear(stacked.R / scale, stacked.z, (lower * scale, wide * scale), method="bvls", tol=1e-15)
+        return np.clip(result.x / scale, lower, upper)
 
     return solve
 

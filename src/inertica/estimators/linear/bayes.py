@@ -68,8 +68,8 @@ class Ridge:
                 [block.stacked(weights=1.0 / system.sigmas) for block in system.blocks(self.blocks)], problem
             )
             strength = min(scores, key=lambda s: scores[s])
-        found = weighted_fit(self, problem, RidgeSolve(strength), system.sigmas, start)
-        return replace(found, settings={"strength": strength, "left_out": scores})
+        estimate = weighted_fit(self, problem, RidgeSolve(strength), system.sigmas, start)
+        return replace(estimate, settings={"strength": strength, "left_out": scores})
 
 
 def left_out_errors(blocks: list[Stacked], problem: Problem) -> dict[float, float]:
@@ -121,8 +121,8 @@ class Bayes:
         solution = Solution(problem.base.beta(chi), T @ narrow @ T.T, fit.condition, np.zeros((len(fit.beta), 0)), chi)
         settings = {"correlation_times": tuple(float(x) for x in times)}
         left = system.residual_sigmas(solution.beta)
-        found = estimated(self.name, problem, solution, T @ spread @ T.T, left, start, settings=settings)
-        return replace(found, chi_covariance=spread)
+        estimate = estimated(self.name, problem, solution, T @ spread @ T.T, left, start, settings=settings)
+        return replace(estimate, chi_covariance=spread)
 
     def _prior_std(self, prior: Parameters, fit: Fit) -> Array:
         if self.prior_std is None:
@@ -153,11 +153,11 @@ def trusted_std(prior: Parameters, trust: Mapping[str, float], fit: Fit | None =
     out = np.empty(layout.size)
     for k, (name, parameter) in enumerate(zip(layout.names, layout.parameters, strict=True)):
         group = next((g for g, kind in _GROUPS.items() if kind == parameter.kind), "friction")
-        said = trust.get(name, trust.get(group))
-        if said is None and fit is not None and unknown[k] and not parameter.fixed:
+        stated = trust.get(name, trust.get(group))
+        if stated is None and fit is not None and unknown[k] and not parameter.fixed:
             out[k] = allowed[k]
         else:
-            out[k] = scales[k] * (trust.get("all", 1.0) if said is None else said)
+            out[k] = scales[k] * (trust.get("all", 1.0) if stated is None else stated)
     return out
 
 

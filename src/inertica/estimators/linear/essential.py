@@ -90,14 +90,19 @@ class Essential:
         start = time.perf_counter()
         system = observed(self, problem)
         weights = 1.0 / system.sigmas
-        found, whole = self.select(problem, weights)
-        covariance = hac(system, found.beta, found.spread, weights) if self.hac else found.spread
-        solution = Solution(found.beta, found.spread, whole, np.zeros((len(found.beta), 0)))
-        settings = {"ratio": self.ratio, "relative": self.relative, "dropped": found.dropped, "residual": found.residual}
-        sigma = system.residual_sigmas(found.beta)
-        reason = f"{len(found.kept)} of {problem.base.rank} base parameters are essential"
+        elimination, whole = self.select(problem, weights)
+        covariance = hac(system, elimination.beta, elimination.spread, weights) if self.hac else elimination.spread
+        solution = Solution(elimination.beta, elimination.spread, whole, np.zeros((len(elimination.beta), 0)))
+        settings = {
+            "ratio": self.ratio,
+            "relative": self.relative,
+            "dropped": elimination.dropped,
+            "residual": elimination.residual,
+        }
+        sigma = system.residual_sigmas(elimination.beta)
+        reason = f"{len(elimination.kept)} of {problem.base.rank} base parameters are essential"
         out = estimated(self.name, problem, solution, covariance, sigma, start, settings=settings)
-        return replace(out, iterations=len(found.dropped) + 1, stop_reason=reason)
+        return replace(out, iterations=len(elimination.dropped) + 1, stop_reason=reason)
 
     def select(self, problem: Problem, weights: Array) -> tuple[Elimination, float]:
         """The elimination, and the condition number of what it began with."""
@@ -106,9 +111,9 @@ class Essential:
         full = Unconstrained()(stacked, problem)
         inflation = np.ones(len(full.beta))
         if self.hac:
-            own = np.diag(full.spread)
+            variances = np.diag(full.spread)
             robust = np.diag(hac(system, full.beta, full.spread, weights))
-            inflation = np.sqrt(np.divide(robust, own, out=np.ones(len(own)), where=own > 0.0))
+            inflation = np.sqrt(np.divide(robust, variances, out=np.ones(len(variances)), where=variances > 0.0))
         rows = float(system.counts.sum())
         return eliminate(stacked, rows, problem.base.names, self.ratio, self.relative, self.keep, inflation), full.condition
 
@@ -133,35 +138,35 @@ def eliminate(
     """
     b = len(stacked.z)
     factor = np.ones(b) if inflation is None else inflation
-    kept = np.arange(b)
-    beta, covariance, misfit = _refit(stacked, kept)
+    retained = np.arange(b)
+    beta, covariance, misfit = _refit(stacked, retained)
     first = misfit
     dropped: list[Dropped] = []
-    while len(kept) > 1:
-        std = factor[kept] * np.sqrt(np.diag(covariance))
+    while len(retained) > 1:
+        std = factor[retained] * np.sqrt(np.diag(covariance))
         with np.errstate(divide="ignore"):
             spread = np.where(beta == 0.0, np.inf, 100.0 * std / np.abs(beta))
         worst = int(np.argmax(spread))
         done = spread[worst] <= relative if relative is not None else spread[worst] < ratio * spread.min()
         if done or spread[worst] < keep:
             break
-        gone = (names[kept[worst]], float(beta[worst]), float(spread[worst]))
-        kept = np.delete(kept, worst)
-        beta, covariance, misfit = _refit(stacked, kept)
+        gone = (names[retained[worst]], float(beta[worst]), float(spread[worst]))
+        retained = np.delete(retained, worst)
+        beta, covariance, misfit = _refit(stacked, retained)
         increase = misfit / first - 1.0 if first > 0.0 else np.inf
         dropped.append(Dropped(*gone, misfit / np.sqrt(rows), increase))
     values, spread = np.zeros(b), np.zeros((b, b))
-    values[kept] = beta
-    spread[np.ix_(kept, kept)] = covariance
-    return Elimination(kept, values, spread, tuple(dropped), first / np.sqrt(rows))
+    values[retained] = beta
+    spread[np.ix_(retained, retained)] = covariance
+    return Elimination(retained, values, spread, tuple(dropped), first / np.sqrt(rows))
 
 
-def _refit(stacked: Stacked, kept: NDArray[np.intp]) -> tuple[Array, Array, float]:
+def _refit(stacked: Stacked, retained: NDArray[np.intp]) -> tuple[Array, Array, float]:
     """Estimate of some columns alone, its (R'R)^-1, and the norm of the residual."""
-    scale = np.linalg.norm(stacked.R[:, kept], axis=0)
+    scale = np.linalg.norm(stacked.R[:, retained], axis=0)
     scale[scale == 0.0] = 1.0
     with one_thread():
-        U, s, Vt = np.linalg.svd(stacked.R[:, kept] / scale, full_matrices=False)
+        U, s, Vt = np.linalg.svd(stacked.R[:, retained] / scale, full_matrices=False)
     s = np.maximum(s, 1e-12 * s[0])  # undetermined directions get a huge variance and are dropped first
     projected = U.T @ stacked.z
     half = Vt.T / s / scale[:, None]

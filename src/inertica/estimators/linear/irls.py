@@ -64,8 +64,10 @@ class Irls(Composed):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        found = super().capabilities
-        return found - {Capability.LINEAR} if self.running_minimum else found  # its weights do not follow from its residuals
+        capabilities = super().capabilities
+        return (
+            capabilities - {Capability.LINEAR} if self.running_minimum else capabilities
+        )  # its weights do not follow from its residuals
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
@@ -154,10 +156,10 @@ class _Fit:
             yield rows.motion, np.matmul(inverse, X)
 
     def _whitened(self) -> Stacked:
-        found = Stacked.empty(self.system.base.rank)
+        stacked = Stacked.empty(self.system.base.rank)
         for _, X in self._mixed():
-            found = found.absorb(X.reshape(-1, X.shape[2]))
-        return found
+            stacked = stacked.absorb(X.reshape(-1, X.shape[2]))
+        return stacked
 
     def _whitened_scores(self) -> Array:
         """(b, b) long-run covariance of the scores of the whitened system."""
@@ -169,8 +171,8 @@ class _Fit:
         return score_covariance(scored, b)
 
     def estimate(self, problem: Problem, method: Irls, start: float) -> Estimate:
-        listed = zip(self._by_joint(self.residual), self._by_joint(self.use), self.scale, strict=True)
-        standard = [r[u] / s if u.any() else np.zeros(1) for r, u, s in listed]  # a joint without torque has no rows
+        by_joint = zip(self._by_joint(self.residual), self._by_joint(self.use), self.scale, strict=True)
+        standard = [r[u] / s if u.any() else np.zeros(1) for r, u, s in by_joint]  # a joint without torque has no rows
         function = huber_weights if self.stage == "huber" else bisquare_weights
         weights = [function(u) for u in standard]
         if method.running_minimum:
@@ -181,19 +183,19 @@ class _Fit:
         settings: dict[str, object] = {"weights": method.weights, "full": method.full, "dropped": tuple(dropped)}
         if method.running_minimum:
             settings["running_minimum"] = True
-        found = estimated(
+        estimate = estimated(
             method.name, problem, self.solution, covariance, self.scale, start, plain=plain, evidence=evidence, settings=settings
         )
-        return replace(found, iterations=len(self.steps), history={"step": tuple(self.steps)}, stop_reason=self.reason)
+        return replace(estimate, iterations=len(self.steps), history={"step": tuple(self.steps)}, stop_reason=self.reason)
 
     def _covariances(self, standard: list[Array], weights: list[Array]) -> tuple[Array, Array, Evidence]:
         """Of an M-estimator: bread from the slope of the score, filling from its square; with serial correlation, and without.
 
         The third is what the data say without constraints, by one Newton step from the solution.
         """
-        kept = np.array([w.mean() for w in weights])
-        slope = np.maximum(np.array([_slope(self.stage, u).mean() for u in standard]) / kept, 0.1)
-        square = np.array([np.mean((w * u) ** 2) for w, u in zip(weights, standard, strict=True)]) / kept
+        mean_weights = np.array([w.mean() for w in weights])
+        slope = np.maximum(np.array([_slope(self.stage, u).mean() for u in standard]) / mean_weights, 0.1)
+        square = np.array([np.mean((w * u) ** 2) for w, u in zip(weights, standard, strict=True)]) / mean_weights
         parts = self._whole if self.method.full else self._joint_by_joint
         now, curved, bread, filling, scores = parts(slope, square)
         beta = self.solution.beta
@@ -227,11 +229,11 @@ class _Fit:
 
 def robust_scales(residual: list[Array], use: list[NDArray[np.bool_]], parameters: int) -> Array:
     """(n,) median absolute residual times 1.4826 per joint, over the rows in use, corrected for fitted parameters."""
-    r, there = np.abs(np.concatenate(residual)), np.concatenate(use)
+    r, used = np.abs(np.concatenate(residual)), np.concatenate(use)
     n = r.shape[1]
     out = np.empty(n)
     for j in range(n):
-        mine = r[there[:, j], j]
+        mine = r[used[:, j], j]
         freedom = len(mine) / max(len(mine) - parameters / n, 1.0)
         out[j] = _MAD * np.median(mine) * np.sqrt(freedom) if len(mine) else 0.0
     return np.maximum(out, 1e-9 * max(float(r.max(initial=0.0)), 1e-300))

@@ -124,16 +124,16 @@ def weighted_fit(
     weights = np.ones(system.n) if sigma is None else 1.0 / sigma
     stacked = system.stacked(weights)
     solution = solve(stacked, problem)
-    found = system.residual_sigmas(solution.beta)
+    sigmas = system.residual_sigmas(solution.beta)
     white: Scores | None = None
     plain = solution.spread
     if sigma is None:  # unweighted rows with their own variances: A (sum sigma_j^2 W_j'W_j) A
-        G = np.asarray(sum(s**2 * f.gram(len(solution.beta)) for s, f in zip(found, system.factors, strict=True)))
+        G = np.asarray(sum(s**2 * f.gram(len(solution.beta)) for s, f in zip(sigmas, system.factors, strict=True)))
         white, plain = Scores(G, G), solution.sensitivity @ G @ solution.sensitivity
     scores = scores_of(system, solution.beta, weights) if method.hac else white
     covariance = scores.through(solution.sensitivity) if method.hac and scores is not None else plain
     evidence = Evidence(stacked.R, stacked.z, scores, solution.strategy, stacked.rest)
-    return estimated(method.name, problem, solution, covariance, found, start, plain=plain, evidence=evidence)
+    return estimated(method.name, problem, solution, covariance, sigmas, start, plain=plain, evidence=evidence)
 
 
 def observed(method: Estimator, problem: Problem) -> Observations:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_toeplitz
 
-from inertica.dynamics.triangle import root
+from inertica.dynamics.triangle import cholesky_factor
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, NoiseLevels, Problem
 from inertica.estimators.covariance import autocorrelation, score_covariance
@@ -130,13 +130,13 @@ class _Criterion:
         products = np.zeros((self.b + 1, self.b + 1))
         for rows in self._linear_rows(beta):
             products += rows.T @ rows
-        R = root(products)
+        R = cholesky_factor(products)
         if R is not None:
             return Stacked.of(R)
-        found = Stacked.empty(self.b)  # columns that are nearly dependent
+        stacked = Stacked.empty(self.b)  # columns that are nearly dependent
         for rows in self._linear_rows(beta):
-            found = found.absorb(rows)
-        return found
+            stacked = stacked.absorb(rows)
+        return stacked
 
     def _linear_rows(self, beta: Array) -> Iterator[Array]:
         for block in self.blocks(beta):
@@ -174,10 +174,10 @@ class _Criterion:
         key = number, part.start
         if key in self._found:
             return self._found[key]
-        found = self._whitened(number, part, beta)
+        whitening = self._whitened(number, part, beta)
         if sum(len(motion) for motion in self.problem.motions) <= KEPT:
-            self._found[key] = found
-        return found
+            self._found[key] = whitening
+        return whitening
 
     def _whitened(self, number: int, part: slice, beta: Array) -> Whitening:
         """Rows in use, misfit, G of the motion (m, n, 3n), variances of the motion (3n,), Cholesky factors of G S G'."""
@@ -197,8 +197,8 @@ class _Criterion:
         """(m, n) rows whose dry friction may have either sign."""
         out = np.zeros(dq.shape, bool)
         for term in self.problem.base.layout.terms:
-            own = [(term.joint, {term.joint: 1.0})] if isinstance(term, FrictionLaw) and DRY in term.kinds else []
-            for joint, factors in (*own, *term.reversals):
+            reversals = [(term.joint, {term.joint: 1.0})] if isinstance(term, FrictionLaw) and DRY in term.kinds else []
+            for joint, factors in (*reversals, *term.reversals):
                 speed = sum(f * dq[:, j] for j, f in factors.items())
                 noise = np.sqrt(sum((f * sd[j]) ** 2 for j, f in factors.items()))
                 out[:, joint] |= np.abs(speed) < self.certain * noise
@@ -319,20 +319,22 @@ class _GaussNewton:
         solution = replace(self.solution, beta=self.beta, warnings=(*self.solution.warnings, *warnings), settings={})
         settings = {"noise": source, "prewhiten": self.method.prewhiten, "mean_square": fitted / max(rows - b, 1)}
         sigma = np.sqrt(squares / np.maximum(counts - b / criterion.n, 1.0))
-        found = estimated(self.method.name, problem, solution, fisher @ S @ fisher, sigma, start, plain=fisher, settings=settings)
+        estimate = estimated(
+            self.method.name, problem, solution, fisher @ S @ fisher, sigma, start, plain=fisher, settings=settings
+        )
         history = {"criterion": tuple(self.costs), "step": tuple(self.steps)}
-        return replace(found, iterations=len(self.steps), history=history, stop_reason=self.reason)
+        return replace(estimate, iterations=len(self.steps), history=history, stop_reason=self.reason)
 
     def _fisher(self, rng: np.random.Generator) -> tuple[Array, tuple[str, ...]]:
         """Inverse of the information; noise that the Jacobian still carries is taken out of it."""
-        own = self.solution.sensitivity
+        sensitivity = self.solution.sensitivity
         if self.solution.unresolved.shape[1] or self.method.prewhiten:
-            return own, ()
-        scale = np.sqrt(np.maximum(np.diag(own), 1e-300))
+            return sensitivity, ()
+        scale = np.sqrt(np.maximum(np.diag(sensitivity), 1e-300))
         try:
-            information = np.linalg.inv(own / np.outer(scale, scale))
+            information = np.linalg.inv(sensitivity / np.outer(scale, scale))
             information -= self.criterion.remaining_noise(self.beta, rng) * np.outer(scale, scale)
             factor = cho_factor(information)
         except LinAlgError:
-            return own, ("noise of the motion is as large as the excitation; standard deviations are too small",)
+            return sensitivity, ("noise of the motion is as large as the excitation; standard deviations are too small",)
         return np.asarray(cho_solve(factor, np.eye(len(scale)))) * np.outer(scale, scale), ()

@@ -19,9 +19,9 @@ KINDS = ("armature", "viscous", "coulomb")
 
 def missing_drives(prior: Parameters) -> NDArray[np.intp]:
     """Numbers of armature and friction parameters of kinds that the prior says nothing of; fixed ones are known."""
-    listed = [(k, p.kind) for k, p in enumerate(prior.layout.parameters) if p.kind in KINDS and not p.fixed]
-    absent = {kind for kind in KINDS if not any(prior.values[k] for k, own in listed if own == kind)}
-    return np.array([k for k, kind in listed if kind in absent], np.intp)
+    drives = [(k, p.kind) for k, p in enumerate(prior.layout.parameters) if p.kind in KINDS and not p.fixed]
+    absent = {kind for kind in KINDS if not any(prior.values[k] for k, drive_kind in drives if drive_kind == kind)}
+    return np.array([k for k, kind in drives if kind in absent], np.intp)
 
 
 def filled_prior(problem: Problem) -> tuple[Parameters, tuple[str, ...]]:
@@ -42,9 +42,9 @@ def filled_prior(problem: Problem) -> tuple[Parameters, tuple[str, ...]]:
     T = base.T[:, missing]
     seen = np.abs(T).max(axis=1) > 0.0
     with one_thread():
-        found = np.linalg.lstsq(T[seen], (beta - base.beta(prior.values))[seen], rcond=1e-9)[0]
+        change = np.linalg.lstsq(T[seen], (beta - base.beta(prior.values))[seen], rcond=1e-9)[0]
     lower = np.array([prior.layout.parameters[k].lower for k in missing])
     values = prior.values.copy()
-    values[missing] = np.maximum(found, lower)
+    values[missing] = np.maximum(change, lower)
     names = tuple(prior.layout.names[k] for k in missing)
     return prior.with_values(values, f"{prior.origin}, armature and friction of a first wls"), names

@@ -86,10 +86,10 @@ def _fit(method: Svd | SvdEssential, problem: Problem, essential: Essential | No
     scale, dropped = np.ones(base.layout.size), tuple[Dropped, ...]()
     scale[base.fixed] = 0.0
     if essential is not None:
-        found, _ = essential.select(problem, weights)
+        elimination, _ = essential.select(problem, weights)
         scale = np.zeros(base.layout.size)
-        scale[base.kept] = found.beta
-        dropped = found.dropped
+        scale[base.retained] = elimination.beta
+        dropped = elimination.dropped
     stacked = system.stacked(weights)
     prior, filled = filled_prior(problem) if method.fill_prior else (problem.prior, ())
     reference = prior.values

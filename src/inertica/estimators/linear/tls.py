@@ -54,8 +54,8 @@ class Tls:
         weights = 1.0 / system.sigmas if self.weighted else np.ones(system.n)
         stacked = system.stacked(weights)
         norms = np.append(np.linalg.norm(stacked.R, axis=0), np.hypot(np.linalg.norm(stacked.z), stacked.rest))
-        found = _minimise(stacked, np.diag(norms**2) if self.scaled else np.eye(len(norms)), problem)
-        return _estimate(self.name, problem, system, weights, found, self.hac, start)
+        minimum = _minimise(stacked, np.diag(norms**2) if self.scaled else np.eye(len(norms)), problem)
+        return _estimate(self.name, problem, system, weights, minimum, self.hac, start)
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,8 @@ class Gtls:
         C = self._given(system, weights) if self.covariance is not None else None
         if C is None:
             C = column_covariance(problem, weights, self.draws, rng or np.random.default_rng(self.seed))
-        found = _minimise(system.stacked(weights), C, problem)
-        estimate = _estimate(self.name, problem, system, weights, found, self.hac, start)
+        minimum = _minimise(system.stacked(weights), C, problem)
+        estimate = _estimate(self.name, problem, system, weights, minimum, self.hac, start)
         source = "given covariance" if self.covariance is not None else noise_of(problem)[0].source
         return replace(estimate, settings={**estimate.settings, "noise": source})
 
@@ -115,11 +115,11 @@ def column_covariance(problem: Problem, weights: Array, draws: int, rng: np.rand
     b, system, levels = problem.base.rank, problem.observations, noise_of(problem)
     C = np.zeros((b + 1, b + 1))
     for _ in range(draws):
-        moved = []
+        perturbed = []
         for motion, level in zip(problem.motions, levels, strict=True):
             e = motion_noise(motion, position_noise_before_filter(motion, level), rng)
-            moved.append(replace(motion, q=motion.q + e.q, dq=motion.dq + e.dq, ddq=motion.ddq + e.ddq))
-        noisy = Observations(problem.base, moved, problem.prior).build()
+            perturbed.append(replace(motion, q=motion.q + e.q, dq=motion.dq + e.dq, ddq=motion.ddq + e.ddq))
+        noisy = Observations(problem.base, perturbed, problem.prior).build()
         for rows, other in zip(system.rows(), noisy, strict=True):
             for j, columns in enumerate(system.columns):
                 use = rows.use[:, j]
@@ -174,21 +174,21 @@ def _minimise(stacked: Stacked, C: Array, problem: Problem) -> _Minimum:
 
 
 def _estimate(
-    name: str, problem: Problem, system: Observations, weights: Array, found: _Minimum, use_hac: bool, start: float
+    name: str, problem: Problem, system: Observations, weights: Array, minimum: _Minimum, use_hac: bool, start: float
 ) -> Estimate:
-    solution = found.solution
-    plain, bread = found.misfit / float(system.counts.sum()) * solution.spread, solution.spread
-    covariance = bread @ _long_run(system, weights, found) @ bread if use_hac else plain
+    solution = minimum.solution
+    plain, bread = minimum.misfit / float(system.counts.sum()) * solution.spread, solution.spread
+    covariance = bread @ _long_run(system, weights, minimum) @ bread if use_hac else plain
     return estimated(name, problem, solution, covariance, system.residual_sigmas(solution.beta), start, plain=plain)
 
 
-def _long_run(system: Observations, weights: Array, found: _Minimum) -> Array:
+def _long_run(system: Observations, weights: Array, minimum: _Minimum) -> Array:
     """(b, b) of the scores sum_j W_jk' e_jk - e_jk^2 C a / (a' C a), e the weighted misfit."""
     scored: list[tuple[int, Array, Array]] = []
-    for rows, residual in system.residuals(found.solution.beta):
+    for rows, residual in system.residuals(minimum.solution.beta):
         e = -residual * weights * rows.use
-        scores = -np.sum(e**2, axis=1)[:, None] * found.pull
+        scores = -np.sum(e**2, axis=1)[:, None] * minimum.pull
         for j, (W, columns) in enumerate(zip(rows.W, system.columns, strict=True)):
             scores[:, columns] += W * (weights[j] * e[:, j])[:, None]
         scored.append((rows.motion, scores, e))
-    return score_covariance(scored, len(found.pull))
+    return score_covariance(scored, len(minimum.pull))

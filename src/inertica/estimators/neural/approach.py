@@ -130,15 +130,17 @@ class Goal:
         """
         steps, left = self.path[-1]
         if left > FAR:
-            said = f"its torques are still {100 * left:.2g} % of the torque away from those of least squares, which it approaches"
-            warnings = (*warnings, f"{said}; `ols` gives that limit at once")
+            warning = (
+                f"its torques are still {100 * left:.2g} % of the torque away from those of least squares, which it approaches"
+            )
+            warnings = (*warnings, f"{warning}; `ols` gives that limit at once")
         b = len(beta)
         solution = Solution(beta, np.zeros((b, b)), ScaledSvd.of(self.stacked.R).condition, np.eye(b), warnings=warnings)
         sigma = self.system.residual_sigmas(beta)
-        found = estimated(name, self.problem, solution, None, sigma, self.begun, settings=settings)
+        estimate = estimated(name, self.problem, solution, None, sigma, self.begun, settings=settings)
         history = {"steps": tuple(float(k) for k, _ in self.path), "left": tuple(x for _, x in self.path)}
         return replace(
-            found,
+            estimate,
             iterations=steps,
             history=history,
             stop_reason=SETTLED if met else f"{steps} steps, the most that were allowed",

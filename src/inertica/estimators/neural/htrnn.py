@@ -81,8 +81,8 @@ class Htrnn:
         return goal.estimate(self.name, beta, met, settings, self._warnings(problem.base.names, beta, settings))
 
     @staticmethod
-    def _warnings(names: Sequence[str], beta: Array, found: Mapping[str, float]) -> tuple[str, ...]:
-        eta, alpha, stable = found["eta"], found["alpha"], found["stable"]
+    def _warnings(names: Sequence[str], beta: Array, settled_at: Mapping[str, float]) -> tuple[str, ...]:
+        eta, alpha, stable = settled_at["eta"], settled_at["alpha"], settled_at["stable"]
         out: tuple[str, ...] = ()
         if eta > stable:
             out += (f"the step eta {eta:.2g} is above {stable:.2g}, beyond which these data make the network oscillate",)

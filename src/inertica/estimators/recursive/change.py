@@ -191,10 +191,10 @@ class LoadWatch:
         if time - self._began[at] < AFTER:
             return None
         body = loads.body(self._now_s - self._s[at], self._now_I - self._I[at], part, SIGNS[k])
-        found = Change(time, float(self._began[at]), float(body[9]), "picked up" if k == 0 else "dropped")
+        change = Change(time, float(self._began[at]), float(body[9]), "picked up" if k == 0 else "dropped")
         self._again()
         self._settled, self._sign = time + SETTLE, SIGNS[k]
-        return found
+        return change
 
     def _again(self) -> None:
         """As if the rows had begun now."""
@@ -215,5 +215,5 @@ class LoadWatch:
 
     def run(self, times: Sequence[float] | Array, rows: Array, use: NDArray[np.bool_]) -> list[Change]:
         """Many sets of rows, (K, r, b+1)."""
-        found = (self.update(float(t), w, u) for t, w, u in zip(times, rows, use, strict=True))
-        return [change for change in found if change is not None]
+        changes = (self.update(float(t), w, u) for t, w, u in zip(times, rows, use, strict=True))
+        return [change for change in changes if change is not None]

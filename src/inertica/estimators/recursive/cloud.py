@@ -19,7 +19,7 @@ KEPT = 0.99
 
 @njit(**OPTIONS)
 def run(
-    s: Any, table: Any, steps: Any, y: Any, used: Any, Z: Any, noise: Any, memory: Any, least: float, draw: Any, kept: Any
+    s: Any, table: Any, steps: Any, y: Any, used: Any, Z: Any, noise: Any, memory: Any, least: float, draw: Any, stored: Any
 ) -> int:
     """One pass over a record; returns the sample at which no particle was left, or -1.  Particles end with equal weights.
 
@@ -54,7 +54,7 @@ def run(
                 alive = alive or np.isfinite(log[p] + added[p])
             if not alive:
                 return k
-            square, kept.score[k, 1] = _weighed(log, added, weight)
+            square, stored.score[k, 1] = _weighed(log, added, weight)
             for i in range(q.shape[0]):
                 q[i] = max(noise.shrink * q[i], noise.floor[i])
             if 1.0 / square < least * L or k == N - 1:
@@ -62,8 +62,8 @@ def run(
                 _moved_apart(Z, states, draw)
                 for p in range(L):
                     log[p], weight[p] = -np.log(L), 1.0 / L
-        if k % kept.every == 0:
-            record_particles(Z, weight, kept, k // kept.every)
+        if k % stored.every == 0:
+            record_particles(Z, weight, stored, k // stored.every)
     return -1
 
 
@@ -122,7 +122,7 @@ def resample(Z: Any, weight: Any, first: float, spare: Any) -> None:
 
 
 @njit(**OPTIONS)
-def record_particles(Z: Any, weight: Any, kept: Any, row: int) -> None:
+def record_particles(Z: Any, weight: Any, stored: Any, row: int) -> None:
     L, d = Z.shape
     for i in range(d):
         mean, square = 0.0, 0.0
@@ -130,7 +130,7 @@ def record_particles(Z: Any, weight: Any, kept: Any, row: int) -> None:
             mean += weight[p] * Z[p, i] if weight[p] > 0.0 else 0.0
         for p in range(L):
             square += weight[p] * (Z[p, i] - mean) ** 2 if weight[p] > 0.0 else 0.0
-        kept.z[row, i], kept.std[row, i] = mean, np.sqrt(square)
+        stored.z[row, i], stored.std[row, i] = mean, np.sqrt(square)
 
 
 @njit(**OPTIONS)

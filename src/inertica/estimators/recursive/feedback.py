@@ -43,7 +43,7 @@ def fed_back(problem: Problem, records: list[Record], beta: Array, integrator: s
     loop = problem.loop
     assert loop is not None
     closed, open_loop = transition(problem, beta, None, integrator), transition(problem, beta, loop.dt, integrator)
-    n, variance, found = closed.n, position_noises(problem, records) ** 2, []
+    n, variance, parts = closed.n, position_noises(problem, records) ** 2, []
     memory, unseen = {name: np.zeros(n) for name in closed.memory}, np.repeat([0.0, 1.0, 0.0, 1.0], n)
     for motion, record in zip(problem.motions, records, strict=True):
         steps = max(1, round(float(np.median(np.diff(record.steps)))))
@@ -53,5 +53,5 @@ def fed_back(problem: Problem, records: list[Record], beta: Array, integrator: s
             row = np.concatenate([record.table[record.steps[k]][: -4 * n], unseen])[None]
             with_loop, without = closed.jacobian(z, row, memory)[1], open_loop.jacobian(z, motion.tau[k][None], None)[1]
             G = (with_loop - without)[:n, : 2 * n]
-            found.append(unknown * np.concatenate([G[:, n:] ** 2 @ variance, G[:, :n] ** 2 @ variance]))
-    return np.asarray(np.median(found, axis=0))
+            parts.append(unknown * np.concatenate([G[:, n:] ** 2 @ variance, G[:, :n] ** 2 @ variance]))
+    return np.asarray(np.median(parts, axis=0))

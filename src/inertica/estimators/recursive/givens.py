@@ -138,7 +138,7 @@ def samples_in(
     along: bool,
     first: int,
     stops: Any,
-    kept: Any,
+    stored: Any,
     counts: Any,
 ) -> None:
     """Many samples, and copies of the factors after some of them.
@@ -159,7 +159,7 @@ def samples_in(
     for k in range(rows.shape[0]):
         sample_in(F, weight, group, rows[k], use[k], factor, along, u)
         if h < stops.shape[0] and stops[h] == first + k:
-            kept[h] = F
+            stored[h] = F
             counts[h] = weight
             h += 1
 

@@ -161,8 +161,8 @@ class Filter:
             if first.broke is None:
                 start, known = first.beta, np.diag(first.covariance)
                 near = replace(v, first=np.concatenate([v.first[: -len(known)], known]))
-        found = most_likely(lambda tried: sum(passed("ekf", [r], start, tried).score for r in short), near, self.computed)
-        return replace(found, first=v.first)
+        variances = most_likely(lambda tried: sum(passed("ekf", [r], start, tried).score for r in short), near, self.computed)
+        return replace(variances, first=v.first)
 
     def variances(self, problem: Problem, records: list[Record], beta: Array) -> Variances:
         """Of the preset; where the controller computes the torque, what it feeds back in place of the noise of measured torques."""
@@ -230,8 +230,8 @@ class JointFilter(Filter):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        kept = {Capability.CONSISTENT, Capability.TAKES_CONSTRAINTS} if self.consistent else set()
-        return super().capabilities | kept
+        with_constraints = {Capability.CONSISTENT, Capability.TAKES_CONSTRAINTS} if self.consistent else set()
+        return super().capabilities | with_constraints
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
@@ -240,23 +240,23 @@ class JointFilter(Filter):
         records, dt = self.records(problem, beta)
         plain = transition(problem, beta, dt, self.integrates(problem, dt))
         unknowns: Unknowns = ConsistentUnknowns.of(problem, beta, self.coordinates) if self.consistent else PlainUnknowns(beta)
-        moved = unknowns.transition(plain)
+        map = unknowns.transition(plain)
         v = unknowns.variances(self.variances(problem, records, beta))
 
         def passed(kind: str, chosen: list[Record], x: Array, v: Variances, smooth: bool = False) -> Passed:
-            return kalman(kind, (self.h if "cdkf" in kind else self.alpha, self.beta, self.kappa), moved, chosen, x, v, smooth)
+            return kalman(kind, (self.h if "cdkf" in kind else self.alpha, self.beta, self.kappa), map, chosen, x, v, smooth)
 
         with one_thread():
             if self.tune:
                 v = self.tuned(v, unknowns.start, records, passed)
-            found = passed(self.kind, records, unknowns.start, v, self.smooth)
+            history = passed(self.kind, records, unknowns.start, v, self.smooth)
             for _ in range(self.rounds - 1):
-                if found.broke is not None:
+                if history.broke is not None:
                     break
-                found = passed(self.kind, records, found.beta, again(v, found.covariance), self.smooth)
-        found = found.widened() if self.tune else found
+                history = passed(self.kind, records, history.beta, again(v, history.covariance), self.smooth)
+        history = history.widened() if self.tune else history
         settings = self.settings(v) | ({"coordinates": self.coordinates} if self.consistent else {})
-        return reported(self.name, problem, unknowns, found, self.rounds, time.perf_counter() - begun, settings)
+        return reported(self.name, problem, unknowns, history, self.rounds, time.perf_counter() - begun, settings)
 
 
 @dataclass(frozen=True)
@@ -270,16 +270,16 @@ class ComputedTorqueFilter(JointFilter):
 
 
 def reported(
-    name: str, problem: Problem, unknowns: Unknowns, found: Passed, passes: int, seconds: float, settings: dict[str, object]
+    name: str, problem: Problem, unknowns: Unknowns, history: Passed, passes: int, seconds: float, settings: dict[str, object]
 ) -> Estimate:
     """The outcome of a filter as an estimate."""
-    beta, J = unknowns.beta(found.beta)
-    covariance = J @ found.covariance @ J.T
+    beta, J = unknowns.beta(history.beta)
+    covariance = J @ history.covariance @ J.T
     scale = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     values = np.maximum(np.linalg.eigvalsh(covariance / np.outer(scale, scale)), 1e-300)
     reason, warnings = f"all samples were used, {passes} pass{'es' if passes > 1 else ''}", []
-    if found.broke is not None:
-        reason = f"the filter broke down {found.broke:.3g} s into a record: a prediction or its covariance became impossible"
+    if history.broke is not None:
+        reason = f"the filter broke down {history.broke:.3g} s into a record: a prediction or its covariance became impossible"
         warnings.append(
             f"{reason}; what it had found by then is no answer. State other variances (preset, tune), start from better values, "
             "or take a square-root or a consistent form"
@@ -287,16 +287,17 @@ def reported(
     size = float(np.sqrt(values[-1] / values[0]))
     return Estimate(
         name, problem.base, beta, covariance, Diagnostics(torque_residual(problem, beta), size, np.zeros((len(beta), 0)), covariance),
-        chi=unknowns.chi(found.beta), iterations=passes, seconds=seconds,
-        trace=replace(found.history, **unknowns.history(found.history)), stop_reason=reason, settings=settings | {"nis": found.nis},
-        warnings=tuple(warnings), failed=found.broke is not None,
+        chi=unknowns.chi(history.beta), iterations=passes, seconds=seconds,
+        trace=replace(history.history, **unknowns.history(history.history)), stop_reason=reason,
+        settings=settings | {"nis": history.nis},
+        warnings=tuple(warnings), failed=history.broke is not None,
     )  # fmt: skip
 
 
 def torque_residual(problem: Problem, beta: Array) -> Array:
     """(n,) standard deviation of what the parameters leave of the torque along the prepared motion."""
     chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
-    chi[problem.base.kept] = beta
+    chi[problem.base.retained] = beta
     square, count = np.zeros(problem.base.layout.robot.n), 0
     for m in problem.motions:
         left = (m.tau - problem.engine.inverse_dynamics(m.q, m.dq, m.ddq, chi, shapes))[~m.mask]

@@ -113,7 +113,7 @@ class Kept(NamedTuple):
 @njit(**OPTIONS)
 def run(
     root: bool, points: Any, s: Any, rates: Any, drive: Any, steps: Any, y: Any, used: Any, z: Any, P: Any, noise: Any, memory: Any,
-    kept: Any,
+    stored: Any,
 ) -> int:  # fmt: skip
     """One pass over a record; returns the sample at which the filter broke down, or -1.
 
@@ -149,19 +149,19 @@ def run(
     for k in range(N):
         if used[k]:
             fine = (
-                correct_root(z, P, y[k], noise.measurement, wide, kept, k)
+                correct_root(z, P, y[k], noise.measurement, wide, stored, k)
                 if root
-                else _correct(z, P, y[k], noise.measurement, low, gain, kept, k)
+                else _correct(z, P, y[k], noise.measurement, low, gain, stored, k)
             )
             if not fine:
                 return k
-        if k % kept.every == 0:
-            _record(root, z, P, kept, k // kept.every)
-        smoothed = kept.P.shape[0] > 0
+        if k % stored.every == 0:
+            _record(root, z, P, stored, k // stored.every)
+        smoothed = stored.P.shape[0] > 0
         if smoothed:
             for i in range(d):
-                kept.all[k, i] = z[i]
-            _covariance(root, P, states, kept.P[k])
+                stored.all[k, i] = z[i]
+            _covariance(root, P, states, stored.P[k])
         if k == N - 1:
             break
         if points.h > 0.0:
@@ -198,7 +198,7 @@ def run(
                     for j in range(states):
                         extra[i, j] = both[i, j]
             if smoothed:
-                cross_root(A, P, kept.cross[k])
+                cross_root(A, P, stored.cross[k])
             predict_root(P, A, extra, q, wide, last)
             if points.h > 0.0 and points.offset > 0.0:
                 for i in range(states):
@@ -213,7 +213,7 @@ def run(
             if smoothed:
                 for i in range(states):
                     for j in range(d):
-                        kept.cross[k, i, j] = A[i, j]
+                        stored.cross[k, i, j] = A[i, j]
             predict(P, A, X, state, q)
             if driven:
                 more(P, W)
@@ -223,8 +223,8 @@ def run(
                 return k
         if smoothed:
             for i in range(states):
-                kept.before[k, i] = x[i]
-            _covariance(root, P, states, kept.ahead[k])
+                stored.before[k, i] = x[i]
+            _covariance(root, P, states, stored.ahead[k])
         for i in range(q.shape[0]):
             q[i] = max(noise.shrink * q[i], noise.floor[i])
     return -1
@@ -306,19 +306,19 @@ def predict(P: Any, A: Any, X: Any, state: Any, parameter: Any) -> None:
 
 
 @njit(**SUMS)
-def _correct(z: Any, P: Any, y: Any, R: Any, low: Any, gain: Any, kept: Any, at: int) -> bool:
+def _correct(z: Any, P: Any, y: Any, R: Any, low: Any, gain: Any, stored: Any, at: int) -> bool:
     """P - W W' with W = P H' low^-T, low low' = H P H' + R."""
     n = y.shape[0]
     if not innovation_factor(P, R, np.zeros((n, n), P.dtype), low):
         return False
     through(P[:, n : 2 * n], low, gain)
-    _move(z, y, low, gain, kept, at)
+    _move(z, y, low, gain, stored, at)
     less(P, gain)
     return True
 
 
 @njit(**OPTIONS)
-def _move(z: Any, y: Any, low: Any, gain: Any, kept: Any, at: int) -> None:
+def _move(z: Any, y: Any, low: Any, gain: Any, stored: Any, at: int) -> None:
     """z + gain low^-1 (y - q)"""
     n, d = y.shape[0], z.shape[0]
     white = np.zeros(n)
@@ -328,26 +328,26 @@ def _move(z: Any, y: Any, low: Any, gain: Any, kept: Any, at: int) -> None:
         for j in range(i):
             total -= low[i, j] * white[j]
         white[i] = total / low[i, i]
-        kept.innovation[at, i] = white[i]
+        stored.innovation[at, i] = white[i]
         square += white[i] * white[i]
         size += 2.0 * np.log(low[i, i])
-    kept.score[at, 0] = square
-    kept.score[at, 1] = square + size
+    stored.score[at, 0] = square
+    stored.score[at, 1] = square + size
     for k in range(d):
         for i in range(n):
             z[k] += gain[k, i] * white[i]
 
 
 @njit(**OPTIONS)
-def _record(root: bool, z: Any, P: Any, kept: Any, row: int) -> None:
+def _record(root: bool, z: Any, P: Any, stored: Any, row: int) -> None:
     d = z.shape[0]
-    states = 2 * kept.innovation.shape[1]
+    states = 2 * stored.innovation.shape[1]
     for i in range(d):
-        kept.z[row, i] = z[i]
+        stored.z[row, i] = z[i]
         if root:
-            kept.std[row, i] = np.sqrt(root_covariance(P, (i - states) % d, (i - states) % d))
+            stored.std[row, i] = np.sqrt(root_covariance(P, (i - states) % d, (i - states) % d))
         else:
-            kept.std[row, i] = np.sqrt(max(P[i, i], 0.0))
+            stored.std[row, i] = np.sqrt(max(P[i, i], 0.0))
 
 
 @njit(**OPTIONS)

@@ -33,13 +33,13 @@ class Lag:
         for name, x in (("q", sample.q), ("dq", sample.dq), ("tau", sample.tau)):
             if x is None:
                 continue
-            kept, out = self._kept[name], self._out[name]
+            ring, out = self._kept[name], self._out[name]
             if first:
-                kept[:] = x
-            size = len(kept)
-            kept[self._at % size] = x
-            near = kept[(self._at - self._whole[name]) % size, self._joints]
-            far = kept[(self._at - self._whole[name] - 1) % size, self._joints]
+                ring[:] = x
+            size = len(ring)
+            ring[self._at % size] = x
+            near = ring[(self._at - self._whole[name]) % size, self._joints]
+            far = ring[(self._at - self._whole[name] - 1) % size, self._joints]
             out[:] = near + self._part[name] * (far - near)
         return Sample(self._out["q"], self._out["tau"], None if sample.dq is None else self._out["dq"], sample.ddq)
 
@@ -52,12 +52,12 @@ class Lag:
             if x is None or not m:
                 out.append(x)
                 continue
-            kept = self._kept[name]
-            size = len(kept)
-            before = np.repeat(x[:1], size, axis=0) if first else kept[(self._at - m + 1 + np.arange(size)) % size]
+            ring = self._kept[name]
+            size = len(ring)
+            before = np.repeat(x[:1], size, axis=0) if first else ring[(self._at - m + 1 + np.arange(size)) % size]
             whole = np.vstack([before, x])
             at = size + np.arange(m)[:, None] - self._whole[name]
             near, far = whole[at, self._joints], whole[at - 1, self._joints]
             out.append(near + self._part[name] * (far - near))
-            kept[(self._at - np.arange(size)) % size] = whole[-1 - np.arange(size)]
+            ring[(self._at - np.arange(size)) % size] = whole[-1 - np.arange(size)]
         return out[0], out[1], out[2]  # type: ignore[return-value]

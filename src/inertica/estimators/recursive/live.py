@@ -116,7 +116,7 @@ class RowStream:
         bandwidth = min(bandwidth, 0.05 * rate)
         self.every = every or (max(1, round(0.2 * rate / bandwidth)) if self.filtered else 1)
         self.count = 1 if regressor == "power" else n
-        place = {int(k): i for i, k in enumerate(base.kept)}
+        place = {int(k): i for i, k in enumerate(base.retained)}
         entries = self._single.entries
         known = np.zeros(base.layout.size)
         if len(base.fixed):
@@ -289,8 +289,12 @@ class OnlineFit:
         beta = self._start + svd.solve(stacked.z - stacked.R @ self._start)
         std = np.sqrt(np.maximum(self._variance(svd.half, sigma), 0.0))
         std[np.abs(svd.unresolved).max(axis=1, initial=0.0) > 1e-6] = np.inf
-        told = len(self._F) == 1 or self.noise_known(MORE)  # as many rows as columns have no residual, and seem to have no noise
-        return OnlineEstimate(beta, std if told else np.full(b, np.inf), sigma, self.rows, told and bool(svd.known.all()))
+        well_determined = len(self._F) == 1 or self.noise_known(
+            MORE
+        )  # as many rows as columns have no residual, and seem to have no noise
+        return OnlineEstimate(
+            beta, std if well_determined else np.full(b, np.inf), sigma, self.rows, well_determined and bool(svd.known.all())
+        )
 
     @property
     def longer(self) -> Array:

@@ -101,22 +101,22 @@ class OnlinePayload:
         if not self.fit.noise_known(ENOUGH):
             return None
         R, z = self.fit.evidence.whitened()
-        there = np.any(R != 0.0, axis=1)
-        return fitted_load(self.robot, Rows(R[there], z[there]), self.columns, self.own)
+        nonzero = np.any(R != 0.0, axis=1)
+        return fitted_load(self.robot, Rows(R[nonzero], z[nonzero]), self.columns, self.own)
 
     @property
     def estimate(self) -> LoadEstimate:
-        found = self.load
-        if found is None:
+        load = self.load
+        if load is None:
             nothing = np.full((10, 10), np.inf)
             ends = np.tile([-np.inf, np.inf], (10, 1))
             return LoadEstimate(np.zeros(10), ends, np.zeros(10), nothing, (UNIDENTIFIABLE,) * 10, self.rows, False)
-        covariance = found.significant_inflation**2 * found.covariance
+        covariance = load.significant_inflation**2 * load.covariance
         with one_thread():
-            body = possible_body(found.values, covariance, ~found.known, found.open_directions)
-        labels = trusted(found.known, found.silent, found.values, np.sqrt(np.diag(covariance)), body)
-        moments = first_moments(found.values, covariance, body, found.open_directions, labels)
+            body = possible_body(load.values, covariance, ~load.known, load.open_directions)
+        labels = trusted(load.known, load.silent, load.values, np.sqrt(np.diag(covariance)), body)
+        moments = first_moments(load.values, covariance, body, load.open_directions, labels)
         ends = np.column_stack([body.lower, body.upper])
         shown = np.linalg.matrix_rank(self.columns)
-        complete = 10 - found.unresolved.shape[1] == shown
-        return LoadEstimate(body.values, ends, found.values, covariance, labels, self.rows, bool(complete), moments)
+        complete = 10 - load.unresolved.shape[1] == shown
+        return LoadEstimate(body.values, ends, load.values, covariance, labels, self.rows, bool(complete), moments)

@@ -76,12 +76,12 @@ class Loads:
             at = across - np.outer(across @ axis, axis) + np.outer(place + ALONG * x[:, 3], axis)
             drawn = np.array([_point(mass * np.exp(HEAVIER * m), c) for m, c in zip(x[:, 4], at, strict=True)])
             values, vectors = np.linalg.eigh(np.cov(drawn.T))
-            kept = values > SMALLEST * values[-1]
+            significant = values > SMALLEST * values[-1]
             G = np.zeros((10, 10))
-            G[:, : kept.sum()] = vectors[:, kept] * np.sqrt(values[kept])
+            G[:, : significant.sum()] = vectors[:, significant] * np.sqrt(values[significant])
             means.append(drawn.mean(axis=0))
             spreads.append(G)
-            ranks.append(int(kept.sum()))
+            ranks.append(int(significant.sum()))
         return cls(mass, bodies, np.array(means), np.array(spreads), np.array(ranks))
 
     @property

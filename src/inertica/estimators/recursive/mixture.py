@@ -29,7 +29,7 @@ from inertica.estimators.recursive.kalman import more, noise_now, outer, predict
 @njit(**OPTIONS)
 def run(
     s: Any, rates: Any, drive: Any, steps: Any, y: Any, used: Any, Z: Any, P: Any, noise: Any, memory: Any, share: float,
-    least: float, draw: Any, kept: Any,
+    least: float, draw: Any, stored: Any,
 ) -> int:  # fmt: skip
     """One pass over a record; returns the sample at which it broke down, or -1.
 
@@ -74,11 +74,11 @@ def run(
             _mean(Z, weight, mean)
             if not innovation_factor(P, noise.measurement, S, low):
                 return k
-            kept.score[k, 0] = _whitened(Z, weight, mean, S, y[k], wide, kept.innovation[k])
+            stored.score[k, 0] = _whitened(Z, weight, mean, S, y[k], wide, stored.innovation[k])
             through(P[:, n:states], low, gain)
             _correct(Z, y[k], low, gain, added)
             less(P, gain)
-            effective, kept.score[k, 1] = _weigh(log, added, weight)
+            effective, stored.score[k, 1] = _weigh(log, added, weight)
             if not effective > 0.0:
                 return k
             if effective < least * L or k == N - 1:
@@ -86,11 +86,11 @@ def run(
                     return k
                 for p in range(L):
                     log[p], weight[p] = -np.log(L), 1.0 / L
-        if k % kept.every == 0:
-            row = k // kept.every
-            record_particles(Z, weight, kept, row)
+        if k % stored.every == 0:
+            row = k // stored.every
+            record_particles(Z, weight, stored, row)
             for i in range(d):
-                kept.std[row, i] = np.sqrt(kept.std[row, i] ** 2 + max(P[i, i], 0.0))
+                stored.std[row, i] = np.sqrt(stored.std[row, i] ** 2 + max(P[i, i], 0.0))
     return -1
 
 
@@ -185,7 +185,7 @@ def _renew(Z: Any, weight: Any, P: Any, share: float, draw: Any, spare: Any) -> 
     Copies are drawn apart within their Gaussian; what then is left to bring mean and covariance where they were is linear.
     """
     L, d = Z.shape
-    mean, own = np.zeros(d), np.zeros(d)
+    mean, spread = np.zeros(d), np.zeros(d)
     _mean(Z, weight, mean)
     whole = _scatter(Z, weight, mean)
     low, other, e = np.zeros((d, d)), np.zeros((d, d)), np.zeros(d)
@@ -204,15 +204,15 @@ def _renew(Z: Any, weight: Any, P: Any, share: float, draw: Any, spare: Any) -> 
             P[i, j] = (1.0 - share) * whole[i, j]
             whole[i, j] *= share
     equal = np.full(L, 1.0 / L)
-    _mean(Z, equal, own)
-    scatter = _scatter(Z, equal, own)
+    _mean(Z, equal, spread)
+    scatter = _scatter(Z, equal, spread)
     if not cholesky(whole, low):
         return False
     known = d < L and cholesky(scatter, other)
     for p in range(L):
         for i in range(d):  # e of unit covariance; with few particles a random one
             if known:
-                total = Z[p, i] - own[i]
+                total = Z[p, i] - spread[i]
                 for j in range(i):
                     total -= other[i, j] * e[j]
                 e[i] = total / other[i, i]

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.triangle import stacked_factor
 from inertica.dynamics.tsqr import JointFactor, Stacked
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, History, Need, Problem
@@ -142,7 +142,7 @@ class Moment:
 
 def together(factors: Array, weights: Array) -> Stacked:
     """One R of the factors of all joints, each with its weight."""
-    return Stacked.of(absorbed(*(weight * F for weight, F in zip(weights, factors, strict=True))))
+    return Stacked.of(stacked_factor(*(weight * F for weight, F in zip(weights, factors, strict=True))))
 
 
 def pass_by(
@@ -162,13 +162,13 @@ def pass_by(
     stops = np.unique(np.linspace(0, len(clock), max(moments, 1) + 1).astype(np.int64)[1:] - 1)
     groups = int(group.max()) + 1
     F, weight = np.zeros((groups, b + 1, b + 1)), np.zeros(groups)
-    kept, counts = np.zeros((len(stops), *F.shape)), np.zeros((len(stops), groups))
+    stored, counts = np.zeros((len(stops), *F.shape)), np.zeros((len(stops), groups))
     first = 0
     for rows in system.rows():
-        given = dense(rows, system)
-        givens.samples_in(F, weight, group, given, rows.use, forgetting, directional, first, stops, kept, counts)
+        row_values = dense(rows, system)
+        givens.samples_in(F, weight, group, row_values, rows.use, forgetting, directional, first, stops, stored, counts)
         first += len(rows.use)
-    for at, factors, left in zip(stops, kept, counts, strict=True):
+    for at, factors, left in zip(stops, stored, counts, strict=True):
         yield Moment(float(clock[at]), factors, left)
 
 
@@ -212,36 +212,36 @@ def _finished(
     """The estimate after the last sample, with the way there as its history."""
     _, solution, _ = solved[-1]
     weighted = fading(system, method.forgetting) if not method.directional else system
-    found = weighted_fit(method, problem, lambda *_: solution, sigma, start, weighted)
+    estimate = weighted_fit(method, problem, lambda *_: solution, sigma, start, weighted)
     if method.forgetting < 1.0:
-        found = _of_what_is_left(found, system, last, method)
+        estimate = _of_what_is_left(estimate, system, last, method)
     known = [(t, s, scale) for t, s, scale in solved if not s.unresolved.shape[1]]
     b = problem.base.rank
     beta = np.array([s.beta for _, s, _ in known]).reshape(-1, b)
     std = np.array([scale * np.sqrt(np.maximum(np.diag(s.spread), 0.0)) for _, s, scale in known]).reshape(-1, b)
     trace = History(np.array([t for t, _, _ in known]), beta, std)
-    settings = {**found.settings, "forgetting": method.forgetting, "directional": method.directional}
+    settings = {**estimate.settings, "forgetting": method.forgetting, "directional": method.directional}
     seconds = time.perf_counter() - start
     reason = f"all {len(_clock(system))} samples passed by"
-    return replace(found, trace=trace, settings=settings, stop_reason=reason, seconds=seconds)
+    return replace(estimate, trace=trace, settings=settings, stop_reason=reason, seconds=seconds)
 
 
-def _of_what_is_left(found: Estimate, system: Observations, last: Moment, method: Rls | Rwls) -> Estimate:
+def _of_what_is_left(estimate: Estimate, system: Observations, last: Moment, method: Rls | Rwls) -> Estimate:
     """Residuals and covariance count rows by what forgetting has left of them.
 
     Directional forgetting is no weighting of rows: its covariance is that of white residuals with the information that is left.
     """
-    assert found.diagnostics is not None
+    assert estimate.diagnostics is not None
     share = float(last.weight.sum()) / float(system.counts.sum())
     if method.directional:
-        sigma = system.residual_sigmas(found.beta)
+        sigma = system.residual_sigmas(estimate.beta)
         stacked = Stacked.of(last.factors[0]) if len(last.factors) == 1 else together(last.factors, 1.0 / sigma)
         pooled = float(np.sqrt(np.mean(sigma**2))) if len(last.factors) == 1 else 1.0
         half = pooled * np.linalg.pinv(stacked.R)
-        diagnostics = replace(found.diagnostics, sigma=sigma, plain_covariance=half @ half.T)
-        return replace(found, covariance=half @ half.T, diagnostics=diagnostics)
+        diagnostics = replace(estimate.diagnostics, sigma=sigma, plain_covariance=half @ half.T)
+        return replace(estimate, covariance=half @ half.T, diagnostics=diagnostics)
     scale = 1.0 / max(share, 1e-12)
     weighed = len(last.factors) > 1  # by standard deviations that know of the fading already
-    plain = found.diagnostics.plain_covariance * (1.0 if weighed else scale)
-    sigma = np.sqrt(scale) * found.sigma
-    return replace(found, diagnostics=replace(found.diagnostics, sigma=sigma, plain_covariance=plain))
+    plain = estimate.diagnostics.plain_covariance * (1.0 if weighed else scale)
+    sigma = np.sqrt(scale) * estimate.sigma
+    return replace(estimate, diagnostics=replace(estimate.diagnostics, sigma=sigma, plain_covariance=plain))

@@ -48,21 +48,21 @@ class DualEkf(Filter):
         beta = self.first(problem, rng)
         records, dt = self.records(problem, beta)
         v = self.variances(problem, records, beta)
-        moved = transition(problem, beta, dt, self.integrates(problem, dt))
+        map = transition(problem, beta, dt, self.integrates(problem, dt))
 
         def run(chosen: list[Record], beta: Array, v: Variances) -> Passed:
             from inertica.dynamics.llvm.stepping import stepper  # imports Numba
             from inertica.estimators.recursive import pairs
 
-            s, _code = stepper(moved, True)
-            n, b, parts = moved.n, len(beta), []
+            s, _code = stepper(map, True)
+            n, b, parts = map.n, len(beta), []
             begun, beta, C = beta.copy(), beta.copy(), np.diag(v.first[2 * n :])
             for r in chosen:
                 noise = noises(v, r, chosen)
                 every = max(1, -(-len(r.t) // ROWS))
-                kept, x, P = arrays(len(r.t), n, 2 * n + b, every), r.start.copy(), np.diag(v.first[: 2 * n])
-                at = pairs.dual(s, driven(r, begun), r.steps, r.q, r.used, x, beta, P, C, noise, np.zeros(0), kept)
-                parts.append(passed(r, kept, len(r.t) if at < 0 else at, every, C, beta, 2 * n, at))
+                stored, x, P = arrays(len(r.t), n, 2 * n + b, every), r.start.copy(), np.diag(v.first[: 2 * n])
+                at = pairs.dual(s, driven(r, begun), r.steps, r.q, r.used, x, beta, P, C, noise, np.zeros(0), stored)
+                parts.append(passed(r, stored, len(r.t) if at < 0 else at, every, C, beta, 2 * n, at))
                 if at >= 0:
                     break
             return joined(parts)
@@ -71,12 +71,12 @@ class DualEkf(Filter):
             if self.tune:
                 short = records[0].stretches(*self.tuned_over)
                 v = most_likely(lambda tried: sum(run([r], beta, tried).score for r in short), v)
-            found = run(records, beta, v)
+            history = run(records, beta, v)
             for _ in range(self.rounds - 1):
-                found = run(records, found.beta, again(v, found.covariance)) if found.broke is None else found
-        found = found.widened() if self.tune else found
+                history = run(records, history.beta, again(v, history.covariance)) if history.broke is None else history
+        history = history.widened() if self.tune else history
         return reported(
-            self.name, problem, PlainUnknowns(beta), found, self.rounds, time.perf_counter() - begun, self.settings(v)
+            self.name, problem, PlainUnknowns(beta), history, self.rounds, time.perf_counter() - begun, self.settings(v)
         )
 
 
@@ -111,15 +111,23 @@ class IdimEkf(Filter):
             noise = noises(v, records[0], records)
             for m, r in zip(problem.motions, records, strict=True):
                 every = max(1, -(-len(m) // ROWS))
-                kept, use = arrays(len(m), n, b, every), ~m.mask[:, None] & ~m.resting
+                stored, use = arrays(len(m), n, b, every), ~m.mask[:, None] & ~m.resting
                 for first in range(0, len(m), CHUNK):
                     rows = slice(first, first + CHUNK)
                     Y = problem.engine.regressor(m.q[rows], m.dq[rows], m.ddq[rows], shapes)
                     left = m.tau[rows] - Y @ problem.fixed_values
                     pairs.parameters(
-                        np.ascontiguousarray(Y[:, :, problem.base.kept]), left, use[rows], beta, C, noise, v.torque, first, kept
+                        np.ascontiguousarray(Y[:, :, problem.base.retained]),
+                        left,
+                        use[rows],
+                        beta,
+                        C,
+                        noise,
+                        v.torque,
+                        first,
+                        stored,
                     )
-                parts.append(passed(r, kept, len(m), every, C, beta, 0, -1))
-        found = joined(parts)
+                parts.append(passed(r, stored, len(m), every, C, beta, 0, -1))
+        history = joined(parts)
         settings: dict[str, object] = {"preset": self.begins, "passes": rounds, "start": self.start.name}
-        return reported(self.name, problem, PlainUnknowns(beta), found, rounds, time.perf_counter() - begun, settings)
+        return reported(self.name, problem, PlainUnknowns(beta), history, rounds, time.perf_counter() - begun, settings)

@@ -14,7 +14,7 @@ from inertica.estimators.recursive.kalman import more, noise_now, torque_noise
 
 @njit(**OPTIONS)
 def dual(
-    s: Any, drive: Any, steps: Any, y: Any, used: Any, x: Any, beta: Any, P: Any, C: Any, noise: Any, memory: Any, kept: Any
+    s: Any, drive: Any, steps: Any, y: Any, used: Any, x: Any, beta: Any, P: Any, C: Any, noise: Any, memory: Any, stored: Any
 ) -> int:
     """Two extended filters side by side; returns the sample at which they broke down, or -1.
 
@@ -60,7 +60,7 @@ def dual(
             through(wide, inner, wide)
             for i in range(b):
                 step[i] = 0.0
-            kept.score[k, 0], kept.score[k, 1] = _moved(step, r, inner, wide, kept.innovation[k])
+            stored.score[k, 0], stored.score[k, 1] = _moved(step, r, inner, wide, stored.innovation[k])
             _moved(x, r, low, gain, np.zeros(n))
             less(C, wide)
             less(P, gain)
@@ -78,10 +78,10 @@ def dual(
                     x[i] += D[i, m] * step[m]
             for i in range(b):
                 beta[i] += step[i]
-        if k % kept.every == 0:
+        if k % stored.every == 0:
             for i in range(b):
-                kept.z[k // kept.every, states + i] = beta[i]
-                kept.std[k // kept.every, states + i] = np.sqrt(max(C[i, i], 0.0))
+                stored.z[k // stored.every, states + i] = beta[i]
+                stored.std[k // stored.every, states + i] = np.sqrt(max(C[i, i], 0.0))
         if k == N - 1:
             break
         for i in range(states + b):
@@ -122,7 +122,7 @@ def dual(
 
 
 @njit(**OPTIONS)
-def parameters(Y: Any, tau: Any, used: Any, beta: Any, C: Any, noise: Any, torque: Any, first: int, kept: Any) -> None:
+def parameters(Y: Any, tau: Any, used: Any, beta: Any, C: Any, noise: Any, torque: Any, first: int, stored: Any) -> None:
     """A filter whose state is beta and whose measurement is the torque, tau = Y beta + w, over a piece of a record.
 
     Args:
@@ -138,7 +138,7 @@ def parameters(Y: Any, tau: Any, used: Any, beta: Any, C: Any, noise: Any, torqu
     N, n, b = Y.shape
     q, g = noise.parameter, np.zeros(b)
     for k in range(N):
-        row = (first + k) // kept.every
+        row = (first + k) // stored.every
         for j in range(n):  # measurements one by one: their noise is not correlated
             if not used[k, j]:
                 continue
@@ -149,14 +149,14 @@ def parameters(Y: Any, tau: Any, used: Any, beta: Any, C: Any, noise: Any, torqu
             _multiply(C, Y[k, j], g)
             for i in range(b):
                 variance += Y[k, j, i] * g[i]
-            kept.innovation[first + k, j] = r / np.sqrt(variance)
-            kept.score[first + k, 0] += r * r / variance
-            kept.score[first + k, 1] += r * r / variance + np.log(2.0 * np.pi * variance)
+            stored.innovation[first + k, j] = r / np.sqrt(variance)
+            stored.score[first + k, 0] += r * r / variance
+            stored.score[first + k, 1] += r * r / variance + np.log(2.0 * np.pi * variance)
             _rank_one(beta, C, g, r, variance)
-        if (first + k) % kept.every == 0:
+        if (first + k) % stored.every == 0:
             for i in range(b):
-                kept.z[row, i] = beta[i]
-                kept.std[row, i] = np.sqrt(max(C[i, i], 0.0))
+                stored.z[row, i] = beta[i]
+                stored.std[row, i] = np.sqrt(max(C[i, i], 0.0))
         for i in range(b):
             C[i, i] += q[i]
             q[i] = max(noise.shrink * q[i], noise.floor[i])

@@ -82,18 +82,18 @@ class ParticleFilter(Filter):
         beta = self.first(problem, draw)
         records, dt = self.records(problem, beta)
         v = self.variances(problem, records, beta)
-        moved = transition(problem, beta, dt, self.integrates(problem, dt))
-        count = self.particles or (max(100, 2 * moved.size) if self.rao_blackwell else 25 * len(beta))
+        map = transition(problem, beta, dt, self.integrates(problem, dt))
+        count = self.particles or (max(100, 2 * map.size) if self.rao_blackwell else 25 * len(beta))
         run = marginal_particles if self.rao_blackwell else particles
         if self.tune:
-            v = self.tuned(v, beta, records, lambda kind, *given: kalman(kind, (0.0, 0.0, 0.0), moved, *given))
-        found = run(moved, records, beta, v, count, self.least, draw)
+            v = self.tuned(v, beta, records, lambda kind, *arguments: kalman(kind, (0.0, 0.0, 0.0), map, *arguments))
+        history = run(map, records, beta, v, count, self.least, draw)
         for _ in range(self.rounds - 1):
-            v = again(v, found.covariance)
-            found = run(moved, records, found.beta, v, count, self.least, draw) if found.broke is None else found
-        found = found.widened() if self.tune else found
+            v = again(v, history.covariance)
+            history = run(map, records, history.beta, v, count, self.least, draw) if history.broke is None else history
+        history = history.widened() if self.tune else history
         settings = self.settings(v) | {"particles": count}
-        return reported(self.name, problem, PlainUnknowns(beta), found, self.rounds, time.perf_counter() - begun, settings)
+        return reported(self.name, problem, PlainUnknowns(beta), history, self.rounds, time.perf_counter() - begun, settings)
 
 
 @dataclass(frozen=True)
@@ -107,14 +107,14 @@ class ComputedTorqueParticles(ParticleFilter):
 
 
 def particles(
-    moved: Transition, records: list[Record], beta: Array, v: Variances, count: int, least: float, draw: np.random.Generator
+    map: Transition, records: list[Record], beta: Array, v: Variances, count: int, least: float, draw: np.random.Generator
 ) -> Passed:
     """One pass over all records."""
     from inertica.dynamics.llvm.stepping import stepper  # imports Numba
     from inertica.estimators.recursive import cloud
 
-    s, _code = stepper(moved, False)
-    n, d = moved.n, moved.size
+    s, _code = stepper(map, False)
+    n, d = map.n, map.size
     noise = noises(v, records[0], records)
     if len(noise.torque):  # each state drawn by itself
         noise = noise._replace(state=noise.state + np.mean(np.sum(noise.torque**2, axis=2), axis=0))
@@ -127,35 +127,35 @@ def particles(
         every = max(1, -(-len(r.t) // ROWS))
         Z[:, : 2 * n] = r.start + spread[: 2 * n] * draw.standard_normal((count, 2 * n))
         Z[:, n : 2 * n] = r.start[n:] + np.sqrt(np.minimum(v.first[n : 2 * n], v.measurement)) * draw.standard_normal((count, n))
-        kept = arrays(len(r.t), n, d, every)
-        at = cloud.run(s, r.table, r.steps, r.q, r.used, Z, noise, np.zeros(n * len(moved.memory)), least, draw, kept)
+        stored = arrays(len(r.t), n, d, every)
+        at = cloud.run(s, r.table, r.steps, r.q, r.used, Z, noise, np.zeros(n * len(map.memory)), least, draw, stored)
         mean, C = Z[:, 2 * n :].mean(axis=0), np.cov(Z[:, 2 * n :].T)
-        parts.append(passed(r, kept, len(r.t) if at < 0 else at, every, np.atleast_2d(C), mean, 2 * n, at))
+        parts.append(passed(r, stored, len(r.t) if at < 0 else at, every, np.atleast_2d(C), mean, 2 * n, at))
         if at >= 0:
             break
     return joined(parts)
 
 
 def marginal_particles(
-    moved: Transition, records: list[Record], beta: Array, v: Variances, count: int, least: float, draw: np.random.Generator,
+    map: Transition, records: list[Record], beta: Array, v: Variances, count: int, least: float, draw: np.random.Generator,
     share: float = SHARE,
 ) -> Passed:  # fmt: skip
     """One pass over all records, a Gaussian around every particle."""
     from inertica.dynamics.llvm.stepping import stepper  # imports Numba
     from inertica.estimators.recursive import mixture
 
-    (s, _code), (rates, _more) = stepper(moved, False), stepper(moved, True)
-    n, d = moved.n, moved.size
+    (s, _code), (rates, _more) = stepper(map, False), stepper(map, True)
+    n, d = map.n, map.size
     begun, P, parts = np.array(beta, float), np.diag(v.first), list[Passed]()
     for r in records:
         every = max(1, -(-len(r.t) // ROWS))
         Z, noise = np.tile(np.concatenate([r.start, beta]), (count, 1)), noises(v, r, records)
-        kept, memory = arrays(len(r.t), n, d, every), np.zeros(n * len(moved.memory))
+        stored, memory = arrays(len(r.t), n, d, every), np.zeros(n * len(map.memory))
         with np.errstate(all="ignore"):
-            at = mixture.run(s, rates, driven(r, begun), r.steps, r.q, r.used, Z, P, noise, memory, share, least, draw, kept)
+            at = mixture.run(s, rates, driven(r, begun), r.steps, r.q, r.used, Z, P, noise, memory, share, least, draw, stored)
         beta, whole = Z[:, 2 * n :].mean(axis=0), P + np.atleast_2d(np.cov(Z.T, bias=True))
         C = whole[2 * n :, 2 * n :]
-        parts.append(passed(r, kept, len(r.t) if at < 0 else at, every, C, beta, 2 * n, at))
+        parts.append(passed(r, stored, len(r.t) if at < 0 else at, every, C, beta, 2 * n, at))
         if at >= 0:
             break
         P = np.diag(v.first)  # another record begins anew, but for what is known of the parameters

@@ -121,12 +121,12 @@ def kalman(
     for record in records:
         N, every = len(record.t), max(1, -(-len(record.t) // ROWS))
         noise = noises(v, record, records)
-        kept = arrays(N, n, d, every, smooth)
+        stored = arrays(N, n, d, every, smooth)
         z = np.concatenate([record.start, beta])
         memory = np.zeros(n * len(transition.memory))
         with np.errstate(all="ignore"):
             at = compiled.run(
-                root, points, s, rates, driven(record, begun), record.steps, record.q, record.used, z, P, noise, memory, kept
+                root, points, s, rates, driven(record, begun), record.steps, record.q, record.used, z, P, noise, memory, stored
             )
         done = N if at < 0 else at
         if at < 0:
@@ -135,10 +135,10 @@ def kalman(
             P = first
         states: tuple[Array, ...] = ()
         if smooth and at < 0:
-            states = (_smoothed(kept, noise, record.t, every)[:, : 2 * n],)
+            states = (_smoothed(stored, noise, record.t, every)[:, : 2 * n],)
         wide, b = np.asarray(P, float), d - 2 * n
         C = wide[:b, :b].T @ wide[:b, :b] if root else wide[2 * n :, 2 * n :]
-        parts.append(replace(passed(record, kept, done, every, C, beta, 2 * n, at), states=states))
+        parts.append(replace(passed(record, stored, done, every, C, beta, 2 * n, at), states=states))
         if at >= 0:
             break
         P = first.copy()  # another record begins anew, but for what is known of the parameters
@@ -211,24 +211,24 @@ def arrays(N: int, n: int, d: int, every: int, smooth: bool = False) -> Any:
     )  # fmt: skip
 
 
-def _smoothed(kept: Any, noise: Any, t: Array, every: int) -> Array:
+def _smoothed(stored: Any, noise: Any, t: Array, every: int) -> Array:
     """(N, d) estimates given all measurements, which also take the place of those in the history."""
     from inertica.estimators.recursive.smoother import smooth
 
     q = [np.array(noise.parameter)]
-    for _ in range(len(kept.all) - 1):
+    for _ in range(len(stored.all) - 1):
         q.append(np.maximum(noise.shrink * q[-1], noise.floor))
-    at = smooth(kept, np.array(q))
+    at = smooth(stored, np.array(q))
     if at >= 0:
         raise InerticaError(
             f"the smoother ended at {t[at]:.4g} s, where the filter's covariance is not positive any more; "
             "use a square-root form (sr..), other variances (preset, tune), or no smoother"
         )
-    kept.z[:], kept.std[:] = kept.all[::every], np.sqrt(np.maximum(np.diagonal(kept.P[::every], axis1=1, axis2=2), 0.0))
-    return np.array(kept.all)
+    stored.z[:], stored.std[:] = stored.all[::every], np.sqrt(np.maximum(np.diagonal(stored.P[::every], axis1=1, axis2=2), 0.0))
+    return np.array(stored.all)
 
 
-def passed(record: Record, kept: Any, done: int, every: int, C: Array, beta: Array, states: int, at: int) -> Passed:
+def passed(record: Record, stored: Any, done: int, every: int, C: Array, beta: Array, states: int, at: int) -> Passed:
     """The outcome of a pass over one record.
 
     Args:
@@ -243,12 +243,14 @@ def passed(record: Record, kept: Any, done: int, every: int, C: Array, beta: Arr
     """
     if at >= 0 and done:  # what it had found at the last row of its history
         row = (done - 1) // every
-        beta, C = kept.z[row, states:], np.diag(kept.std[row, states:] ** 2)
-    rows, scores = -(-done // every), kept.score[:done][record.used[:done]]
-    nis = np.array([np.mean(x) for x in np.array_split(kept.score[:done, 0], rows)]) if rows else np.zeros(0)
-    history = Followed(record.t[:done:every] - record.t[0], kept.z[:rows, states:].copy(), kept.std[:rows, states:].copy(), nis)
-    mean = float(np.mean(scores[:, 0]) / kept.innovation.shape[1]) if len(scores) else float("nan")
+        beta, C = stored.z[row, states:], np.diag(stored.std[row, states:] ** 2)
+    rows, scores = -(-done // every), stored.score[:done][record.used[:done]]
+    nis = np.array([np.mean(x) for x in np.array_split(stored.score[:done, 0], rows)]) if rows else np.zeros(0)
+    history = Followed(
+        record.t[:done:every] - record.t[0], stored.z[:rows, states:].copy(), stored.std[:rows, states:].copy(), nis
+    )
+    mean = float(np.mean(scores[:, 0]) / stored.innovation.shape[1]) if len(scores) else float("nan")
     broke = None if at < 0 else float(record.t[at] - record.t[0])
-    score, left = float(np.sum(scores[:, 1])) if at < 0 else float("inf"), kept.innovation[:done][record.used[:done]]
+    score, left = float(np.sum(scores[:, 1])) if at < 0 else float("inf"), stored.innovation[:done][record.used[:done]]
     correlation = correlation_time(left) if len(left) > 2 * LEAST else 1.0
     return Passed(beta.copy(), 0.5 * (C + C.T), score, mean, broke, history, correlation)

@@ -97,7 +97,7 @@ class Record:
     def eased(self, problem: Problem, motion: Motion, beta: Array) -> Record:
         """With the inverse inertia of a robot with these parameters."""
         chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
-        chi[problem.base.kept] = beta
+        chi[problem.base.retained] = beta
         thinned = max(1, int(EASE / motion.dt))
         return replace(
             self, ease=np.asarray(np.linalg.inv(problem.engine.mass_matrix(motion.q[::thinned], chi, shapes))), thinned=thinned
@@ -180,11 +180,11 @@ def driven_by_loop(problem: Problem, recorded: bool = True, sees_log: bool = Tru
         recorded: positions are those of the log.
         sees_log: they are what the controller saw, where a sample of the log falls on a control step (`laws.Recorded`).
     """
-    loop, given = problem.loop, problem.references
+    loop, references = problem.loop, problem.references
     assert loop is not None
     out = []
     for k, motion in enumerate(problem.motions):
-        trajectory = given[min(k, len(given) - 1)] if given else None
+        trajectory = references[min(k, len(references) - 1)] if references else None
         track = Track.along(motion.log, motion.t, loop, trajectory, problem.prior)
         table = np.hstack([track.reference[name] for name in loop.compiled_law.references])
         record = _record(motion, np.ascontiguousarray(table), track.keep[track.before], recorded)
@@ -229,14 +229,14 @@ def _record(motion: Motion, table: Array, steps: NDArray[np.int64], recorded: bo
 def transition(problem: Problem, beta: Array, dt: float | None, integrator: str) -> Transition:
     """From sample to sample, driven by a torque with steps of dt, or by the control loop when none is given."""
     chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
-    chi[problem.base.kept] = beta
-    engine, kept, loop = problem.engine, [int(k) for k in problem.base.kept], problem.loop
+    chi[problem.base.retained] = beta
+    engine, retained, loop = problem.engine, [int(k) for k in problem.base.retained], problem.loop
     if dt is not None:
-        return Transition.of(engine, TorqueDriven(), integrator, dt, chi, kept, shapes=shapes)
+        return Transition.of(engine, TorqueDriven(), integrator, dt, chi, retained, shapes=shapes)
     assert loop is not None
     differences = loop.difference_velocity is not False
     law = Recorded(loop.compiled_law, differences)
-    return Transition.of(engine, law, integrator, loop.dt, chi, kept, loop.all_gains, shapes, differences)
+    return Transition.of(engine, law, integrator, loop.dt, chi, retained, loop.all_gains, shapes, differences)
 
 
 def position_noises(problem: Problem, records: list[Record]) -> Array:
@@ -270,15 +270,15 @@ def drive_noises(problem: Problem) -> Array:
     raw = np.maximum(torque_noises(problem), least)
     if problem.noise is not None or not has_every_step(problem):
         return raw
-    found = []
+    variances = []
     for m in problem.motions:
         tau, q = np.diff(m.tau_raw, 4, axis=0)[1:], np.diff(recorded_position(m), 4, axis=0)
         left = [
             y - X @ np.linalg.lstsq(X, y, rcond=None)[0]
             for y, X in ((tau[:, j], np.column_stack([q[1:, j], q[:-1, j]])) for j in range(m.n))
         ]
-        found.append(MAD * np.median(np.abs(left), axis=1) / FOURTH)
-    return np.maximum(np.minimum(raw, np.sqrt(np.mean(np.square(found), axis=0))), least)
+        variances.append(MAD * np.median(np.abs(left), axis=1) / FOURTH)
+    return np.maximum(np.minimum(raw, np.sqrt(np.mean(np.square(variances), axis=0))), least)
 
 
 def memory_of(transition: Transition) -> Mapping[str, Array]:

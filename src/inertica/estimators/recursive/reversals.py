@@ -42,8 +42,8 @@ def reversal_jumps(problem: Problem, records: Sequence[Record], beta: Array, dou
     """
     chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
     n = problem.base.layout.robot.n
-    chi[problem.base.kept] = beta
-    found = []
+    chi[problem.base.retained] = beta
+    jumps = []
     for motion, record in zip(problem.motions, records, strict=True):
         step = float(record.t[1] - record.t[0]) / max(1, int(record.steps[1] - record.steps[0]))
         step = max(step, doubt)
@@ -52,5 +52,5 @@ def reversal_jumps(problem: Problem, records: Sequence[Record], beta: Array, dou
         q, still = motion.q[rows], np.zeros((len(rows), n))
         ease = np.linalg.inv(problem.engine.mass_matrix(q, chi, shapes))
         one, other = (problem.engine.inverse_dynamics(q, still + v, still, chi, shapes) for v in (small, -small))
-        found.append(step * np.median(np.abs(ease * (one - other)[:, None, :]), axis=0))
-    return np.asarray(np.max(found, axis=0))
+        jumps.append(step * np.median(np.abs(ease * (one - other)[:, None, :]), axis=0))
+    return np.asarray(np.max(jumps, axis=0))

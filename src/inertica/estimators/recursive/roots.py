@@ -189,7 +189,7 @@ def _add_noise(column: Any, noise: Any, i: int, total: Any) -> None:
 
 
 @njit(**OPTIONS)
-def correct_root(z: Any, U: Any, y: Any, R: Any, work: Any, kept: Any, at: int) -> bool:
+def correct_root(z: Any, U: Any, y: Any, R: Any, work: Any, stored: Any, at: int) -> bool:
     """Positions one by one: with f a row of L, columns of L (I - f f' / (R + f'f)) L' from the last to the first."""
     n, d = y.shape[0], z.shape[0]
     states = 2 * n
@@ -208,13 +208,13 @@ def correct_root(z: Any, U: Any, y: Any, R: Any, work: Any, kept: Any, at: int) 
             _shrink(U[c, c:], change[c:], np.sqrt(total / more), f / np.sqrt(total * more), f)
             total = more
         r = y[j] - z[n + j]
-        kept.innovation[at, j] = r / np.sqrt(total)
+        stored.innovation[at, j] = r / np.sqrt(total)
         square += r * r / total
         size += np.log(2.0 * np.pi * total)
         for i in range(d):
             z[(i + states) % d] += change[i] * r / total
-    kept.score[at, 0] = square
-    kept.score[at, 1] = square + size
+    stored.score[at, 0] = square
+    stored.score[at, 1] = square + size
     return True
 
 

@@ -47,22 +47,22 @@ def residuals_in(rows: Any, use: Any, length: int, factor: float, sums: Any) -> 
     """
     last = rows.shape[1] - 1
     for j in range(rows.shape[0]):
-        own = sums[j]
-        own[0] += 1.0
+        joint_sums = sums[j]
+        joint_sums[0] += 1.0
         if use[j]:
             x = rows[j, last]
-            own[1] += x
-            own[2] += x * x
+            joint_sums[1] += x
+            joint_sums[2] += x * x
         if factor < 1.0:
             for k in range(3, 6):
-                own[k] *= factor
-        if own[0] >= length:
-            if own[2] > 0.0:
-                own[3] += 1.0
-                own[4] += own[1] * own[1]
-                own[5] += own[2]
+                joint_sums[k] *= factor
+        if joint_sums[0] >= length:
+            if joint_sums[2] > 0.0:
+                joint_sums[3] += 1.0
+                joint_sums[4] += joint_sums[1] * joint_sums[1]
+                joint_sums[5] += joint_sums[2]
             for k in range(3):
-                own[k] = 0.0
+                joint_sums[k] = 0.0
 
 
 def fading(forgetting: float, length: int) -> float:

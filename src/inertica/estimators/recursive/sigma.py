@@ -36,7 +36,7 @@ def find_bent(reach: Any, slow: Any, Y: Any, h: float, bent: Any) -> bool:
     within a standard deviation (dry friction jumps on one side, or an inertia comes near zero), or a joint whose reversals are
     known as noise (`slow`) goes one way at one point and the other way at the other.
     """
-    found = False
+    any_bent = False
     for i in range(bent.shape[0]):
         bent[i] = False
         for k in range(Y.shape[1]):
@@ -45,9 +45,9 @@ def find_bent(reach: Any, slow: Any, Y: Any, h: float, bent: Any) -> bool:
             far = not (abs(one - centre) < reach[k] and abs(other - centre) < reach[k])
             turns = k < slow.shape[0] and slow[k] > 0.0 and one * other < 0.0
             if far or turns or (curve > 0.5 * BENT * h * slope and curve > 1e-9 * (abs(one) + abs(other))):
-                bent[i], found = True, True
+                bent[i], any_bent = True, True
                 break
-    return found
+    return any_bent
 
 
 @njit(**OPTIONS)

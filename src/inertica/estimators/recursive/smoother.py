@@ -11,7 +11,7 @@ from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky
 
 
 @njit(**OPTIONS)
-def smooth(kept: Any, parameter: Any) -> int:
+def smooth(stored: Any, parameter: Any) -> int:
     """Rauch-Tung-Striebel, backwards over a record, in place: kept.all and kept.P become those given all measurements.
 
     Returns the sample whose predicted covariance is not positive, where it ends, or -1.
@@ -20,16 +20,16 @@ def smooth(kept: Any, parameter: Any) -> int:
         kept: of a pass that broke nowhere.
         parameter: (N, b) noise that was added to the parameters after each sample.
     """
-    N, d = kept.all.shape
-    states = kept.before.shape[1]
+    N, d = stored.all.shape
+    states = stored.before.shape[1]
     ahead, low = np.zeros((d, d)), np.zeros((d, d))
     G, change = np.zeros((d, d)), np.zeros(d)
     for k in range(N - 2, -1, -1):
-        P, cross = kept.P[k], kept.cross[k]
+        P, cross = stored.P[k], stored.cross[k]
         for i in range(d):
             for j in range(d):
                 if i < states and j < states:
-                    ahead[i, j] = kept.ahead[k, i, j]
+                    ahead[i, j] = stored.ahead[k, i, j]
                 elif i < states:
                     ahead[i, j] = cross[i, j]
                 elif j < states:
@@ -43,8 +43,8 @@ def smooth(kept: Any, parameter: Any) -> int:
             return k
         _solve_rows(low, G)
         for i in range(d):
-            change[i] = kept.all[k + 1, i] - (kept.before[k, i] if i < states else kept.all[k, i])
-        _smooth_step(G, change, kept.P[k + 1], ahead, kept.all[k], P)
+            change[i] = stored.all[k + 1, i] - (stored.before[k, i] if i < states else stored.all[k, i])
+        _smooth_step(G, change, stored.P[k + 1], ahead, stored.all[k], P)
     return -1
 
 

@@ -186,9 +186,9 @@ def _thinned(problem: Problem) -> list[tuple[Array, Array, Array, Array]]:
 def _velocity_noise(problem: Problem, beta: Array, torque: Array) -> Array:
     """(n,) mean variance of M^-1 w, w the noise of the torque."""
     chi, shapes = problem.fixed_values.copy(), None if problem.prior is None else problem.prior.shapes
-    chi[problem.base.kept] = beta
-    found = [np.linalg.inv(problem.engine.mass_matrix(q, chi, shapes)) ** 2 @ torque for q, _, _, _ in _thinned(problem)]
-    return np.asarray(np.median(np.concatenate(found), axis=0))
+    chi[problem.base.retained] = beta
+    variances = [np.linalg.inv(problem.engine.mass_matrix(q, chi, shapes)) ** 2 @ torque for q, _, _, _ in _thinned(problem)]
+    return np.asarray(np.median(np.concatenate(variances), axis=0))
 
 
 def _explaining(problem: Problem) -> Array:
@@ -196,6 +196,6 @@ def _explaining(problem: Problem) -> Array:
     shapes = None if problem.prior is None else problem.prior.shapes
     column, size = np.zeros(problem.base.rank), 0.0
     for q, dq, ddq, tau in _thinned(problem):
-        column += np.sum(problem.engine.regressor(q, dq, ddq, shapes)[:, :, problem.base.kept] ** 2, axis=(0, 1))
+        column += np.sum(problem.engine.regressor(q, dq, ddq, shapes)[:, :, problem.base.retained] ** 2, axis=(0, 1))
         size += float(np.sum(tau**2))
     return np.sqrt(size / np.maximum(column, 1e-6 * column.max()))

@@ -125,9 +125,9 @@ class ConsistentUnknowns:
         return self.chart.chi(self._theta(x))[0]
 
     def history(self, h: Followed) -> dict[str, Array]:
-        found = [self.beta(x) for x in h.beta]
-        std = [np.sqrt(np.sum((J * s) ** 2, axis=1)) for (_, J), s in zip(found, h.std, strict=True)]
-        return {"beta": np.array([b for b, _ in found]), "std": np.array(std)}
+        betas = [self.beta(x) for x in h.beta]
+        std = [np.sqrt(np.sum((J * s) ** 2, axis=1)) for (_, J), s in zip(betas, h.std, strict=True)]
+        return {"beta": np.array([b for b, _ in betas]), "std": np.array(std)}
 
 
 def _telling(chart: BodyCoordinates, T: Array, theta: Array) -> tuple[int, ...]:
@@ -145,16 +145,16 @@ def _telling(chart: BodyCoordinates, T: Array, theta: Array) -> tuple[int, ...]:
     return tuple(sorted(int(k) for k in free[pivots[: len(T)]]))
 
 
-def _parameters(own: ConsistentUnknowns, plain: Transition) -> Kernel:
+def _parameters(unknowns: ConsistentUnknowns, plain: Transition) -> Kernel:
     """theta -> chi as the simulation takes it, and whatever else the transition begins with."""
     fixed, first = plain.fields["chi"], plain.loop.start is not None
 
     def build(x: Symbols) -> dict[str, list[Scalar]]:
-        values = own.chart.scalars(x["theta"])
+        values = unknowns.chart.scalars(x["theta"])
         chi: list[Scalar] = [float(v) for v in fixed]
-        for row, place in zip(own.T, plain.parameters, strict=True):
+        for row, place in zip(unknowns.T, plain.parameters, strict=True):
             chi[place] = combined(row, values)
         return {"chi": chi} | (last_position(x) if first else {})
 
-    inputs = {"theta": len(own.whole)} | ({"q": own.n, "dq": own.n, LAG: own.n, "dt": 1} if first else {})
+    inputs = {"theta": len(unknowns.whole)} | ({"q": unknowns.n, "dq": unknowns.n, LAG: unknowns.n, "dt": 1} if first else {})
     return traced("parameters", inputs, build)

@@ -162,23 +162,23 @@ class DelayFit:
 
     def together(self, start: Array) -> DelayEstimate:
         """One shift for all joints, from a start that may differ from joint to joint."""
-        found = self._estimate(start, np.ones((self.n, 1)))
+        estimate = self._estimate(start, np.ones((self.n, 1)))
         # a joint with fewer rows than parameters takes part with both: rows that parameters use up tell no delay
         freedom = float(self.freedom[self._counts > 0].sum())
-        return self._honest(found, np.full(self.n, _few(freedom)))
+        return self._honest(estimate, np.full(self.n, _few(freedom)))
 
     def each(self, start: Array) -> DelayEstimate:
         """One delay for every joint that has rows enough; the variance of others is infinite."""
         factor = np.array([_few(freedom) for freedom in self.freedom])
-        found = self._estimate(start, np.eye(self.n)[:, np.isfinite(factor)])
-        return self._honest(found, factor)
+        estimate = self._estimate(start, np.eye(self.n)[:, np.isfinite(factor)])
+        return self._honest(estimate, factor)
 
-    def _honest(self, found: DelayEstimate, factor: Array) -> DelayEstimate:
+    def _honest(self, estimate: DelayEstimate, factor: Array) -> DelayEstimate:
         """With standard deviations multiplied by (n,) factors, an infinite one for what is unknown, and the systematic error."""
         finite = np.where(np.isfinite(factor), factor, 0.0)
         left = (LEFT / (2.0 * np.pi * self.cutoff)) ** 2
         unknown = np.where(np.isfinite(factor), left, np.inf)
-        return DelayEstimate(found.values, found.covariance * np.outer(finite, finite) + np.diag(unknown))
+        return DelayEstimate(estimate.values, estimate.covariance * np.outer(finite, finite) + np.diag(unknown))
 
     def _estimate(self, start: Array, shares: Array) -> DelayEstimate:
         """Delays start + shares x; a joint without a share stays where it is."""
@@ -199,17 +199,17 @@ class DelayFit:
         thin = max(1, int(motion.rate / (FINE * self.cutoff)))
         rate = motion.rate / thin
         W, less = self.system.block(motion, slice(0, None, thin))
-        smoother, own = CompactGaussian(self.cutoff, rate), CompactGaussian(self.cutoff, motion.rate)
+        smoother, native = CompactGaussian(self.cutoff, rate), CompactGaussian(self.cutoff, motion.rate)
         rows = np.arange(smoother.half + 1, len(less) - smoother.half - 1, max(1, int(smoother.sigma)))
         reach = smoother.half + np.ceil(rate * (0.5 / position + _sticking(motion))).astype(int)
         use = ~self._near_reversal(W, motion.dq[::thin], reach)
-        use &= ~widened(motion.spoiled, own.half)[::thin, None]
+        use &= ~widened(motion.spoiled, native.half)[::thin, None]
         ends = int(np.ceil(SETTLED / self.cutoff * rate))
         use[:ends] = use[len(use) - ends :] = False
         known = smoother.smooth(motion.tau[::thin] - less, rows) if len(self.base.fixed) else np.zeros((len(rows), self.n))
         return _Record(
             tuple(smoother.smooth(w, rows) for w in W), tuple(smoother.slope(w, rows) for w in W),
-            known, use[rows], np.asarray(motion.tau), own, rows * thin,
+            known, use[rows], np.asarray(motion.tau), native, rows * thin,
         )  # fmt: skip
 
     def _near_reversal(self, W: Sequence[Array], dq: Array, reach: NDArray[np.intp]) -> Mask:
@@ -219,7 +219,7 @@ class DelayFit:
         out[1:] |= np.sign(dq[1:]) != np.sign(dq[:-1])
         for j, columns in enumerate(self.columns):
             for i, c in enumerate(columns):
-                if kinds[int(self.base.kept[c])] in JUMPING:
+                if kinds[int(self.base.retained[c])] in JUMPING:
                     s = np.sign(W[j][:, i])
                     out[1:, j] |= s[1:] != s[:-1]
         return np.column_stack([widened(turns, int(samples)) for turns, samples in zip(out.T, reach, strict=True)])

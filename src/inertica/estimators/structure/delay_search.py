@@ -131,14 +131,14 @@ class _JointDelays:
             left = self._of_joints(np.ones(self.n, bool), self._unseen)
             return SearchedDelays(np.full(self.n, self.expected), self.expected, sentence, None, False, none, none, left)
         cutoff = min(edge / BELOW_EDGE, ABOVE_BAND * band, self.widest)
-        found = find_delays(self._fit(cutoff), self.expected)
-        verdict = self._judged(found)
+        delays = find_delays(self._fit(cutoff), self.expected)
+        verdict = self._judged(delays)
         if verdict.stated.any():
-            verdict = self._checked(verdict, found, self._fit(0.5 * cutoff))
-        sentence = self._sentence(found, verdict, cutoff)
+            verdict = self._checked(verdict, delays, self._fit(0.5 * cutoff))
+        sentence = self._sentence(delays, verdict, cutoff)
         return SearchedDelays(
-            verdict.taken, self.expected, sentence, found.each, found.level_known, verdict.stated, verdict.mixed,
-            self._left(found, verdict),
+            verdict.taken, self.expected, sentence, delays.each, delays.level_known, verdict.stated, verdict.mixed,
+            self._left(delays, verdict),
         )  # fmt: skip
 
     @property
@@ -150,21 +150,21 @@ class _JointDelays:
         """One shift of some joints together, if there is any."""
         return (np.where(which, seconds, 0.0),) if seconds > 0.0 and which.any() else ()
 
-    def _left(self, found: FoundDelays, verdict: _Verdict) -> tuple[Array, ...]:
+    def _left(self, delays: FoundDelays, verdict: _Verdict) -> tuple[Array, ...]:
         """What delays may be left, by one standard deviation.
 
         Of one that was taken out its error; of one that is not clear enough to be taken out all that the data say of it, unless the
         loop tells what to expect.
         """
         out: list[Array] = []
-        shared, sd = ~found.apart, found.each.sd
+        shared, sd = ~delays.apart, delays.each.sd
         if (shared & verdict.stated).any():
-            out += self._of_joints(shared & verdict.stated, found.error)
+            out += self._of_joints(shared & verdict.stated, delays.error)
         elif self.period is None:
-            unclear = float(np.hypot(found.error, found.level)) if found.level_known else self._unseen
+            unclear = float(np.hypot(delays.error, delays.level)) if delays.level_known else self._unseen
             out += self._of_joints(shared, unclear)
-        for j in np.flatnonzero(found.apart & np.isfinite(sd)):
-            off = 0.0 if verdict.stated[j] else float(found.each.values[j]) - self.expected
+        for j in np.flatnonzero(delays.apart & np.isfinite(sd)):
+            off = 0.0 if verdict.stated[j] else float(delays.each.values[j]) - self.expected
             out += self._of_joints(np.arange(self.n) == j, float(np.hypot(sd[j], off)))
         return tuple(out)
 
@@ -185,24 +185,24 @@ class _JointDelays:
         span = max(SHORTEST, SAMPLES / (FINE * len(self.logs))) / cutoff
         return DelayFit(self.base, self.description.prior, [busiest(log, span) for log in self.logs], cutoff)
 
-    def _judged(self, found: FoundDelays) -> _Verdict:
+    def _judged(self, delays: FoundDelays) -> _Verdict:
         """Those that differ from what is expected by more than their errors."""
-        each, sd = found.each.values, found.each.sd
-        common = found.level_known and abs(found.level - self.expected) > CLEAR * found.error
-        level = found.level if common else self.expected
-        own = found.apart & (np.abs(each - self.expected) > CLEAR_OWN * np.where(np.isfinite(sd), sd, np.inf))
-        taken = np.where(own, each, np.where(found.apart, self.expected, level))
-        return _Verdict(taken, own | (common & ~found.apart), np.zeros(self.n, bool))
+        each, sd = delays.each.values, delays.each.sd
+        common = delays.level_known and abs(delays.level - self.expected) > CLEAR * delays.error
+        level = delays.level if common else self.expected
+        distinct = delays.apart & (np.abs(each - self.expected) > CLEAR_OWN * np.where(np.isfinite(sd), sd, np.inf))
+        taken = np.where(distinct, each, np.where(delays.apart, self.expected, level))
+        return _Verdict(taken, distinct | (common & ~delays.apart), np.zeros(self.n, bool))
 
-    def _checked(self, verdict: _Verdict, found: FoundDelays, lower: DelayFit) -> _Verdict:
+    def _checked(self, verdict: _Verdict, delays: FoundDelays, lower: DelayFit) -> _Verdict:
         """Half the band must agree: a pure delay is the same at all frequencies, elasticity and filters are not."""
-        shared = verdict.stated & ~found.apart
+        shared = verdict.stated & ~delays.apart
         again = lower.each(verdict.taken)
         together = lower.together(verdict.taken)
-        moved = np.where(shared, together.values - verdict.taken, again.values - verdict.taken)
+        shift = np.where(shared, together.values - verdict.taken, again.values - verdict.taken)
         sd = np.where(shared, together.sd, again.sd)
         much = np.maximum(CLEAR_OWN * sd, SAME * np.abs(verdict.taken - self.expected))
-        mixed = verdict.stated & (sd < lower.most_sd) & (np.abs(moved) > much)
+        mixed = verdict.stated & (sd < lower.most_sd) & (np.abs(shift) > much)
         return _Verdict(np.where(mixed, self.expected, verdict.taken), verdict.stated & ~mixed, mixed)
 
     def _assumption(self) -> str:
@@ -217,15 +217,15 @@ class _JointDelays:
             "delay if torque was not recorded as the controller put it out)"
         )
 
-    def _sentence(self, found: FoundDelays, verdict: _Verdict, cutoff: float) -> str:
-        parts, sd = [], found.each.sd
-        shared = verdict.stated & ~found.apart
+    def _sentence(self, delays: FoundDelays, verdict: _Verdict, cutoff: float) -> str:
+        parts, sd = [], delays.each.sd
+        shared = verdict.stated & ~delays.apart
         if shared.any():
             which = (
-                "all joints" if not found.apart.any() else "the other joints" if found.apart.sum() < self.n - 1 else "the rest"
+                "all joints" if not delays.apart.any() else "the other joints" if delays.apart.sum() < self.n - 1 else "the rest"
             )
-            parts.append(f"{_timing(found.level, found.error)} on {which}")
-        parts += [f"{_timing(verdict.taken[j], sd[j])} on joint {j + 1}" for j in np.flatnonzero(verdict.stated & found.apart)]
+            parts.append(f"{_timing(delays.level, delays.error)} on {which}")
+        parts += [f"{_timing(verdict.taken[j], sd[j])} on joint {j + 1}" for j in np.flatnonzero(verdict.stated & delays.apart)]
         if verdict.mixed.any():
             parts.append(
                 f"joint {_listed(verdict.mixed)} seems delayed by another time at {0.5 * cutoff:.2g} Hz than at {cutoff:.2g} Hz, so "
@@ -233,18 +233,20 @@ class _JointDelays:
             )
         if not shared.any():
             measured = (
-                f"{1e3 * found.level:.2g} ± {1e3 * found.error:.2g} ms below {cutoff:.2g} Hz"
-                if np.isfinite(found.error)
+                f"{1e3 * delays.level:.2g} ± {1e3 * delays.error:.2g} ms below {cutoff:.2g} Hz"
+                if np.isfinite(delays.error)
                 else f"too few samples away from reversals below {cutoff:.2g} Hz"
             )
-            least = f"less than {1e3 * CLEAR * found.error:.2g} ms more or less would not be noticed"
+            least = f"less than {1e3 * CLEAR * delays.error:.2g} ms more or less would not be noticed"
             known = (
-                f"the data ({measured}) do not contradict, {least}" if found.level_known else f"the data cannot tell ({measured})"
+                f"the data ({measured}) do not contradict, {least}"
+                if delays.level_known
+                else f"the data cannot tell ({measured})"
             )
             parts.append(f"{self._assumption()}; {known}" if not parts else self._assumption())
-        if unknown := [j for j in range(self.n) if not found.known[j]]:
-            listed = ", ".join(str(j + 1) for j in unknown)
-            parts.append(f"joint {listed}: an own delay cannot be told, the common value is used")
+        if unknown := [j for j in range(self.n) if not delays.known[j]]:
+            joints = ", ".join(str(j + 1) for j in unknown)
+            parts.append(f"joint {joints}: an own delay cannot be told, the common value is used")
         return "; ".join(parts)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
-from inertica.dynamics.triangle import absorbed
+from inertica.dynamics.triangle import stacked_factor
 from inertica.dynamics.tsqr import Factors
 from inertica.dynamics.weight import Weight
 from inertica.errors import InputError
@@ -51,10 +51,13 @@ class MountObservations(Observations):
         pulls = self.weight_of.pulls
         self.heavy = np.array(sorted({k for _, k, _ in pulls}), np.intp)
         place = {int(k): i for i, k in enumerate(self.heavy)}
-        own, turned = problem.engine.entries, [(i, layout.size + axis * len(self.heavy) + place[k]) for i, k, axis in pulls]
-        listed = [*own, *turned]
-        self.entries = [[e for e, (i, _) in enumerate(listed) if i == j] for j in range(self.n)]
-        self.columns = [np.array([listed[e][1] for e in entries], np.intp) for entries in self.entries]
+        robot_entries, turned = (
+            problem.engine.entries,
+            [(i, layout.size + axis * len(self.heavy) + place[k]) for i, k, axis in pulls],
+        )
+        all_entries = [*robot_entries, *turned]
+        self.entries = [[e for e, (i, _) in enumerate(all_entries) if i == j] for j in range(self.n)]
+        self.columns = [np.array([all_entries[e][1] for e in entries], np.intp) for entries in self.entries]
         self.width = layout.size + 3 * len(self.heavy)
         self.known, self._straight = [], False
 
@@ -127,14 +130,14 @@ class MountData:
     @cached_property
     def _joints(self) -> list[Array]:
         """R of every joint over all blocks."""
-        return [absorbed(*(block[j] for block in self.factors)) for j in range(self.system.n)]
+        return [stacked_factor(*(block[j] for block in self.factors)) for j in range(self.system.n)]
 
     def tilt(self, weights: Array, blocks: Sequence[int] | None = None) -> Tilt:
         """All joints, each weighted by 1 / sigma_j, of some blocks or of all."""
         n = self.system.n
         parts = [self._joints] if blocks is None else [self.factors[b] for b in blocks]
         stacked = [self._spread(part[j], j) * weights[j] for part in parts for j in range(n)]
-        return Tilt(absorbed(*stacked), self.system.heavy, self.file, self.prior, self.free)
+        return Tilt(stacked_factor(*stacked), self.system.heavy, self.file, self.prior, self.free)
 
     def _spread(self, R: Array, j: int) -> Array:
         """A joint's factor on all columns."""
@@ -232,10 +235,10 @@ def lean_test(data: MountData, tilt: Tilt, weights: Array, g: Array) -> LeanTest
 
 def _slopes(system: MountObservations, step: Step) -> Observations:
     """The rows of a step: what of the two slopes nothing else explains, and the torque that is left to them."""
-    own, rows = system.columns, []
+    columns, rows = system.columns, []
     for part in system.rows():
-        W = tuple(w @ step.alone[c] for w, c in zip(part.W, own, strict=True))
-        left = part.y - np.column_stack([w @ step.full[c] for w, c in zip(part.W, own, strict=True)])
+        W = tuple(w @ step.alone[c] for w, c in zip(part.W, columns, strict=True))
+        left = part.y - np.column_stack([w @ step.full[c] for w, c in zip(part.W, columns, strict=True)])
         rows.append(replace(part, W=W, y=left + np.column_stack([w @ step.angles for w in W])))
     return system.with_rows(rows, [np.arange(2)] * system.n)
 
@@ -264,17 +267,17 @@ def compare_signs(data: MountData, tilt: Tilt, g: Array, correlation: float, cle
         correlation: time of the residuals in rows.
         clear: gain from which the comparison without constraints suffices to keep g.
     """
-    own = tilt.without(data.doubtful)
-    here, there = own.solve(g), own.solve(-g)
-    noise = max(min(here.squares, there.squares) / max(data.rows - max(here.rank, there.rank), 1.0), 1e-300)
-    gain = (here.squares - there.squares) / noise / correlation
+    flipped_allowed = tilt.without(data.doubtful)
+    upright, flipped = flipped_allowed.solve(g), flipped_allowed.solve(-g)
+    noise = max(min(upright.squares, flipped.squares) / max(data.rows - max(upright.rank, flipped.rank), 1.0), 1e-300)
+    gain = (upright.squares - flipped.squares) / noise / correlation
     if gain < -clear:
         return Signs(gain, False)
     layout = data.problem.base.layout
     held = frozenset(n for n, out in zip(layout.names, data.doubtful, strict=True) if out)
     program = Program(Reference.of(replace(layout, fixed=layout.fixed | held), data.prior), Consistent().constraints)
     try:
-        ours, theirs = (own.consistent_squares(x, program, noise) for x in (g, -g))
+        ours, theirs = (flipped_allowed.consistent_squares(x, program, noise) for x in (g, -g))
     except SolveError:
         return Signs(gain, False)
     return Signs((ours - theirs) / noise / correlation, True)

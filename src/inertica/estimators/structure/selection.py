@@ -98,15 +98,15 @@ class Selection:
         self._columns.append(c)
         return len(self.joint) - 1
 
-    def away(self, kept: Sequence[NDArray[np.bool_]]) -> Selection:
+    def away(self, samples: Sequence[NDArray[np.bool_]]) -> Selection:
         """The same columns on fewer rows.
 
         Args:
             kept: (m, n) of every block, True for rows that remain.
         """
         other = copy(self)
-        other.use = [u & k for u, k in zip(self.use, kept, strict=True)]
-        stays = [np.concatenate([k[u[:, j], j] for u, k in zip(self.use, kept, strict=True)]) for j in range(self.n)]
+        other.use = [u & k for u, k in zip(self.use, samples, strict=True)]
+        stays = [np.concatenate([k[u[:, j], j] for u, k in zip(self.use, samples, strict=True)]) for j in range(self.n)]
         other._rigid = [X[s] for X, s in zip(self._rigid, stays, strict=True)]
         other._y = [y[s] for y, s in zip(self._y, stays, strict=True)]
         other._at = [at[s] for at, s in zip(self._at, stays, strict=True)]
@@ -116,9 +116,9 @@ class Selection:
         products = np.zeros(len(self.G))
         with one_thread():
             for j in range(self.n):
-                own = [k for k, at in enumerate(other.joint) if at == j]
-                X = np.column_stack([other._rigid[j], *(other._columns[k] for k in own)])
-                at = np.concatenate([np.arange(self.b), self.b + np.asarray(own, np.intp)]).astype(np.intp)
+                columns = [k for k, at in enumerate(other.joint) if at == j]
+                X = np.column_stack([other._rigid[j], *(other._columns[k] for k in columns)])
+                at = np.concatenate([np.arange(self.b), self.b + np.asarray(columns, np.intp)]).astype(np.intp)
                 whole[np.ix_(at, at)] += X.T @ X
                 products[at] += X.T @ other._y[j]
         other.G, other.g = whole, products
@@ -161,8 +161,8 @@ class Selection:
             coefficients = inverse @ across
             xx = np.diag(self.G)[more] - np.sum(across * coefficients, axis=0)
             xr = self.g[more] - coefficients.T @ (self.g[at] / scale[at])
-        own = xx > COLLINEAR * np.diag(self.G)[more]
-        return [(float(b / a), float(b * b / a)) if good else (0.0, 0.0) for a, b, good in zip(xx, xr, own, strict=True)]
+        independent = xx > COLLINEAR * np.diag(self.G)[more]
+        return [(float(b / a), float(b * b / a)) if good else (0.0, 0.0) for a, b, good in zip(xx, xr, independent, strict=True)]
 
     def gain(self, chosen: Sequence[int], extra: int) -> Gain:
         """What one more column brings, tested."""
@@ -173,12 +173,12 @@ class Selection:
         before = self.residual(chosen)
         after = self.residual([*chosen, extra])
         with one_thread():
-            own = [(r0 - r1) / a for r0, r1 in zip(before, after, strict=True)]  # x, for r - r1 = a x
+            direction = [(r0 - r1) / a for r0, r1 in zip(before, after, strict=True)]  # x, for r - r1 = a x
             score = np.zeros(len(self._series_index))
             for k in range(self.n):
-                np.add.at(score, self._at[k], own[k] * after[k])
+                np.add.at(score, self._at[k], direction[k] * after[k])
             S = float(long_run(score[:, None], self.lags)[0, 0])
-            xx = sum(float(x @ x) for x in own)
+            xx = sum(float(x @ x) for x in direction)
         freedom = sum(len(r) for r in after)
         S *= freedom / max(freedom - self.b - len(chosen) - 1, 1)
         return Gain(a, a * xx / np.sqrt(max(S, 1e-300)), explained / max(float(before[j] @ before[j]), 1e-300))
@@ -194,9 +194,9 @@ class Selection:
         G, g, yy = np.zeros((parts.max() + 1, size, size)), np.zeros((parts.max() + 1, size)), np.zeros(parts.max() + 1)
         with one_thread():
             for j in range(self.n):
-                own = [i for i, k in enumerate(columns) if self.joint[k] == j]
-                X = np.column_stack([self._rigid[j], *(self._columns[columns[i]] for i in own)])
-                at = np.concatenate([np.arange(self.b), self.b + np.asarray(own, np.intp)]).astype(np.intp)
+                joint_columns = [i for i, k in enumerate(columns) if self.joint[k] == j]
+                X = np.column_stack([self._rigid[j], *(self._columns[columns[i]] for i in joint_columns)])
+                at = np.concatenate([np.arange(self.b), self.b + np.asarray(joint_columns, np.intp)]).astype(np.intp)
                 for part in range(len(yy)):
                     rows = parts[self._at[j]] == part
                     A, y = X[rows], self._y[j][rows]

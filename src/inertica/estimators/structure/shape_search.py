@@ -199,17 +199,17 @@ class ShapeSearch:
         shapes settle with those of the others held."""
         x = x.copy()
         for k, law in enumerate(self.laws):
-            own = self._own(k)
+            block = self._own(k)
             if not law.names:
                 continue
-            line = np.linspace(self.lower[own.start], self.upper[own.start], GRID + 2)[1:-1]
-            tried = [self._with(x, own, np.concatenate([[value], self.start[own][1:]])) for value in line]
+            line = np.linspace(self.lower[block.start], self.upper[block.start], GRID + 2)[1:-1]
+            tried = [self._with(x, block, np.concatenate([[value], self.start[block][1:]])) for value in line]
             squares = np.array([self._point(trial).squares for trial in tried])
             around = np.concatenate([[np.inf], squares, [np.inf]])
             low = [t for t, s, a, b in zip(tried, squares, around[:-2], around[2:], strict=True) if s <= a and s <= b]
-            free = self._with(np.zeros(self.size, bool), own, np.ones(len(law.names), bool))
+            free = self._with(np.zeros(self.size, bool), block, np.ones(len(law.names), bool))
             settled = [self.settled(start, free, COARSE) for start in (x, *low)]
-            x = min(settled, key=lambda found: self._point(found).squares)
+            x = min(settled, key=lambda point: self._point(point).squares)
         return x
 
     @staticmethod
@@ -236,9 +236,9 @@ class ShapeSearch:
                 damping = max(4.0 * damping, 1e-3)
             else:
                 return x
-            moved = float(np.abs(trial - x).max())
+            change = float(np.abs(trial - x).max())
             x, point, damping = trial, after, 0.25 * damping if damping > 1e-6 else 0.0
-            if moved < tolerance:
+            if change < tolerance:
                 break
         return x
 
@@ -286,9 +286,9 @@ class ShapeSearch:
         for k, law in enumerate(self.laws):
             a = point.a[done : done + len(law.parameters)]
             done += len(a)
-            own = x[self._own(k)]
-            for step in SLOPE * np.eye(len(own))[free[self._own(k)]]:
-                slope = (self._columns(law, own + step) - self._columns(law, own - step)) @ a / (2.0 * SLOPE)
+            values = x[self._own(k)]
+            for step in SLOPE * np.eye(len(values))[free[self._own(k)]]:
+                slope = (self._columns(law, values + step) - self._columns(law, values - step)) @ a / (2.0 * SLOPE)
                 out.append(self._projected(law.joint, slope[:, None])[:, 0])
         raw = np.column_stack(out) if out else np.zeros((len(self.y), 0))
         return raw - point.Q @ (point.Q.T @ raw), raw
@@ -314,10 +314,10 @@ class ShapeSearch:
         # few rows tell a shape (slow ones, reversals): what their own scatter says is held against that of all residuals
         longest = max(correlation_time(point.r[where][:, None]) for where in self.rows)
         plain = np.diag(H) * longest * point.squares / len(self.y) * freedom
-        found = np.sqrt(np.maximum(np.diag(cov), 0.0))
-        wider = np.sqrt(np.maximum(plain, found**2)) / np.maximum(found, 1e-300)
-        cov, found = wider[:, None] * cov * wider, found * wider
-        std[free] = np.where(seen, found, np.inf)
+        white_std = np.sqrt(np.maximum(np.diag(cov), 0.0))
+        wider = np.sqrt(np.maximum(plain, white_std**2)) / np.maximum(white_std, 1e-300)
+        cov, white_std = wider[:, None] * cov * wider, white_std * wider
+        std[free] = np.where(seen, white_std, np.inf)
         return std, cov, raw
 
     def _found(self, x: Array, free: NDArray[np.bool_], std: Array, cov: Array, raw: Array) -> FoundShapes:
@@ -331,12 +331,12 @@ class ShapeSearch:
         spread = {name: float(np.sqrt(max(rate @ cov @ rate, 0.0))) for name, rate in rates.items()} if free.any() else {}
         inverse = np.linalg.pinv(point.R)
         longest = max(correlation_time(point.r[where][:, None]) for where in self.rows)
-        own = inverse @ inverse.T * longest * point.squares / max(len(self.y) - self.b - len(point.a), 1)
+        covariance = inverse @ inverse.T * longest * point.squares / max(len(self.y) - self.b - len(point.a), 1)
         whole = np.zeros((self.size + len(names), self.size + len(names)))
-        told, last = np.flatnonzero(free), slice(self.size, None)
-        whole[np.ix_(told, told)] = cov
-        whole[last, told], whole[told, last] = da @ cov, (da @ cov).T
-        whole[last, last] = own + da @ cov @ da.T
+        determined, last = np.flatnonzero(free), slice(self.size, None)
+        whole[np.ix_(determined, determined)] = cov
+        whole[last, determined], whole[determined, last] = da @ cov, (da @ cov).T
+        whole[last, last] = covariance + da @ cov @ da.T
         return FoundShapes(
             dict(zip(self.names, np.exp(x).tolist(), strict=True)),
             dict(zip(self.names, std.tolist(), strict=True)),
@@ -353,9 +353,9 @@ class ShapeSearch:
     def _fixed(self, C: Sequence[Array], a: Array) -> Array:
         """(b,) parameters of the fixed columns for these amplitudes."""
         left, done = self.whole.copy(), 0
-        for law, own in zip(self.laws, C, strict=True):
-            left[self.rows[law.joint]] -= own @ a[done : done + own.shape[1]]
-            done += own.shape[1]
+        for law, values in zip(self.laws, C, strict=True):
+            left[self.rows[law.joint]] -= values @ a[done : done + values.shape[1]]
+            done += values.shape[1]
         out = np.zeros(self.b)
         out[self.order] = solve_triangular(self.R, self.Q.T @ left)
         return out / self.scale
@@ -363,16 +363,16 @@ class ShapeSearch:
     def _followed(self, C: Sequence[Array], da: Array, x: Array, free: NDArray[np.bool_], point: _Point) -> Array:
         """(b, s) how the fixed columns' parameters follow the shapes, amplitudes following, too."""
         pull, done, k_all = np.zeros((len(self.y), int(np.count_nonzero(free)))), 0, 0
-        kept = np.cumsum(free) - 1
+        position = np.cumsum(free) - 1
         for k, law in enumerate(self.laws):
             a, change = point.a[done : done + len(law.parameters)], da[done : done + len(law.parameters)]
             done += len(a)
             pull[self.rows[law.joint]] += C[k] @ change
-            own = x[self._own(k)]
-            for step in SLOPE * np.eye(len(own)):
+            values = x[self._own(k)]
+            for step in SLOPE * np.eye(len(values)):
                 if free[k_all]:
-                    slope = (self._columns(law, own + step) - self._columns(law, own - step)) @ a / (2.0 * SLOPE)
-                    pull[self.rows[law.joint], kept[k_all]] += slope
+                    slope = (self._columns(law, values + step) - self._columns(law, values - step)) @ a / (2.0 * SLOPE)
+                    pull[self.rows[law.joint], position[k_all]] += slope
                 k_all += 1
         out = np.zeros((self.b, pull.shape[1]))
         out[self.order] = -solve_triangular(self.R, self.Q.T @ pull)

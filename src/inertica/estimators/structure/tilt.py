@@ -153,11 +153,11 @@ class Tilt:
 
     def step(self, g: Array) -> Step | None:
         """From g; None where no slope is left that other columns do not explain."""
-        found, t = self.solve(g), tangents(g)
-        slopes = [self._slope(found.chi, self.strength * v) for v in t]
+        fit, t = self.solve(g), tangents(g)
+        slopes = [self._slope(fit.chi, self.strength * v) for v in t]
         unknown = np.eye(self.size)[:, self.free]
         others = [self.combined(unknown, np.asarray(g, float) - self.file)]
-        others += [self._slope(found.null, self.strength * v) for v in t]
+        others += [self._slope(fit.null, self.strength * v) for v in t]
         E, X = np.hstack(others), np.column_stack(slopes)
         core, z = self.R[:, :-1], self.R[:, -1]
         known = self.combined(np.where(self.free, 0.0, self.prior), np.asarray(g, float) - self.file)
@@ -198,14 +198,14 @@ class Tilt:
                 break
             angles = step.angles * min(1.0, LONGEST / max(float(np.linalg.norm(step.angles)), 1e-300))
             while True:
-                there = turned(g, angles, step.tangents)
-                now = self.solve(there).squares
+                trial_gravity = turned(g, angles, step.tangents)
+                now = self.solve(trial_gravity).squares
                 if now <= squares or np.linalg.norm(angles) < close:
                     break
                 angles = 0.5 * angles
             if now > squares:
                 break
-            g, squares = there, now
+            g, squares = trial_gravity, now
             if np.linalg.norm(angles) < close:
                 break
         return g, squares

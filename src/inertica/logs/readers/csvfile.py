@@ -58,8 +58,8 @@ def read(path: Path, options: ReadOptions) -> Table:
         body.pop()
     if not body:
         raise FileError(path, "ends after the header; there is no line of numbers", head.first or 1)
-    said = [line.lstrip().lstrip("#%").strip() for line in text.lines[: head.first] if line.lstrip().startswith(("#", "%"))]
-    simulated = [c for c in said if c.startswith(SIMULATED)]
+    comments = [line.lstrip().lstrip("#%").strip() for line in text.lines[: head.first] if line.lstrip().startswith(("#", "%"))]
+    simulated = [c for c in comments if c.startswith(SIMULATED)]
     if not holds_lists(body):
         table = _read_body(text, body, head)
         return replace(table, notes=(*simulated, *table.notes))

@@ -62,15 +62,15 @@ def unfolded(
     counts = [len(_elements(inside)) for inside in _LIST.findall(body[0])]
     joints = _joints(path)
     widths = dict(zip(lists, counts, strict=True))
-    expanded = [own for name in names for own in _names(name, widths.get(name), joints)]
+    expanded = [header for name in names for header in _names(name, widths.get(name), joints)]
     lines = []
     for k, line in enumerate(body):
-        found = _LIST.findall(line)
+        line_lists = _LIST.findall(line)
         plain = _LIST.sub(lambda match: mark.join(_elements(match[1])), line)
         if cut_off and k == len(body) - 1:
             plain = plain.replace('"', "").replace("[", "")  # of a list that breaks off
         elif line.strip():
-            _check(path, first + k, lists, counts, found)
+            _check(path, first + k, lists, counts, line_lists)
         lines.append(plain)
     used = bool(joints) and len(joints) in counts
     how = f", named by {JOINT_LIST}" if used else ", numbered from 1"
@@ -92,12 +92,14 @@ def _elements(inside: str) -> list[str]:
     return re.split(r"\s*,\s*|\s+", inside) if inside else []
 
 
-def _check(path: Path, number: int, lists: list[str], counts: list[int], found: list[str]) -> None:
-    if len(found) != len(lists):
-        raise FileError(path, f"this line has {len(found)} lists, the first one has {len(lists)}", number)
-    for name, count, inside in zip(lists, counts, found, strict=True):
-        if (own := len(_elements(inside))) != count:
-            raise FileError(path, f"the list in the column '{name}' has {own} values, in the first line it has {count}", number)
+def _check(path: Path, number: int, lists: list[str], counts: list[int], lists_there: list[str]) -> None:
+    if len(lists_there) != len(lists):
+        raise FileError(path, f"this line has {len(lists_there)} lists, the first one has {len(lists)}", number)
+    for name, count, inside in zip(lists, counts, lists_there, strict=True):
+        if (length := len(_elements(inside))) != count:
+            raise FileError(
+                path, f"the list in the column '{name}' has {length} values, in the first line it has {count}", number
+            )
 
 
 def _joints(path: Path) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ JOINT_STATE = ("sensor_msgs/msg/JointState", "sensor_msgs/JointState")
 CONTROLLER_STATE = ("JointTrajectoryControllerState", "JTCState")
 
 
-def pick_topic(path: Path, topics: Mapping[str, str], asked: str | None) -> str:
+def pick_topic(path: Path, topics: Mapping[str, str], wanted: str | None) -> str:
     """The topic to read: the one asked for, else the only one with joint states.
 
     Args:
@@ -28,18 +28,18 @@ def pick_topic(path: Path, topics: Mapping[str, str], asked: str | None) -> str:
         topics: topic -> message type of everything in it.
         asked: what the user wants.
     """
-    listed = ", ".join(f"{topic} ({kind})" for topic, kind in sorted(topics.items())) or "nothing"
-    if asked is not None:
-        for name in (asked, "/" + asked.lstrip("/")):
+    available = ", ".join(f"{topic} ({kind})" for topic, kind in sorted(topics.items())) or "nothing"
+    if wanted is not None:
+        for name in (wanted, "/" + wanted.lstrip("/")):
             if name in topics:
                 return name
-        raise FileError(path, f"has no topic '{asked}'; it holds: {listed}")
+        raise FileError(path, f"has no topic '{wanted}'; it holds: {available}")
     states = [topic for topic, kind in topics.items() if kind in JOINT_STATE]
     states = states or [topic for topic, kind in topics.items() if kind.rpartition("/")[2] in CONTROLLER_STATE]
     if len(states) == 1:
         return states[0]
     if not states:
-        raise FileError(path, f"holds no sensor_msgs/JointState; it holds: {listed}; name a compatible one with topic=...")
+        raise FileError(path, f"holds no sensor_msgs/JointState; it holds: {available}; name a compatible one with topic=...")
     raise FileError(path, f"holds joint states on {len(states)} topics: {', '.join(sorted(states))}; choose one with topic=...")
 
 
@@ -105,15 +105,17 @@ class Collector:
         for key in sorted({key for row in self.rows for key, values in row.items() if values}):
             block = self._block(key, joints)
             columns |= {f"{joint}/{key}": block[:, j] for j, joint in enumerate(joints) if np.isfinite(block[:, j]).any()}
-        told = list(warnings)
+        table_notes = list(warnings)
         if self.uneven:
-            told.append(f"{self.uneven} messages on {self.topic} have not one value per joint; what does not fit was left out")
+            table_notes.append(
+                f"{self.uneven} messages on {self.topic} have not one value per joint; what does not fit was left out"
+            )
         if self.others:
             notes.append(f"{self.others} messages on {self.topic} hold none of the robot's joints and were left out")
         left = [name for name in self.names if name not in joints]
         if left:
             notes.append(f"joints of {self.topic} that the robot has not: {', '.join(left)}")
-        return Table(self.path, form, columns, joints=tuple(joints), warnings=tuple(told), notes=tuple(notes))
+        return Table(self.path, form, columns, joints=tuple(joints), warnings=tuple(table_notes), notes=tuple(notes))
 
     def _check_wanted(self, joints: list[str]) -> None:
         if self.wanted is None:

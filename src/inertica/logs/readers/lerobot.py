@@ -65,8 +65,8 @@ def _features(path: Path, features: Mapping[str, Any], keys: Mapping[str, str]) 
             raise InputError(f"keys cannot name '{symbol}'; valid are: {', '.join(_WORD)}")
         if feature not in features:
             raise FileError(path, f"has no feature '{feature}'; it has: {', '.join(features)}")
-    found = {symbol: next((name for name in names if name in features), "") for symbol, names in KEYS.items()}
-    chosen = {symbol: name for symbol, name in {**found, **keys}.items() if name}
+    names_by_symbol = {symbol: next((name for name in names if name in features), "") for symbol, names in KEYS.items()}
+    chosen = {symbol: name for symbol, name in {**names_by_symbol, **keys}.items() if name}
     if not chosen:
         raise FileError(
             path, f"has none of the usual features of joints; it has: {', '.join(features)}; name them with keys={{...}}"
@@ -116,9 +116,9 @@ def _joint_and_word(name: str, symbol: str) -> tuple[str, str]:
     if not name:
         return "", _WORD[symbol]
     head, dot, tail = name.rpartition(".")
-    said = word_meaning(tail) if dot and len(tokens(tail)) == 1 else None
-    if said is None:
+    tail_meaning = word_meaning(tail) if dot and len(tokens(tail)) == 1 else None
+    if tail_meaning is None:
         return name, _WORD[symbol]
     reference = symbol == "qr"
-    word = _WORD.get(said.symbol, tail)
+    word = _WORD.get(tail_meaning.symbol, tail)
     return head, f"reference_{word}" if reference and not word.startswith("reference") else word

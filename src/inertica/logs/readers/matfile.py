@@ -30,16 +30,16 @@ def read(path: Path, options: ReadOptions) -> Table:
     raw = read_bytes(path)
     if not raw:
         raise FileError(path, "is empty")
-    found = _Found({}, [], {})
+    variables = _Found({}, [], {})
     if raw.startswith(_HDF5) or raw[512:520] == _HDF5:
-        _read_hdf5(path, raw, found)
+        _read_hdf5(path, raw, variables)
     else:
-        _read_v5(path, raw, found)
-    objects = _about_objects(found.objects)
-    if objects and not found.named:
+        _read_v5(path, raw, variables)
+    objects = _about_objects(variables.objects)
+    if objects and not variables.named:
         raise FileError(path, objects)
-    columns, notes = columns_of(path, _short_names(found.named))
-    others = [f"left out, being no numbers: {', '.join(found.others)}"] if found.others else []
+    columns, notes = columns_of(path, _short_names(variables.named))
+    others = [f"left out, being no numbers: {', '.join(variables.others)}"] if variables.others else []
     return Table(path, "mat", columns, notes=(*notes, *others), warnings=(objects,) if objects else ())
 
 
@@ -56,16 +56,16 @@ def _about_objects(objects: Mapping[str, str]) -> str:
     """What to do with tables and other objects, of which MAT files keep the contents in a form that only MATLAB reads."""
     if not objects:
         return ""
-    listed = ", ".join(f"'{name}' ({kind})" for name, kind in objects.items())
+    names = ", ".join(f"'{name}' ({kind})" for name, kind in objects.items())
     name, kind = next(iter(objects.items()))
     plain = f"writetable({name}, 'log.csv')" if kind != "timetable" else f"writetimetable({name}, 'log.csv')"
     return (
-        f"{listed} cannot be read: MATLAB keeps objects in a form of its own; in MATLAB write {plain}, or save a struct instead: "
+        f"{names} cannot be read: MATLAB keeps objects in a form of its own; in MATLAB write {plain}, or save a struct instead: "
         f"s = table2struct({name}, 'ToScalar', true); save('log.mat', '-struct', 's')"
     )
 
 
-def _read_v5(path: Path, raw: bytes, found: _Found) -> None:
+def _read_v5(path: Path, raw: bytes, variables: _Found) -> None:
     """Arrays of a file of version 4 to 7."""
     import scipy.io
     from scipy.io.matlab import MatReadError
@@ -77,11 +77,11 @@ def _read_v5(path: Path, raw: bytes, found: _Found) -> None:
         content = scipy.io.loadmat(io.BytesIO(raw), struct_as_record=False, squeeze_me=False, variable_names=names)
         for name, value in content.items():
             if not name.startswith("__"):
-                _collect(name, value, found.named, 0)
+                _collect(name, value, variables.named, 0)
     if checked is not None:
-        found.objects.update({name: kind for name, kind in checked.objects.items() if name})
+        variables.objects.update({name: kind for name, kind in checked.objects.items() if name})
         # the unnamed variable at the end holds the contents of the objects
-        found.others.extend(name or "unnamed" for name in checked.others if name not in found.objects)
+        variables.others.extend(name or "unnamed" for name in checked.others if name not in variables.objects)
 
 
 def _collect(name: str, value: Any, named: dict[str, Values], depth: int) -> None:
@@ -138,10 +138,10 @@ def _text(part: Any) -> str:
     return str(values.flat[0]).strip() if values.dtype.kind == "U" and values.size == 1 else ""
 
 
-def _read_hdf5(path: Path, raw: bytes, found: _Found) -> None:
+def _read_hdf5(path: Path, raw: bytes, variables: _Found) -> None:
     h5py = package("h5py", "reading MAT files of version 7.3", "mat73")
     with reading(path, "MAT file of version 7.3"), h5py.File(io.BytesIO(raw), "r") as file:
-        _Walk(h5py, file, found, _PACKED * len(raw)).group(file, "", 0)
+        _Walk(h5py, file, variables, _PACKED * len(raw)).group(file, "", 0)
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def _own(path: Path, columns: dict[str, Values], notes: list[str], meta: str, sa
     """A file of our own with masks, truth and notes."""
     try:
         words = json.loads(meta)
-        joints, told, warned = (tuple(map(str, words[key])) for key in ("joints", "notes", "warnings"))
+        joints, saved_notes, warned = (tuple(map(str, words[key])) for key in ("joints", "notes", "warnings"))
         start = None if words["start"] is None else float(words["start"])
     except (ValueError, TypeError, KeyError, RecursionError):
         raise FileError(path, f"the array '{META}' does not hold what inertica writes there; remove it from the file") from None
@@ -76,4 +76,4 @@ def _own(path: Path, columns: dict[str, Values], notes: list[str], meta: str, sa
             masks[name] = values.astype(bool)
         else:
             truth[name] = values.astype(np.float64)
-    return Table(path, "npz", columns, None, joints, masks, warned, (*told, *notes), truth, start)
+    return Table(path, "npz", columns, None, joints, masks, warned, (*saved_notes, *notes), truth, start)

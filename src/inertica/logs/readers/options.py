@@ -75,8 +75,8 @@ class ReadOptions:
         if self.joints is not None and len(self.joints) != robot.n:
             raise InputError(f"joints names {len(self.joints)} joints, but {description.name} has {robot.n}")
 
-        def stated(own: Any, key: str, otherwise: Any = None) -> Any:
-            return card.get(key, otherwise) if own is None else own
+        def stated(option: Any, key: str, otherwise: Any = None) -> Any:
+            return card.get(key, otherwise) if option is None else option
 
         return replace(
             self,

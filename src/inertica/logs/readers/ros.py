@@ -24,10 +24,10 @@ def read(path: Path, options: ReadOptions) -> Table:
 
     form = "ros1" if path.suffix == ".bag" else "ros2"
     what = "ROS 1 bag" if form == "ros1" else "ROS 2 bag"
-    own = (AnyReaderError, Ros1Error, Ros2Error, SerdeError, TypesysError, apsw.Error, _zstd_error())
+    reader_errors = (AnyReaderError, Ros1Error, Ros2Error, SerdeError, TypesysError, apsw.Error, _zstd_error())
     # recordings before ROS 2 Iron carry no message definitions; those of JointState have not changed since
     store = get_typestore(Stores.ROS2_HUMBLE)
-    with reading(path, what, *own), AnyReader([path], default_typestore=store) as reader:
+    with reading(path, what, *reader_errors), AnyReader([path], default_typestore=store) as reader:
         chosen = pick_topic(path, {c.topic: c.msgtype for c in reader.connections}, options.topic)
         collector = Collector(path, chosen, options.stamps, options.joints)
         connections = [c for c in reader.connections if c.topic == chosen]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,6 @@ from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, quoted,
 from inertica.studio.rooms.data import typed
 from inertica.studio.rooms.robot import FRICTION
 from inertica.studio.scores import drawn
-from inertica.workflow.identify import identification
-from inertica.workflow.inputs import read
 from inertica.workflow.result import RESULT
 from inertica.workflow.settings import Settings, check_method
 
@@ -88,11 +85,11 @@ def run(project: Project, asked: Asked, say: Callable[[str], None], work: Path) 
     target = inside(project.folder, Path("results") / name)
     if target.exists():
         raise Refused(f"there is a result '{name}' already; choose another name", 409)
-    judged = identification(read(project.card, logs, validate, settings, say), say)
+    command = same([_words(project, stated, f"results/{name}")], [])["shell"][0]
+    result = ia.identify(project.card, logs, validate=validate, settings=settings, progress=say, command=command)
     say("writing the result and its report")
-    result = replace(judged.result, command=same([_words(project, stated, f"results/{name}")], [])["shell"][0])
-    bundle = write_bundle(result, judged.motions, work / name, force=settings.force)
-    write_overlay(bundle.result, judged.motions, work / name)
+    bundle = write_bundle(result, work / name, force=settings.force)
+    write_overlay(bundle.result, bundle.result.motions, work / name)
     name = placed(project, work / name, target)
     return {"result": name, "remember": {"settings": stated, "selected": name}}
 

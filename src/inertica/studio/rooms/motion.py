@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import inertica as ia
+from inertica.documents import plain
 from inertica.errors import InerticaError
 from inertica.escape import file_stem
 from inertica.excitation.assumed import AccelerationLimit, acceleration_limits, assumption
@@ -24,7 +25,6 @@ from inertica.studio.forms import asked_options, changed, flags, form
 from inertica.studio.project import Project
 from inertica.studio.room import OPEN, READY, Document, Room, quoted, same
 from inertica.workflow.excite_options import ExciteOptions
-from inertica.workflow.plain import plain
 from inertica.writing import write_whole
 
 FRAMES = 1200

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import inertica as ia
-from inertica.identifiability.labels import LABELS
+from inertica.documents import plain
+from inertica.identifiability.labels import LABEL_WORDS, LABELS
 from inertica.report.logs import motions_again
-from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS, LABEL_WORDS
+from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS
 from inertica.studio.asked import Asked
 from inertica.studio.confined import Refused
 from inertica.studio.overlay import SIGNALS, read_document, summary, torques, write_overlay
@@ -21,7 +22,7 @@ from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, quoted,
 from inertica.studio.rooms.data import typed
 from inertica.studio.rooms.identify import card
 from inertica.studio.series import Series
-from inertica.workflow.plain import plain
+from inertica.workflow.parameter_table import documents, shown
 from inertica.workflow.result import RESULT
 
 Array = NDArray[np.float64]
@@ -59,8 +60,8 @@ def view(project: Project, asked: Asked) -> Document:
     layout, joints = result.parameters.layout, result.description.robot.joints
     rows, extra = layout.cells()
     parameters = [
-        p | {"joint": q.joint, "link": joints[q.joint].link if q.joint is not None else "", "kind": q.kind}
-        for p, q in zip(document["parameters"], layout.parameters, strict=True)
+        row | {"index": entry.parameter.joint, "kind": entry.parameter.kind}
+        for row, entry in zip(documents(result.entries), result.entries, strict=True)
     ]
     other = next((n for n in reversed(names) if n != name), None)
     beside = [] if other is None else [["inertica", "report", f"results/{name}", f"results/{other}", "-o", "together.html"]]
@@ -75,6 +76,7 @@ def view(project: Project, asked: Asked) -> Document:
         "prepared": found is not None,
         "summary": found,
         "parameters": parameters,
+        "columns": [{"name": c.name, "kind": c.kind.value, "title": c.heading} for c in shown(wide=True)],
         "base": document["base"],
         "residual": document["residual"],
         "check": document["check"],
@@ -167,7 +169,7 @@ def prepare(project: Project, asked: Asked, say: Callable[[str], None], work: Pa
         say(sentence)
     say("predicting torques")
     write_overlay(result, motions, folder)
-    return plain({"result": name, "gone": gone})  # type: ignore[return-value]
+    return plain({"result": name, "gone": gone})
 
 
 ROOM = Room(

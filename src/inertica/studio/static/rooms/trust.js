@@ -86,13 +86,17 @@ export function create(app) {
   }
 
   function table() {
-    const columns = [
-      { title: "name", value: (p) => p.name, cell: (p) => h("code", {}, p.name) }, { title: "link", value: (p) => p.joint, cell: (p) => p.link },
-      { title: "trust", value: (p) => view.labels.findIndex((l) => l.word === p.label), cell: (p) => h("span.tag", { style: `background: ${label(p.label).fill}; color: ${label(p.label).ink}; border-color: var(--rule)` }, p.label) },
-      { title: "value", num: true, value: (p) => p.value, cell: (p) => number(p.value) }, { title: "95 % interval", num: true, value: (p) => (p.interval[0] === null || p.interval[1] === null ? null : p.interval[1] - p.interval[0]), cell: (p) => (p.interval[0] === null || p.interval[1] === null ? "–" : `${number(p.interval[0], 3)} to ${number(p.interval[1], 3)}`) },
-      { title: "model", num: true, value: (p) => p.prior, cell: (p) => number(p.prior) }, { title: "unit", cell: (p) => h("span.unit", {}, unit(p.unit)) },
-    ];
-    const rows = sortable("Standard parameters", columns, view.parameters, { row: (p) => ({ onmouseenter: () => p.joint !== null && app.viewer.highlight(p.joint), onmouseleave: () => app.viewer.highlight(-1) }) });
+    const width = ([low, high]) => (low === null || high === null ? null : high - low);
+    const span = ([low, high]) => (low === null || high === null ? "–" : `${number(low, 3)} to ${number(high, 3)}`);
+    const kinds = {
+      number: (c) => ({ num: true, cell: (p) => number(p[c.name]) }),
+      interval: (c) => ({ num: true, value: (p) => width(p[c.name]), cell: (p) => span(p[c.name]) }),
+      unit: (c) => ({ cell: (p) => h("span.unit", {}, unit(p[c.name])) }),
+      label: (c) => ({ value: (p) => view.labels.findIndex((l) => l.word === p[c.name]), cell: (p) => h("span.tag", { style: `background: ${label(p[c.name]).fill}; color: ${label(p[c.name]).ink}; border-color: var(--rule)` }, p[c.name]) }),
+      text: (c) => ({ cell: (p) => (c.name === "name" ? h("code", {}, p.name) : p[c.name]) }),
+    };
+    const columns = view.columns.filter((c) => c.title).map((c) => ({ title: c.title, value: (p) => p[c.name], ...kinds[c.kind](c) }));
+    const rows = sortable("Standard parameters", columns, view.parameters, { row: (p) => ({ onmouseenter: () => p.index !== null && app.viewer.highlight(p.index), onmouseleave: () => app.viewer.highlight(-1) }) });
     rows.id = "parameters";
     const search = h("input", { type: "search", placeholder: "as in: Fv determined", "aria-label": "filter parameters", oninput: () => { const words = search.value.toLowerCase().split(/\s+/).filter(Boolean); rows.filter((p) => words.every((w) => `${p.name} ${p.link} ${p.label}`.toLowerCase().includes(w))); } });
     return h("section.card", {}, h("h2", {}, "Standard parameters", search), rows);
