@@ -106,6 +106,7 @@ from inertica.workflow.exchange import (
     to_pinocchio as to_pinocchio,
 )
 from inertica.workflow.excite import excite as excite
+from inertica.workflow.excite_options import ExciteOptions as ExciteOptions
 from inertica.workflow.export import export_model as export_model, write_parameters as write_parameters
 from inertica.workflow.export_code import export_code as export_code
 from inertica.workflow.exported import ExportedModel as ExportedModel, Lost as Lost
@@ -118,6 +119,7 @@ from inertica.workflow.payload_online import online_payload as online_payload, p
 from inertica.workflow.payload_result import Payload as Payload
 from inertica.workflow.result import Result as Result
 from inertica.workflow.settings import Settings as Settings
+from inertica.workflow.simulate_options import SimulateOptions as SimulateOptions
 from inertica.workflow.truth import AgainstTruth as AgainstTruth, against_truth as against_truth
 
 __version__: str

@@ -245,7 +245,7 @@ def decide_shapes(draft: Draft, say: Say) -> Draft:
     if not draft.settings.refine_shapes:
         return draft
     if draft.inputs.torque_only:
-        raise InputError("--refine-shapes needs recorded positions; friction is a matter of measured velocities")
+        raise InputError("refine_shapes needs recorded positions; friction is a matter of measured velocities")
     refined = refine_shapes(draft.description, draft.motions, say)
     laws = (*draft.other_laws, *refined.changes)
     return draft.decided(refined.choice, description=refined.description, shapes=refined.std, other_laws=laws)

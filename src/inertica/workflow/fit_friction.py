@@ -326,7 +326,7 @@ class _Search:
         if hidden:
             out.append(
                 f"the log does not show bristles on joint {', '.join(hidden)}: no reversal is resolved finely enough; "
-                "record faster sampled reversals, or allow a higher --cutoff"
+                "record faster sampled reversals, or allow a higher cut-off"
             )
         undamped = [str(j + 1) for j, one in enumerate(joints) if one.law == LUGRE and one.values["sigma1"] == 0.0]
         if undamped:

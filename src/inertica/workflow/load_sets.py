@@ -199,7 +199,7 @@ def known_load(mass: float | None, com: ArrayLike | None = None, central: ArrayL
     if not mass > 0.0:
         raise InputError(f"the mass of the load should be a number of kg greater than zero, not {mass:g}")
     if central is not None and com is None:
-        raise InputError("the inertia of the load is about its centre of mass; state that, too (--com)")
+        raise InputError("the inertia of the load is about its centre of mass; state that, too (com)")
     known[9] = True
     if com is None:
         return KnownLoad(known, np.where(known, mass, 0.0))

@@ -82,11 +82,11 @@ def payload(
     """
     say = progress or (lambda _: None)
     if not loaded:
-        raise InputError("payload needs at least one log of the robot with its load (--loaded)")
+        raise InputError("payload needs at least one log of the robot with its load (loaded)")
     if bool(unloaded) == (robot_from is not None):
         raise InputError(
-            "payload needs either logs of the robot without load (--unloaded), or a result that says what the robot is like without "
-            "it (--robot-from), and not both"
+            "payload needs either logs of the robot without load (unloaded), or a result that says what the robot is like without "
+            "it (robot_from), and not both"
         )
     if robot is None and robot_from is None:
         raise InputError("payload needs the robot: a built-in name, a model file or a card")
@@ -220,7 +220,7 @@ class _Job:
 def _mass_missing(found: Payload) -> str:
     return (
         f"{found.sentence}; statements and files have a mass that fits this and is a guess; a motion that turns the load about "
-        "several level axes would show the mass (`inertica excite --for payload`)"
+        "several level axes would show the mass (`excite` designs one for a payload)"
     )
 
 
