@@ -12,7 +12,7 @@ import yaml
 
 import pair
 from inertica.cli.main import main
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
 from pair import files, refused
 
 QUICK = ("--cutoff", "10", "--delay", "0", "--friction", "viscous,coulomb", "--method", "wls")

@@ -28,8 +28,8 @@ from inertica.excitation.fourier import Fourier
 from inertica.report.verdict_words import verdict_document
 from inertica.robot.load import load
 from inertica.studio.scene import scene
-from inertica.workflow.export import parameters_csv
-from inertica.workflow.result import Result
+from inertica.workflow.export.model import parameters_csv
+from inertica.workflow.identify.result import Result
 
 # --- logs --------------------------------------------------------------------------------------------------------------------
 

@@ -14,8 +14,8 @@ from inertica.errors import InputError
 from inertica.report.bundle import add_bristles, write_bundle
 from inertica.robot.friction import Coulomb, LuGre, Offset, friction_terms
 from inertica.robot.plain import with_laws
-from inertica.workflow.bristles import Bristles, JointFriction, with_bristles, write_bristles
-from inertica.workflow.result import Result
+from inertica.workflow.friction.bristles import Bristles, JointFriction, with_bristles, write_bristles
+from inertica.workflow.identify.result import Result
 
 VALUES = {"sigma0": 500.0, "sigma1": 4.0, "sigma2": 0.4, "fc": 0.9, "fs": 1.3, "vs": 0.05}
 

@@ -21,14 +21,14 @@ from inertica.robot.friction import law
 from inertica.robot.load import load
 from inertica.robot.terms import Spring
 from inertica.validation.residuals import Moving, Relative, Residual
-from inertica.workflow.export import export_model
-from inertica.workflow.export_torques import OURS, ModelTorques
-from inertica.workflow.exported import ExportedModel
-from inertica.workflow.identify import identify
-from inertica.workflow.logs_again import logs_again
-from inertica.workflow.plain_friction import FrictionStates, plain_friction
-from inertica.workflow.prediction import held_direction, judged
-from inertica.workflow.result import Result
+from inertica.workflow.export.exported import ExportedModel
+from inertica.workflow.export.model import export_model
+from inertica.workflow.export.plain_friction import FrictionStates, plain_friction
+from inertica.workflow.export.torques import OURS, ModelTorques
+from inertica.workflow.identify.logs_again import logs_again
+from inertica.workflow.identify.prediction import held_direction, judged
+from inertica.workflow.identify.result import Result
+from inertica.workflow.identify.run import identify
 
 LAWS = ("viscous", "coulomb", "offset")
 VW = 0.4

@@ -33,10 +33,10 @@ from inertica.logs.read import read_log
 from inertica.numbers import number, span, tidy
 from inertica.robot import inertia
 from inertica.robot.load import load
-from inertica.workflow.payload import payload
-from inertica.workflow.payload_online import LoadSnapshot, payload_while_moving
-from inertica.workflow.payload_result import ORDER, UNITS, Payload
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
+from inertica.workflow.payload.online import LoadSnapshot, payload_while_moving
+from inertica.workflow.payload.payload import payload
+from inertica.workflow.payload.result import ORDER, UNITS, Payload
 from inertica.workflow.watch import log_blocks
 
 if TYPE_CHECKING:

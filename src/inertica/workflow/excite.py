@@ -43,9 +43,9 @@ from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
 from inertica.preprocessing.prepare import prepare
 from inertica.robot.description import Description
-from inertica.workflow.inputs import described, read_one
-from inertica.workflow.payload_design import Purpose
-from inertica.workflow.result import Result
+from inertica.workflow.identify.inputs import described, read_one
+from inertica.workflow.identify.result import Result
+from inertica.workflow.payload.design import Purpose
 
 Array = NDArray[np.float64]
 
