@@ -50,8 +50,8 @@ from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.terms import UserTerm
 from inertica.scalars import sin
+from inertica.workflow.export import code as writer
 from inertica.workflow.export.code import export_code
-from inertica.workflow.export.model import code as writer
 from inertica.workflow.export.model import parameters_csv
 from inertica.workflow.identify.result import RESULT, Result
 

@@ -14,8 +14,8 @@ from inertica.errors import InerticaError, InputError
 from inertica.physical.check import check_model
 from inertica.robot.formats.table import FORMATS, format_of
 from inertica.robot.load import load
+from inertica.workflow.export import model as export
 from inertica.workflow.export.model import export_model, parameters_csv
-from inertica.workflow.export.model import model as export
 from inertica.workflow.identify.result import Result
 from inertica.workflow.identify.run import identify
 
