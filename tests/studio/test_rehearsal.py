@@ -29,5 +29,5 @@ def test_a_rehearsed_tx40_is_not_suspected_of_another_model():
     robot = rehearsal.planted(tx40, trajectory, 0.2, 3)
     result = ia.identify(tx40, [rehearsal.recorded(robot, trajectory, 1e-6, 0.02, 3)])
     found = result.lack_of_fit
-    assert found["replicas"] == 4 and found["named"] == []
-    assert min(test["p"] for test in found["tests"] if test["tested"]) > 0.01  # by weights of their own 1e-5 (delay of joint 6)
+    assert found is not None and found.replicas == 4 and found.named == ()
+    assert min(test.p for test in found.tests if test.tested) > 0.01  # by weights of their own 1e-5 (delay of joint 6)

@@ -51,7 +51,7 @@ def test_they_stand_in_place_of_the_joints_other_friction() -> None:
 def test_the_card_beside_the_exported_model_has_them_and_the_links_of_the_result(tmp_path: Path) -> None:
     result = pair.identified()
     names = result.description.robot.joint_names
-    folder = write_bundle(result, {}, tmp_path / "r").folder
+    folder = write_bundle(result, tmp_path / "r").folder
     files = add_bristles(folder, found(names))
     assert {f.name for f in files} == {"result.json", "identified.urdf", "identified.extra.yaml", "report.html"}
     card = ia.load(folder / "identified.extra.yaml")
