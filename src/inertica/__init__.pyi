@@ -27,7 +27,7 @@ from inertica.estimators.closed_loop.output_error import Clie as Clie, Cloe as C
 from inertica.estimators.consistent.strategy import Consistent as Consistent
 from inertica.estimators.frisch.method import Frisch as Frisch
 from inertica.estimators.frisch.recursive import Bbrf as Bbrf
-from inertica.estimators.iteration import Still as Still, Stop as Stop
+from inertica.estimators.iteration import StepTolerance as StepTolerance, Stop as Stop
 from inertica.estimators.linear.bayes import Bayes as Bayes, Ridge as Ridge
 from inertica.estimators.linear.irls import Irls as Irls
 from inertica.estimators.linear.least_squares import Ols as Ols, Wls as Wls
@@ -86,6 +86,8 @@ from inertica.robot.layout import Layout as Layout, Parameters as Parameters
 from inertica.robot.load import load as load, save_model as save_model
 from inertica.robot.model import Joint as Joint, Limits as Limits, Robot as Robot
 from inertica.studio.start import open_studio as open_studio
+from inertica.workflow.actuators.job import actuators as actuators
+from inertica.workflow.actuators.result import ActuatorsResult as ActuatorsResult
 from inertica.workflow.cad import import_cad as import_cad
 from inertica.workflow.calls import (
     check as check,
@@ -104,6 +106,7 @@ from inertica.workflow.export.exchange import (
     to_pinocchio as to_pinocchio,
 )
 from inertica.workflow.excite import excite as excite
+from inertica.workflow.excite_options import ExciteOptions as ExciteOptions
 from inertica.workflow.export.model import export_model as export_model, write_parameters as write_parameters
 from inertica.workflow.export.code import export_code as export_code
 from inertica.workflow.export.exported import ExportedModel as ExportedModel, Lost as Lost
@@ -116,6 +119,7 @@ from inertica.workflow.payload.online import online_payload as online_payload, p
 from inertica.workflow.payload.result import Payload as Payload
 from inertica.workflow.identify.result import Result as Result
 from inertica.workflow.identify.settings import Settings as Settings
+from inertica.workflow.simulate_options import SimulateOptions as SimulateOptions
 from inertica.workflow.identify.truth import AgainstTruth as AgainstTruth, against_truth as against_truth
 
 __version__: str

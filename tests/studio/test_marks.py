@@ -92,8 +92,8 @@ def test_what_stands_around_the_robot_reaches_the_design(tmp_path, monkeypatch):
 
     given = {}
 
-    def excite(description, **options):
-        given.update(options)
+    def excite(description, options, **around):
+        given.update(around)
         raise Refused("enough is known", 400)
 
     monkeypatch.setattr(motion.ia, "excite", excite)

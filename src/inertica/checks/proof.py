@@ -6,7 +6,8 @@ the links but that friction brakes.  With the fault undone both have to predict 
 determine what it is held against.  The log as it is must be refuted, too, in one of two ways:
 
     by data    neither fit predicts those joints, and every third is predicted better with the fault undone
-    by model   geometry alone may explain the log, but only with links far from the model's; with the fault undone they are near
+    by model   geometry alone may explain the log, but only with links far from the model's; with the fault undone they are near, and
+               explain left-out data as well as any links do
 
 A factor of a single joint's torque cannot be told from a link that the model has wrong, so for it the second is none.  Positions
 that the robot can take as they are need no other unit, whatever the torque says.
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from inertica.checks import ranges
 from inertica.checks.hypotheses import AS_RECORDED, Hypothesis
-from inertica.checks.plausible import FLOOR, Fit, Judge
+from inertica.checks.plausible import FLOOR, HypothesisFit, Judge
 
 Array = NDArray[np.float64]
 
@@ -44,7 +45,7 @@ whole log counts as two: the window of the spectrum is as wide."""
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class LeftOutPredictions:
     """Predictions of rows that were left out.
 
     Args:
@@ -70,13 +71,13 @@ class LeftOut:
         """Relative error of the one or two joints that a hypothesis is about, the worse; of all together when it is about more."""
         return float(self.residual[list(h.joints)].max()) if 0 < len(h.joints) <= 2 else self.overall
 
-    def gains(self, other: LeftOut) -> Array:
+    def gains(self, other: LeftOutPredictions) -> Array:
         """(PARTS,) how much better these predictions are than others: logarithms of ratios of errors, over all joints."""
         mine, theirs = (np.log(np.hypot(x.error / np.where(x.size > 0.0, x.size, np.inf), FLOOR)) for x in (self, other))
         return np.asarray(np.sum(theirs - mine, axis=1))
 
 
-def left_out(judge: Judge, h: Hypothesis) -> LeftOut:
+def left_out(judge: Judge, h: Hypothesis) -> LeftOutPredictions:
     """Predict every third of the rows from a fit of the others, a fault undone in both."""
     rows = judge.rows.under(h)
     part = np.arange(len(rows.q)) * PARTS // len(rows.q)
@@ -86,7 +87,7 @@ def left_out(judge: Judge, h: Hypothesis) -> LeftOut:
         out = rows.where(part == k)
         predicted = [X @ chi[columns] for columns, X in judge.observe(out, h)]
         error[k] = np.sqrt(np.mean((out.tau - np.column_stack(predicted)) ** 2, axis=0))
-    return LeftOut(error, np.sqrt(np.mean(rows.tau**2, axis=0)))
+    return LeftOutPredictions(error, np.sqrt(np.mean(rows.tau**2, axis=0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +122,7 @@ class Proof:
         }  # fmt: skip
 
 
-def proof(judge: Judge, h: Hypothesis, fit: Fit, periods: float) -> Proof:
+def proof(judge: Judge, h: Hypothesis, fit: HypothesisFit, periods: float) -> Proof:
     """What left-out data say of a fault that fits the rows better than the log as recorded.
 
     Args:
@@ -138,7 +139,9 @@ def proof(judge: Judge, h: Hypothesis, fit: Fit, periods: float) -> Proof:
     refuted = all(
         before.of(h) > max(LOST, FAR_BETTER * after.of(h)) and after.gains(before).min() > 0.0 for before, after in (near, free)
     )
-    like = judge.knows_links and not h.single and judge.similarity(fit, h, MISSED).distance < USUAL
+    # a model near which the mended log is explained far worse than links far from it would is no witness
+    witness = near[1].of(h) < FAR_BETTER * max(free[1].of(h), 1e-300)
+    like = judge.knows_links and witness and not h.single and judge.similarity(fit, h, MISSED).distance < USUAL
     preferred = like and near[1].gains(near[0]).sum() > 0.0
     return Proof(
         explained,

@@ -32,6 +32,7 @@ from inertica.logs.lines import blocks
 from inertica.logs.read import read_log
 from inertica.numbers import number, span, tidy
 from inertica.robot import inertia
+from inertica.robot.flange import name_or_pose
 from inertica.robot.load import load
 from inertica.workflow.identify.result import Result
 from inertica.workflow.payload.online import LoadSnapshot, payload_while_moving
@@ -155,12 +156,7 @@ def sentence(snapshot: LoadSnapshot) -> str:
 
 def frame(word: str | None) -> str | tuple[float, ...] | None:
     """A name, or numbers."""
-    if word is None or "," not in word:
-        return word
-    try:
-        return tuple(float(part) for part in word.split(","))
-    except ValueError:
-        return word
+    return None if word is None else name_or_pose(word)
 
 
 def text(found: Payload, files: tuple[Path, ...] = ()) -> Iterator[RenderableType]:

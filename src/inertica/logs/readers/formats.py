@@ -7,12 +7,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
-from inertica.errors import FileError
+from inertica.errors import FileError, refuse_devices
 from inertica.logs.readers.options import ReadOptions
 from inertica.logs.readers.table import Table
 
 
-class Reader(Protocol):
+class ReadFunction(Protocol):
     """The function `read` of a format's file.
 
     It gives the columns under the names the file has for them, as numbers as they were recorded: what they mean, their units and the
@@ -41,9 +41,9 @@ class Format:
     name: str = ""
 
     @property
-    def read(self) -> Reader:
+    def read(self) -> ReadFunction:
         """The reader."""
-        reader: Reader = import_module(f"inertica.logs.readers.{self.module}").read
+        reader: ReadFunction = import_module(f"inertica.logs.readers.{self.module}").read
         return reader
 
 
@@ -63,6 +63,7 @@ def find_format(path: Path) -> Format:
     """The format of a file by its suffix, of a folder by the file that marks it."""
     if not path.exists():
         raise FileError(path, "no such file or folder")
+    refuse_devices(path)
     folders = [form for form in FORMATS if form.mark]
     if path.is_dir():
         known = [form for form in folders if (path / form.mark).is_file()]

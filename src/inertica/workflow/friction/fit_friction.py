@@ -28,7 +28,7 @@ from inertica.compiled import njit
 from inertica.errors import InputError
 from inertica.estimators.observe import Observations
 from inertica.estimators.standard import nearest_prior
-from inertica.estimators.structure.shape_search import FoundShapes, Shaped, found_shapes
+from inertica.estimators.structure.shape_search import FoundShapes, ShapedColumns, found_shapes
 from inertica.identifiability.base import base_model
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
@@ -38,7 +38,7 @@ from inertica.robot.layout import Parameters
 from inertica.robot.plain import with_laws
 from inertica.workflow.friction.bristles import LUGRE, Bristles, JointFriction
 from inertica.workflow.identify.choose import check, choose
-from inertica.workflow.identify.inputs import LogLike, read
+from inertica.workflow.identify.inputs import LogLike, check_all_move, read
 from inertica.workflow.identify.settings import Settings
 
 Array = NDArray[np.float64]
@@ -126,6 +126,7 @@ def fit_friction(
         settings or Settings(), friction=("viscous", "coulomb", "offset"), method="wls", options={}, refine_shapes=False
     )
     inputs = read(robot, logs, validate, asked, say)
+    check_all_move(inputs.logs, inputs.description.robot)
     if inputs.torque_only:
         raise InputError("bristle friction needs recorded positions: it is a matter of measured motion")
     chosen = choose(check(inputs, say), say)
@@ -182,7 +183,7 @@ class _Search:
         self.kinds = dict(kinds)
         return found_shapes(self.system, self._listed(), found.sigmas, found.values)
 
-    def _listed(self) -> list[Shaped]:
+    def _listed(self) -> list[ShapedColumns]:
         return [self._shaped(j, kind) for j, kind in self.kinds.items()]
 
     @cached_property
@@ -207,10 +208,12 @@ class _Search:
             return replace(kind, damped=False)
         return kind
 
-    def _shaped(self, j: int, kind: _Kind) -> Shaped:
+    def _shaped(self, j: int, kind: _Kind) -> ShapedColumns:
         if not kind.bristles:
             empty = np.zeros(0)
-            return Shaped(j, (), empty, empty, empty, (f"Fc{j + 1}", f"Fv{j + 1}"), lambda _: self._columns(j, kind, empty))
+            return ShapedColumns(
+                j, (), empty, empty, empty, (f"Fc{j + 1}", f"Fv{j + 1}"), lambda _: self._columns(j, kind, empty)
+            )
         way = float(np.sqrt(np.mean(np.concatenate([m.q[:, j] - m.q[:, j].mean() for m in self.motions]) ** 2)))
         step = min(float(np.sqrt(np.mean(np.diff(m.q[:, j]) ** 2))) for m in self.motions)
         lower, upper = [1.0 / (SOFTEST * way)], [STIFFEST / max(step, 1e-9 * way)]  # a joint that does not move is refused before
@@ -221,7 +224,7 @@ class _Search:
             upper += [STRIBECK[1], SLOW[1] * self.fastest[j]]
             start += [1.2, 0.05 * self.fastest[j]]
         parameters = [f"Fc{j + 1}", *([f"sigma1_{j + 1}"] if kind.damped else []), f"Fv{j + 1}"]
-        return Shaped(
+        return ShapedColumns(
             j,
             tuple(names),
             np.array(start),
@@ -323,7 +326,7 @@ class _Search:
         if hidden:
             out.append(
                 f"the log does not show bristles on joint {', '.join(hidden)}: no reversal is resolved finely enough; "
-                "record faster sampled reversals, or allow a higher --cutoff"
+                "record faster sampled reversals, or allow a higher cut-off"
             )
         undamped = [str(j + 1) for j, one in enumerate(joints) if one.law == LUGRE and one.values["sigma1"] == 0.0]
         if undamped:

@@ -163,7 +163,7 @@ def _snapshot(time: float, own: OnlinePayload, result: Result, at: Flange, origi
     found = own.estimate
     why = (
         "noise, as far as it lasts up to half a second, and the robot's own uncertainty; bias of the filters and what blocks of the "
-        "record disagree on are not in them, `payload` without --online is the place for those"
+        "record disagree on are not in them, a fit of whole records is the place for those"
     )
     choices = tuple(c for c in result.choices if c.subject == PRIOR)
     return LoadSnapshot(

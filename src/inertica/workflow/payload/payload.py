@@ -35,7 +35,7 @@ from inertica.threads import one_thread
 from inertica.validation.residuals import Residual
 from inertica.workflow.decisions.shared_bandwidth import SharedBandwidth, shared_bandwidth
 from inertica.workflow.identify.choice import Choice
-from inertica.workflow.identify.inputs import check_logs, described, read_one
+from inertica.workflow.identify.inputs import check_all_move, described, read_one
 from inertica.workflow.identify.prediction import judged
 from inertica.workflow.identify.result import Result
 from inertica.workflow.identify.run import LogLike, identify
@@ -82,11 +82,11 @@ def payload(
     """
     say = progress or (lambda _: None)
     if not loaded:
-        raise InputError("payload needs at least one log of the robot with its load (--loaded)")
+        raise InputError("payload needs at least one log of the robot with its load (loaded)")
     if bool(unloaded) == (robot_from is not None):
         raise InputError(
-            "payload needs either logs of the robot without load (--unloaded), or a result that says what the robot is like without "
-            "it (--robot-from), and not both"
+            "payload needs either logs of the robot without load (unloaded), or a result that says what the robot is like without "
+            "it (robot_from), and not both"
         )
     if robot is None and robot_from is None:
         raise InputError("payload needs the robot: a built-in name, a model file or a card")
@@ -115,7 +115,7 @@ class _Job:
             self.given = described(robot)
             self.unloaded = [read_one(x, self.given, "q", "tau") for x in unloaded]
         self.loaded = [read_one(x, self.given, "q", "tau") for x in loaded]
-        check_logs(self.loaded, self.given.robot)
+        check_all_move(self.loaded, self.given.robot)
         self.flange = flange(self.given, frame)
         if robot_from is None:
             bare = self.given.with_terms(self.given.layout.terms, ())
@@ -220,7 +220,7 @@ class _Job:
 def _mass_missing(found: Payload) -> str:
     return (
         f"{found.sentence}; statements and files have a mass that fits this and is a guess; a motion that turns the load about "
-        "several level axes would show the mass (`inertica excite --for payload`)"
+        "several level axes would show the mass (`excite` designs one for a payload)"
     )
 
 
