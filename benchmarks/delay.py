@@ -33,7 +33,7 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.plain import assumed_friction
 from inertica.threads import one_thread
-from inertica.workflow.delay_choice import choose_delay
+from inertica.workflow.decisions.delay import choose_delay
 
 Array = NDArray[np.float64]
 

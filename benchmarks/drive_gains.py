@@ -30,9 +30,9 @@ from payload import drawn_load, held, kernels_kept, logs, robot, unchecked, wron
 import inertica as ia
 from inertica.logs.log import Log
 from inertica.robot.description import Description
-from inertica.workflow.drive_gains import DriveGains
-from inertica.workflow.load_sets import known_load
-from inertica.workflow.loads import LoadedLogs
+from inertica.workflow.payload.drive_gains import DriveGains
+from inertica.workflow.payload.load_sets import known_load
+from inertica.workflow.payload.loads import LoadedLogs
 
 Array = NDArray[np.float64]
 

@@ -41,8 +41,8 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.plain import assumed_friction
-from inertica.workflow.filter_choice import recipe_for
-from inertica.workflow.mount_choice import Mount, choose_mount, with_offsets
+from inertica.workflow.decisions.filter import recipe_for
+from inertica.workflow.decisions.mount import Mount, choose_mount, with_offsets
 
 Array = NDArray[np.float64]
 

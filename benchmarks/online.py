@@ -30,8 +30,8 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot import inertia
 from inertica.robot.description import Description
-from inertica.workflow.delay_choice import choose_delay
-from inertica.workflow.filter_choice import choose_filter
+from inertica.workflow.decisions.delay import choose_delay
+from inertica.workflow.decisions.filter import choose_filter
 from inertica.workflow.watch import PERIODS, SHARE, Snapshot, Watch, WatchSettings, begun, log_blocks, watched
 
 FORMS = ("torque", "momentum", "power")

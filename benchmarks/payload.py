@@ -42,12 +42,12 @@ from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.validation.lack_of_fit import LackOfFit
-from inertica.workflow import choose as stages
-from inertica.workflow import judge
-from inertica.workflow import payload as job
-from inertica.workflow.payload import payload
-from inertica.workflow.payload_online import payload_while_moving
-from inertica.workflow.payload_result import Payload
+from inertica.workflow.identify import choose as stages
+from inertica.workflow.identify import judge
+from inertica.workflow.payload.online import payload_while_moving
+from inertica.workflow.payload.payload import payload
+from inertica.workflow.payload.payload import payload as job
+from inertica.workflow.payload.result import Payload
 
 Array = NDArray[np.float64]
 

@@ -41,7 +41,7 @@ from real_records import DATA, RECORDS, STATED, Record, Split, Window, read_wind
 from real_slices import check_slices, summary
 
 import inertica as ia
-from inertica.workflow.verdict import verdict
+from inertica.workflow.identify.verdict import verdict
 
 Array = NDArray[np.float64]
 

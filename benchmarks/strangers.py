@@ -42,7 +42,7 @@ from strange_robots import STRANGERS
 
 import inertica as ia
 from inertica.identifiability.labels import DETERMINED, WEAK
-from inertica.workflow.verdict import verdict
+from inertica.workflow.identify.verdict import verdict
 
 Array = NDArray[np.float64]
 

@@ -24,7 +24,7 @@ from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
-from inertica.workflow.self_application import replicas
+from inertica.workflow.identify.self_application import replicas
 
 REPEATS = 20
 """Simulated logs of a run."""

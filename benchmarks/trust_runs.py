@@ -29,7 +29,7 @@ from inertica.identifiability.labels import INTERVAL
 from inertica.logs.read import read_log
 from inertica.robot.friction import Offset, friction_terms
 from inertica.robot.terms import State, Term
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
 
 Array = NDArray[np.float64]
 Record = dict[str, Any]

@@ -17,7 +17,7 @@ from inertica.dynamics.engine import Engine
 from inertica.logs.read import read_log
 from inertica.robot.load import load
 from inertica.validation.residuals import Relative, Residual
-from inertica.workflow.identify import identify
+from inertica.workflow.identify.run import identify
 
 URDF = """<?xml version="1.0"?>
 <robot name="pair">

@@ -19,11 +19,11 @@ from inertica.errors import FileError, InputError
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.recipe import Recipe
 from inertica.validation.lack_of_fit import FamilyTest, LackOfFit
-from inertica.workflow.bristles import Bristles, JointFriction
-from inertica.workflow.choice import Alternative, Choice
-from inertica.workflow.mount import Mount
-from inertica.workflow.result import OWN_FORM, RESULT, Identification
-from inertica.workflow.saved import read_stamped, stamped_text
+from inertica.workflow.friction.bristles import Bristles, JointFriction
+from inertica.workflow.identify.choice import Alternative, Choice
+from inertica.workflow.identify.mount import Mount
+from inertica.workflow.identify.result import OWN_FORM, RESULT, Identification
+from inertica.workflow.identify.saved import read_stamped, stamped_text
 
 FRICTION = JointFriction("shoulder", "lugre", {"sigma0": 1e4}, {"sigma0": math.inf, "fc": 0.1}, 0.2, 0.1)
 TRIED = Alternative("1 Hz", 0.1, True, "joint 1", 1.0, "Hz", "a")

@@ -97,9 +97,9 @@ from inertica.workflow.calls import (
     simulate as simulate,
     watch as watch,
 )
-from inertica.workflow.compare import compare as compare
-from inertica.workflow.drive_gains import DriveGains as DriveGains, drive_gains as drive_gains
-from inertica.workflow.exchange import (
+from inertica.workflow.identify.compare import compare as compare
+from inertica.workflow.payload.drive_gains import DriveGains as DriveGains, drive_gains as drive_gains
+from inertica.workflow.export.exchange import (
     from_mujoco as from_mujoco,
     from_pinocchio as from_pinocchio,
     to_mujoco as to_mujoco,
@@ -107,20 +107,20 @@ from inertica.workflow.exchange import (
 )
 from inertica.workflow.excite import excite as excite
 from inertica.workflow.excite_options import ExciteOptions as ExciteOptions
-from inertica.workflow.export import export_model as export_model, write_parameters as write_parameters
-from inertica.workflow.export_code import export_code as export_code
-from inertica.workflow.exported import ExportedModel as ExportedModel, Lost as Lost
-from inertica.workflow.fit_friction import FrictionFit as FrictionFit, fit_friction as fit_friction
-from inertica.workflow.fit_loop import fit_loop as fit_loop
-from inertica.workflow.identify import identify as identify
-from inertica.workflow.loads import LoadedLogs as LoadedLogs, Loads as Loads, fit_loads as fit_loads
-from inertica.workflow.payload import payload as payload
-from inertica.workflow.payload_online import online_payload as online_payload, payload_while_moving as payload_while_moving
-from inertica.workflow.payload_result import Payload as Payload
-from inertica.workflow.result import Result as Result
-from inertica.workflow.settings import Settings as Settings
+from inertica.workflow.export.model import export_model as export_model, write_parameters as write_parameters
+from inertica.workflow.export.code import export_code as export_code
+from inertica.workflow.export.exported import ExportedModel as ExportedModel, Lost as Lost
+from inertica.workflow.friction.fit_friction import FrictionFit as FrictionFit, fit_friction as fit_friction
+from inertica.workflow.loop.fit_loop import fit_loop as fit_loop
+from inertica.workflow.identify.run import identify as identify
+from inertica.workflow.payload.loads import LoadedLogs as LoadedLogs, Loads as Loads, fit_loads as fit_loads
+from inertica.workflow.payload.payload import payload as payload
+from inertica.workflow.payload.online import online_payload as online_payload, payload_while_moving as payload_while_moving
+from inertica.workflow.payload.result import Payload as Payload
+from inertica.workflow.identify.result import Result as Result
+from inertica.workflow.identify.settings import Settings as Settings
 from inertica.workflow.simulate_options import SimulateOptions as SimulateOptions
-from inertica.workflow.truth import AgainstTruth as AgainstTruth, against_truth as against_truth
+from inertica.workflow.identify.truth import AgainstTruth as AgainstTruth, against_truth as against_truth
 
 __version__: str
 __all__: list[str]

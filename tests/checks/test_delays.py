@@ -19,7 +19,7 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.robot.plain import assumed_friction
-from inertica.workflow.delay_choice import choose_delay
+from inertica.workflow.decisions.delay import choose_delay
 from logs.simulated import changed, clean
 
 TX40, PANDA7 = load("tx40"), load("panda7")

@@ -20,7 +20,7 @@ from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.robot.natural import NaturalUnits
-from inertica.workflow.identify import identify
+from inertica.workflow.identify.run import identify
 from logs.simulated import changed, clean
 
 TX40 = load("tx40")

@@ -15,7 +15,7 @@ from inertica.cli.main import main
 from inertica.excitation.files import catalog_trajectory, save_trajectory
 from inertica.preprocessing.filters import Unfiltered
 from inertica.robot.load import load
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
 
 
 def written(capsys: pytest.CaptureFixture[str], *words: str) -> dict:  # type: ignore[type-arg]

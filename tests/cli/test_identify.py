@@ -12,7 +12,7 @@ import yaml
 
 import pair
 from inertica.cli.main import main
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
 from pair import files, refused
 
 QUICK = ("--cutoff", "10", "--delay", "0", "--friction", "viscous,coulomb", "--method", "wls")
@@ -65,8 +65,8 @@ def test_the_first_line_is_what_was_gained(capsys):
 def test_everything_is_chosen_when_nothing_is_fixed(capsys):
     robot, fit, _ = files()
     document = identified(capsys, robot, fit)
-    subjects = ["filter", "delay", "gravity", "friction", "method", "correction", "intervals", "friction near standstill"]
-    assert [c["subject"] for c in document["choices"]] == subjects
+    subjects = ["filter", "delay", "gravity", "friction", "method", "pull towards the prior", "correction", "intervals"]
+    assert [c["subject"] for c in document["choices"]] == [*subjects, "friction near standstill"]
     assert all(c["automatic"] and c["sentence"] for c in document["choices"])
     assert set(document["residual"]) == {"identification", "hold-out"} and document["filter"]["why"]
 

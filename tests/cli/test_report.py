@@ -14,7 +14,7 @@ import chromium
 import pair
 from inertica.cli.main import main
 from inertica.report import browser
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
 
 FIXED = ("--method", "wls", "--cutoff", "10", "--delay", "0", "--friction", "viscous,coulomb", "--quick")
 

@@ -16,7 +16,7 @@ from inertica.errors import InputError
 from inertica.estimators import registry
 from inertica.estimators.linear.least_squares import Ols
 from inertica.robot.load import load
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
 from pair import files, refused
 
 FIXED = ("--cutoff", "10", "--delay", "0", "--friction", "viscous,coulomb")

@@ -21,7 +21,7 @@ from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.load import load
-from inertica.workflow.filter_choice import choose_filter
+from inertica.workflow.decisions.filter import choose_filter
 
 FORMS = ("torque", "momentum", "power")
 

@@ -32,8 +32,8 @@ from inertica.robot.cad_table import read_parts
 from inertica.robot.load import load
 from inertica.robot.outline import outlines
 from inertica.studio.scene import scene
-from inertica.workflow.export import parameters_csv
-from inertica.workflow.result import Result
+from inertica.workflow.export.model import parameters_csv
+from inertica.workflow.identify.result import Result
 
 # --- logs --------------------------------------------------------------------------------------------------------------------
 

@@ -50,10 +50,10 @@ from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.terms import UserTerm
 from inertica.scalars import sin
-from inertica.workflow import export_code as writer
-from inertica.workflow.export import parameters_csv
-from inertica.workflow.export_code import export_code
-from inertica.workflow.result import RESULT, Result
+from inertica.workflow.export import code as writer
+from inertica.workflow.export.code import export_code
+from inertica.workflow.export.model import parameters_csv
+from inertica.workflow.identify.result import RESULT, Result
 
 COMPILER = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
 compiled = pytest.mark.skipif(COMPILER is None, reason="no C compiler on this machine")

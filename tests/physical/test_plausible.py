@@ -13,7 +13,7 @@ from inertica.physical.geometry_prior import usable_prior
 from inertica.physical.plausible import mass_summary
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
-from inertica.workflow.result import negative
+from inertica.workflow.identify.result import negative
 from scaled import Scale
 
 

@@ -12,7 +12,7 @@ from estimators import closed
 from inertica.cli.fitting import add_choices, settings
 from inertica.errors import InputError
 from inertica.preprocessing.filters import Butterworth, Equiripple, Fourier, Unfiltered, named_filter
-from inertica.workflow.settings import Settings
+from inertica.workflow.identify.settings import Settings
 
 
 def test_names_make_filters() -> None:

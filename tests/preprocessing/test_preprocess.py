@@ -354,3 +354,19 @@ def test_widening() -> None:
     mask[[0, 10]] = True
     assert np.flatnonzero(widened(mask, 2)).tolist() == [0, 1, 2, 8, 9, 10, 11, 12]
     assert np.array_equal(widened(mask, 0), mask)
+
+
+def test_a_log_is_resampled_once_for_recipes_that_differ_in_filters(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    t = np.arange(400) / 100.0 + rng.uniform(-2e-3, 2e-3, 400)
+    log = Log.from_arrays(t, {"q": np.sin(3.0 * t)[:, None], "tau": np.cos(3.0 * t)[:, None]})
+    first = prepare(log, Recipe(filter=Butterworth(10.0)))
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("resampled again")
+
+    monkeypatch.setattr("inertica.preprocessing.prepare.on_clock", refuse)
+    again = prepare(log, Recipe(filter=Butterworth(20.0)))
+    assert np.array_equal(first.tau, again.tau) and not np.array_equal(first.q, again.q)
+    with pytest.raises(AssertionError, match="resampled again"):
+        prepare(log, Recipe(filter=Butterworth(20.0), delay=0.001))

@@ -16,8 +16,8 @@ from inertica.report.data import friction_laws, record
 from inertica.report.names import short_names, shortened
 from inertica.report.report import CONTENTS, report, write_report
 from inertica.validation.lack_of_fit import FamilyTest, LackOfFit
-from inertica.workflow.choice import Alternative, Choice
-from inertica.workflow.result import Result
+from inertica.workflow.identify.choice import Alternative, Choice
+from inertica.workflow.identify.result import Result
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from inertica.studio.project import Project
 from inertica.studio.rooms import data, motion
 from inertica.studio.scores import drawn
 from inertica.studio.start import prepare
-from inertica.workflow.choice import Alternative, Choice, candidates
+from inertica.workflow.identify.choice import Alternative, Choice, candidates
 
 
 def test_findings_have_a_log_joints_and_stretches():

@@ -29,8 +29,8 @@ from inertica.validation.lack_of_fit import FAMILIES, LackOfFit, lack_of_fit
 from inertica.validation.model_errors import model_errors
 from inertica.validation.ripple import harmonics
 from inertica.validation.score_tests import scores
-from inertica.workflow.filter_choice import recipe_for
-from inertica.workflow.self_application import replicas
+from inertica.workflow.decisions.filter import recipe_for
+from inertica.workflow.identify.self_application import replicas
 
 CUTOFF = 15.0
 

@@ -9,8 +9,8 @@ from inertica.logs.log import Log
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
-from inertica.workflow.filter_choice import recipe_for
-from inertica.workflow.self_application import Replicas, replicas
+from inertica.workflow.decisions.filter import recipe_for
+from inertica.workflow.identify.self_application import Replicas, replicas
 
 CUTOFF = 15.0
 

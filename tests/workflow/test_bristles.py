@@ -14,8 +14,8 @@ from inertica.errors import InputError
 from inertica.report.bundle import add_bristles, write_bundle
 from inertica.robot.friction import Coulomb, LuGre, Offset, friction_terms
 from inertica.robot.plain import with_laws
-from inertica.workflow.bristles import Bristles, JointFriction, with_bristles, write_bristles
-from inertica.workflow.result import Result
+from inertica.workflow.friction.bristles import Bristles, JointFriction, with_bristles, write_bristles
+from inertica.workflow.identify.result import Result
 
 VALUES = {"sigma0": 500.0, "sigma1": 4.0, "sigma2": 0.4, "fc": 0.9, "fs": 1.3, "vs": 0.05}
 
@@ -51,7 +51,7 @@ def test_they_stand_in_place_of_the_joints_other_friction() -> None:
 def test_the_card_beside_the_exported_model_has_them_and_the_links_of_the_result(tmp_path: Path) -> None:
     result = pair.identified()
     names = result.description.robot.joint_names
-    folder = write_bundle(result, {}, tmp_path / "r").folder
+    folder = write_bundle(result, tmp_path / "r").folder
     files = add_bristles(folder, found(names))
     assert {f.name for f in files} == {"result.json", "identified.urdf", "identified.extra.yaml", "report.html"}
     card = ia.load(folder / "identified.extra.yaml")

@@ -20,8 +20,8 @@ from inertica.robot.friction import Saturating
 from inertica.robot.load import load
 from inertica.robot.natural import NaturalUnits
 from inertica.robot.terms import Counterbalance, Spring
-from inertica.workflow.result import Result
-from inertica.workflow.verdict import What, verdict
+from inertica.workflow.identify.result import Result
+from inertica.workflow.identify.verdict import What, verdict
 from scaled import Scale
 
 URDF = """<?xml version="1.0"?>

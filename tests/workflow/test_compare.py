@@ -15,8 +15,8 @@ from inertica.estimators.linear.least_squares import Ols, Wls
 from inertica.excitation import catalog_trajectory
 from inertica.experiment import Experiment, Sensors
 from inertica.logs.log import Log
-from inertica.workflow.compare import Comparison, compare
-from inertica.workflow.settings import Settings
+from inertica.workflow.identify.compare import Comparison, compare
+from inertica.workflow.identify.settings import Settings
 
 FIXED = {"cutoff": 10.0, "delay": 0.0, "friction": ("viscous", "coulomb")}
 

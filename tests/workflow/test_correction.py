@@ -14,7 +14,7 @@ from inertica.estimators.registry import method
 from inertica.preprocessing.motion import Motion
 from inertica.robot.layout import Parameters
 from inertica.robot.plain import with_plain_friction
-from inertica.workflow.correction_choice import choose_correction
+from inertica.workflow.decisions.correction import choose_correction
 
 METHOD = "pc-wls+entropic"
 

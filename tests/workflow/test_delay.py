@@ -20,8 +20,8 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.load import load
 from inertica.robot.plain import assumed_friction
-from inertica.workflow.choice import Choice
-from inertica.workflow.delay_choice import choose_delay
+from inertica.workflow.decisions.delay import choose_delay
+from inertica.workflow.identify.choice import Choice
 
 LEAD = -0.5e-3
 """A torque held over the 1 ms control period of panda7 leads by half of it."""

@@ -15,8 +15,8 @@ from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
-from inertica.workflow.drive_gains import drive_gains
-from inertica.workflow.settings import Settings
+from inertica.workflow.identify.settings import Settings
+from inertica.workflow.payload.drive_gains import drive_gains
 
 LOAD = inertia.from_com(2.5, [0.02, 0.03, 0.05], np.diag([0.006, 0.007, 0.004]))
 GAINS = np.array([12.0, 14.0, -9.0, 6.0, 5.0, 4.0])

@@ -12,7 +12,7 @@ from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.robot.load import load
 from inertica.robot.terms import Counterbalance
-from inertica.workflow.exchange import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
+from inertica.workflow.export.exchange import from_mujoco, from_pinocchio, to_mujoco, to_pinocchio
 
 
 def rigid(parameters, q, dq, ddq):

@@ -16,8 +16,8 @@ from inertica.excitation import Condition, Multisine, TorqueLimits
 from inertica.excitation.assumed import LimitOrigin, acceleration_limits
 from inertica.experiment import Experiment
 from inertica.workflow.excite import SlowPass
-from inertica.workflow.payload_design import Purpose, known_robot
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
+from inertica.workflow.payload.design import Purpose, known_robot
 
 MASS, LEVER, INERTIA = 2.0, 0.3, 0.02
 

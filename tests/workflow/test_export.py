@@ -14,10 +14,10 @@ from inertica.errors import InerticaError, InputError
 from inertica.physical.check import check_model
 from inertica.robot.formats.table import FORMATS, format_of
 from inertica.robot.load import load
-from inertica.workflow import export
-from inertica.workflow.export import export_model, parameters_csv
-from inertica.workflow.identify import identify
-from inertica.workflow.result import Result
+from inertica.workflow.export import model as export
+from inertica.workflow.export.model import export_model, parameters_csv
+from inertica.workflow.identify.result import Result
+from inertica.workflow.identify.run import identify
 
 
 def changed(result, **values):

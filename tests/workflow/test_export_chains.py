@@ -18,7 +18,7 @@ from inertica.robot.friction import law
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.terms import Spring, UserTerm
-from inertica.workflow.export import export_model
+from inertica.workflow.export.model import export_model
 
 TOOL = """  <link name="hand"><inertial><origin xyz="0.05 0 0.02"/><mass value="0.8"/>
     <inertia ixx="0.002" ixy="0" ixz="0" iyy="0.002" iyz="0" izz="0.002"/></inertial></link>

@@ -25,7 +25,7 @@ from inertica.identifiability.base import base_model
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.terms import Counterbalance
-from inertica.workflow.export_code import export_code
+from inertica.workflow.export.code import export_code
 
 COMPILER = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
 compiled = pytest.mark.skipif(COMPILER is None, reason="no C compiler on this machine")

@@ -13,7 +13,7 @@ import pytest
 import inertica as ia
 import pair
 from documents import ROOT, blocks
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
 
 GUIDE = ROOT / "docs" / "guides" / "export.md"
 

@@ -14,9 +14,9 @@ from inertica.robot.friction import law
 from inertica.robot.layout import Layout
 from inertica.robot.load import load
 from inertica.robot.tree import reduce
-from inertica.workflow.export import export_model
-from inertica.workflow.export_torques import ModelTorques
-from inertica.workflow.plain_friction import FrictionStates, plain_friction
+from inertica.workflow.export.model import export_model
+from inertica.workflow.export.plain_friction import FrictionStates, plain_friction
+from inertica.workflow.export.torques import ModelTorques
 
 
 def mujoco_torques(path, q, dq, ddq):

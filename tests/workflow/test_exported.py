@@ -21,14 +21,14 @@ from inertica.robot.friction import law
 from inertica.robot.load import load
 from inertica.robot.terms import Spring
 from inertica.validation.residuals import Moving, Relative, Residual
-from inertica.workflow.export import export_model
-from inertica.workflow.export_torques import OURS, ModelTorques
-from inertica.workflow.exported import ExportedModel
-from inertica.workflow.identify import identify
-from inertica.workflow.logs_again import logs_again
-from inertica.workflow.plain_friction import FrictionStates, plain_friction
-from inertica.workflow.prediction import held_direction, judged
-from inertica.workflow.result import Result
+from inertica.workflow.export.exported import ExportedModel
+from inertica.workflow.export.model import export_model
+from inertica.workflow.export.plain_friction import FrictionStates, plain_friction
+from inertica.workflow.export.torques import OURS, ModelTorques
+from inertica.workflow.identify.logs_again import logs_again
+from inertica.workflow.identify.prediction import held_direction, judged
+from inertica.workflow.identify.result import Result
+from inertica.workflow.identify.run import identify
 
 LAWS = ("viscous", "coulomb", "offset")
 VW = 0.4
@@ -224,10 +224,10 @@ def unusable():
 
 
 def test_no_model_of_a_result_that_is_not_usable(tmp_path):
-    made = write_bundle(unusable(), pair.motions(), tmp_path / "out")
+    made = write_bundle(unusable(), tmp_path / "out")
     assert {"result.json", "report.html", "parameters.csv"} <= set(made.files) and "identified.urdf" not in made.files
     assert made.result.exported == () and any("option force" in w for w in made.result.warnings)
-    forced = write_bundle(unusable(), pair.motions(), tmp_path / "out", force=True)
+    forced = write_bundle(unusable(), tmp_path / "out", force=True)
     assert "identified.urdf" in forced.files and len(forced.result.exported) == 1
     with pytest.raises(InputError, match="option force"):
         export_model(unusable(), tmp_path / "x.urdf")

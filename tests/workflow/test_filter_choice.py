@@ -14,7 +14,7 @@ from inertica.logs.log import Log
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.plain import assumed_friction
-from inertica.workflow.filter_choice import choose_filter, recipe_for
+from inertica.workflow.decisions.filter import choose_filter, recipe_for
 
 
 @cache

@@ -21,8 +21,8 @@ from inertica.logs.log import Log
 from inertica.robot.description import Description
 from inertica.robot.friction import LuGre
 from inertica.robot.plain import with_laws
-from inertica.workflow.fit_friction import FrictionFit, fit_friction, friction_columns
-from inertica.workflow.settings import Settings
+from inertica.workflow.friction.fit_friction import FrictionFit, fit_friction, friction_columns
+from inertica.workflow.identify.settings import Settings
 
 TRUE = (
     {"sigma0": 500.0, "sigma1": 4.0, "sigma2": 0.4, "fc": 0.9, "fs": 1.3, "vs": 0.05},

@@ -12,7 +12,7 @@ from inertica.errors import InputError
 from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import ControlLoop, Experiment
 from inertica.robot.control import stated_law
-from inertica.workflow.fit_loop import fit_loop
+from inertica.workflow.loop.fit_loop import fit_loop
 
 
 def test_pd_gains() -> None:

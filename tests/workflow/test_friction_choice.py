@@ -17,8 +17,8 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.friction import Coulomb, LoadDependent, Offset, Stribeck, Viscous
 from inertica.robot.layout import Parameters
 from inertica.robot.terms import Term
-from inertica.workflow.filter_choice import recipe_for
-from inertica.workflow.friction_choice import FrictionSelection
+from inertica.workflow.decisions.filter import recipe_for
+from inertica.workflow.decisions.friction import FrictionSelection
 
 ROBOT = "rv2sq"
 

@@ -19,8 +19,8 @@ from inertica.identifiability.labels import DETERMINED
 from inertica.logs.simulated import marked
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
-from inertica.workflow.result import Result
-from inertica.workflow.truth import against_truth
+from inertica.workflow.identify.result import Result
+from inertica.workflow.identify.truth import against_truth
 
 CHANCE = 1e-3
 """Of a test that fails although every interval holds in 95 %: how many misses are allowed follows from it."""

@@ -15,9 +15,9 @@ from inertica.excitation import catalog_trajectory
 from inertica.experiment import Experiment, Sensors
 from inertica.logs.log import Log
 from inertica.robot.load import load
-from inertica.workflow.identify import identify
-from inertica.workflow.prediction import held_direction
-from inertica.workflow.result import Result
+from inertica.workflow.identify.prediction import held_direction
+from inertica.workflow.identify.result import Result
+from inertica.workflow.identify.run import identify
 
 
 def record(

@@ -10,12 +10,12 @@ from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.intervals import standard_intervals
 from inertica.preprocessing.prepare import prepare
 from inertica.robot.layout import Parameters
-from inertica.workflow.choose import check, choose
-from inertica.workflow.fit import assess, fit
-from inertica.workflow.inputs import read
-from inertica.workflow.interval_choice import delayed_fits, neighbour_fits, stated_uncertainty, widened_by_blocks
-from inertica.workflow.self_application import Replica, Replicas, replicas
-from inertica.workflow.settings import Settings
+from inertica.workflow.decisions.intervals import delayed_fits, neighbour_fits, stated_uncertainty, widened_by_blocks
+from inertica.workflow.identify.choose import check, choose
+from inertica.workflow.identify.fit import assess, fit
+from inertica.workflow.identify.inputs import read
+from inertica.workflow.identify.self_application import Replica, Replicas, replicas
+from inertica.workflow.identify.settings import Settings
 from workflow.fitted import CUTOFF, Fitted
 
 Array = NDArray[np.float64]

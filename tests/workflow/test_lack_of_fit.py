@@ -11,7 +11,7 @@ from inertica.experiment import Experiment
 from inertica.experiment.effects import with_elasticity, with_ripple
 from inertica.logs.log import Log
 from inertica.robot.description import Description
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
 
 STATED = {"method": "irls", "cutoff": 15.0, "delay": 0.0}
 

@@ -14,9 +14,9 @@ from inertica.logs.log import Log
 from inertica.robot import inertia
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
-from inertica.workflow.load_sets import known_load
-from inertica.workflow.loads import LoadedLogs, fit_loads
-from inertica.workflow.settings import Settings
+from inertica.workflow.identify.settings import Settings
+from inertica.workflow.payload.load_sets import known_load
+from inertica.workflow.payload.loads import LoadedLogs, fit_loads
 
 DISC = inertia.from_com(2.5, [0.02, 0.03, 0.05], np.diag([0.006, 0.007, 0.004]))
 TOOL = inertia.from_com(1.2, [-0.03, 0.02, 0.08], np.diag([0.004, 0.003, 0.002]))

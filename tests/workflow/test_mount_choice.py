@@ -15,11 +15,11 @@ from inertica.logs.read import read_log
 from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.load import load
-from inertica.workflow.filter_choice import recipe_for
-from inertica.workflow.identify import identify
-from inertica.workflow.mount_choice import choose_mount, with_offsets
-from inertica.workflow.result import Result
-from inertica.workflow.settings import Settings
+from inertica.workflow.decisions.filter import recipe_for
+from inertica.workflow.decisions.mount import choose_mount, with_offsets
+from inertica.workflow.identify.result import Result
+from inertica.workflow.identify.run import identify
+from inertica.workflow.identify.settings import Settings
 
 FIXED = {"method": "wls", "cutoff": 10.0, "delay": 0.0, "friction": ("viscous", "coulomb")}
 UP = (0.0, 0.0, -9.81)

@@ -14,9 +14,9 @@ import pair
 from inertica.cli.identify import View
 from inertica.documents import plain
 from inertica.report.report import report
-from inertica.workflow import parameter_table
-from inertica.workflow.export import parameters_csv
-from inertica.workflow.parameter_table import COLUMNS, Column, Kind
+from inertica.workflow.export.model import parameters_csv
+from inertica.workflow.identify import parameter_table
+from inertica.workflow.identify.parameter_table import COLUMNS, Column, Kind
 
 TOY = Column("surprise", Kind.NUMBER, lambda e: 3.0 * e.value, "three times")
 

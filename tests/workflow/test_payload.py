@@ -16,11 +16,11 @@ from inertica.robot import inertia
 from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
-from inertica.workflow.identify import identify
-from inertica.workflow.payload import payload
-from inertica.workflow.payload_result import Payload
-from inertica.workflow.result import Result
-from inertica.workflow.settings import Settings
+from inertica.workflow.identify.result import Result
+from inertica.workflow.identify.run import identify
+from inertica.workflow.identify.settings import Settings
+from inertica.workflow.payload.payload import payload
+from inertica.workflow.payload.result import Payload
 
 LOAD = inertia.from_com(1.5, [0.04, -0.03, 0.06], np.diag([0.004, 0.006, 0.005]))
 FLANGE = (0.0, 0.0, 0.05)

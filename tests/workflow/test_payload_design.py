@@ -8,7 +8,7 @@ import pytest
 import inertica as ia
 from inertica.errors import InputError
 from inertica.excitation import Fourier, LoadDeterminant, Search, design, evaluate, robot_constraints
-from inertica.workflow.payload_design import Purpose
+from inertica.workflow.payload.design import Purpose
 
 
 def test_a_short_design_reveals_the_load_better_than_the_motion_for_the_robot() -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from inertica.cli.payload import text
 from inertica.robot import inertia
-from inertica.workflow.payload import payload
-from inertica.workflow.payload_result import Payload
-from inertica.workflow.settings import Settings
+from inertica.workflow.identify.settings import Settings
+from inertica.workflow.payload.payload import payload
+from inertica.workflow.payload.result import Payload
 from workflow.pan_tilt import LOAD, pair, pan_tilt
 
 DEFAULTS = Settings()

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import pair
-from inertica.workflow.payload_records import Stated, _commonly_widened
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
+from inertica.workflow.payload.records import Stated, _commonly_widened
 
 
 def test_small_factors_become_a_common_one_and_large_ones_stay() -> None:

@@ -19,10 +19,10 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.terms import Counterbalance, OnJoint, Spring
-from inertica.workflow.choice import Choice
-from inertica.workflow.filter_choice import recipe_for
-from inertica.workflow.hold_out import left_out
-from inertica.workflow.position_choice import choose_position_torque
+from inertica.workflow.decisions.filter import recipe_for
+from inertica.workflow.decisions.position import choose_position_torque
+from inertica.workflow.identify.choice import Choice
+from inertica.workflow.identify.hold_out import left_out
 
 ROBOT = "rv2sq"
 PLANTED = {"Ks1": 8.0, "Kbs5": 0.5, "Kbc5": -0.8}

@@ -13,10 +13,10 @@ from inertica.estimators.registry import method
 from inertica.excitation import catalog_trajectory
 from inertica.experiment import Experiment, Sensors
 from inertica.logs.log import Log
-from inertica.workflow import representative as subject
-from inertica.workflow.hold_out import HoldOut
-from inertica.workflow.identify import identify
-from inertica.workflow.representative import CROSSINGS, crossing_time, in_one_piece, representative
+from inertica.workflow.identify import representative as subject
+from inertica.workflow.identify.hold_out import HoldOut
+from inertica.workflow.identify.representative import CROSSINGS, crossing_time, in_one_piece, representative
+from inertica.workflow.identify.run import identify
 from workflow.fitted import Fitted
 
 CHOSEN = ("filter", "delay", "gravity", "friction")

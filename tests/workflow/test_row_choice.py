@@ -14,8 +14,8 @@ from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.plain import assumed_friction
-from inertica.workflow.filter_choice import choose_filter
-from inertica.workflow.row_choice import choose_filter_and_rows
+from inertica.workflow.decisions.filter import choose_filter
+from inertica.workflow.decisions.rows import choose_filter_and_rows
 
 SERVO = """<robot name="servo"><link name="case"/>
 <link name="horn"><inertial><mass value="0.02"/><inertia ixx="2e-6" ixy="0" ixz="0" iyy="2e-6" iyz="0" izz="4e-6"/></inertial></link>

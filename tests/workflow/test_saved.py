@@ -18,9 +18,9 @@ from inertica.robot.drives import Coupling
 from inertica.robot.formula import Formula, FormulaTerm
 from inertica.robot.load import load
 from inertica.robot.terms import Counterbalance, Spring, UserTerm
-from inertica.workflow.identify import identify
-from inertica.workflow.result import ARRAYS, RESULT, Result
-from inertica.workflow.saved import upgraded
+from inertica.workflow.identify.result import ARRAYS, RESULT, Result
+from inertica.workflow.identify.run import identify
+from inertica.workflow.identify.saved import upgraded
 
 OPTIONS = {"method": "wls", "cutoff": 10.0, "delay": 0.0, "friction": ("viscous", "coulomb")}
 

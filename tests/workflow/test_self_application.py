@@ -10,7 +10,7 @@ from inertica.estimators.registry import method
 from inertica.logs.log import Log
 from inertica.logs.noise import position_noise
 from inertica.robot.layout import Parameters
-from inertica.workflow.self_application import replicas
+from inertica.workflow.identify.self_application import replicas
 from workflow.fitted import Fitted
 
 

@@ -9,7 +9,7 @@ import pytest
 import inertica as ia
 from inertica.errors import InputError
 from inertica.estimators.base import Capability
-from inertica.workflow.settings import Settings, check_method, prepared_method
+from inertica.workflow.identify.settings import Settings, check_method, prepared_method
 
 
 def test_an_object_keeps_its_own_options_and_takes_others() -> None:

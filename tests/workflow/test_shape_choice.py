@@ -23,9 +23,9 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.friction import Stribeck, Viscous
 from inertica.robot.plain import with_laws
-from inertica.workflow.result import Result
-from inertica.workflow.settings import Settings
-from inertica.workflow.shape_choice import refine_shapes
+from inertica.workflow.decisions.shapes import refine_shapes
+from inertica.workflow.identify.result import Result
+from inertica.workflow.identify.settings import Settings
 
 VS, ES = (0.1, 0.5), (2.0, 1.5)
 

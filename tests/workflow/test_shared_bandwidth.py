@@ -8,9 +8,9 @@ import pytest
 from inertica.identifiability.base import base_model
 from inertica.preprocessing.filters import Butterworth, Unfiltered
 from inertica.preprocessing.recipe import Recipe
-from inertica.workflow.filter_choice import choose_bandwidth, recipe_for
-from inertica.workflow.settings import Settings
-from inertica.workflow.shared_bandwidth import SharedBandwidth, fitted_bandwidth, shared_bandwidth
+from inertica.workflow.decisions.filter import choose_bandwidth, recipe_for
+from inertica.workflow.decisions.shared_bandwidth import SharedBandwidth, fitted_bandwidth, shared_bandwidth
+from inertica.workflow.identify.settings import Settings
 from workflow.pan_tilt import pair, pan_tilt
 
 BASE = base_model(pan_tilt().layout)

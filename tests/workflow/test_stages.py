@@ -10,15 +10,15 @@ import pytest
 import pair
 from inertica.estimators.linear.least_squares import Ols
 from inertica.report.report import report
-from inertica.workflow import choose as choose_module
-from inertica.workflow import replay
-from inertica.workflow.choice import Choice, Say, candidates
-from inertica.workflow.choose import Chosen, Draft, check, choose
-from inertica.workflow.fit import assess, fit
-from inertica.workflow.identify import identification
-from inertica.workflow.inputs import Inputs, numbered, read
-from inertica.workflow.judge import judge
-from inertica.workflow.settings import Settings
+from inertica.workflow.identify import choose as choose_module
+from inertica.workflow.identify import replay
+from inertica.workflow.identify.choice import Choice, Say, candidates
+from inertica.workflow.identify.choose import Chosen, Draft, check, choose
+from inertica.workflow.identify.fit import assess, fit
+from inertica.workflow.identify.inputs import Inputs, numbered, read
+from inertica.workflow.identify.judge import judge
+from inertica.workflow.identify.run import identification
+from inertica.workflow.identify.settings import Settings
 
 
 def silent(_: str) -> None:

@@ -18,14 +18,14 @@ from inertica.robot.description import Description
 from inertica.robot.drives import Coupling
 from inertica.robot.friction import Coulomb, DirectionalCoulomb, LoadDependent, SmoothCoulomb, Stribeck
 from inertica.robot.load import load
-from inertica.workflow.export import export_model
-from inertica.workflow.export_lost import STANDSTILL
-from inertica.workflow.filter_choice import recipe_for
-from inertica.workflow.prediction import judged, predicted_torque
-from inertica.workflow.result import RESULT, Result
-from inertica.workflow.saved import standstill_of
-from inertica.workflow.standstill import HELD, Standstill
-from inertica.workflow.standstill_choice import choose_standstill
+from inertica.workflow.decisions.filter import recipe_for
+from inertica.workflow.decisions.standstill import choose_standstill
+from inertica.workflow.export.lost import STANDSTILL
+from inertica.workflow.export.model import export_model
+from inertica.workflow.identify.prediction import judged, predicted_torque
+from inertica.workflow.identify.result import RESULT, Result
+from inertica.workflow.identify.saved import standstill_of
+from inertica.workflow.identify.standstill import HELD, Standstill
 from scaled import Scale
 
 RATE, DURATION = 200.0, 20.0

@@ -12,7 +12,7 @@ import inertica as ia
 from inertica.cli.main import main
 from inertica.logs.simulated import made_with
 from inertica.physical.distort import distorted
-from inertica.workflow.start_values import SEED, start_values
+from inertica.workflow.identify.start_values import SEED, start_values
 
 FIXED = {"delay": 0.0, "friction": ("viscous", "coulomb"), "quick": True, "method": "wls"}
 

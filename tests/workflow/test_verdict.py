@@ -25,13 +25,13 @@ from inertica.robot.load import load
 from inertica.robot.model import Joint, Robot
 from inertica.validation.lack_of_fit import FamilyTest, LackOfFit
 from inertica.validation.residuals import Relative, Residual, TorqueShares
-from inertica.workflow.before import Before, headline_set
-from inertica.workflow.choice import Choice
-from inertica.workflow.exported import ExportedModel
-from inertica.workflow.hold_out import STRETCHES, HoldOut
-from inertica.workflow.identify import identify
-from inertica.workflow.result import Result
-from inertica.workflow.verdict import BAD, DOUBTFUL, GOOD, What, carries_load, verdict
+from inertica.workflow.export.exported import ExportedModel
+from inertica.workflow.identify.before import Before, headline_set
+from inertica.workflow.identify.choice import Choice
+from inertica.workflow.identify.hold_out import STRETCHES, HoldOut
+from inertica.workflow.identify.result import Result
+from inertica.workflow.identify.run import identify
+from inertica.workflow.identify.verdict import BAD, DOUBTFUL, GOOD, What, carries_load, verdict
 
 OPTIONS = {"method": "pc-wls", "cutoff": 10.0, "delay": 0.0, "friction": ("viscous", "coulomb")}
 

@@ -20,9 +20,9 @@ from inertica.errors import InputError, ModelWarning
 from inertica.estimators.registry import METHODS, method
 from inertica.numbers import number
 from inertica.report.names import short_names
-from inertica.workflow.compare import Comparison, Row, compare
-from inertica.workflow.fit import PULL
-from inertica.workflow.standstill_choice import SUBJECT as STANDSTILL
+from inertica.workflow.decisions.standstill import SUBJECT as STANDSTILL
+from inertica.workflow.identify.compare import Comparison, Row, compare
+from inertica.workflow.identify.fit import PULL
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -24,7 +24,7 @@ from inertica.experiment import Experiment
 from inertica.numbers import number
 from inertica.robot.description import Description
 from inertica.robot.load import load
-from inertica.workflow.choice import Say
+from inertica.workflow.identify.choice import Say
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from inertica.checks.quality import Quality
     from inertica.identifiability.base import BaseModel
     from inertica.logs.log import Log
-    from inertica.workflow.compare import Comparison
+    from inertica.workflow.identify.compare import Comparison
 
 Array = NDArray[np.float64]
 
@@ -85,8 +85,8 @@ class Tour:
         from inertica.excitation.own import own_motion
         from inertica.identifiability.base import base_model
         from inertica.logs.simulated import marked
-        from inertica.workflow.compare import compare
-        from inertica.workflow.settings import Settings
+        from inertica.workflow.identify.compare import compare
+        from inertica.workflow.identify.settings import Settings
 
         self.preset = preset or next(iter(self.robot.noise), None)
         with self._timed("model"):

@@ -24,8 +24,8 @@ from inertica.documents import plain
 from inertica.errors import ModelWarning
 from inertica.numbers import NONE, number, span
 from inertica.robot import inertia
-from inertica.workflow.drive_gains import DriveGains, drive_gains
-from inertica.workflow.load_sets import FORMS
+from inertica.workflow.payload.drive_gains import DriveGains, drive_gains
+from inertica.workflow.payload.load_sets import FORMS
 from inertica.writing import write_whole
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from inertica.errors import InputError
 from inertica.numbers import number
 from inertica.robot.load import load
 from inertica.workflow.calls import dynamics_at
-from inertica.workflow.result import RESULT, Result
+from inertica.workflow.identify.result import RESULT, Result
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -23,9 +23,9 @@ from inertica.cli.fitting import add_friction_export
 from inertica.documents import plain
 from inertica.errors import InputError, ModelWarning
 from inertica.robot.formats.table import FORMATS
-from inertica.workflow.export import export_model
-from inertica.workflow.export_code import CHOICES, LANGUAGES, export_code
-from inertica.workflow.result import Result
+from inertica.workflow.export.code import CHOICES, LANGUAGES, export_code
+from inertica.workflow.export.model import export_model
+from inertica.workflow.identify.result import Result
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

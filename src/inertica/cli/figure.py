@@ -16,7 +16,7 @@ from inertica.errors import InputError, ModelWarning
 from inertica.excitation.files import load_trajectory
 from inertica.report.logs import motions_again
 from inertica.report.paper import KINDS, WIDTHS, write_figure
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -21,7 +21,7 @@ from inertica.robot.control import LAWS
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from inertica.workflow.fit_loop import LoopFit
+    from inertica.workflow.loop.fit_loop import LoopFit
 
 FITTED = tuple(name for name, law in LAWS.items() if law.fitted)
 
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     from inertica.excitation.files import load_trajectory
     from inertica.logs.read import read_log
     from inertica.robot.load import load
-    from inertica.workflow.fit_loop import fit_loop
+    from inertica.workflow.loop.fit_loop import fit_loop
 
     for name in ("rate", "cutoff"):
         value = getattr(arguments, name)

@@ -17,8 +17,8 @@ from inertica.preprocessing.recipe import Regressor
 from inertica.report.names import short_names
 from inertica.robot import friction
 from inertica.validation.residuals import Residual
-from inertica.workflow.before import Before
-from inertica.workflow.settings import Settings
+from inertica.workflow.identify.before import Before
+from inertica.workflow.identify.settings import Settings
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -27,7 +27,7 @@ from inertica.writing import write_whole
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from inertica.workflow.fit_friction import FrictionFit
+    from inertica.workflow.friction.fit_friction import FrictionFit
 
 EXAMPLES = """\
 inertica friction arm.urdf run.csv.gz --cutoff 300
@@ -48,8 +48,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Answer:
     from inertica.report.bundle import add_bristles
-    from inertica.workflow.fit_friction import fit_friction
-    from inertica.workflow.result import Result
+    from inertica.workflow.friction.fit_friction import fit_friction
+    from inertica.workflow.identify.result import Result
 
     if arguments.friction is not None or arguments.refine_shapes:
         raise InputError("the law is LuGre here; --friction and --refine-shapes belong to identify")

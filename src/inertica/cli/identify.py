@@ -27,11 +27,11 @@ from inertica.numbers import number
 from inertica.report.style import LABEL_COLOURS
 from inertica.report.tables import BASE, base_rows
 from inertica.report.verdict_words import verdict_document, verdict_words
-from inertica.workflow.identify import identify
-from inertica.workflow.parameter_table import Column, Entry, Kind, shown
-from inertica.workflow.result import Result
-from inertica.workflow.settings import check_method
-from inertica.workflow.verdict import BAD, DOUBTFUL, GOOD, verdict
+from inertica.workflow.identify.parameter_table import Column, Entry, Kind, shown
+from inertica.workflow.identify.result import Result
+from inertica.workflow.identify.run import identify
+from inertica.workflow.identify.settings import check_method
+from inertica.workflow.identify.verdict import BAD, DOUBTFUL, GOOD, verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -19,7 +19,7 @@ from inertica.cli.console import Answer, progress_line, written_to
 from inertica.cli.fitting import add_choices, add_prior, settings
 from inertica.cli.identify import check_output
 from inertica.errors import ModelWarning
-from inertica.workflow.loads import Loads, fit_loads
+from inertica.workflow.payload.loads import Loads, fit_loads
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

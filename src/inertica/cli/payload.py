@@ -34,10 +34,10 @@ from inertica.numbers import number, span, tidy
 from inertica.robot import inertia
 from inertica.robot.flange import name_or_pose
 from inertica.robot.load import load
-from inertica.workflow.payload import payload
-from inertica.workflow.payload_online import LoadSnapshot, payload_while_moving
-from inertica.workflow.payload_result import ORDER, UNITS, Payload
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
+from inertica.workflow.payload.online import LoadSnapshot, payload_while_moving
+from inertica.workflow.payload.payload import payload
+from inertica.workflow.payload.result import ORDER, UNITS, Payload
 from inertica.workflow.watch import log_blocks
 
 if TYPE_CHECKING:

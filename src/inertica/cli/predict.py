@@ -26,7 +26,7 @@ from inertica.excitation.files import load_trajectory
 from inertica.excitation.trajectory import Trajectory
 from inertica.logs.log import Log
 from inertica.numbers import number
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
 from inertica.writing import write_whole
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from inertica.report.logs import motions_again
 from inertica.report.names import short_names
 from inertica.report.report import write_report
 from inertica.report.together import write_together
-from inertica.workflow.result import RESULT, Result
+from inertica.workflow.identify.result import RESULT, Result
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -15,7 +15,7 @@ import numpy as np
 
 from inertica.cli.console import Answer, progress, table
 from inertica.numbers import number
-from inertica.workflow.truth import SURE, AgainstTruth, Held, against_truth
+from inertica.workflow.identify.truth import SURE, AgainstTruth, Held, against_truth
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

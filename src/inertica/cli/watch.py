@@ -31,7 +31,7 @@ from inertica.logs.lines import Block, blocks
 from inertica.numbers import number
 from inertica.robot.load import load
 from inertica.robot.plain import assumed_friction
-from inertica.workflow.start_values import start_values
+from inertica.workflow.identify.start_values import start_values
 from inertica.workflow.watch import WARM_UP, Snapshot, WatchSettings, log_blocks, watched
 
 if TYPE_CHECKING:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Hashable
 from dataclasses import replace
 from itertools import pairwise
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +39,12 @@ FEWEST = 3
 
 SLOW = 4.0
 """A joint rests when its velocity is below this many standard deviations of the velocity noise."""
+
+MOST_RESAMPLED = 4
+"""Signals of one log on a uniform clock that are kept: positions, and torques with the last delays that were tried."""
+
+_RESAMPLED: WeakKeyDictionary[Log, OrderedDict[Hashable, tuple[Array, Mask]]] = WeakKeyDictionary()
+"""Log -> its signals on uniform clocks, as long as the log is there; what is kept follows from the log and the key alone."""
 
 
 def prepare(log: Log, recipe: Recipe | None = None) -> Motion:
@@ -146,12 +155,18 @@ class _Preparation:
         return period
 
     def _signal(self, symbol: str, shift: Array) -> Array:
-        values, missing = on_clock(
-            self.clock, self.log.running, self.log.need(symbol), self.use, shift.tolist(), self.recipe.interpolation, self.stale
-        )
+        # choices prepare one log by dozens of recipes, which differ in filters and not in what they filter
+        clock, how, known = self.clock, self.recipe.interpolation, _RESAMPLED.setdefault(self.log, OrderedDict())
+        key = (symbol, clock.start, clock.dt, clock.count, how, *shift.tolist())
+        if key not in known:
+            known[key] = on_clock(clock, self.log.running, self.log.need(symbol), self.use, shift.tolist(), how, self.stale)
+            while len(known) > MOST_RESAMPLED:
+                known.popitem(last=False)
+        values, missing = known[key]
         if missing.any():
             self._mask(f"no {symbol}", missing)
-        return values
+        values.setflags(write=False)
+        return values.view()
 
     def _torque(self) -> Array:
         delays = self.recipe.delays(self.log.n)

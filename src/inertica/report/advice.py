@@ -12,9 +12,9 @@ from pathlib import Path
 from inertica.identifiability.labels import COMBINED, DETERMINED, UNIDENTIFIABLE, WEAK
 from inertica.numbers import number
 from inertica.report.verdict_words import verdict_words
-from inertica.workflow.inputs import IDENTIFICATION
-from inertica.workflow.result import Result
-from inertica.workflow.verdict import verdict
+from inertica.workflow.identify.inputs import IDENTIFICATION
+from inertica.workflow.identify.result import Result
+from inertica.workflow.identify.verdict import verdict
 
 SLOW = 0.7
 """Share of its velocity limit below which a joint could be moved faster."""

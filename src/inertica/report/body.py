@@ -19,7 +19,7 @@ from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.outline import known_shapes
 from inertica.robot.shapes import Solid, round_points
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
 
 Array = NDArray[np.float64]
 

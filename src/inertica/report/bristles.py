@@ -12,7 +12,7 @@ from inertica.report import html
 from inertica.report.figures import Panel, Series, figure, key
 from inertica.report.names import short_names
 from inertica.robot.friction import LuGre
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
 
 BRISTLES, TITLE = "bristles", "Friction with memory"
 

@@ -10,10 +10,10 @@ from inertica.errors import InerticaError
 from inertica.report.logs import motions_again
 from inertica.report.report import write_report
 from inertica.robot.formats.table import format_of
-from inertica.workflow.bristles import Bristles, write_bristles
-from inertica.workflow.export import export_model, write_parameters
-from inertica.workflow.exported import ExportedModel
-from inertica.workflow.result import REFERENCE, RESULT, Identification
+from inertica.workflow.export.exported import ExportedModel
+from inertica.workflow.export.model import export_model, write_parameters
+from inertica.workflow.friction.bristles import Bristles, write_bristles
+from inertica.workflow.identify.result import REFERENCE, RESULT, Identification
 from inertica.writing import whole_folder
 
 MODEL, TABLE, REPORT = "identified", "parameters.csv", "report.html"
@@ -75,7 +75,7 @@ def add_bristles(folder: str | Path, bristles: Bristles) -> list[Path]:
 
     Args:
         folder: of the result.
-        bristles: see `workflow.bristles`.
+        bristles: see `workflow.friction.bristles`.
 
     Examples:
         >>> fit = ia.fit_friction("card.yaml", ["run1.csv.gz"], joints=[1])

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from inertica.report.data import Record
-from inertica.workflow.inputs import IDENTIFICATION
-from inertica.workflow.result import Result
+from inertica.workflow.identify.inputs import IDENTIFICATION
+from inertica.workflow.identify.result import Result
 
 Array = NDArray[np.float64]
 

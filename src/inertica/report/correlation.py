@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from inertica.numbers import number
 from inertica.report import html
 from inertica.report.figures import floats
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
 
 Array = NDArray[np.float64]
 

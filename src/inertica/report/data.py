@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.preprocessing.motion import Motion
-from inertica.workflow.prediction import friction_only, predicted_torque
-from inertica.workflow.replay import is_simulated
-from inertica.workflow.result import Motions, Result
+from inertica.workflow.identify.prediction import friction_only, predicted_torque
+from inertica.workflow.identify.replay import is_simulated
+from inertica.workflow.identify.result import Motions, Result
 
 Array = NDArray[np.float64]
 

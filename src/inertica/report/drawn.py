@@ -13,8 +13,8 @@ from inertica.report.data import Record, friction_laws
 from inertica.report.figures import Panel, Series, bars, dense, envelope, figure, key, thinned, zoom_bar
 from inertica.robot.model import Joint
 from inertica.validation.residuals import Whiteness
-from inertica.workflow.choice import Alternative
-from inertica.workflow.result import Result
+from inertica.workflow.identify.choice import Alternative
+from inertica.workflow.identify.result import Result
 
 Array = NDArray[np.float64]
 

@@ -24,7 +24,7 @@ from inertica.errors import InputError
 from inertica.escape import csv_text
 from inertica.report.compared import LEVEL, holm, share_data
 from inertica.report.names import short_names
-from inertica.workflow.result import Result
+from inertica.workflow.identify.result import Result
 
 Array = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from inertica.logs.log import Log
 from inertica.logs.read import read_log
 from inertica.preprocessing.motion import Motion
 from inertica.report.bundle import Bundle, write_bundle
-from inertica.workflow.inputs import IDENTIFICATION, LogLike
-from inertica.workflow.replay import own_reference
-from inertica.workflow.result import Result
+from inertica.workflow.identify.inputs import IDENTIFICATION, LogLike
+from inertica.workflow.identify.replay import own_reference
+from inertica.workflow.identify.result import Result
 
 
 def write_folder(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from inertica.workflow.logs_again import UNKNOWN, logs_again
-from inertica.workflow.result import Motions, Result
+from inertica.workflow.identify.logs_again import UNKNOWN, logs_again
+from inertica.workflow.identify.result import Motions, Result
 
 
 def motions_again(result: Result, folder: str | Path | None = None) -> tuple[Motions, tuple[str, ...]]:

@@ -23,8 +23,8 @@ from inertica.report.figures import envelope, thinned
 from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS
 from inertica.robot.inertia import NAMES
 from inertica.robot.model import Joint
-from inertica.workflow.inputs import IDENTIFICATION
-from inertica.workflow.result import Motions, Result
+from inertica.workflow.identify.inputs import IDENTIFICATION
+from inertica.workflow.identify.result import Motions, Result
 from inertica.writing import whole_file
 
 Array = NDArray[np.float64]

@@ -25,8 +25,8 @@ from inertica.report.tables import (
     standard_table,
     trust_map,
 )
-from inertica.workflow.inputs import IDENTIFICATION
-from inertica.workflow.result import Motions, Result
+from inertica.workflow.identify.inputs import IDENTIFICATION
+from inertica.workflow.identify.result import Motions, Result
 from inertica.writing import write_whole
 
 CONTENTS = {

@@ -17,8 +17,8 @@ from inertica.report.style import LABEL_COLOURS, LABEL_LETTERS
 from inertica.robot.inertia import NAMES
 from inertica.validation.misfit_words import MISFITS
 from inertica.validation.residuals import Relative
-from inertica.workflow.parameter_table import Column, Entry, Kind, shown
-from inertica.workflow.result import Result
+from inertica.workflow.identify.parameter_table import Column, Entry, Kind, shown
+from inertica.workflow.identify.result import Result
 
 PACKAGES = ("numpy", "scipy", "numba")
 

@@ -15,9 +15,9 @@ from inertica.report.drawn import effort
 from inertica.report.figures import Panel, Series, dense, envelope, figure, key, zoom_bar
 from inertica.report.names import short_names
 from inertica.report.report import NO_LOGS, page_head, verdict_box
-from inertica.workflow.before import headline_set
-from inertica.workflow.inputs import IDENTIFICATION
-from inertica.workflow.result import Motions, Result
+from inertica.workflow.identify.before import headline_set
+from inertica.workflow.identify.inputs import IDENTIFICATION
+from inertica.workflow.identify.result import Motions, Result
 from inertica.writing import write_whole
 
 CONTENTS = {

@@ -21,9 +21,9 @@ from inertica.physical.plausible import Implausibility
 from inertica.report.names import short_names
 from inertica.robot.formats.table import format_of
 from inertica.robot.natural import longest_link
-from inertica.workflow.inputs import HOLD_OUT, IDENTIFICATION
-from inertica.workflow.result import Result
-from inertica.workflow.verdict import GOOD, JOINT, Reason, Verdict, What, verdict
+from inertica.workflow.identify.inputs import HOLD_OUT, IDENTIFICATION
+from inertica.workflow.identify.result import Result
+from inertica.workflow.identify.verdict import GOOD, JOINT, Reason, Verdict, What, verdict
 
 FEW = 0.1
 """Share of the parameters with a value of their own that must be determined for a model to be used on other motions, too."""

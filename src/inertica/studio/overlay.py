@@ -16,8 +16,8 @@ from inertica.report.figures import thinned
 from inertica.report.names import short_names
 from inertica.report.verdict_words import verdict_document
 from inertica.studio.scene import bodies
-from inertica.workflow.result import Motions, Result
-from inertica.workflow.saved import is_stamped, read_stamped, stamped_text
+from inertica.workflow.identify.result import Motions, Result
+from inertica.workflow.identify.saved import is_stamped, read_stamped, stamped_text
 from inertica.writing import whole_file, write_whole
 
 Array = NDArray[np.float64]

@@ -32,8 +32,8 @@ from inertica.robot.files import CARD as RESULT_CARD
 from inertica.robot.files import catalog
 from inertica.robot.formats.table import find_format
 from inertica.studio.confined import Refused, allowed, inside, plain_name
-from inertica.workflow.result import ARRAYS, RESULT, Result
-from inertica.workflow.saved import is_stamped, read_stamped
+from inertica.workflow.identify.result import ARRAYS, RESULT, Result
+from inertica.workflow.identify.saved import is_stamped, read_stamped
 from inertica.writing import is_temporary, whole_file, write_whole
 
 STATE, CARD = "studio.json", "card.yaml"

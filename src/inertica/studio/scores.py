@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from inertica.workflow.choice import Alternative, Choice
+from inertica.workflow.identify.choice import Alternative, Choice
 
 Document = dict[str, Any]
 

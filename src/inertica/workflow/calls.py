@@ -38,12 +38,12 @@ from inertica.robot.description import Description
 from inertica.robot.plain import assumed_friction
 from inertica.robot.settings import read_loop
 from inertica.robot.yamlfile import parse_yaml
-from inertica.workflow.choice import Choice
 from inertica.workflow.doctor import examination
-from inertica.workflow.inputs import LogLike, described
-from inertica.workflow.result import RESULT, Result
+from inertica.workflow.identify.choice import Choice
+from inertica.workflow.identify.inputs import LogLike, described
+from inertica.workflow.identify.result import RESULT, Result
+from inertica.workflow.identify.start_values import start_values
 from inertica.workflow.simulate_options import SimulateOptions
-from inertica.workflow.start_values import start_values
 from inertica.workflow.watch import Snapshot, WatchSettings, log_blocks, watched
 
 RobotLike = str | Path | Description

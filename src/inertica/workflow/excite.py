@@ -34,8 +34,8 @@ from inertica.options import merged
 from inertica.preprocessing.prepare import prepare
 from inertica.robot.description import Description
 from inertica.workflow.excite_options import ExciteOptions
-from inertica.workflow.inputs import described, read_one
-from inertica.workflow.payload_design import Purpose
+from inertica.workflow.identify.inputs import described, read_one
+from inertica.workflow.payload.design import Purpose
 
 Array = NDArray[np.float64]
 

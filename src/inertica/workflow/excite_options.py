@@ -18,7 +18,7 @@ from inertica.robot.flange import name_or_pose
 
 if TYPE_CHECKING:
     from inertica.logs.log import Log
-    from inertica.workflow.result import Result
+    from inertica.workflow.identify.result import Result
 
 PURPOSES = ("robot", "payload")
 BODIES, LOAD = "what must not be touched", "payload"

@@ -26,7 +26,7 @@ from inertica.preprocessing.prepare import SLOW
 from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import on_clock, uniform_clock
 from inertica.robot.description import Description
-from inertica.workflow.filter_choice import WIDER, choose_bandwidth
+from inertica.workflow.decisions.filter import WIDER, choose_bandwidth
 
 Array = NDArray[np.float64]
 

@@ -157,7 +157,7 @@ def test_coupled_drives_hold_the_motors_share() -> None:
 
 
 def test_real_record_price_and_validation(real_data, tmp_path) -> None:
-    from inertica.workflow.identify import identify
+    from inertica.workflow.identify.run import identify
 
     card = tmp_path / "card.yaml"
     card.write_text(f"model: {real_data / 'tx40' / 'tx40.urdf'}\ncoupling: [{{motor: 6, joints: [5, 6]}}]\n")

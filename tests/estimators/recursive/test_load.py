@@ -26,7 +26,7 @@ from inertica.robot.description import Description
 from inertica.robot.layout import Parameters
 from inertica.robot.load import load
 from inertica.robot.terms import RigidBody
-from inertica.workflow.payload_records import Records
+from inertica.workflow.payload.records import Records
 
 LOAD = inertia.from_com(1.5, [0.04, -0.03, 0.06], np.diag([0.004, 0.006, 0.005]))
 BODY = RigidBody(5, "p")

@@ -19,7 +19,7 @@ from inertica.estimators.structure.tilt import Tilt, between, sphere, tangents, 
 from inertica.identifiability.base import BaseModel, base_model
 from inertica.preprocessing.motion import Motion
 from inertica.robot.description import Description
-from inertica.workflow.mount_choice import CLEAR, with_offsets
+from inertica.workflow.decisions.mount import CLEAR, with_offsets
 from robots import random_layout
 
 UP = np.array([0.0, 0.0, -9.81])

@@ -19,10 +19,10 @@ from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, quoted,
 from inertica.studio.rooms.data import typed
 from inertica.studio.rooms.robot import FRICTION
 from inertica.studio.scores import drawn
-from inertica.workflow.choice import Choice
-from inertica.workflow.result import RESULT
-from inertica.workflow.saved import upgraded
-from inertica.workflow.settings import Settings, check_method
+from inertica.workflow.identify.choice import Choice
+from inertica.workflow.identify.result import RESULT
+from inertica.workflow.identify.saved import upgraded
+from inertica.workflow.identify.settings import Settings, check_method
 
 USUAL = ("auto", "pc-wls+entropic", "pc-wls", "wls", "ols", "irls", "tls", "ml", "iv", "pc-iv", "didim", "pc-didim")
 """Methods that head the list."""

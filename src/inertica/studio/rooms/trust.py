@@ -22,8 +22,8 @@ from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, quoted,
 from inertica.studio.rooms.data import typed
 from inertica.studio.rooms.identify import card
 from inertica.studio.series import Series
-from inertica.workflow.parameter_table import documents, shown
-from inertica.workflow.result import RESULT
+from inertica.workflow.identify.parameter_table import documents, shown
+from inertica.workflow.identify.result import RESULT
 
 Array = NDArray[np.float64]
 

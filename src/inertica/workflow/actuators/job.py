@@ -55,7 +55,7 @@ from inertica.workflow.actuators.result import (
     Posterior,
     Quantity,
 )  # fmt: skip
-from inertica.workflow.inputs import LogLike
+from inertica.workflow.identify.inputs import LogLike
 
 Array = NDArray[np.float64]
 Say = Callable[[str], None]

@@ -1,0 +1,1 @@
+"""What `identify` decides on the data: one file per decision."""

@@ -1,0 +1,1 @@
+"""Results for others to use: model files, programs, objects of other libraries."""

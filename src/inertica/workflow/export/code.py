@@ -1,0 +1,205 @@
+"""An identified model, or one read from a file, as a program without dependencies."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica import __version__
+from inertica.dynamics.code.c import Expected, c_files
+from inertica.dynamics.code.functions import CodeModel, functions, states
+from inertica.dynamics.code.python import python_files
+from inertica.dynamics.code.text import CodeProgram, identifier
+from inertica.dynamics.engine import Engine
+from inertica.dynamics.equations import Equations
+from inertica.errors import InerticaError, InputError, nearest
+from inertica.identifiability.base import BaseModel, base_model
+from inertica.robot.description import Description
+from inertica.robot.layout import Parameters
+from inertica.robot.load import load
+from inertica.workflow.identify.result import RESULT, Result
+from inertica.writing import whole_folder
+
+Array = NDArray[np.float64]
+
+LANGUAGES = {"c": "C", "python": "Python"}
+CHOICES = ("base", "standard")
+
+STATES = 32
+"""Random motions at which a program is compared with the engine."""
+
+AGREEMENT = 1e-12
+"""Relative to the largest torque."""
+
+PATIENCE = 120.0
+"""Seconds that a program may take for all these motions."""
+
+
+@dataclass(frozen=True)
+class ExportedCode:
+    """A program that was written.
+
+    Args:
+        folder: where it is.
+        files: names of its files.
+        language: c or python.
+        functions: names of what it computes.
+        parameters: how many parameters its functions take or hold.
+        baked: whether the values are part of the functions.
+        difference: largest difference of torques from the engine, relative to the largest torque; None for C, whose test program
+            says it once it is compiled.
+        notes: one sentence each.
+    """
+
+    folder: Path
+    files: tuple[str, ...]
+    language: str
+    functions: tuple[str, ...]
+    parameters: int
+    baked: bool
+    difference: float | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What is known about it."""
+        if self.difference is None:
+            return f"compile {self.files[0]} with {self.files[-1]} and run it to compare it with inertica's own numbers"
+        return f"run at {STATES} random motions, its torques agree with inertica's to {self.difference:.1e} of the largest"
+
+
+def export_code(
+    model: Result | Description | str | Path,
+    folder: str | Path,
+    language: str = "c",
+    *,
+    parameters: str = "base",
+    baked: bool = False,
+    name: str | None = None,
+) -> ExportedCode:
+    """Write a robot's dynamics as a program that needs nothing but the language's own library.
+
+    Functions: inverse_dynamics, gravity, coriolis, friction, mass_matrix, coriolis_matrix, regressor, forward_dynamics.
+
+    Args:
+        model: a result or its folder, a description, or what `load` reads.
+        folder: to write into; made when it is not there.
+        language: c (a header, a source and a test program) or python (one module).
+        parameters: base, the combinations that torques depend on, or standard, all of them.
+        baked: put the values into the functions as numbers instead of taking them as an argument.
+        name: prefix of functions and files; the robot's by default.
+
+    Examples:
+        >>> program = ia.export_code("scara2", "code", "python")
+        >>> program.language
+        'python'
+    """
+    for word, known in ((language, LANGUAGES), (parameters, CHOICES)):
+        if word not in known:
+            raise InputError(f"code is not written as '{word}'; {nearest(word, known)}")
+    values = _values(model)
+    layout = values.layout
+    Equations(layout).require_linear("code of its dynamics")
+    base = base_model(layout) if parameters == "base" else None
+    program, notes = _program(values, base, baked, identifier(name or layout.robot.name))
+    q, dq, ddq = states(layout.robot.n, STATES)
+    tau = np.asarray(Engine(layout).inverse_dynamics(q, dq, ddq, values))
+    expected = Expected(q, dq, ddq, tau)
+    files = c_files(program, expected) if language == "c" else python_files(program)
+    with whole_folder(folder, last=list(files)[-1]) as temporary:
+        for file, text in files.items():
+            (temporary / file).write_text(text, encoding="ascii")
+        difference = _difference(temporary / next(iter(files)), expected) if language == "python" else None
+    names = tuple(f.name for f in program.functions)
+    return ExportedCode(Path(folder), _sources_first(files), language, names, len(program.model.kept), baked, difference, notes)
+
+
+def _sources_first(files: dict[str, str]) -> tuple[str, ...]:
+    return tuple(sorted(files, key=lambda file: (file.endswith("_test.c"), file.endswith(".h"), file)))
+
+
+def _values(model: Result | Description | str | Path) -> Parameters:
+    if isinstance(model, Result):
+        return model.parameters
+    if isinstance(model, Description):
+        return model.prior
+    path = Path(model)
+    if path.name == RESULT or (path / RESULT).is_file():
+        return Result.load(path).parameters
+    return load(model).prior
+
+
+def _program(values: Parameters, base: BaseModel | None, baked: bool, name: str) -> tuple[CodeProgram, tuple[str, ...]]:
+    layout = values.layout
+    notes: tuple[str, ...] = ()
+    if not np.any(values.values):
+        if baked:
+            raise InputError(f"{layout.robot.name} states no values that could be put into the code; leave them an argument")
+        notes = (f"{layout.robot.name} states no values: the parameters in the code are zero, pass your own",)
+    kept, numbers, meanings = _all(values) if base is None else _grouped(values, base)
+    if not (np.isfinite(numbers).all() and np.isfinite(values.shapes).all()):
+        raise InputError(f"{layout.robot.name} has parameters that are no finite numbers, which no program can be written with")
+    model = CodeModel(layout, kept, numbers, values.shapes, baked)
+    return CodeProgram(name, model, functions(model), meanings, _remarks(values, len(kept), base is not None)), notes
+
+
+def _remarks(values: Parameters, count: int, grouped: bool) -> list[str]:
+    """What the top of the file says."""
+    layout, kind = values.layout, "base" if grouped else "standard"
+    remarks = [
+        f"Dynamics of {layout.robot.name}, {layout.robot.n} joints, {count} {kind} parameters ({values.origin}).",
+        f"Written by inertica {__version__}; SI units, radians; joints: {', '.join(layout.robot.joint_names)}.",
+        f"Gravity in the base frame: {', '.join(f'{g:g}' for g in layout.robot.gravity)} m/s^2.",
+        "tau = mass_matrix ddq + coriolis + gravity + friction.",
+    ]
+    if grouped:
+        remarks.append(
+            "The sum is what base parameters fix; a spring that acts like gravity is counted with gravity or friction."
+        )
+    return remarks
+
+
+def _all(values: Parameters) -> tuple[tuple[int, ...], Array, list[str]]:
+    layout = values.layout
+    return tuple(range(layout.size)), values.values, [p.unit for p in layout.parameters]
+
+
+def _grouped(values: Parameters, base: BaseModel) -> tuple[tuple[int, ...], Array, list[str]]:
+    """Base parameters, and those that the layout marks as known among them, in the layout's order."""
+    own = dict(zip(base.retained.tolist(), zip(base.beta(values.values), base.numeric_relations, strict=True), strict=True))
+    own |= {int(k): (values.values[k], f"{base.layout.names[k]}, known") for k in base.fixed}
+    kept = tuple(sorted(own))
+    meanings = [f"{base.layout.parameters[k].unit}, {own[k][1]}" for k in kept]
+    return kept, np.array([own[k][0] for k in kept]), meanings
+
+
+_RUN = """
+import importlib.util, json, sys
+spec = importlib.util.spec_from_file_location("exported", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+json.dump([module.inverse_dynamics(*rows) for rows in zip(*json.load(sys.stdin))], sys.stdout)
+"""
+
+
+def _difference(program: Path, expected: Expected) -> float:
+    """Runs a Python program at the expected motions, in an interpreter of its own that has nothing of ours and no packages."""
+    motions = json.dumps([expected.q.tolist(), expected.dq.tolist(), expected.ddq.tolist()])
+    words = [sys.executable, "-I", "-S", "-B", "-c", _RUN, str(program)]
+    try:
+        done = subprocess.run(words, input=motions, capture_output=True, text=True, timeout=PATIENCE)
+        found = np.array(json.loads(done.stdout), float)
+    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+        raise InerticaError(f"the code is not written: it could not be run for comparison ({type(error).__name__})") from None
+    if found.shape != expected.tau.shape:
+        raise InerticaError("the code is not written: run for comparison, it gave no torques")
+    difference = float(np.abs(found - expected.tau).max() / max(np.abs(expected.tau).max(), 1e-300))
+    if not difference <= AGREEMENT:
+        raise InerticaError(f"the code is not written: its torques differ from inertica's own by {difference:.1e} of their size")
+    return difference

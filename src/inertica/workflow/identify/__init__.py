@@ -1,0 +1,1 @@
+"""The main job as stages, the record it leaves and what it is worth."""

@@ -1,0 +1,1 @@
+"""Loads on the flange, and drive gains by a known one."""

@@ -1,0 +1,122 @@
+"""How sure a load is: noise, what blocks of the records disagree on, bias of the pipeline, differences that no load explains.
+
+With G_u, G_l of `estimators.load`, noise variances v and variances j by blocks of p = G_u beta_u + G_l beta_l,
+
+    std^2 = c^2 v w + bias,
+
+w the factor of `interval_choice.widened_by_blocks`, c Birge's ratio where it is significant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.estimators.load import Load
+from inertica.workflow.decisions.intervals import BLOCKS, DISTRUSTED, widened_by_blocks
+from inertica.workflow.identify.choice import Choice
+from inertica.workflow.payload.records import Records, Stated
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sure:
+    """A load with its bias taken out.
+
+    Args:
+        values: (10,).
+        std: (10,).
+        birge: factor that the difference of the records beyond a load has put on the standard deviations.
+        choice: what was done, for the user.
+    """
+
+    values: Array
+    std: Array
+    birge: float
+    choice: Choice
+
+    def covariance(self, found: Load) -> Array:
+        """(10, 10) with these standard deviations and the correlations of the noise.
+
+        Parameters of which only combinations are known have one factor, the largest of theirs: several would turn the directions
+        in which nothing is known.
+        """
+        own = np.sqrt(np.diag(found.covariance))
+        factor = np.divide(self.std, own, out=np.zeros(len(own)), where=own > 0.0)
+        factor[~found.known] = factor[~found.known].max(initial=0.0)
+        return np.asarray(factor[:, None] * found.covariance * factor)
+
+
+def made_sure(empty: Records | Stated, full: Records, found: Load, *, quick: bool = False) -> Sure:
+    """The uncertainty of a load.
+
+    Args:
+        empty, full: what the records without and with it say.
+        found: the load by least squares.
+        quick: leave bias and cut-offs out.
+    """
+    noise = empty.noise(found.by_unloaded) + full.noise(found.by_loaded)
+    blocks = empty.blocks(found.by_unloaded) + full.blocks(found.by_loaded)
+    free = (BLOCKS - 1) * (2 if isinstance(empty, Records) else 1)
+    birge = found.significant_inflation
+    variance = birge**2 * noise * widened_by_blocks(noise, blocks, free)
+    values, reason, parts = found.values, "a quick run was asked for", ["noise", "blocks"]
+    if not isinstance(empty, Records):
+        parts.append("the robot's own uncertainty")
+    if not quick:
+        changes, reason = _repetitions(empty, full, found)
+        if changes is not None:
+            correction, extra = _bias(changes, np.sqrt(noise))
+            values, variance = values + correction, variance + extra
+            parts.append("bias")
+        elif moved := _moved(empty, full, found):
+            variance = variance + np.max(np.abs(moved), axis=0) ** 2
+            parts.append("neighbouring cut-offs")
+    return Sure(values, np.sqrt(variance), birge, _choice(parts, noise, variance, birge, reason))
+
+
+def _bias(changes: Array, noise: Array) -> tuple[Array, Array]:
+    """Correction (10,) and what it adds to the variances, as in `interval_choice`."""
+    m, known = changes.mean(axis=0), noise > 0.0
+    scatter = changes.std(axis=0, ddof=1)[known] / noise[known]
+    kappa = float(np.sqrt(np.mean(scatter**2))) if known.any() else 0.0
+    se = kappa * noise / np.sqrt(len(changes))
+    share = np.maximum(0.0, 1.0 - se**2 / np.maximum(m**2, 1e-300))
+    return -share * m, share * se**2 + (DISTRUSTED * share * m) ** 2
+
+
+def _repetitions(empty: Records | Stated, full: Records, found: Load) -> tuple[Array | None, str]:
+    """(R, 10) by how much simulated repetitions with the estimate miss it, or why there are none."""
+    own = full.repeated(seed=1)
+    if not own.runs:
+        return None, own.reason
+    changes = (own.betas - full.beta) @ found.by_loaded.T
+    if isinstance(empty, Records):  # a result has taken its bias out by itself
+        other = empty.repeated(seed=0)
+        if not other.runs:
+            return None, other.reason
+        count = min(len(own.runs), len(other.runs))
+        changes = changes[:count] + ((other.betas - empty.beta) @ found.by_unloaded.T)[:count]
+    return changes, ""
+
+
+def _moved(empty: Records | Stated, full: Records, found: Load) -> list[Array]:
+    """(10,) each, what neighbouring cut-offs change when both sets of records are prepared with them."""
+    moved = [found.by_loaded @ change for change in full.neighbours()]
+    if isinstance(empty, Records) and moved:
+        moved = [p + found.by_unloaded @ change for p, change in zip(moved, empty.neighbours(), strict=True)]
+    return moved
+
+
+def _choice(parts: list[str], noise: Array, variance: Array, birge: float, reason: str) -> Choice:
+    known = noise > 0.0
+    median = float(np.median(np.sqrt(variance[known] / noise[known]))) if known.any() else 1.0
+    value = ", ".join(parts)
+    why = f"; no bias was corrected, since {reason}" if reason else ""
+    more = f"; the records differ {birge:.2f} times more than noise explains, which is in them" if birge > 1.0 else ""
+    return Choice(
+        "load intervals", value, f"{value}{why}; {median:.2f} times as wide as noise alone would make them (median){more}"
+    )
