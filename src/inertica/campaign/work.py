@@ -26,6 +26,7 @@ from inertica.estimators.base import Estimate, Estimator, Need, Problem
 from inertica.estimators.intervals import standard_parameters
 from inertica.estimators.options import with_options
 from inertica.estimators.registry import method
+from inertica.identifiability.labels import INTERVAL
 from inertica.logs.log import Log
 from inertica.physical.check import smallest_margin
 from inertica.robot.layout import Parameters
@@ -48,7 +49,6 @@ ALL = -1
 FAR = 50.0
 """Times the distance of the start within which an estimate counts as converged (the toolbox's rule)."""
 
-INTERVAL = 1.959963984540054
 REPORTED = (InerticaError, np.linalg.LinAlgError, ArithmeticError, ValueError)
 """What a method may end with; it becomes a row with a sentence."""
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from inertica.checks.findings import Finding, Verdict, joint_list
 from inertica.checks.plainfit import Observed, PlainFit, joint_rows, solve_with
+from inertica.estimators.evidence import ScaledSvd
 from inertica.identifiability.base import BaseModel
 from inertica.identifiability.labels import DETERMINED, RELATIVE_WIDTH, WEAK, known_well
 
@@ -44,7 +45,8 @@ MOST_NAMED = 12
 
 def excitation(fit: PlainFit, base: BaseModel) -> Finding:
     """Condition number and the directions of parameter space that the motion hardly moves along."""
-    singular, directions = scaled_directions(fit.unweighted)
+    svd = ScaledSvd.of(fit.unweighted)
+    singular, directions = svd.s, svd.Vt
     condition = float(singular[0] / singular[-1]) if singular[-1] > 0.0 else np.inf
     plain = np.linalg.svd(fit.unweighted, compute_uv=False)
     whole = float(plain[0] / plain[-1]) if plain[-1] > 0.0 else np.inf
@@ -64,14 +66,6 @@ def excitation(fit: PlainFit, base: BaseModel) -> Finding:
     verdict: Verdict = "warning" if condition > POOR_CONDITION else "note"
     advice = "add a log that moves these (inertica excite designs one); a small residual on this log alone proves nothing"
     return Finding("excitation", verdict, text, advice, numbers=numbers)
-
-
-def scaled_directions(R: Array) -> tuple[Array, Array]:
-    """Singular values and right singular vectors (rows) of R with columns of unit norm, largest first."""
-    size = np.linalg.norm(R, axis=0)
-    scaled = R / np.where(size > 0.0, size, 1.0)
-    _, s, Vt = np.linalg.svd(scaled)
-    return s, Vt
 
 
 def direction_text(v: Array, names: Sequence[str]) -> str:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.trace import Graph, Key, Symbol, differentiate
+
+if TYPE_CHECKING:
+    from inertica.dynamics.resident import DeviceMemory
 
 Array = NDArray[np.float64]
 Symbols = Mapping[str, list[Symbol]]
@@ -279,6 +282,10 @@ class Target(Protocol):
     @property
     def parallel_runs(self) -> int:
         """Runs that are simulated at the same time; a batch with fewer leaves a part of the device idle."""
+
+    @property
+    def memory(self) -> DeviceMemory | None:
+        """The memory that its arrays may stay in; None for the processor's."""
 
     def samples(self, kernel: Kernel) -> SampleFunction: ...
 

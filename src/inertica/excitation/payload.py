@@ -30,12 +30,12 @@ class LoadDeterminant:
 
     Args:
         columns: (b, k) what the parameters of the load add to base parameters; those that no torque depends on left out.
-        own: (b, f) friction of the loaded record.
+        friction: (b, f) directions of beta in which the loaded record has friction of its own.
         robot: (b, b) information on the robot; None when it is known, or the same motion is recorded without load, too.
     """
 
     columns: Array
-    own: Array
+    friction: Array
     robot: Array | None = None
     full: bool = False
 
@@ -77,7 +77,7 @@ class LoadDeterminant:
     def _map(self) -> tuple[Array, Array, int]:
         """(b, m) columns of everything unknown, load last; (m, m) what is known before; how many are not of the load."""
         b = len(self.columns)
-        first = self.own if self.robot is None else np.hstack([np.eye(b), self.own])
+        first = self.friction if self.robot is None else np.hstack([np.eye(b), self.friction])
         C = np.hstack([first, self.columns])
         P = np.zeros((C.shape[1], C.shape[1]))
         if self.robot is not None:

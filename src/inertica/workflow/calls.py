@@ -19,8 +19,8 @@ from inertica.errors import InputError
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.recursive.change import LoadChange
 from inertica.estimators.registry import method as method_named
+from inertica.excitation.default_motion import default_motion
 from inertica.excitation.files import load_trajectory
-from inertica.excitation.own import own_motion
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment import Experiment
 from inertica.experiment.tuned import tuned
@@ -69,7 +69,7 @@ class Rehearsal:
 
     experiment: Experiment
     trajectory: Trajectory
-    said: str = ""
+    note: str = ""
 
     def logs(self, runs: int = 1, seed: int = 0, duration: float | None = None) -> Iterator[Log]:
         """One log after the other, each with noise of its own."""
@@ -120,8 +120,8 @@ def rehearsal(
     plainly = Experiment.of(description, friction=friction, noise=noise, radians=radians, distribution=distribution)
     said = ""
     if trajectory is None:
-        designed = own_motion(description, say=progress or (lambda _: None))
-        trajectory, said = designed.trajectory, designed.said
+        designed = default_motion(description, say=progress or (lambda _: None))
+        trajectory, said = designed.trajectory, designed.note
     own = load_trajectory(trajectory) if isinstance(trajectory, (str, Path)) else trajectory
     seen = replace(plainly.sensors, **{name: value for name, value in (sensors | {"rate": rate}).items() if value is not None})
     return Rehearsal(replace(plainly, sensors=seen, integrator=integrator), own, said)

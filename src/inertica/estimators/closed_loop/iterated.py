@@ -94,7 +94,7 @@ class Iterated(Composed, ABC):
     hac: bool = True
 
     needs: ClassVar[frozenset[Need]] = SIMULATED
-    own: ClassVar[frozenset[Capability]] = SIMULATES
+    method_capabilities: ClassVar[frozenset[Capability]] = SIMULATES
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
@@ -292,7 +292,7 @@ class ClosedLoopFit:
     def _gain_warnings(self) -> tuple[str, ...]:
         if self.unknown is None or self.gain_step is None:
             return ()
-        out, unknown = [], self.gain_step.kept
+        out, unknown = [], self.gain_step.unresolved
         if unknown:
             out.append(
                 f"not separately identifiable from this log, and so kept as stated: {self.unknown.listed(unknown)}; the other gains "
@@ -314,7 +314,7 @@ class ClosedLoopFit:
         """The gains of the simulated loop where they are not the stated ones, and how the stated ones fit the log."""
         out = LoopFindings(gains, drive=self.drive)
         if self.unknown is not None and self.gain_step is not None:
-            table, unresolved = self.unknown.table(self.gain_step.std, np.inf), self.unknown.listed(self.gain_step.kept)
+            table, unresolved = self.unknown.table(self.gain_step.std, np.inf), self.unknown.listed(self.gain_step.unresolved)
             out = replace(out, gains_relative_std=table, gains_kept=unresolved)
         if self.fit is None:
             return out

@@ -68,7 +68,7 @@ class _OutputMethod(Composed, ABC):
     retune: ClassVar[bool] = False
     tuned_for: ClassVar[tuple[float, ...] | None] = None
     needs: ClassVar[frozenset[Need]] = SIMULATED
-    own: ClassVar[frozenset[Capability]] = SIMULATES
+    method_capabilities: ClassVar[frozenset[Capability]] = SIMULATES
     without: ClassVar[frozenset[str]] = frozenset({"solve"})
 
     def __post_init__(self) -> None:
@@ -128,7 +128,7 @@ class Clie(_OutputMethod):
     """
 
     kind: ClassVar[str] = "clie"
-    own: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.HOLDS_TORQUE}
+    method_capabilities: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.HOLDS_TORQUE}
 
     def output(self) -> Output:
         return Torque()
@@ -168,7 +168,7 @@ class Oloe(_OutputMethod):
 
     kind: ClassVar[str] = "oloe"
     needs: ClassVar[frozenset[Need]] = SIMULATED | {Need.MOTION}
-    own: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.HOLDS_TORQUE}
+    method_capabilities: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.HOLDS_TORQUE}
     without: ClassVar[frozenset[str]] = frozenset({"solve", "estimate_gains"})
 
     def output(self) -> Output:

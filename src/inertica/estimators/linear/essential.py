@@ -44,14 +44,14 @@ class Elimination:
     """What remains.
 
     Args:
-        kept: (e,) positions in beta.
+        retained: (e,) positions in beta.
         beta: (b,) refitted, zero where dropped.
-        spread: (b, b) (R'R)^-1 of the kept columns, zero where dropped.
+        spread: (b, b) (R'R)^-1 of the retained columns, zero where dropped.
         dropped: in the order of dropping.
         residual: root mean square residual with all base parameters.
     """
 
-    kept: NDArray[np.intp]
+    retained: NDArray[np.intp]
     beta: Array
     spread: Array
     dropped: tuple[Dropped, ...]
@@ -100,7 +100,7 @@ class Essential:
             "residual": elimination.residual,
         }
         sigma = system.residual_sigmas(elimination.beta)
-        reason = f"{len(elimination.kept)} of {problem.base.rank} base parameters are essential"
+        reason = f"{len(elimination.retained)} of {problem.base.rank} base parameters are essential"
         out = estimated(self.name, problem, solution, covariance, sigma, start, settings=settings)
         return replace(out, iterations=len(elimination.dropped) + 1, stop_reason=reason)
 

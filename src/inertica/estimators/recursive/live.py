@@ -43,7 +43,7 @@ FADED = 0.02
 MORE = 1.2
 """Rows of every joint over its columns from which weighted fits state how well they know anything."""
 
-AT_ONCE = 4096
+CHUNK = 4096
 """Samples of a record that are worked on together."""
 
 
@@ -145,11 +145,11 @@ class RowStream:
         state.smooth[:], state.rate[:], state.leak[:] = smooth, derived, leak
         state.still[:], state.known[:] = np.asarray(still, float), [known[k] for _, k in entries]
         state.row[:], state.column[:] = [i for i, _ in entries], [place.get(k, -1) for _, k in entries]
-        size, capacity = base.rank + 1, AT_ONCE // self.every + 2
+        size, capacity = base.rank + 1, CHUNK // self.every + 2
         self._out, self._use = np.zeros((capacity, self.count, size)), np.zeros((capacity, self.count), bool)
         self._taken = np.zeros(capacity, np.int64)
         self._one = {name: np.zeros((1, n)) for name in ("q", "dq", "ddq", "tau")}
-        self._zero = np.zeros((AT_ONCE, n))
+        self._zero = np.zeros((CHUNK, n))
 
     def restart(self) -> None:
         """Forget all samples: filters begin at rest again."""
@@ -184,8 +184,8 @@ class RowStream:
     ) -> tuple[Array, NDArray[np.bool_], NDArray[np.int64]]:
         """The same of many samples, (N, n) each: new arrays of rows, which take part, and the index of each row's sample."""
         rows, use, taken = [], [], []
-        for first in range(0, len(q), AT_ONCE):
-            part = slice(first, first + AT_ONCE)
+        for first in range(0, len(q), CHUNK):
+            part = slice(first, first + CHUNK)
             zero = self._zero[: len(q[part])]
             filled = self._pass(
                 np.ascontiguousarray(q[part]),

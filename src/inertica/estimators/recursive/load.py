@@ -72,7 +72,7 @@ class OnlinePayload:
         prior: Parameters | None = None,
     ) -> None:  # fmt: skip
         self.fit, self.robot = OnlineFit(stream, forgetting, prior=prior), robot
-        self.columns, self.own = load_columns(stream.base, body), own_friction(stream.base)
+        self.columns, self.friction = load_columns(stream.base, body), own_friction(stream.base)
         n = stream.base.layout.robot.n
         self._late = np.zeros(n) if delays is None else np.asarray(delays, float) * stream.rate
         self._lag = LagBuffer(self._late) if self._late.any() else None
@@ -102,7 +102,7 @@ class OnlinePayload:
             return None
         R, z = self.fit.evidence.whitened()
         nonzero = np.any(R != 0.0, axis=1)
-        return fitted_load(self.robot, LoadEquations(R[nonzero], z[nonzero]), self.columns, self.own)
+        return fitted_load(self.robot, LoadEquations(R[nonzero], z[nonzero]), self.columns, self.friction)
 
     @property
     def estimate(self) -> LoadEstimate:

@@ -56,7 +56,7 @@ class Rls(Composed):
 
     kind: ClassVar[str] = "rls"
     needs: ClassVar[frozenset[Need]] = MEASURED
-    own: ClassVar[frozenset[Capability]] = ROWS | {Capability.RECURSIVE}
+    method_capabilities: ClassVar[frozenset[Capability]] = ROWS | {Capability.RECURSIVE}
 
     def __post_init__(self) -> None:
         check_forgetting(self.forgetting)
