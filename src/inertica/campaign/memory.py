@@ -34,7 +34,11 @@ def keep_memory(most: int = 512 << 20) -> None:
 
 @contextmanager
 def relaxed_gc() -> Iterator[None]:
-    """What fits leave is freed as its last reader goes; looking through all objects for rings every few hundred new ones is idle."""
+    """Raise Python's garbage-collection thresholds while many fits run.
+
+    Results of fits are freed by their reference counts as soon as nothing refers to them; searching all objects for cycles after every
+    few hundred new ones finds hardly anything.
+    """
     before = gc.get_threshold()
     gc.set_threshold(*RELAXED_THRESHOLDS)
     try:

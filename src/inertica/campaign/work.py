@@ -137,6 +137,7 @@ def _rows(seen: Bench, unit: Unit, made: Mapping[str, str]) -> Iterator[dict[str
 
 
 def _fits(spec: Spec, robot: str, run: int) -> Iterator[_Fit]:
+    """Every fit that a unit's run calls for; those that share a prepared motion come one after the other."""
     made = [(entry, with_options(method(entry.method), entry.options)) for entry in spec.methods]
     for ratio in spec.ratios(robot):
         for chosen in dict.fromkeys(name for entry in spec.methods for name in entry.filters):  # these share a motion

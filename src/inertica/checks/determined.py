@@ -11,7 +11,7 @@ from inertica.checks.findings import Finding, Verdict, joint_list
 from inertica.checks.plainfit import Observed, PlainFit, joint_rows, solve_with
 from inertica.estimators.evidence import ScaledSvd
 from inertica.identifiability.base import BaseModel
-from inertica.identifiability.labels import DETERMINED, RELATIVE_WIDTH, WEAK, known_well
+from inertica.identifiability.labels import DETERMINED, RELATIVE_WIDTH, WEAK, well_determined
 
 Array = NDArray[np.float64]
 
@@ -83,7 +83,7 @@ def parameters(fit: PlainFit, base: BaseModel) -> Finding:
     """Which base and standard parameters the logs determine, by relative standard deviation of the plain fit."""
     with np.errstate(divide="ignore"):
         relative = np.where(np.isfinite(fit.sd), fit.sd / np.maximum(np.abs(fit.beta), 1e-300), np.inf)
-    well = known_well(fit.beta, fit.sd)
+    well = well_determined(fit.beta, fit.sd)
     labels = [_label(bool(w), s, e) for w, s, e in zip(well, fit.sd, fit.effect, strict=True)]
     of_base = dict(zip(base.names, labels, strict=True))
     standard = {name: _standard_label(kind, name, of_base) for name, kind in base.classes().items()}

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.trace import Graph, Key, Symbol, differentiate
 
-if TYPE_CHECKING:
-    from inertica.dynamics.resident import DeviceMemory
-
 Array = NDArray[np.float64]
+T = TypeVar("T")
 Symbols = Mapping[str, list[Symbol]]
 
 
@@ -270,6 +268,26 @@ class ScanFunction(Protocol):
             shared: the values of the reference.
             backward: from the last row to the first.
         """
+
+
+class DeviceMemory(Protocol):
+    """The memory of a device."""
+
+    @property
+    def arrays(self) -> Any:
+        """The module of array functions, as NumPy has them."""
+
+    def host(self, array: Any) -> Array:
+        """A copy in the processor's memory."""
+
+    def in_library_thread(self, work: Callable[[], T]) -> T:
+        """What `work` returns, called in the one thread that uses the device's libraries of linear algebra.
+
+        CuPy's keep a handle with its memory for every thread that does, and fits side by side have a thread each.
+        """
+
+    def scan(self, kernel: Kernel) -> ScanFunction:
+        """A recursion on arrays in this memory."""
 
 
 class Target(Protocol):

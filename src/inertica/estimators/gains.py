@@ -215,6 +215,7 @@ def _guessed(problem: GainProblem, g: Array, unsure: NDArray[np.intp], sigma: Ar
                 patterns.append(np.array(g))
                 patterns[-1][unsure] = np.abs(g[unsure]) * signs
             g = min(patterns, key=lambda trial: _cost(problem, trial, _parameters(problem, trial, sigma), sigma))
+        # twice: a factor found for one joint may change the best one of another
         for j in np.tile(unsure, 2):
             trials = [np.where(np.arange(problem.n) == j, factor * g, g) for factor in GUESSES]
             g = min(trials, key=lambda trial: _cost(problem, trial, _parameters(problem, trial, sigma), sigma))
@@ -231,6 +232,7 @@ def total_least_squares(problem: GainProblem, start: Array | None = None) -> Gai
         lost = np.flatnonzero((np.abs(g) > FAR * usual) | (np.abs(g) < usual / FAR))
         if len(lost):  # off to infinity or to zero, from where they do not come back by themselves
             other = np.array(g)
+            # from the typical size of the others, with all signs tried again
             other[lost] = usual
             again = _descended(problem, _guessed(problem, other, lost, sigma), sigma)
             if again[2] < cost:

@@ -80,6 +80,7 @@ class Observation:
         else:
             grams = self._grams_there(motion, candidates, MemorySpace(memory))
         if self.earlier is not None:
+            # information of earlier logs adds up with that of the new motion
             grams += self.earlier.T @ self.earlier
         return grams
 
@@ -99,6 +100,7 @@ class Observation:
         """Gradients with respect to q, dq, ddq (M, n) of a criterion whose gradient with respect to W is G (M, n, columns)."""
         M, n, _ = G.shape
         chi = np.zeros((M, n, self.engine.layout.size))
+        # d(sum G.W) = d(torque) with the weights G in the place of the parameters: one pass of torque derivatives
         chi[:, :, list(self.columns)] = G * self._rows[:, None]
         q, dq, ddq = (np.repeat(x, n, axis=0) for x in motion)
         derivatives = self.engine.torque_derivatives(q, dq, ddq, chi.reshape(M * n, -1))

@@ -186,7 +186,7 @@ def _same_base(reference: Reference, base: BaseModel, values: Array) -> list[Blo
     ]
 
 
-def inconsistent(parameters: Parameters) -> tuple[str, ...]:
+def inconsistent_names(parameters: Parameters) -> tuple[str, ...]:
     """Names of links and drives that no real robot has; empty for a consistent model."""
     links = [
         parameters.layout.robot.joints[b.link].link

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from inertica.dynamics.cuda.device import Device, Module
-from inertica.dynamics.cuda.write import DOUBLE, FLOAT, body, resource, structure, word
+from inertica.dynamics.cuda.write import DOUBLE, FLOAT, body, c_struct, resource, word
 from inertica.dynamics.kernels import Array, Kernel, Loop, Normals, Reference, Runs
 from inertica.dynamics.noise import round_keys
 from inertica.dynamics.resident import Resident
@@ -195,7 +195,7 @@ class CudaLoop:
         return self._modules[per_run]
 
     def _text(self, layout: _Layout) -> str:
-        loop, parts = self.loop, [resource("shell.cu"), structure("State", self.state)]
+        loop, parts = self.loop, [resource("shell.cu"), c_struct("State", self.state)]
         common = sum(self.fixed[name] for name in layout.common)
         per_run = sum(self.fixed[name] for name in layout.per_run)
         sizes = {"BLOCK": layout.block, "OWN": per_run, "COLUMNS": _columns(loop), "STAGES": len(loop.stages)}

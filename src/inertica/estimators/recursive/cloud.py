@@ -44,6 +44,7 @@ def run(
                     Z[p, i] = out[p, i] + np.sqrt(noise.state[i]) * draw.standard_normal()
                     wide, at = noise.state[n + i], out[p, n + i]
                     total = wide + noise.measurement[i]
+                    # the optimal proposal: position and measurement are combined before drawing, so that few particles are lost
                     share = wide / total if used[k] else 0.0
                     r = y[k, i] - at
                     if used[k]:

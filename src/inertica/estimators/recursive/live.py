@@ -114,6 +114,7 @@ class RowStream:
         self._single = single(base.engine, regressor, shapes)
         self.filtered = self._single.stored
         self.velocity = velocity or not self.filtered
+        # bilinear transforms of low-pass filters are accurate well below the sample rate only
         bandwidth = min(bandwidth, 0.05 * rate)
         self.every = every or (max(1, round(0.2 * rate / bandwidth)) if self.filtered else 1)
         self.count = 1 if regressor == "power" else n
@@ -334,6 +335,7 @@ def sections(cutoff: float, rate: float) -> tuple[Array, Array]:
     """
     c = 2.0 * rate
     w = c * np.tan(np.pi * cutoff / rate)
+    # common denominator of both sections after s = c (z - 1) / (z + 1)
     d0 = c * c + np.sqrt(2.0) * w * c + w * w
     a1, a2 = 2.0 * (w * w - c * c) / d0, (c * c - np.sqrt(2.0) * w * c + w * w) / d0
     g = w * w / d0
@@ -342,6 +344,7 @@ def sections(cutoff: float, rate: float) -> tuple[Array, Array]:
 
 def _response(smooth: Array, leak: Array, order: int, period: float) -> Array:
     """What H and G make of one sample, for ten periods of the bandwidth of G, after which nothing is left."""
+    # even length for the real transform
     size = round(10.0 * period) + 2
     back = np.exp(-2j * np.pi * np.arange(size // 2 + 1) / size)
     H = (smooth[0] + smooth[1] * back + smooth[2] * back**2) / (1.0 + smooth[3] * back + smooth[4] * back**2)
