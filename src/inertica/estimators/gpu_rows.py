@@ -27,7 +27,6 @@ def memory_of(motion: Motion, target: Target) -> DeviceMemory | None:
     """Where a motion is decimated: where it lies, or where the target computes; None for the processor, or without decimation."""
     if motion.decimator.ratio == 1 or motion.recipe.regressor != "torque":
         return None
-    # rows of momentum and power are few and cheap; they are made by the processor
     return MemorySpace.of(motion.q, motion.dq, motion.ddq).memory or target.memory
 
 

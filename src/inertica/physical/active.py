@@ -72,7 +72,7 @@ def _tangent_half(program: Program, metric: Metric, chi: Array, held: bool = Tru
     if not len(normals):
         return np.asarray(np.linalg.inv(metric.M))
     N = _null_space(normals, len(program.scale))
-    # C C' is the covariance within the directions N that active constraints leave free
+    # half half' = N (N'M'M N)^-1 N', the covariance within the directions N that active constraints leave free
     return np.asarray(N @ np.linalg.inv(np.linalg.qr(metric.M @ N, mode="r")))
 
 

@@ -148,7 +148,7 @@ class ClosedLoopFit:
         if self.method.tuned_for is not None:
             return np.array(self.method.tuned_for, float)
         known = self.simulator.inertia(problem.prior_beta if problem.prior is not None else self.start)
-        # an estimate with a negative inertia says nothing of the tuning; one stands for "as stated"
+        # an estimate may have a negative inertia somewhere, by which no gain can be scaled
         return np.where(known > 0.0, known, 1.0)
 
     def current_gains(self, beta: Array) -> dict[str, Array]:

@@ -166,7 +166,7 @@ def _refit(stacked: Stacked, retained: NDArray[np.intp]) -> tuple[Array, Array, 
     scale = np.linalg.norm(stacked.R[:, retained], axis=0)
     scale[scale == 0.0] = 1.0
     with one_thread():
-        # unit columns, so that the smallest singular value does not depend on units
+        # unit columns, so that the floor of the singular values below does not depend on units
         U, s, Vt = np.linalg.svd(stacked.R[:, retained] / scale, full_matrices=False)
     s = np.maximum(s, 1e-12 * s[0])  # undetermined directions get a huge variance and are dropped first
     projected = U.T @ stacked.z
