@@ -86,6 +86,8 @@ from inertica.robot.layout import Layout as Layout, Parameters as Parameters
 from inertica.robot.load import load as load, save_model as save_model
 from inertica.robot.model import Joint as Joint, Limits as Limits, Robot as Robot
 from inertica.studio.start import open_studio as open_studio
+from inertica.workflow.actuators.job import actuators as actuators
+from inertica.workflow.actuators.result import ActuatorsResult as ActuatorsResult
 from inertica.workflow.cad import import_cad as import_cad
 from inertica.workflow.calls import (
     check as check,
@@ -104,6 +106,7 @@ from inertica.workflow.exchange import (
     to_pinocchio as to_pinocchio,
 )
 from inertica.workflow.excite import excite as excite
+from inertica.workflow.excite_options import ExciteOptions as ExciteOptions
 from inertica.workflow.export import export_model as export_model, write_parameters as write_parameters
 from inertica.workflow.export_code import export_code as export_code
 from inertica.workflow.exported import ExportedModel as ExportedModel, Lost as Lost
@@ -116,6 +119,7 @@ from inertica.workflow.payload_online import online_payload as online_payload, p
 from inertica.workflow.payload_result import Payload as Payload
 from inertica.workflow.result import Result as Result
 from inertica.workflow.settings import Settings as Settings
+from inertica.workflow.simulate_options import SimulateOptions as SimulateOptions
 from inertica.workflow.truth import AgainstTruth as AgainstTruth, against_truth as against_truth
 
 __version__: str

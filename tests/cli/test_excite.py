@@ -35,11 +35,11 @@ def test_a_trajectory_inside_the_limits_is_written(tmp_path, capsys) -> None:
         (["--given", "nothing.csv"], "nothing.csv"),
         (["--obstacle", "box:1,1,1"], "as in box:0.2,0.6,1@0.7,0,0.5"),
         (["--obstacle", "cone:1@0,0,0"], "an obstacle cannot be a 'cone'"),
-        (["--floor", "low"], "--floor takes a height in m, auto or none"),
+        (["--floor", "low"], "the floor is a height in m, auto or none"),
         (["--box", "1,2,3"], "a box has six numbers"),
         (["--clearance", "0"], "greater than zero"),
         (["--slow", "1"], "slowed down by a factor greater than 1"),
-        (["--k1", "2"], "--k1 and --k2 are the weights of --criterion survey"),
+        (["--k1", "2"], "k1 and k2 are weights of the criterion survey"),
     ],
 )
 def test_bad_input_is_one_sentence(words: list[str], sentence: str, tmp_path, capsys) -> None:
@@ -111,7 +111,7 @@ def test_a_motion_for_a_payload(tmp_path, capsys) -> None:
     document = json.loads(capsys.readouterr().out)
     assert document["criterion"] == "-log det of the load's information" and document["period"] == 15.0 and document["feasible"]
     assert main(["excite", "tx40", "-o", str(target), "--mass", "2"]) == 2
-    assert "add --for payload" in capsys.readouterr().err
+    assert "say that this one is for a payload" in capsys.readouterr().err
     assert main(["excite", "tx40", "-o", str(target), "--for", "payload", "--criterion", "condition"]) == 2
     assert "has its own criterion" in capsys.readouterr().err
 

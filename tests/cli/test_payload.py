@@ -60,4 +60,4 @@ def test_the_text_names_frame_and_statements(files, capsys) -> None:
 
 def test_bad_input_is_one_sentence(files, capsys) -> None:
     assert main(["payload", "scara2", "--loaded", str(files / "full.npz")]) == 2
-    assert "either logs of the robot without load (--unloaded)" in capsys.readouterr().err
+    assert "either logs of the robot without load (unloaded)" in capsys.readouterr().err

@@ -80,7 +80,7 @@ def clock(seen: Observed, robot: Robot, base: BaseModel, prior: Parameters) -> F
                 f"the clock looks like {UNITS[unit][0]}: the inertial torque in this log is {largest.factor:.2g} times what the model "
                 f"has on this clock, and gravity is not; {count:g} of them make a second, and accelerations go with the square of that"
             )
-            advice = f"state the unit: --unit t={unit}, units: {{t: {unit}}} in the card, or [{unit}] behind the clock's name"
+            advice = f"state the unit: t={unit}, as option, units: {{t: {unit}}} in the card, or [{unit}] behind the clock's name"
             return Finding("clock", "problem", text, advice, numbers=numbers)
     return Finding("clock", "fine", "inertial torque and gravity agree with a clock in seconds", numbers=numbers)
 

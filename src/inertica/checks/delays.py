@@ -31,8 +31,10 @@ def delays(description: Description, logs: Sequence[Log], base: BaseModel | None
         "taken": search.taken, "joints": (np.flatnonzero(search.stated) + 1).tolist(),
     }  # fmt: skip
     if search.stated.any() or search.mixed.any():
-        advice = "identify takes out what it calls a delay; --delay states it"
+        advice = "identify takes out what it calls a delay; the option delay states it"
         return Finding("delay", "note", search.sentence, advice, numbers=numbers)
     if not search.level_known:
-        return Finding("delay", "not testable", search.sentence, "if the delay is known, --delay states it", numbers=numbers)
+        return Finding(
+            "delay", "not testable", search.sentence, "if the delay is known, the option delay states it", numbers=numbers
+        )
     return Finding("delay", "fine", search.sentence, numbers=numbers)

@@ -118,4 +118,4 @@ def reasons(report: Report) -> str:
         f"{f'{f.log}: ' if several and f.log else ''}{f.name}: {f.text}" + (f" -> {f.advice}" if f.advice else "")
         for f in report.problems
     ]
-    return f"the check of the log found a problem. {'. '.join(sentences)}. Mend the log or the card, or use --force to fit it as it is"
+    return f"the check of the log found a problem. {'. '.join(sentences)}. Mend the log or the card, or use the option force"

@@ -36,8 +36,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inertica.cli.console import Answer, progress_line, table
+from inertica.cli.flags import add_flags, stated
 from inertica.cli.progress import by_clock
-from inertica.errors import InerticaError, InputError, ModelWarning
+from inertica.errors import InerticaError, ModelWarning
 from inertica.numbers import number
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 
     from inertica.excitation import Design
     from inertica.excitation.assumed import AccelerationLimit
-    from inertica.excitation.solids import Obstacle
     from inertica.excitation.trajectory import Shaped
     from inertica.robot.description import Description
     from inertica.workflow.excite import Excitation, SlowPass
@@ -62,89 +62,50 @@ inertica excite tx40 -o load.yaml --for payload --period 12 --mass 2
 inertica excite card.yaml -o load.yaml --for payload --robot-from result/
 """
 
-DESIGN = (
-    *("family", "period", "harmonics", "criterion", "grid", "margin", "torque_margin", "k1", "k2", "clearance"),
-    *("given", "purpose", "robot_from", "mass", "rate", "seconds", "seed"),
-)
-"""Options that a design takes as they are."""
-
 
 def add(parser: argparse.ArgumentParser) -> None:
-    from inertica.excitation.collision import CLEARANCE, ROUGH
-    from inertica.workflow.excite import CRITERIA, FAMILIES
+    from inertica.workflow.excite_options import BODIES, LOAD, ExciteOptions
 
     parser.add_argument("robot", metavar="ROBOT", help="catalog name, model file or card")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="trajectory as YAML")
     parser.add_argument("--samples", metavar="CSV", help="also write samples t, q, dq, ddq for a controller")
     parser.add_argument("--ros2", metavar="YAML", help="also write a ROS 2 JointTrajectory")
-    parser.add_argument("--rate", type=float, default=100.0, metavar="HZ", help="of the samples (default 100)")
     slow = (
         "also write a slow first pass of the same path, FACTOR times as long, to NAME-slow beside each file (4 is a good start)"
     )
     parser.add_argument("--slow", type=float, metavar="FACTOR", help=slow)
-    parser.add_argument("--family", default="fourier", help=f"{', '.join(FAMILIES)} (default fourier)")
-    parser.add_argument("--period", type=float, metavar="S", help="duration (default 10; 15 for a payload)")
-    parser.add_argument("--harmonics", type=int, default=10, help="or via points for splines and trapezoids (default 10)")
-    parser.add_argument("--criterion", help=f"{', '.join(CRITERIA)} (default condition; a payload has its own)")
-    parser.add_argument("--grid", type=int, default=100, help="points at which the criterion is evaluated (default 100)")
-    margin = (
-        "distance to position, velocity and acceleration limits, SI (default a fiftieth of each joint's own range and limits)"
-    )
-    parser.add_argument("--margin", type=float, help=margin)
-    parser.add_argument("--torque-margin", type=float, default=0.1, metavar="SHARE", help="share of the torque limits kept free")
-    parser.add_argument("--k1", type=float, help="weight of cond(W'W) in --criterion survey (default 1)")
-    parser.add_argument("--k2", type=float, help="weight of 1/s_min in --criterion survey (default 100)")
-    bodies = parser.add_argument_group("what must not be touched", "lengths in m, in the robot's base frame")
-    floor = "height that every link stays above, or none (default auto: the plane of the base frame where the robot stands on it)"
-    bodies.add_argument("--floor", default="auto", metavar="M|none", help=floor)
-    bodies.add_argument("--box", metavar="=X,Y,Z,X,Y,Z", help="lowest and highest corner of a box that every link stays inside")
-    obstacle = "box:X,Y,Z (sides), sphere:R or cylinder:R,LENGTH (along z), @ its centre; several times for several"
-    bodies.add_argument("--obstacle", action="append", default=[], metavar="KIND:SIZE@X,Y,Z", help=obstacle)
-    kept = f"kept free (default {CLEARANCE:g}, and {ROUGH:g} where a shape is built since the model has none)"
-    bodies.add_argument("--clearance", type=float, metavar="M", help=kept)
     figure = "draw the clearance over time and the robot at its closest approach: .pdf, .svg or .eps"
-    bodies.add_argument("--figure", metavar="FILE", type=Path, help=figure)
-    parser.add_argument("--given", action="append", default=[], metavar="LOG", help="logs whose knowledge is to be completed")
-    parser.add_argument("--for", dest="purpose", choices=("robot", "payload"), default="robot", help="what is to be revealed")
-    robot = "a result whose masses, drive inertia and friction count in the torques, and, for a payload, how well they are known"
-    parser.add_argument("--robot-from", metavar="RESULT", help=robot)
-    payload = parser.add_argument_group("payload", "for --for payload")
-    payload.add_argument("--mass", type=float, metavar="KG", help="of the load, at the flange, for the torque limits")
-    payload.add_argument("--flange", metavar="FRAME|=X,Y,Z[,R,P,Y]", help="frame of the load, as for inertica payload")
-    parser.add_argument("--seconds", type=float, default=30.0, metavar="S", help="time for the search (default 30)")
-    parser.add_argument("--seed", type=int, default=0, help="of the search (default 0)")
+    parser.add_argument("--figure", metavar="FILE", type=Path, help=figure)
+    add_flags(parser, ExciteOptions, {BODIES: "lengths in m, in the robot's base frame", LOAD: "for --for payload"})
 
 
 def run(arguments: argparse.Namespace) -> Answer:
-    from inertica.cli.payload import frame
     from inertica.excitation.trajectory import slowing
     from inertica.robot.load import load
     from inertica.workflow.excite import excitation
+    from inertica.workflow.excite_options import ExciteOptions
 
     if arguments.slow is not None:
         slowing(arguments.slow)
     description = load(arguments.robot)
-    options = {name: value for name, value in vars(arguments).items() if name in DESIGN}
-    with progress_line(by_clock(arguments.seconds)) as say:
-        made = excitation(
-            description, **options, floor=_floor(arguments.floor), box=_numbers("--box", arguments.box) if arguments.box else None,
-            obstacles=[_obstacle(words) for words in arguments.obstacle], flange=frame(arguments.flange), progress=say,
-        )  # fmt: skip
+    options = stated(ExciteOptions, arguments)
+    with progress_line(by_clock(options.seconds)) as say:
+        made = excitation(description, options, progress=say)
     found, expected = made.design, made.expected
     if not found.feasible:
         worst = found.violations[0] if found.violations else "no feasible motion was found"
         raise InerticaError(
             f"no trajectory inside the limits: {worst}; allow more --seconds, a longer --period or smaller margins"
         )
-    about = {"criterion": found.criterion, "value": found.value, "condition": found.condition, "seed": arguments.seed}
+    about = {"criterion": found.criterion, "value": found.value, "condition": found.condition, "seed": options.seed}
     if found.approach is not None:
         about["clearance"] = found.approach.distance
     targets = Targets(arguments.output, arguments.samples, arguments.ros2)
-    files = targets.write(found.trajectory, description, arguments.rate, about)
+    files = targets.write(found.trajectory, description, options.rate, about)
     slow = None if arguments.slow is None else _slow_pass(made, arguments.slow)
     slow_files = []
     if slow is not None:
-        slow_files = targets.slow().write(slow.trajectory, description, arguments.rate, about | {"slowed": arguments.slow})
+        slow_files = targets.slow().write(slow.trajectory, description, options.rate, about | {"slowed": arguments.slow})
     if arguments.figure:
         from inertica.report.clearance import draw_clearance
 
@@ -285,35 +246,6 @@ def _text(description: Description, made: Excitation, files: list[str]) -> Itera
         yield f"expected standard deviations of the load, white noise as in the result: {listed}"
     yield from _safety_text(made)
     yield f"wrote {', '.join(files)}"
-
-
-def _floor(words: str) -> float | str:
-    if words in ("auto", "none"):
-        return words
-    (height,) = _numbers("--floor", words, 1)
-    return height
-
-
-def _obstacle(words: str) -> Obstacle:
-    from inertica.excitation.solids import Obstacle
-
-    shape, at, place = words.partition("@")
-    kind, colon, size = shape.partition(":")
-    if not at or not colon:
-        raise InputError(f"--obstacle takes a kind, its size and its place, as in box:0.2,0.6,1@0.7,0,0.5, not '{words}'")
-    x, y, z = _numbers("--obstacle", place, 3)
-    return Obstacle(kind, tuple(_numbers("--obstacle", size)), (x, y, z))
-
-
-def _numbers(option: str, words: str, count: int | None = None) -> list[float]:
-    try:
-        values = [float(word) for word in words.split(",")]
-    except ValueError:
-        values = []
-    if not values or any(math.isnan(v) for v in values) or (count is not None and len(values) != count):
-        wanted = {None: "numbers in m, separated by commas", 1: "a height in m, auto or none"}.get(count, f"{count} numbers in m")
-        raise InputError(f"{option} takes {wanted}, not '{words}'")
-    return values
 
 
 def _share(signal: np.ndarray, limit: float) -> str:

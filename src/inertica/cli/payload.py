@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inertica.checks.seen import seen
 from inertica.cli.console import Answer, numbers, progress_line, table, text_console, written_to
 from inertica.cli.fitting import add_choices, add_prior, residual_table, settings
 from inertica.cli.identify import check_output, marked
@@ -29,9 +30,9 @@ from inertica.documents import plain
 from inertica.errors import InputError, ModelWarning
 from inertica.identifiability.labels import DETERMINED, INTERVAL, WEAK
 from inertica.logs.lines import blocks
-from inertica.logs.read import read_log
 from inertica.numbers import number, span, tidy
 from inertica.robot import inertia
+from inertica.robot.flange import name_or_pose
 from inertica.robot.load import load
 from inertica.workflow.payload import payload
 from inertica.workflow.payload_online import LoadSnapshot, payload_while_moving
@@ -108,7 +109,7 @@ def online(arguments: argparse.Namespace) -> Answer:
     result = Result.load(arguments.robot_from)
     robot = result.description if arguments.robot is None else load(arguments.robot)
     (name,) = arguments.loaded
-    source = blocks(sys.stdin, robot.robot.n) if name == "-" else log_blocks(read_log(name, robot))
+    source = blocks(sys.stdin, robot.robot.n) if name == "-" else log_blocks(seen(name, robot))
     found = payload_while_moving(
         result, paced(source, arguments.speed), robot=robot, every=arguments.every, frame=frame(arguments.flange),
         forgetting=arguments.forgetting,
@@ -155,12 +156,7 @@ def sentence(snapshot: LoadSnapshot) -> str:
 
 def frame(word: str | None) -> str | tuple[float, ...] | None:
     """A name, or numbers."""
-    if word is None or "," not in word:
-        return word
-    try:
-        return tuple(float(part) for part in word.split(","))
-    except ValueError:
-        return word
+    return None if word is None else name_or_pose(word)
 
 
 def text(found: Payload, files: tuple[Path, ...] = ()) -> Iterator[RenderableType]:

@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from inertica.cli.console import Answer, progress, progress_line, table
+from inertica.cli.flags import add_flags, stated
 from inertica.errors import ModelWarning
 from inertica.numbers import number
+from inertica.workflow.simulate_options import SimulateOptions
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -43,69 +45,21 @@ def add(parser: argparse.ArgumentParser) -> None:
         "-t", "--trajectory", metavar="FILE", help="YAML or CSV; by default the robot's own, or one designed quickly"
     )
     parser.add_argument("-o", "--output", metavar="LOG", required=True, help="csv, csv.gz or npz; several runs get numbers")
-    parser.add_argument("--noise", metavar="PRESET", help="one of the robot's noise presets; no noise by default")
-    parser.add_argument(
-        "--position-noise",
-        type=numbers_of,
-        metavar="SD[,..]",
-        help="standard deviation of positions in rad (m), one or one per joint",
-    )
-    parser.add_argument("--torque-noise", type=numbers_of, metavar="SD[,..]", help="the same of torques in N m (N)")
-    parser.add_argument(
-        "--loop", metavar="YAML",
-        help="as in a card: '{law: pd, kp: [..], kd: [..], rate: 1000}', or wn in rad/s in place of gains (docs/recipes.md)",
-    )  # fmt: skip
-    parser.add_argument("--radians", action="store_true", help="read the preset's position noise as radians, as printed")
-    parser.add_argument("--distribution", default="normal", help="of the noise: normal (default), uniform or laplace")
-    parser.add_argument("--friction", metavar="LAW", help="of the simulated robot: none, viscous, coulomb, viscous_coulomb, ...")
-    parser.add_argument("--integrator", default="rk4", help="euler, rk2, rk4 (default) or variable")
-    parser.add_argument("--rate", type=float, metavar="HZ", help="sample rate of the log; what the robot states by default")
-    parser.add_argument("--duration", type=float, metavar="S", help="seconds; one period of the trajectory by default")
-    parser.add_argument("--runs", type=int, default=1, help="repetitions with different noise (default 1)")
-    parser.add_argument("--seed", type=int, default=0, help="of the noise (default 0)")
-    parser.add_argument("--delay", type=float, default=0.0, metavar="S", help="by which recorded torque lags the motion")
-    parser.add_argument("--jitter", type=float, default=0.0, metavar="S", help="standard deviation of the sampling instants")
-    parser.add_argument("--dropped", type=float, default=0.0, metavar="SHARE", help="share of missing samples")
-    parser.add_argument("--outliers", type=float, default=0.0, metavar="SHARE", help="share of torque samples with a spike")
-    parser.add_argument(
-        "--quantise",
-        type=numbers_of,
-        metavar="STEP[,..]",
-        help="resolution of recorded positions; the card's sensors: by default",
-    )
-    parser.add_argument(
-        "--quantise-torque", type=numbers_of, metavar="STEP[,..]", help="resolution of recorded torques, likewise"
-    )
-    parser.add_argument("--current", action="store_true", help="record currents instead of torques")
-
-
-def numbers_of(word: str) -> float | tuple[float, ...]:
-    """One number, or one per joint."""
-    try:
-        found = tuple(float(part) for part in word.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{word}' should be a number, or numbers separated by commas") from None
-    return found[0] if len(found) == 1 else found
+    add_flags(parser, SimulateOptions)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
     from inertica.workflow.calls import rehearsal
 
     with progress_line() as say:
-        planned = rehearsal(
-            arguments.robot, arguments.trajectory, noise=arguments.noise, radians=arguments.radians,
-            distribution=arguments.distribution, friction=arguments.friction, integrator=arguments.integrator, rate=arguments.rate,
-            progress=say, position_step=arguments.quantise, torque_step=arguments.quantise_torque, current=arguments.current,
-            loop=arguments.loop, position_noise=arguments.position_noise, torque_noise=arguments.torque_noise,
-            delay=arguments.delay, jitter=arguments.jitter, dropped=arguments.dropped, outliers=arguments.outliers,
-        )  # fmt: skip
+        planned = rehearsal(arguments.robot, arguments.trajectory, stated(SimulateOptions, arguments), say)
     experiment = planned.experiment
     start = time.perf_counter()
     files: list[str] = []
     errors = []
     with progress("simulating"):
-        for k, log in enumerate(planned.logs(arguments.runs, arguments.seed, arguments.duration)):
-            path = _numbered(Path(arguments.output), k, arguments.runs)
+        for k, log in enumerate(planned.logs()):
+            path = _numbered(Path(arguments.output), k, planned.options.runs)
             log.save(path)
             files.append(str(path))
             errors.append(_tracking(log))

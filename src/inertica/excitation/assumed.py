@@ -186,7 +186,7 @@ def assumption(description: Description, limits: Sequence[AccelerationLimit]) ->
         f"{where.name}: NO ACCELERATION LIMITS are stated, the motion rests on assumed ones: "
         f"{'; '.join(reasons)}. State those of the robot in a card "
         f"({head}limits: {{acceleration: [{shown}]}}), and run the motion slowly first "
-        "(--slow 4, in Python trajectory.slowed(4))"
+        "(`excite` writes one four times as slow: slow 4)"
     )
 
 

@@ -92,7 +92,7 @@ def default_motion(
     stands = any(plane.name == "floor" for plane in bodies.planes)
     fast = [joint.name for joint, a in zip(description.robot.joints, limits.acceleration, strict=True) if not np.isfinite(a)]
     bound = f"; no acceleration limit was kept for {', '.join(fast)}, the model states none: not for a real robot" if fast else ""
-    floor = "" if stands else "; no floor was kept, the model does not say where it is (inertica excite --floor HEIGHT)"
+    floor = "" if stands else "; no floor was kept, the model does not say where it is (`excite` takes its height: floor)"
     return DesignedMotion(
         designed.trajectory, f"the {kind} motion was designed here, none is stored for {name}: {near}{floor}{bound}"
     )

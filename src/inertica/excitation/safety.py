@@ -137,7 +137,7 @@ def safe_start(description: Description, bodies: Collisions) -> Array:
         raise InerticaError(
             f"no trajectory inside the limits: no pose to start from was found, in none of {len(poses)} do all bodies keep their "
             f"distance; {bodies.pairs[way].label} are too close in {count} of them: change the floor, the "
-            "obstacles or --clearance, or state the links' shapes in a card (shapes:)"
+            "obstacles or less clearance, or state the links' shapes in a card (shapes:)"
         )
     size = np.where(np.isfinite(spans), spans, 2.0 * np.pi)
     away = np.abs((poses - wish) / size).max(axis=1)

@@ -48,6 +48,14 @@ def flange(description: Description, where: str | tuple[float, ...] | None = Non
     return Flange(RigidBody(link, SUFFIX, place.rotation, place.position), where)
 
 
+def name_or_pose(word: str) -> str | tuple[float, ...]:
+    """The name of a frame, or numbers that state a pose."""
+    try:
+        return tuple(float(part) for part in word.split(",")) if "," in word else word
+    except ValueError:
+        return word
+
+
 def _posed(link: int, pose: tuple[float, ...]) -> RigidBody:
     if len(pose) not in (3, 6):
         raise InputError(f"a pose is x,y,z in m, or x,y,z,roll,pitch,yaw with angles in rad; {len(pose)} numbers were given")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import inertica as ia
 from inertica.excitation.trajectory import Trajectory
+from inertica.options import listed, option
 from inertica.robot.description import Description
 
 Array = NDArray[np.float64]
@@ -25,6 +26,25 @@ about as much, and without any the friction of a light wrist could not be simula
 FRICTION = 0.04
 """Share of the largest torque of a joint that is planted as Coulomb friction, and again as viscous friction at its top speed, where
 the model says nothing of friction."""
+
+
+@listed
+@dataclass(frozen=True)
+class RehearsalOptions:
+    """How an experiment is rehearsed."""
+
+    spread: float = option(
+        0.2, "share by which planted values differ from the model's", label="Planted values differ by (%)", least=0.0, most=0.9,
+        scale=100.0,
+    )  # fmt: skip
+    torque_noise: float = option(
+        0.02, "share of each joint's root mean square torque", label="Torque noise (%)", least=0.0, most=1.0, scale=100.0
+    )
+    position_noise: float = option(1e-6, "standard deviation in rad, m", label="Position noise (rad)", least=0.0, most=0.1)
+    seed: int = option(1, "of planted values and noise", label="Random seed", least=0, most=2**31)
+    quick: bool = option(
+        True, "intervals without the bias of filter and method", label="without the bias of filter and method (faster)"
+    )
 
 
 @dataclass(frozen=True)
@@ -42,25 +62,24 @@ class Planted:
     notes: tuple[str, ...]
 
 
-def planted(description: Description, trajectory: Trajectory, spread: float, seed: int) -> Planted:
+def planted(description: Description, trajectory: Trajectory, options: RehearsalOptions) -> Planted:
     """The robot with values that differ from the model's, every link by one factor, so that it stays one that can exist.
 
     Args:
         description: with its prior values.
         trajectory: what will be run.
-        spread: links and drives differ by up to this share.
-        seed: of the differences.
+        options: links and drives differ by up to `spread`, drawn with `seed`.
     """
     notes: list[str] = []
-    prior, rng, n = description.prior, np.random.default_rng(seed), description.robot.n
+    prior, rng, n = description.prior, np.random.default_rng(options.seed), description.robot.n
     if not ia.check_model(prior, configurations=100).consistent:
         prior = ia.repair(prior).parameters
         notes.append("the model's own links cannot all exist; the nearest ones that can were planted")
     values = prior.values.copy()
     for _, where in prior.layout.bodies:
-        values[where] *= 1.0 + spread * rng.uniform(-1.0, 1.0)
+        values[where] *= 1.0 + options.spread * rng.uniform(-1.0, 1.0)
     for _, where in prior.layout.drives:
-        values[where] *= 1.0 + spread * rng.uniform(-1.0, 1.0, where.stop - where.start)
+        values[where] *= 1.0 + options.spread * rng.uniform(-1.0, 1.0, where.stop - where.start)
     motion = trajectory(np.linspace(0.0, trajectory.period, 400))
     engine = ia.engine(ia.base_model(prior.layout))
     torque = np.abs(np.asarray(engine.inverse_dynamics(motion.q, motion.dq, motion.ddq, prior))).max(axis=0)
@@ -103,27 +122,25 @@ def _loop(parameters: ia.Parameters, q: Array) -> dict[str, object]:
     return {"law": "pd", "kp": (size * omega**2).tolist(), "kd": (1.6 * size * omega).tolist(), "rate": 1000.0}
 
 
-def recorded(robot: Planted, trajectory: Trajectory, position_noise: float, torque_noise: float, seed: int) -> ia.Log:
+def recorded(robot: Planted, trajectory: Trajectory, options: RehearsalOptions) -> ia.Log:
     """One run.
 
     Args:
         robot: with planted values.
         trajectory: that it follows.
-        position_noise: standard deviation in rad, m.
-        torque_noise: as a share of each joint's root mean square torque.
-        seed: of the noise.
+        options: noise and seed.
     """
     plain = replace(ia.Experiment.of(robot.description), truth=robot.truth)
-    (quiet,) = plain.iterate(trajectory, runs=1, seed=seed)
+    (quiet,) = plain.iterate(trajectory, runs=1, seed=options.seed)
     size = np.sqrt(np.nanmean(quiet.need("tau") ** 2, axis=0))
-    noise = ia.Noise(q=position_noise, tau=torque_noise * size, seed=seed)
-    (log,) = replace(plain, noise=noise).iterate(trajectory, runs=1, seed=seed)
+    noise = ia.Noise(q=options.position_noise, tau=options.torque_noise * size, seed=options.seed)
+    (log,) = replace(plain, noise=noise).iterate(trajectory, runs=1, seed=options.seed)
     return log
 
 
 def recovered(
-    description: Description, robot: Planted, log: ia.Log, say: Callable[[str], None], quick: bool = True
+    description: Description, robot: Planted, log: ia.Log, say: Callable[[str], None], options: RehearsalOptions
 ) -> tuple[ia.Result, ia.AgainstTruth]:
     """What would have been found, beside what was planted."""
-    result = ia.identify(description, [log], quick=quick, progress=say)
+    result = ia.identify(description, [log], quick=options.quick, progress=say)
     return result, ia.against_truth(result, robot.truth)

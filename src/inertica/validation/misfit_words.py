@@ -162,7 +162,7 @@ _SENTENCES = {
     ),
     "velocity": (
         "the friction{where} depends on speed in another way than its law",
-        "try other laws (`--friction`), or record slower and faster motion",
+        "try other laws (friction), or record slower and faster motion",
     ),
     "load": ("the friction{where} grows with the load", "the friction law `load` describes it"),
     "time": (
@@ -179,7 +179,7 @@ _SENTENCES = {
     ),
     "tilt": ("the robot seems to lean", "measure the mount, or let it be estimated (`gravity: auto`)"),
     "length": ("the distance{where} to the joint before it seems wrong", "measure it and correct the model"),
-    "delay": ("torque and motion{where} are not recorded at the same time", "state the delay (`--delay`), or log on one clock"),
+    "delay": ("torque and motion{where} are not recorded at the same time", "state the delay, or log on one clock"),
 }
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from inertica.checks.findings import Quality
 from inertica.checks.gate import checked
+from inertica.checks.seen import seen
 from inertica.documents import plain
 from inertica.dynamics.parts import Parts, parts
 from inertica.errors import InputError
@@ -29,6 +29,7 @@ from inertica.identifiability.svd_reduction import SvdReduction, reduced_by_svd
 from inertica.logs.log import Log
 from inertica.logs.read import read_log
 from inertica.logs.simulated import marked
+from inertica.options import merged
 from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
@@ -41,6 +42,7 @@ from inertica.workflow.choice import Choice
 from inertica.workflow.doctor import examination
 from inertica.workflow.inputs import LogLike, described
 from inertica.workflow.result import RESULT, Result
+from inertica.workflow.simulate_options import SimulateOptions
 from inertica.workflow.start_values import start_values
 from inertica.workflow.watch import Snapshot, WatchSettings, log_blocks, watched
 
@@ -69,10 +71,12 @@ class Rehearsal:
 
     experiment: Experiment
     trajectory: Trajectory
+    options: SimulateOptions
     note: str = ""
 
-    def logs(self, runs: int = 1, seed: int = 0, duration: float | None = None) -> Iterator[Log]:
+    def logs(self) -> Iterator[Log]:
         """One log after the other, each with noise of its own."""
+        runs, seed, duration = self.options.runs, self.options.seed, self.options.duration
         if runs < 1:
             raise InputError(f"the number of runs should be at least 1, not {runs}")
         found = self.experiment.iterate(self.trajectory, runs=runs, seed=seed, duration=duration)
@@ -80,29 +84,20 @@ class Rehearsal:
 
 
 def rehearsal(
-    robot: RobotLike, trajectory: str | Path | Trajectory | None = None, *, noise: str | None = None, radians: bool = False,
-    distribution: str = "normal", friction: str | None = None, integrator: str = "rk4", rate: float | None = None,
-    loop: str | Mapping[str, Any] | None = None, position_noise: ArrayLike | None = None, torque_noise: ArrayLike | None = None,
-    progress: Callable[[str], None] | None = None, **sensors: Any,
-) -> Rehearsal:  # fmt: skip
+    robot: RobotLike,
+    trajectory: str | Path | Trajectory | None,
+    options: SimulateOptions,
+    progress: Callable[[str], None] | None = None,
+) -> Rehearsal:
     """A closed-loop experiment, ready to be simulated.
 
     Args:
         robot: catalog name, model file, card, or a description, with a control loop.
         trajectory: or its file; by default the robot's own, or one designed quickly.
-        noise: one of the robot's presets; none by default.
-        radians: read the preset's position noise as radians, as printed.
-        distribution: of the noise: normal, uniform or laplace.
-        friction: of the simulated robot, by name; that of the file by default.
-        integrator: euler, rk2, rk4 or variable.
-        rate: of the log in Hz; what the robot states by default.
-        loop: as under `loop:` in a card, or its text; that of the robot by default.
-        position_noise, torque_noise: standard deviations in rad (m) and N m (N), one number or one per joint, before the preset's.
+        options: of the simulation.
         progress: receives one line per step of a design.
-        sensors: further fields of `Sensors`, such as delay, jitter, dropped, outliers, position_step, current; None for what the
-            robot states.
     """
-    description = described(robot)
+    description, loop, noise = described(robot), options.loop, options.noise
     if isinstance(loop, str) and ":" not in loop:
         raise InputError(
             f"the loop '{loop}' is no mapping; state it as in a card, such as '{{law: pd, kp: 100, kd: 10, rate: 1000}}'"
@@ -112,19 +107,21 @@ def rehearsal(
         description = replace(description, loop=read_loop(parse_yaml(text, "loop"), description.robot.n))
     if description.loop is not None:
         description = replace(description, loop=tuned(description, description.loop))
-    if position_noise is not None or torque_noise is not None:
-        name, given = noise or "given", {"q": position_noise, "tau": torque_noise}
+    if options.position_noise is not None or options.torque_noise is not None:
+        name, given = noise or "given", {"q": options.position_noise, "tau": options.torque_noise}
         parts = {"q": 0.0, "tau": 0.0} | dict(description.noise.get(name, {})) | {k: v for k, v in given.items() if v is not None}
         _check_noise(parts, description.robot.n)
         description, noise = replace(description, noise={**description.noise, name: parts}), name
-    plainly = Experiment.of(description, friction=friction, noise=noise, radians=radians, distribution=distribution)
+    plainly = Experiment.of(
+        description, friction=options.friction, noise=noise, radians=options.radians, distribution=options.distribution
+    )
     said = ""
     if trajectory is None:
         designed = default_motion(description, say=progress or (lambda _: None))
         trajectory, said = designed.trajectory, designed.note
     own = load_trajectory(trajectory) if isinstance(trajectory, (str, Path)) else trajectory
-    seen = replace(plainly.sensors, **{name: value for name, value in (sensors | {"rate": rate}).items() if value is not None})
-    return Rehearsal(replace(plainly, sensors=seen, integrator=integrator), own, said)
+    sensors = replace(plainly.sensors, **options.sensed)
+    return Rehearsal(replace(plainly, sensors=sensors, integrator=options.integrator), own, options, said)
 
 
 def _check_noise(parts: Mapping[str, Any], n: int) -> None:
@@ -135,23 +132,21 @@ def _check_noise(parts: Mapping[str, Any], n: int) -> None:
 
 
 def simulate(
-    robot: RobotLike, trajectory: str | Path | Trajectory | None = None, *, runs: int = 1, seed: int = 0,
-    duration: float | None = None, **options: Any,
-) -> list[Log]:  # fmt: skip
+    robot: RobotLike, trajectory: str | Path | Trajectory | None = None, options: SimulateOptions | None = None, **stated: Any
+) -> list[Log]:
     """Noisy logs of a robot in its control loop, one per run.
 
     Args:
-        robot, trajectory, options: as for `rehearsal`.
-        runs: repetitions with different noise.
-        seed: of the noise.
-        duration: in s; one period of the trajectory by default.
+        robot, trajectory: as for `rehearsal`.
+        options: of the simulation.
+        stated: single options by name, see `SimulateOptions`.
 
     Examples:
         >>> (log,) = ia.simulate("scara2", duration=2.0, noise="standard")
         >>> log.need("tau").shape[1]
         2
     """
-    return list(rehearsal(robot, trajectory, **options).logs(runs, seed, duration))
+    return list(rehearsal(robot, trajectory, merged(SimulateOptions, options, stated)).logs())
 
 
 def dynamics_at(
@@ -201,11 +196,11 @@ def reduce(
     """
     estimator = method_named(method)
     if cutoff is not None and not cutoff > 0.0:
-        raise InputError(f"--cutoff takes a positive number of Hz, not {cutoff:g}")
+        raise InputError(f"the cut-off should be a positive number of Hz, not {cutoff:g}")
     if min(alpha, alpha_det) < 0.0 or alpha + alpha_det == 0.0:
-        raise InputError("--alpha and --alpha-det should not be negative, and not both zero")
+        raise InputError("alpha and alpha_det should not be negative, and not both zero")
     stated = described(robot)
-    read = [recorded(log, stated) for log in logs]
+    read = [seen(log, stated) for log in logs]
     description, said = start_values(stated, read, prior)
     recipe = Recipe() if cutoff is None else Recipe(filter=Butterworth(cutoff=cutoff))
     motions: list[Motion] = [prepare(log, recipe) for log in read]
@@ -232,7 +227,7 @@ def watch(
         >>> snapshots = list(ia.watch("card.yaml", "run1.csv.gz", every=2.0))
     """
     stated = assumed_friction(described(robot))
-    read = recorded(log, stated)
+    read = seen(log, stated)
     description, _ = start_values(stated, [read], prior)
     return watched(description, log_blocks(read), WatchSettings(**settings), every)
 

@@ -126,7 +126,7 @@ def drive_gains(
         raise InputError(f"unknown form '{form}' of drive gains; there are {', '.join(FORMS)}")
     load = known_load(mass, com, central_inertia)
     if not unloaded or not loaded:
-        raise InputError("drive gains need logs without the load (--unloaded) and with it (--loaded)")
+        raise InputError("drive gains need logs without the load (unloaded) and with it (loaded)")
     if prior is not None and not trust > 0.0:
         raise InputError("the trust in prior gains should be a relative standard deviation greater than zero")
     description = described(robot)

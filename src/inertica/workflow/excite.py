@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.checks.seen import seen
 from inertica.dynamics.engine import Engine
-from inertica.errors import InputError, ModelWarning, nearest
+from inertica.errors import ModelWarning
 from inertica.excitation import (
-    Condition,
-    Criterion,
     Design,
-    Determinant,
-    Fourier,
-    FourierBlend,
-    FrischCost,
     MotionConstraint,
-    QuinticPoints,
     Search,
     Shaped,
-    SmallestSingular,
-    Spline,
-    Survey,
-    Trapezoid,
     Violation,
     design,
     information,
@@ -37,20 +27,17 @@ from inertica.excitation import (
 )
 from inertica.excitation.assumed import AccelerationLimit, acceleration_limits, assumption, with_accelerations
 from inertica.excitation.collision import Collisions
-from inertica.excitation.safety import AUTO, require_limits, safe_start, surroundings
-from inertica.excitation.solids import Obstacle
+from inertica.excitation.named import FAMILIES, Setting, named_criterion
+from inertica.excitation.safety import require_limits, safe_start, surroundings
 from inertica.identifiability.base import base_model
-from inertica.logs.log import Log
+from inertica.options import merged
 from inertica.preprocessing.prepare import prepare
 from inertica.robot.description import Description
+from inertica.workflow.excite_options import ExciteOptions
 from inertica.workflow.inputs import described, read_one
 from inertica.workflow.payload_design import Purpose
-from inertica.workflow.result import Result
 
 Array = NDArray[np.float64]
-
-FAMILIES = ("fourier", "blend", "spline", "points", "trapezoid")
-CRITERIA = ("condition", "scaled-condition", "survey", "determinant", "smallest", "frisch")
 
 INSTANTS = 2001
 """Of a slow pass, at which its limits are looked at."""
@@ -58,29 +45,10 @@ INSTANTS = 2001
 
 def excite(
     robot: str | Path | Description,
+    options: ExciteOptions | None = None,
     *,
-    family: str = "fourier",
-    period: float | None = None,
-    harmonics: int = 10,
-    criterion: str | None = None,
-    grid: int = 100,
-    margin: float | tuple[float, float, float] | None = None,
-    torque_margin: float = 0.1,
-    k1: float | None = None,
-    k2: float | None = None,
-    floor: float | str | None = AUTO,
-    box: Sequence[float] | None = None,
-    obstacles: Sequence[Obstacle] = (),
-    clearance: float | None = None,
-    given: Sequence[str | Path | Log] = (),
-    purpose: str = "robot",
-    robot_from: str | Path | Result | None = None,
-    flange: str | tuple[float, ...] | None = None,
-    mass: float | None = None,
-    rate: float = 100.0,
-    seconds: float = 30.0,
-    seed: int = 0,
     progress: Callable[[str], None] | None = None,
+    **stated: Any,
 ) -> Design:
     """Design a trajectory that excites what matters inside the robot's limits, without touching itself, the floor or obstacles.
 
@@ -89,38 +57,15 @@ def excite(
 
     Args:
         robot: catalog name, model file, card, or a description.
-        family: fourier, blend, spline, points or trapezoid.
-        period: duration in s; 10, or 15 for a payload.
-        harmonics: or via points of splines and trapezoids.
-        criterion: condition (default), scaled-condition, survey, determinant, smallest or frisch; a payload has its own.
-        grid: points at which the criterion is evaluated.
-        margin: distance to position, velocity and acceleration limits, SI; a fiftieth of a joint's own when not given.
-        torque_margin: share of the torque limits kept free.
-        k1, k2: weights of the survey's criterion, 1 and 100 when not given.
-        floor: height in m that every link stays above; `auto`: the base frame's plane where the robot stands on it; `none`.
-        box: x, y, z of the lowest and the highest corner of a box that every link stays inside.
-        obstacles: boxes, spheres and cylinders in the base frame.
-        clearance: m kept free between bodies; 0.02, and 0.05 where the model has no shape of one, when not given.
-        given: logs whose knowledge is to be completed.
-        purpose: what is to be revealed: robot or payload.
-        robot_from: a result whose masses, drive inertia and friction count in the torques; for a payload it also says how well
-            the robot is known, exactly when not given.
-        flange: for a payload: its frame, as for `payload`.
-        mass: for a payload: of the load in kg, for the torque limits.
-        rate: in Hz of the samples that constraints are checked for.
-        seconds: time for the search.
-        seed: of the search.
+        options: of the design.
         progress: receives one line per step.
+        stated: single options by name, see `ExciteOptions`.
 
     Examples:
         >>> design = ia.excite("scara2", period=5.0, harmonics=3, seconds=1.0)
         >>> ia.save_trajectory(design.trajectory, "motion.yaml", robot="scara2")
     """
-    return excitation(
-        robot, family=family, period=period, harmonics=harmonics, criterion=criterion, grid=grid, margin=margin,
-        torque_margin=torque_margin, k1=k1, k2=k2, floor=floor, box=box, obstacles=obstacles, clearance=clearance, given=given,
-        purpose=purpose, robot_from=robot_from, flange=flange, mass=mass, rate=rate, seconds=seconds, seed=seed, progress=progress,
-    ).design  # fmt: skip
+    return excitation(robot, merged(ExciteOptions, options, stated), progress).design
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,81 +107,38 @@ class SlowPass:
 
 
 def excitation(
-    robot: str | Path | Description, *, family: str, period: float | None, harmonics: int, criterion: str | None, grid: int,
-    margin: float | tuple[float, float, float] | None, torque_margin: float, k1: float | None, k2: float | None,
-    floor: float | str | None, box: Sequence[float] | None, obstacles: Sequence[Obstacle], clearance: float | None,
-    given: Sequence[str | Path | Log], purpose: str, robot_from: str | Path | Result | None,
-    flange: str | tuple[float, ...] | None, mass: float | None, rate: float, seconds: float, seed: int,
-    progress: Callable[[str], None] | None,
-) -> Excitation:  # fmt: skip
+    robot: str | Path | Description, options: ExciteOptions, progress: Callable[[str], None] | None = None
+) -> Excitation:
     """As `excite`, with the bodies whose distances were kept and what can be expected of a load."""
-    if purpose not in ("robot", "payload"):
-        raise InputError(f"a motion is designed for the robot or for a payload, not for '{purpose}'")
     description = described(robot)
     base = base_model(description.layout)
-    engine, load_wanted = base.engine, purpose == "payload"
-    weights = {name: value for name, value in (("k1", k1), ("k2", k2)) if value is not None}
-    if weights and (criterion != "survey" or load_wanted):
-        raise InputError("--k1 and --k2 are the weights of --criterion survey; add it, or leave them out")
-    if load_wanted:
-        if criterion is not None or given:
-            raise InputError("--criterion and --given are for motions that reveal the robot; --for payload has its own criterion")
-        aim = Purpose.payload(description, base, robot_from, flange, mass)
+    engine = base.engine
+    if options.for_payload:
+        aim = Purpose.payload(description, base, options.robot_from, options.flange, options.mass)
     else:
-        stated = {"mass": mass, "flange": flange}
-        if stray := next((name for name, value in stated.items() if value is not None), None):
-            raise InputError(f"--{stray} is for motions that reveal a load; add --for payload")
-        chosen = _criterion(criterion or "condition", description.robot.n, grid, seed, weights)
-        aim = Purpose.robot(chosen, description, robot_from)
+        setting = Setting(description.robot.n, options.grid, options.seed, options.weights)
+        aim = Purpose.robot(named_criterion(options.criterion or "condition", setting), description, options.robot_from)
     require_limits(description)
     feeling = engine if aim.carrying.layout == description.layout else Engine(aim.carrying.layout)
     accelerations = acceleration_limits(aim.carrying, feeling)
     carrying = with_accelerations(aim.carrying, accelerations)
     if sentence := assumption(description, accelerations):
         warnings.warn(ModelWarning(sentence), stacklevel=3)
-    bodies = surroundings(description, floor, box, obstacles, clearance, aim.ball)
+    bodies = surroundings(description, options.floor, options.box, options.obstacles, options.clearance, aim.ball)
     start = safe_start(description, bodies)
-    shape = _family(start, family, (15.0 if load_wanted else 10.0) if period is None else period, harmonics)
-    limits = robot_constraints(carrying, feeling, margin=margin, torque_margin=torque_margin)
+    shape = FAMILIES[options.family](options.duration, start, options.harmonics)
+    limits = robot_constraints(carrying, feeling, margin=options.margin, torque_margin=options.torque_margin)
     constraints = [*limits, bodies] if bodies.pairs else limits
     known = []
-    for entry in given:
-        motion = prepare(read_one(entry, description))
+    for entry in options.given:
+        motion = prepare(seen(read_one(entry, description)))
         use = ~motion.mask
         known.append(information(engine, base, motion.q[use], motion.dq[use], motion.ddq[use]))
     say = progress or (lambda _: None)
     found = design(
-        engine, base, shape, aim.criterion, constraints, grid=grid, previous=known, rate=rate, noise=aim.noise,
-        search=Search(seconds=seconds), rng=seed, progress=lambda p: say(f"{p.stage}: {aim.criterion.name} {p.best:.4g}"),
+        engine, base, shape, aim.criterion, constraints, grid=options.grid, previous=known, rate=options.rate, noise=aim.noise,
+        search=Search(seconds=options.seconds), rng=options.seed,
+        progress=lambda p: say(f"{p.stage}: {aim.criterion.name} {p.best:.4g}"),
     )  # fmt: skip
-    expected = aim.expected(engine, base, found.trajectory, rate) if found.feasible else {}
+    expected = aim.expected(engine, base, found.trajectory, options.rate) if found.feasible else {}
     return Excitation(found, bodies, expected, accelerations, tuple(limits))
-
-
-def _family(start: Array, name: str, period: float, count: int) -> Shaped:
-    if not (math.isfinite(period) and period > 0.0):
-        raise InputError(f"the period should be a positive number of seconds, not {period:g}")
-    makers: dict[str, Callable[[], Shaped]] = {
-        "fourier": lambda: Fourier.still(period, start, count, free_start=True),
-        "blend": lambda: FourierBlend.still(period, start, count),
-        "spline": lambda: Spline.still(period, start, count),
-        "points": lambda: QuinticPoints.still(np.linspace(0.0, period, count), start),
-        "trapezoid": lambda: Trapezoid.still(period, start, count),
-    }
-    if name not in makers:
-        raise InputError(f"unknown family '{name}'; {nearest(name, makers)}")
-    return makers[name]()
-
-
-def _criterion(name: str, joints: int, grid: int, seed: int, weights: Mapping[str, float]) -> Criterion:
-    makers: dict[str, Callable[[], Criterion]] = {
-        "condition": Condition,
-        "scaled-condition": lambda: Condition(scaled=True),
-        "survey": lambda: Survey(k1=weights.get("k1", Survey.k1), k2=weights.get("k2", Survey.k2)),
-        "determinant": Determinant,
-        "smallest": SmallestSingular,
-        "frisch": lambda: FrischCost.drawn(np.random.default_rng(seed), grid, joints),
-    }
-    if name not in makers:
-        raise InputError(f"unknown criterion '{name}'; {nearest(name, makers)}")
-    return makers[name]()

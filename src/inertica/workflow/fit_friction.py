@@ -38,7 +38,7 @@ from inertica.robot.layout import Parameters
 from inertica.robot.plain import with_laws
 from inertica.workflow.bristles import LUGRE, Bristles, JointFriction
 from inertica.workflow.choose import check, choose
-from inertica.workflow.inputs import LogLike, read
+from inertica.workflow.inputs import LogLike, check_all_move, read
 from inertica.workflow.settings import Settings
 
 Array = NDArray[np.float64]
@@ -126,6 +126,7 @@ def fit_friction(
         settings or Settings(), friction=("viscous", "coulomb", "offset"), method="wls", options={}, refine_shapes=False
     )
     inputs = read(robot, logs, validate, asked, say)
+    check_all_move(inputs.logs, inputs.description.robot)
     if inputs.torque_only:
         raise InputError("bristle friction needs recorded positions: it is a matter of measured motion")
     chosen = choose(check(inputs, say), say)
@@ -325,7 +326,7 @@ class _Search:
         if hidden:
             out.append(
                 f"the log does not show bristles on joint {', '.join(hidden)}: no reversal is resolved finely enough; "
-                "record faster sampled reversals, or allow a higher --cutoff"
+                "record faster sampled reversals, or allow a higher cut-off"
             )
         undamped = [str(j + 1) for j, one in enumerate(joints) if one.law == LUGRE and one.values["sigma1"] == 0.0]
         if undamped:

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.checks.seen import seen
 from inertica.errors import InputError
 from inertica.estimators.gains import GainProblem, Gains, KnownLoad, LoadSet, total_least_squares, unscaled
 from inertica.estimators.gains_consistent import constrained
@@ -26,7 +27,7 @@ from inertica.robot.terms import RigidBody
 from inertica.workflow.choice import Choice, Say
 from inertica.workflow.filter_choice import choose_filter, recipe_for
 from inertica.workflow.identify import LogLike, identify
-from inertica.workflow.inputs import check_logs, read_one
+from inertica.workflow.inputs import check_all_move, read_one
 from inertica.workflow.result import Result
 from inertica.workflow.settings import Settings
 from inertica.workflow.shared_bandwidth import SharedBandwidth, shared_bandwidth
@@ -97,7 +98,7 @@ def joint_fit(
         prior = np.full(n, np.inf) if prior is None else prior
         units = [replace(one, logs=tuple(in_units(log, scale) for log in one.logs)) for one in sets]
     for one in units:
-        check_logs(one.logs, description.robot)
+        check_all_move(one.logs, description.robot)
     known, first, guess = (loads, body, prior), units[0].logs, np.ones(n)
     if scale is not None:
         say("first gains: plain friction")
@@ -163,7 +164,7 @@ def read_set(sources: Sequence[LogLike], description: Description, load: str | N
     """Logs of one set, with currents or with torques."""
     logs = []
     for source in sources:
-        log = read_one(source, description, "q")
+        log = seen(read_one(source, description, "q"))
         if currents and "i" not in log.signals:
             raise InputError(
                 f"{log.origin} has no currents (i1..), only {', '.join(log.signals)}; if they are there under another name, say so in "
@@ -199,7 +200,7 @@ def known_load(mass: float | None, com: ArrayLike | None = None, central: ArrayL
     if not mass > 0.0:
         raise InputError(f"the mass of the load should be a number of kg greater than zero, not {mass:g}")
     if central is not None and com is None:
-        raise InputError("the inertia of the load is about its centre of mass; state that, too (--com)")
+        raise InputError("the inertia of the load is about its centre of mass; state that, too (com)")
     known[9] = True
     if com is None:
         return KnownLoad(known, np.where(known, mass, 0.0))

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from inertica.checks.gate import admitted
+from inertica.checks.seen import seen
 from inertica.errors import InputError
 from inertica.estimators.linear.least_squares import Linear, Wls, linear
 from inertica.estimators.load import fitted_load
@@ -35,7 +36,7 @@ from inertica.threads import one_thread
 from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice
 from inertica.workflow.identify import LogLike, identify
-from inertica.workflow.inputs import check_logs, described, read_one
+from inertica.workflow.inputs import check_all_move, described, read_one
 from inertica.workflow.payload_intervals import made_sure
 from inertica.workflow.payload_records import Records, Stated
 from inertica.workflow.payload_result import Payload
@@ -82,11 +83,11 @@ def payload(
     """
     say = progress or (lambda _: None)
     if not loaded:
-        raise InputError("payload needs at least one log of the robot with its load (--loaded)")
+        raise InputError("payload needs at least one log of the robot with its load (loaded)")
     if bool(unloaded) == (robot_from is not None):
         raise InputError(
-            "payload needs either logs of the robot without load (--unloaded), or a result that says what the robot is like without "
-            "it (--robot-from), and not both"
+            "payload needs either logs of the robot without load (unloaded), or a result that says what the robot is like without "
+            "it (robot_from), and not both"
         )
     if robot is None and robot_from is None:
         raise InputError("payload needs the robot: a built-in name, a model file or a card")
@@ -113,9 +114,9 @@ class _Job:
         else:
             assert robot is not None
             self.given = described(robot)
-            self.unloaded = [read_one(x, self.given, "q", "tau") for x in unloaded]
-        self.loaded = [read_one(x, self.given, "q", "tau") for x in loaded]
-        check_logs(self.loaded, self.given.robot)
+            self.unloaded = [seen(read_one(x, self.given, "q", "tau")) for x in unloaded]
+        self.loaded = [seen(read_one(x, self.given, "q", "tau")) for x in loaded]
+        check_all_move(self.loaded, self.given.robot)
         self.flange = flange(self.given, frame)
         if robot_from is None:
             bare = self.given.with_terms(self.given.layout.terms, ())
@@ -220,7 +221,7 @@ class _Job:
 def _mass_missing(found: Payload) -> str:
     return (
         f"{found.sentence}; statements and files have a mass that fits this and is a guess; a motion that turns the load about "
-        "several level axes would show the mass (`inertica excite --for payload`)"
+        "several level axes would show the mass (`excite` designs one for a payload)"
     )
 
 

@@ -152,7 +152,7 @@ def _missing(description: Description, logs: Sequence[Log], estimator: Estimator
         if not np.isfinite(log.need("tau")).any(axis=0).all():
             return f"{log.origin} has not the torque of every joint"
         if "qr" not in log.signals and own_reference(references, k) is None:
-            return f"{log.origin} does not say which reference the controller followed (columns qr1.., or --reference)"
+            return f"{log.origin} does not say which reference the controller followed (columns qr1.., or a reference)"
     return ""
 
 

@@ -57,8 +57,8 @@ def refine_shapes(description: Description, motions: Sequence[Motion], say: Say)
     laws = [law for law in friction_terms(description.layout.terms) if law.shapes and not law.memory]
     if not laws:
         raise InputError(
-            "--refine-shapes: no friction law here has a constant that enters nonlinearly; state one, such as "
-            "--friction viscous,stribeck"
+            "refine_shapes: no friction law here has a constant that enters nonlinearly; state one, such as "
+            "friction viscous,stribeck"
         )
     say("friction: constants of the laws")
     found = _searched(description, laws, motions)

@@ -172,7 +172,7 @@ class CudaLoop:
         fits = int(USED * self.device.free) // each
         if fits < 1:
             raise InputError(
-                "the card's memory does not hold a single run of this length; record fewer steps, or use --device cpu"
+                "the card's memory does not hold a single run of this length; record fewer steps, or compute on the device cpu"
             )
         return B if fits >= B else max(1, fits // WAVE) * WAVE if fits >= WAVE else fits
 

@@ -29,7 +29,7 @@ def torque_only(log: Log, recipe: Recipe | None = None, reference: Trajectory | 
     """
     if "qr" not in log.signals and reference is None:
         raise InputError(
-            f"{log.origin} has neither position (q) nor reference (qr); state the reference trajectory (--reference)"
+            f"{log.origin} has neither position (q) nor reference (qr); state the reference trajectory (option reference)"
         )
     usable = np.where(np.isfinite(log.t), log.t, 0.0)
     followed = log.signals["qr"] if reference is None else np.asarray(reference(usable).q)

@@ -213,8 +213,8 @@ class _JointDelays:
                 "have that taken out)"
             )
         return (
-            f"half of the control period of {1e3 * self.period:.3g} ms is taken as the lead that a held torque has (state --delay "
-            "if torque was not recorded as the controller put it out)"
+            f"half of the control period of {1e3 * self.period:.3g} ms is taken as the lead that a held torque has (state the option "
+            "delay if torque was not recorded as the controller put it out)"
         )
 
     def _sentence(self, delays: FoundDelays, verdict: _Verdict, cutoff: float) -> str:

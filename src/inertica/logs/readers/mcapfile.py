@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextlib import redirect_stderr
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from inertica.errors import FileError
 from inertica.logs.readers import ros
-from inertica.logs.readers.guard import Unpacked, package, reading
+from inertica.logs.readers.guard import Unpacked, opened, package, reading
 from inertica.logs.readers.jointstate import Collector, pick_topic
 from inertica.logs.readers.options import ReadOptions
 from inertica.logs.readers.table import Table
@@ -33,8 +35,9 @@ def read(path: Path, options: ReadOptions) -> Table:
     if any(sc and sc.encoding not in _SCHEMAS for ch, sc in channels.values() if ch.topic == chosen):
         return ros.read(path, options)  # definitions in IDL
     collector = Collector(path, chosen, options.stamps, options.joints)
-    with reading(path, "MCAP file", McapError, SerdeError, TypesysError, packages=("mcap_ros2",)):
-        decoders = {key: _decoder(path, *channels[key]) for key in channels if channels[key][0].topic == chosen}
+    with reading(path, "MCAP file", McapError, SerdeError, TypesysError, NameError, packages=("mcap_ros2",)):
+        with redirect_stderr(StringIO()):  # mcap_ros2 prints what it cannot parse
+            decoders = {key: _decoder(path, *channels[key]) for key in channels if channels[key][0].topic == chosen}
         for message in messages:
             if message.channel_id in decoders:
                 collector.add(decoders[message.channel_id](message.data), message.log_time)
@@ -55,7 +58,7 @@ def _scan(path: Path, most: float | None) -> tuple[list[Any], dict[int, tuple[An
     schemas: dict[int, Any] = {0: None}
     channels: dict[int, tuple[Any, Any]] = {}
     broken, budget = False, Unpacked(path, path.stat().st_size, most)
-    with path.open("rb") as file:
+    with opened(path) as file:
         try:
             for whole in StreamReader(file, emit_chunks=True, validate_crcs=True).records:
                 chunk = isinstance(whole, Chunk)

@@ -21,13 +21,17 @@ from inertica.studio import rehearsal
 from inertica.studio.asked import Asked
 from inertica.studio.cell import Cell
 from inertica.studio.confined import Refused, inside, plain_name
+from inertica.studio.forms import asked_options, changed, flags, form
 from inertica.studio.project import Project
 from inertica.studio.room import OPEN, READY, Document, Room, quoted, same
-from inertica.workflow.excite import CRITERIA, FAMILIES
+from inertica.workflow.excite_options import ExciteOptions
 from inertica.writing import write_whole
 
 FRAMES = 1200
 """Poses of a motion that the page plays."""
+
+USUAL = {"criterion": "condition", "period": 10.0}
+"""What a form shows where the default of an option depends on others."""
 
 LOOKED = 200
 """Poses at which distances between bodies are looked at."""
@@ -55,26 +59,18 @@ def view(project: Project, asked: Asked) -> Document:
             continue
         about = {"period": file.trajectory.period, "words": file.trajectory.describe(), "joints": file.trajectory.n}
         listed.append({"name": name, "about": plain(file.about), **about})
-    last = {key: value for key, value in (project.chosen("motion", "design", dict) or {}).items() if key != "floor"}
-    words = ["inertica", "excite", "card.yaml", "-o", "trajectories/motion-1.yaml"]
-    for key, option in (("criterion", "--criterion"), ("family", "--family"), ("period", "--period"), ("harmonics", "--harmonics"),
-                        ("seconds", "--seconds")):  # fmt: skip
-        if last.get(key) is not None:
-            words += [option, f"{last[key]:g}" if isinstance(last[key], (int, float)) else str(last[key])]
+    last = asked_options(ExciteOptions, Asked(project.chosen("motion", "design", dict) or {}))
     around = _cell(project)
-    words += around.words
-    known = ", ".join(
-        [*(f"{key}={value!r}" for key, value in last.items() if value is not None and key.isidentifier()), *around.python]
-    )
+    words = ["inertica", "excite", "card.yaml", "-o", "trajectories/motion-1.yaml", *flags(last), *around.words]
+    known = ", ".join([*(f"{key}={value!r}" for key, value in changed(last).items()), *around.python])
     needed = ["from inertica.excitation.solids import Obstacle", ""] if around.obstacles else []
     robot = project.description if project.has_robot else None
     motion = f"trajectories/{listed[-1]['name'] if listed else 'motion-1.yaml'}"
     return {
         "trajectories": listed,
         "rehearsals": project.rehearsals,
-        "families": list(FAMILIES),
-        "criteria": list(CRITERIA),
-        "design": last,
+        "design": form(ExciteOptions, USUAL | changed(last)),
+        "rehearse": form(rehearsal.RehearsalOptions),
         "cell": around.scene(robot) if robot is not None else around.document(),
         "selected": project.chosen("motion", "selected", str),
         "shipped": robot is not None and has_trajectory(robot.name, "identification"),
@@ -196,21 +192,14 @@ def remove(project: Project, asked: Asked) -> Document:
 
 def design(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
     """Job: `ia.excite`, with the criterion as progress."""
-    options: dict[str, Any] = {
-        "family": asked.word("family", FAMILIES, "fourier"),
-        "criterion": asked.word("criterion", CRITERIA, "condition"),
-        "period": asked.number("period", 10.0, 0.5, 600.0),
-        "harmonics": round(asked.number("harmonics", 10.0, 1.0, 40.0)),
-        "seconds": asked.number("seconds", 30.0, 0.5, 3600.0),
-        "seed": round(asked.number("seed", 0.0, 0.0, 2.0**31)),
-    }
+    options = asked_options(ExciteOptions, asked)
     around = Cell.asked(asked)
-    say(f"designing: {options['criterion']} over {options['period']:g} s")
-    found = ia.excite(project.description, **options, **around.options, progress=say)
+    say(f"designing: {options.criterion or USUAL['criterion']} over {options.duration:g} s")
+    found = ia.excite(project.description, options, **around.options, progress=say)
     if not found.feasible:
         worst = found.violations[0] if found.violations else "no feasible motion was found"
         raise InerticaError(f"no motion inside the limits: {worst}; allow more time, a longer period or smaller margins")
-    about = {"criterion": found.criterion, "value": found.value, "condition": found.condition, "seed": options["seed"]}
+    about = {"criterion": found.criterion, "value": found.value, "condition": found.condition, "seed": options.seed}
     name = plain_name(asked.text("name", "")) if "name" in asked else project.free_name("trajectories", "motion", ".yaml")
     description = project.description
     joints = description.robot.joint_names
@@ -219,26 +208,25 @@ def design(project: Project, asked: Asked, say: Callable[[str], None], work: Pat
     history = [[int(e), float(v)] for e, v in found.history if math.isfinite(v)]
     return {"trajectory": name, "value": found.value, "condition": found.condition, "criterion": found.criterion,
             "evaluations": found.evaluations, "seconds": found.seconds, "stop": found.stop, "history": history,
-            "remember": {"selected": name, "design": options, "cell": around.document()}}  # fmt: skip
+            "remember": {"selected": name, "design": changed(options), "cell": around.document()}}  # fmt: skip
 
 
 def rehearse(project: Project, asked: Asked, say: Callable[[str], None], work: Path) -> Document:
     """Job: plant values, simulate the motion in closed loop with noise, identify, and hold against what was planted."""
-    name, seed = asked.text("trajectory"), round(asked.number("seed", 1.0, 0.0, 2.0**31))
+    name, options = asked.text("trajectory"), asked_options(rehearsal.RehearsalOptions, asked)
     trajectory, description = _trajectory(project, name), project.description
-    spread = asked.number("spread", 0.2, 0.0, 0.9)
     say("planting values")
-    robot = rehearsal.planted(description, trajectory, spread, seed)
+    robot = rehearsal.planted(description, trajectory, options)
     say(f"simulating {trajectory.period:g} s in closed loop")
-    position, torque = asked.number("position_noise", 1e-6, 0.0, 0.1), asked.number("torque_noise", 0.02, 0.0, 1.0)
-    log = rehearsal.recorded(robot, trajectory, position, torque, seed)
-    result, held = rehearsal.recovered(description, robot, log, say, quick=asked.flag("quick", True))
+    log = rehearsal.recorded(robot, trajectory, options)
+    result, held = rehearsal.recovered(description, robot, log, say, options)
     right, of = held.covered
     document: Document = {
         "name": (
             plain_name(asked.text("name", "")) if "name" in asked else project.free_name("rehearsals", "rehearsal", ".json")
         ).removesuffix(".json"),
-        "trajectory": name, "method": result.method, "spread": spread, "position_noise": position, "torque_noise": torque,
+        "trajectory": name, "method": result.method, "spread": options.spread,
+        "position_noise": options.position_noise, "torque_noise": options.torque_noise,
         "notes": list(robot.notes), "verdict": verdict_document(result), "covered": [right, of],
         "sure": len(held.sure), "worst": max((abs(h.error) for h in held.sure), default=math.nan),
         "base": [

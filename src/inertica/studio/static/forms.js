@@ -28,6 +28,18 @@ export function textField(label, value, options = {}) {
   return field;
 }
 
+// fields from what the server says of options; `asked` of the list gives their values
+export function optionFields(form) {
+  const fields = form.map((o) => {
+    const field = o.kind === "choice" ? select(o.label, o.choices, o.value) : o.kind === "tick" ? tick(o.label, o.value) : numberField(o.label, o.value, o.whole ? { step: 1 } : {});
+    field.title = o.help;
+    return field;
+  });
+  const value = (o, field) => (o.kind === "tick" ? field.input.checked : o.kind === "choice" ? field.input.value : field.number === null ? null : field.number / o.scale);
+  fields.asked = () => Object.fromEntries(form.map((o, k) => [o.name, value(o, fields[k])]));
+  return fields;
+}
+
 export function tick(label, checked, onchange) {
   const box = h("input", { type: "checkbox", checked, onchange: () => onchange?.(box.checked) });
   const field = h("label.tick", {}, box, label);

@@ -3,7 +3,7 @@
 import { plot } from "../charts.js";
 import { h, heading, number, percent, post, same, sortable, toast, trying } from "../dom.js";
 import { cellForm } from "../cell.js";
-import { numberField, progress, select, tick } from "../forms.js";
+import { numberField, optionFields, progress, select } from "../forms.js";
 
 export function create(app) {
   const element = h("div");
@@ -23,20 +23,15 @@ export function create(app) {
   }
 
   function design() {
-    const last = view.design;
-    const criterion = select("Criterion", view.criteria, last.criterion ?? "condition");
-    const family = select("Family", view.families, last.family ?? "fourier");
-    const period = numberField("Duration (s)", last.period ?? 10), harmonics = numberField("Harmonics", last.harmonics ?? 10, { step: 1 });
-    const time = numberField("Search for (s)", last.seconds ?? 30);
+    const fields = optionFields(view.design);
     const cell = cellForm(app, view.cell);
     const start = h("button.primary", { type: "button", onclick: () => {
-      const asked = { criterion: criterion.input.value, family: family.input.value, period: period.number, harmonics: harmonics.number, seconds: time.number };
       drawn = 0;
-      trying(() => app.begin("motion", "design", { ...asked, ...cell.asked() }, start));
+      trying(() => app.begin("motion", "design", { ...fields.asked(), ...cell.asked() }, start));
     } }, "Design a motion");
     start.id = "design";
     const shipped = view.shipped ? h("button", { type: "button", onclick: (e) => trying(() => post("motion/shipped"), e.target) }, "Take the one shipped for this robot") : null;
-    return h("section.card", {}, h("h2", {}, "Design"), h("div.fields", {}, criterion, family, period, harmonics, time), cell, h("div.row", {}, start, shipped), designing, curve);
+    return h("section.card", {}, h("h2", {}, "Design"), h("div.fields", {}, ...fields), cell, h("div.row", {}, start, shipped), designing, curve);
   }
 
   function motions(selected) {
@@ -73,13 +68,12 @@ export function create(app) {
   }
 
   function rehearsal(selected) {
-    const spread = numberField("Planted values differ by (%)", 20), torque = numberField("Torque noise (%)", 2), position = numberField("Position noise (rad)", 1e-6);
-    const full = tick("also the bias of filter and method (slower)", false);
-    const start = h("button.primary", { type: "button", onclick: () => app.begin("motion", "rehearse", { trajectory: selected, spread: spread.number / 100, torque_noise: torque.number / 100, position_noise: position.number, quick: !full.input.checked }, start) }, "Rehearse");
+    const fields = optionFields(view.rehearse);
+    const start = h("button.primary", { type: "button", onclick: () => app.begin("motion", "rehearse", { trajectory: selected, ...fields.asked() }, start) }, "Rehearse");
     start.id = "rehearse";
     const last = view.rehearsals.findLast((r) => r.trajectory === selected);
     return h("section.card", {}, h("h2", {}, "Rehearse"), h("p.soft", {}, "The motion runs on a simulated robot whose parameters were planted and are not told to the identification. What comes back is what the real robot would give, at best."),
-      h("div.fields", {}, spread, torque, position), h("div.row", {}, start, full), rehearsing, last ? recovered(last) : null);
+      h("div.fields", {}, ...fields), h("div.row", {}, start), rehearsing, last ? recovered(last) : null);
   }
 
   function recovered(last) {
