@@ -117,7 +117,14 @@ def result_on(description, values):
     residuals = dict.fromkeys(base.residuals, Residual(perfect, perfect, 0.0, 0.0, 1000))
     described = replace(description, prior=values)
     return replace(
-        base, description=described, parameters=values, labels=labels, intervals=spans, residuals=residuals, before=None
+        base,
+        description=described,
+        parameters=values,
+        labels=labels,
+        intervals=spans,
+        residuals=residuals,
+        before=None,
+        motions={},
     )
 
 

@@ -20,15 +20,16 @@ from inertica.preprocessing.filters import Butterworth
 from inertica.preprocessing.recipe import Recipe
 from inertica.validation.lack_of_fit import FamilyTest, LackOfFit
 from inertica.workflow.bristles import Bristles, JointFriction
-from inertica.workflow.choice import Choice
+from inertica.workflow.choice import Alternative, Choice
 from inertica.workflow.mount import Mount
 from inertica.workflow.result import OWN_FORM, RESULT, Identification
 from inertica.workflow.saved import read_stamped, stamped_text
 
 FRICTION = JointFriction("shoulder", "lugre", {"sigma0": 1e4}, {"sigma0": math.inf, "fc": 0.1}, 0.2, 0.1)
+TRIED = Alternative("1 Hz", 0.1, True, "joint 1", 1.0, "Hz", "a")
 EVERYTHING: dict[str, Any] = {
     "recipe": Recipe(filter=Butterworth(9.0, 2), delay=(0.001, 0.002), period="detect", prediction=Butterworth(20.0)),
-    "choices": (Choice("friction", "viscous", "it brakes", False, {"viscous": 0.1}, 0.1, 0.2, True),),
+    "choices": (Choice("friction", "viscous", "it brakes", False, (TRIED,), 0.1, 0.2, True),),
     "time": {"fit": 0.25},
     "warnings": ("a", "b"),
     "logs": {"identification": ("a, b.csv", "c.csv@1:2"), "d.csv": ("d.csv",)},
@@ -123,3 +124,18 @@ def test_documents_say_what_fields_ask_for() -> None:
 def test_what_does_not_fit_is_refused(kind: Any, document: Any) -> None:
     with pytest.raises(InputError):
         typed(kind, document)
+
+
+def test_candidates_of_the_first_schema_are_read_from_their_names(tmp_path: Path) -> None:
+    found = pair.identified()
+    file = found.save(tmp_path / "result") / RESULT
+    document = read_stamped(file)
+    scores = {"10 Hz, differences": 0.2, "20 Hz, recorded": 0.1, "joint 1: viscous": 0.3}
+    choice = {"subject": "filter", "value": "x", "sentence": "x", "automatic": True, "scores": scores}
+    del document["schema"]
+    file.write_text(stamped_text(document | {"choices": [choice], "logs": {}, "gravity": {}}))
+    (again,) = Identification.load(tmp_path / "result").choices
+    assert again.scores == scores and again.candidates[1] == Alternative(
+        "20 Hz, recorded", 0.1, number=20.0, unit="Hz", series="recorded"
+    )
+    assert again.candidates[2].group == "joint 1" and again.candidates[2].number is None

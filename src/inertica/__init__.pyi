@@ -86,6 +86,8 @@ from inertica.robot.layout import Layout as Layout, Parameters as Parameters
 from inertica.robot.load import load as load, save_model as save_model
 from inertica.robot.model import Joint as Joint, Limits as Limits, Robot as Robot
 from inertica.studio.start import open_studio as open_studio
+from inertica.workflow.actuators.job import actuators as actuators
+from inertica.workflow.actuators.result import ActuatorsResult as ActuatorsResult
 from inertica.workflow.cad import import_cad as import_cad
 from inertica.workflow.calls import (
     check as check,

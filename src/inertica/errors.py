@@ -62,6 +62,12 @@ class FileError(InputError):
         super().__init__(f"{where}: {problem}", joint=joint)
 
 
+def refuse_devices(path: Path) -> None:
+    """FileError for what is neither a file nor a folder: a device may never end, and a pipe may wait for ever."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise FileError(path, "this is no file but a device or a pipe; save what it gives in a file first")
+
+
 class MissingDependencyError(InerticaError):
     """An optional package is needed for what was asked."""
 
@@ -69,6 +75,16 @@ class MissingDependencyError(InerticaError):
 
     def __init__(self, package: str, purpose: str, extra: str) -> None:
         super().__init__(f"{purpose} needs the package {package}; install it with: pip install 'inertica[{extra}]'")
+
+
+class NoMemoryError(InerticaError):
+    """The memory does not hold what the work needs."""
+
+    kind = "memory"
+
+    def __init__(self, error: MemoryError) -> None:
+        why = f" ({' '.join(str(error).split())})" if str(error) else ""
+        super().__init__(f"this needs more memory than there is{why}; shorter logs, such as FILE@t0:t1, need less")
 
 
 class ModelWarning(UserWarning):

@@ -106,6 +106,6 @@ def compare(errors: ArrayLike, errors_without: ArrayLike, sizes: ArrayLike) -> C
     total = max(float(size.sum()), 1e-300)
     difference = with_it - without
     error = float(difference.std(ddof=1) / np.sqrt(len(difference))) if len(difference) > 1 else np.inf
-    mean = float(difference.mean())
+    mean = float(difference.mean()) if len(difference) else 0.0
     t = mean / error if error > 0.0 else float(np.sign(mean)) * np.inf if mean else 0.0
     return Comparison(float(np.sqrt(with_it.sum() / total)), float(np.sqrt(without.sum() / total)), t, len(difference))

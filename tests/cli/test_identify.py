@@ -152,7 +152,6 @@ def constant(column, value):
     ("still", "edit", "said"),
     [
         ((0, 1), None, "no joint moves"),
-        ((0,), None, "shoulder does not move"),
         ((), constant(2, np.nan), "the position of joint 2 (elbow) has no usable values"),
         ((), constant([3, 4], np.nan), "the torque of joint 1 (shoulder) has no usable values"),
         ((), constant(4, 0.0), "the torque of joint 2 (elbow) is zero throughout"),

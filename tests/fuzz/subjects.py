@@ -25,8 +25,12 @@ from inertica.documents import plain
 from inertica.errors import InputError
 from inertica.excitation.files import load_trajectory, save_trajectory
 from inertica.excitation.fourier import Fourier
+from inertica.logs.read import read_log
+from inertica.logs.readers.options import ReadOptions
 from inertica.report.verdict_words import verdict_document
+from inertica.robot.cad_table import read_parts
 from inertica.robot.load import load
+from inertica.robot.outline import outlines
 from inertica.studio.scene import scene
 from inertica.workflow.export import parameters_csv
 from inertica.workflow.result import Result
@@ -70,6 +74,42 @@ WRITTEN = {
 
 def _written(name: str, write: object) -> object:
     return lambda folder: write(folder / name)
+
+
+LISTS = """\
+time;state;effort
+0.00;[0.10, 0.20];[1.5, 2.5]
+0.01;[0.11, 0.21];[1.6, 2.6]
+0.02;[0.13, 0.22];[1.7, 2.4]
+0.03;[0.14, 0.23];[1.6, 2.5]
+"""
+BARE = "".join(f"{k / 100:g},{np.sin(k):.6g},{np.cos(k):.6g},{k % 7:g},{k % 5:g}\n" for k in range(30))
+
+
+def _make_motion(folder: Path) -> None:
+    """A folder of measured states and commands with lists in their cells."""
+    rows = [f'{k / 100:g},"[{np.sin(k):.4g}, {np.cos(k):.4g}]","[{k % 7}, {k % 5}]"' for k in range(20)]
+    motion = folder / "a"
+    motion.mkdir()
+    (motion / "joint_list.txt").write_text("shoulder\nelbow\n")
+    (motion / "state_motor.csv").write_text("timestamp,positions,torques\n" + "\n".join(rows) + "\n")
+    (motion / "control.csv").write_text("timestamp,commands\n" + "\n".join(row.rpartition(',"')[0] for row in rows[::2]) + "\n")
+
+
+def _make_two(folder: Path) -> None:
+    """Two recordings of one motion, each on its clock."""
+    t, x = logfiles.motion(2, 40)
+    for name, columns in (("a.csv", {"q": x["q"]}), ("b.csv", {"tau": x["tau"]})):
+        head = ",".join(["t", *(f"{symbol}{j + 1}" for symbol in columns for j in range(2))])
+        np.savetxt(folder / name, np.column_stack([t, *columns.values()]), "%.6g", ",", header=head, comments="")
+
+
+def _read_two(folder: Path) -> Sequence[str]:
+    return read_log(f"{folder / 'a.csv'}+{folder / 'b.csv'}").warnings
+
+
+def _read_bare(folder: Path) -> Sequence[str]:
+    return read_log(folder / "a.csv", options=ReadOptions(columns=("t", "q1", "q2", "tau1", "tau2"))).warnings
 
 
 # --- robots ------------------------------------------------------------------------------------------------------------------
@@ -247,6 +287,43 @@ def _read_trajectory(folder: Path) -> Sequence[str]:
     return ()
 
 
+PARTS = """\
+link,mass [g],cx [mm],cy [mm],cz [mm],ixx,ixy,ixz,iyy,iyz,izz,frame,about
+upper,2000,100,20,30,0.02,0.001,0,0.03,0,0.03,link,com
+lower,1000,150,10,0,0.01,0,0.001,0.02,0,0.02,base,com
+2,50,0,0,0,1e-5,0,0,1e-5,0,1e-5,link,origin
+"""
+
+
+def _make_cad(folder: Path) -> None:
+    (folder / "parts.csv").write_text(PARTS)
+
+
+def _read_cad(folder: Path) -> Sequence[str]:
+    read_parts(folder / "parts.csv", load(pair.folder() / "pair.urdf").robot)
+    return ()
+
+
+TRIANGLES = np.array([[[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 0, 0], [0, 1, 0], [0, 0, 1]],
+                      [[0, 0, 0], [0, 0, 1], [1, 0, 0]], [[1, 0, 0], [0, 0, 1], [0, 1, 0]]], "<f4") / 10  # fmt: skip
+
+
+def _make_meshes(folder: Path) -> None:
+    """A robot whose links are a binary and a textual mesh."""
+    for link, mesh in (("upper", "a.stl"), ("lower", "b.obj")):
+        shape = f'<link name="{link}"><collision><geometry><mesh filename="{mesh}"/></geometry></collision>'
+        urdf = (folder / "arm.urdf").read_text() if (folder / "arm.urdf").exists() else pair.URDF
+        (folder / "arm.urdf").write_text(urdf.replace(f'<link name="{link}">', shape))
+    facets = b"".join(bytes(12) + triangle.tobytes() + bytes(2) for triangle in TRIANGLES)
+    (folder / "a.stl").write_bytes(bytes(80) + len(TRIANGLES).to_bytes(4, "little") + facets)
+    corners = "".join(f"v {x:g} {y:g} {z:g}\n" for x, y, z in TRIANGLES.reshape(-1, 3))
+    (folder / "b.obj").write_text(corners + "".join(f"f {k} {k + 1} {k + 2}\n" for k in (1, 4, 7, 10)))
+
+
+def _read_meshes(folder: Path) -> Sequence[str]:
+    return outlines(load(folder / "arm.urdf")).notes
+
+
 def _text(name: str, text: str) -> object:
     return lambda folder: (folder / name).write_text(text)
 
@@ -271,10 +348,16 @@ SUBJECTS = {
     for s in (
         *(Subject(name, _bytes(file, make), _log(file)) for name, (file, make) in LOGS.items()),
         *(Subject(name, _written(file, write), _log(file), cost=3.0) for name, (file, write) in WRITTEN.items()),
+        Subject("csv-lists", _text("a.csv", LISTS), _log("a.csv")),
+        Subject("csv-bare", _text("a.csv", BARE), _read_bare),
+        Subject("csv-two", _make_two, _read_two),
+        Subject("motion-folder", _make_motion, _log("a"), cost=3.0),
         Subject("urdf", _text("arm.urdf", pair.URDF), _robot("arm.urdf")),
         Subject("mjcf", _text("arm.xml", MJCF), _robot("arm.xml")),
         Subject("dh", _text("arm.yaml", DH), _robot("arm.yaml")),
         Subject("card", _make_card, _robot("card.yaml"), cost=2.0),
+        Subject("meshes", _make_meshes, _read_meshes, cost=2.0),
+        Subject("cad", _make_cad, _read_cad),
         Subject("trajectory", _make_trajectory, _read_trajectory),
         Subject("samples", _text("motion.csv", _samples()), _read_samples),
         Subject("spec", _text("spec.yaml", small.TEXT), _read_spec, cost=3.0),

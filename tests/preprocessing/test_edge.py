@@ -7,6 +7,7 @@ import pytest
 
 from inertica.logs.log import Log
 from inertica.logs.noise import LONG, position_noise, quantisation_step
+from inertica.preprocessing.bandwidth import position_band
 from inertica.preprocessing.edge import ABOVE, lowest_edge, motion_band, noise_edge
 
 RATE, SIGMA = 500.0, 1e-4
@@ -65,3 +66,12 @@ def test_noise_of_few_samples_counts_although_the_median_does_not_see_it() -> No
     quiet, loud = noise_edge(np.column_stack([moving, moving + few]), 1.0 / RATE)
     assert loud == pytest.approx(quiet * (1.0 + 0.05 * 40.0**2) ** (-1.0 / 8.0), rel=0.1)
     assert motion_band(np.column_stack([moving + few]), 1.0 / RATE) <= 2.0
+
+
+def test_noise_of_a_joint_at_rest_is_no_motion() -> None:
+    rng, t = np.random.default_rng(0), np.arange(5000) / 500.0
+    q = np.column_stack([np.sin(2.0 * np.pi * 0.7 * t), np.full(len(t), 0.3)]) + 1e-4 * rng.standard_normal((len(t), 2))
+    quantised = np.round(q / 1e-3) * 1e-3
+    for x in (q, quantised):
+        moving, still = position_band(x, 1.0 / 500.0)
+        assert still == 0.0 and 0.7 <= moving < 1.0

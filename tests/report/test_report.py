@@ -16,7 +16,7 @@ from inertica.report.data import friction_laws, record
 from inertica.report.names import short_names, shortened
 from inertica.report.report import CONTENTS, report, write_report
 from inertica.validation.lack_of_fit import FamilyTest, LackOfFit
-from inertica.workflow.choice import Choice
+from inertica.workflow.choice import Alternative, Choice
 from inertica.workflow.result import Result
 
 
@@ -93,8 +93,10 @@ def test_names_from_files_cannot_break_the_page():
 
 
 def test_scores_become_curves_and_bars():
-    scores = {"10 Hz, differences": 0.2, "20 Hz, differences": 0.1, "10 Hz, recorded": 0.3}
-    laws = {"joint 1: none": 0.9, "joint 1: viscous": 0.2, "joint 2: none": 0.8, "joint 2: viscous": 0.3}
+    points = ((10.0, "differences", 0.2), (20.0, "differences", 0.1), (10.0, "recorded", 0.3))
+    scores = tuple(Alternative(f"{f:g} Hz, {v}", score, number=f, unit="Hz", series=v) for f, v, score in points)
+    tried = (("none", 0.9, 1), ("viscous", 0.2, 1), ("none", 0.8, 2), ("viscous", 0.3, 2))
+    laws = tuple(Alternative(name, score, group=f"joint {j}") for name, score, j in tried)
     choices = (Choice("filter", "20 Hz", "20 Hz it is", True, scores), Choice("friction", "viscous", "v", True, laws))
     tree = html.fromstring(report(replace(pair.identified(), choices=choices), pair.motions()))
     inside = tree.get_element_by_id("choices")

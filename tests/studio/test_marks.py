@@ -16,6 +16,7 @@ from inertica.studio.project import Project
 from inertica.studio.rooms import data, motion
 from inertica.studio.scores import drawn
 from inertica.studio.start import prepare
+from inertica.workflow.choice import Alternative, Choice, candidates
 
 
 def test_findings_have_a_log_joints_and_stretches():
@@ -55,19 +56,21 @@ def test_a_check_in_the_room_data_marks_a_cut_torque(tmp_path):
 
 
 def test_scores_over_a_number_are_curves_and_others_bars():
-    scores = {"10 Hz, differences": 0.05, "20 Hz, differences": 0.03, "10 Hz, recorded": 0.06, "5 Hz, differences": 0.08}
-    found = drawn({"subject": "filter", "value": "fit up to 30 Hz", "scores": scores})
+    points = ((10.0, "differences", 0.05), (20.0, "differences", 0.03), (10.0, "recorded", 0.06), (5.0, "differences", 0.08))
+    cutoffs = tuple(Alternative(f"{f:g} Hz, {v}", score, number=f, unit="Hz", series=v) for f, v, score in points)
+    found = drawn(Choice("filter", "fit up to 30 Hz", "", candidates=cutoffs))
+    assert found is not None
     assert found["kind"] == "curve" and found["unit"] == "Hz"
     assert found["chosen"] == {"line": "differences", "x": 20.0, "y": 0.03}
     lines = {line["name"]: (line["x"], line["y"]) for line in found["lines"]}
     assert lines["differences"] == ([5.0, 10.0, 20.0], [0.08, 0.05, 0.03]) and lines["recorded"] == ([10.0], [0.06])
-    method = drawn({"subject": "method", "value": "pc-wls+entropic", "scores": {"wls": 0.030, "irls": 0.029}})
+    method = drawn(Choice("method", "pc-wls+entropic", "", candidates=candidates({"wls": 0.030, "irls": 0.029}, "wls")))
     assert [(r["name"], r["chosen"]) for r in method["rows"]] == [("wls", True), ("irls", False)]  # not always the least
-    value = "joint 1: viscous, coulomb; joints 2, 3: viscous, stribeck (0.1 rad/s)"
-    tried = {"joint 1: stribeck (0.1 rad/s)": 0.02, "joint 3: stribeck (0.1 rad/s)": 0.2}
-    friction = drawn({"subject": "friction", "value": value, "scores": tried})
+    tried = (Alternative("stribeck", 0.02, False, "joint 1"), Alternative("stribeck", 0.2, True, "joint 3"))
+    friction = drawn(Choice("friction", "stribeck", "", candidates=tried))
+    assert friction["rows"][0]["name"] == "joint 1: stribeck"
     assert [r["chosen"] for r in friction["rows"]] == [False, True] and "explains" in friction["meaning"]
-    assert drawn({"subject": "delay", "value": "0", "scores": {}}) is None
+    assert drawn(Choice("delay", "0", "")) is None
 
 
 BOX = {"kind": "box", "size": [0.2, 0.6, 1], "position": [0.7, 0, 0.5]}

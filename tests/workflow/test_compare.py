@@ -81,4 +81,4 @@ def test_choices_are_made_once_and_belong_to_the_reference() -> None:
     assert [c.subject for c in found.reference.choices] == subjects
     assert [s for s in said if s.startswith("fit: ")] == ["fit: wls", "fit: ols", "fit: irls"]
     assert sum(s.startswith("gravity") for s in said) == 1
-    assert set(found.motions) == {"identification"} and np.isfinite(found.reference.estimate.beta).all()
+    assert set(found.reference.motions) == {"identification"} and np.isfinite(found.reference.estimate.beta).all()

@@ -145,12 +145,28 @@ def test_bad_input_is_one_sentence() -> None:
         identify("scara4", [still])
 
 
-def test_a_joint_that_does_not_move_is_named() -> None:
+def test_a_joint_at_rest_is_named_and_the_others_are_identified() -> None:
+    """Its encoder's noise fills the spectrum, which is no reason to fit the others up to half the sampling rate."""
     log = record("scara4")
     q, tau = log.need("q").copy(), log.need("tau").copy()
-    q[:, 3], tau[:, 3] = 0.1, 0.0
+    q[:, 3] = 0.1 + 1e-5 * np.random.default_rng(0).standard_normal(len(q))
+    tau[:, 3] = 0.3
+    still = Log.from_arrays(log.t, {"q": q, "tau": tau}, log.joints)
+    result, whole = (identify("scara4", [x], quick=True, friction=("viscous", "coulomb")) for x in (still, log))
+    assert any("joint4 does not move" in w for w in result.warnings)
+    one, all_of_them = (r.residuals["identification"].raw.per_joint[:3] for r in (result, whole))
+    assert (np.array(one) < 1.2 * np.array(all_of_them)).all()  # the slide feels the joint that stands still here
+    assert all(result.labels[name] in ("unidentifiable", "fixed") for name in ("Fv4", "Fc4"))
     with pytest.raises(InputError, match="joint4 does not move"):
-        identify("scara4", [Log.from_arrays(log.t, {"q": q, "tau": tau}, log.joints)], cutoff=20.0, delay=0.0, method="wls")
+        identify("scara4", [still], method="tls")
+
+
+def test_a_joint_that_moves_in_one_stretch_only_is_no_reason_to_refuse_a_log() -> None:
+    log = record("scara4")
+    q, tau, n = log.need("q").copy(), log.need("tau").copy(), len(log) // 6
+    q[n:, 3], tau[n:, 3] = q[n, 3], tau[n, 3]
+    seldom = Log.from_arrays(log.t, {"q": q, "tau": tau}, log.joints)
+    assert identify("scara4", [seldom], quick=True).residuals["identification"].raw.per_joint[0] < 0.9
 
 
 def test_real_six_joint_arm_with_coupled_wrist(real_data, tmp_path) -> None:

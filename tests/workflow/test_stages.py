@@ -12,7 +12,7 @@ from inertica.estimators.linear.least_squares import Ols
 from inertica.report.report import report
 from inertica.workflow import choose as choose_module
 from inertica.workflow import replay
-from inertica.workflow.choice import Choice, Say
+from inertica.workflow.choice import Choice, Say, candidates
 from inertica.workflow.choose import Chosen, Draft, check, choose
 from inertica.workflow.fit import assess, fit
 from inertica.workflow.identify import identification
@@ -93,7 +93,14 @@ def test_a_further_decision_is_one_function(inputs: Inputs, monkeypatch: pytest.
     def decide_colour(draft: Draft, say: Say) -> Draft:
         assert draft.problem is not None and [c.subject for c in draft.choices][-1] == "friction"
         return draft.decided(
-            Choice("colour", "red", "red: seen best", scores={"red": 0.1, "blue": 0.2}, score=0.1, score_without=0.2)
+            Choice(
+                "colour",
+                "red",
+                "red: seen best",
+                candidates=candidates({"red": 0.1, "blue": 0.2}, "red"),
+                score=0.1,
+                score_without=0.2,
+            )
         )
 
     before_method = (*choose_module.DECISIONS[:-1], decide_colour, choose_module.DECISIONS[-1])

@@ -48,7 +48,8 @@ def packed(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> bytes:
         numbers["std"] = (numbers["std"].view(np.uint32) & SHORT).view(np.float32)
     header = json.dumps({"names": list(names), "rows": len(rows), "same": same, "each": each}).encode()
     out = io.BytesIO()
-    np.savez(out, **{HEADER: np.frombuffer(header, np.uint8)}, **{k: np.ascontiguousarray(v.T) for k, v in numbers.items()})  # type: ignore[arg-type]
+    arrays = {HEADER: np.frombuffer(header, np.uint8)} | {name: np.ascontiguousarray(v.T) for name, v in numbers.items()}
+    np.savez(out, allow_pickle=False, **arrays)
     return out.getvalue()
 
 

@@ -27,7 +27,8 @@ def sources() -> tuple[Path, ...]:
         if path is not None and path not in seen:
             seen[path] = None
             waiting += _imports(path)
-    data = (p for p in root.rglob("*") if p.suffix in DATA and "specs" not in p.parts and "campaign" not in p.parts)
+    folders = {path.relative_to(root).parts[0] for path in seen} - {"campaign"}
+    data = (p for p in root.rglob("*") if p.suffix in DATA and p.relative_to(root).parts[0] in folders)
     return tuple(sorted({*seen, *data}))
 
 

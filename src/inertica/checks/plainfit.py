@@ -18,7 +18,7 @@ from inertica.estimators.evidence import ScaledSvd
 from inertica.estimators.observe import Observations
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
-from inertica.preprocessing.bandwidth import position_band
+from inertica.preprocessing.bandwidth import ABOVE_NOISE, position_band
 from inertica.preprocessing.decimate import EDGE
 from inertica.preprocessing.filters import PART_OF_RATE, Butterworth, Unfiltered
 from inertica.preprocessing.motion import Motion
@@ -47,8 +47,8 @@ ROW_RATE = 2.0 / EDGE
 MOVES = 0.01
 """Part of the largest movement of any joint below which a joint counts as standing still."""
 
-ABOVE_NOISE, FEWEST_VALUES = 20.0, 20
-"""Standard deviations of position noise below which a range of positions is no movement, and values that it has to take."""
+FEWEST_VALUES = 20
+"""Values that a position has to take where it moves."""
 
 SETTLED, MOST_UNSETTLED = 7.0, 0.12
 """Periods of the cut-off after which the ends of a record are forgotten, and the part of it that this may cost at each end."""

@@ -6,7 +6,8 @@ the links but that friction brakes.  With the fault undone both have to predict 
 determine what it is held against.  The log as it is must be refuted, too, in one of two ways:
 
     by data    neither fit predicts those joints, and every third is predicted better with the fault undone
-    by model   geometry alone may explain the log, but only with links far from the model's; with the fault undone they are near
+    by model   geometry alone may explain the log, but only with links far from the model's; with the fault undone they are near, and
+               explain left-out data as well as any links do
 
 A factor of a single joint's torque cannot be told from a link that the model has wrong, so for it the second is none.  Positions
 that the robot can take as they are need no other unit, whatever the torque says.
@@ -138,7 +139,9 @@ def proof(judge: Judge, h: Hypothesis, fit: Fit, periods: float) -> Proof:
     refuted = all(
         before.of(h) > max(LOST, FAR_BETTER * after.of(h)) and after.gains(before).min() > 0.0 for before, after in (near, free)
     )
-    like = judge.knows_links and not h.single and judge.similarity(fit, h, MISSED).distance < USUAL
+    # a model near which the mended log is explained far worse than links far from it would is no witness
+    witness = near[1].of(h) < FAR_BETTER * max(free[1].of(h), 1e-300)
+    like = judge.knows_links and witness and not h.single and judge.similarity(fit, h, MISSED).distance < USUAL
     preferred = like and near[1].gains(near[0]).sum() > 0.0
     return Proof(
         explained,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress_line, table
@@ -73,7 +73,7 @@ class View:
         return {
             "robot": reference.description.name,
             "base_count": reference.estimate.base.rank,
-            "choices": [asdict(c) for c in reference.choices if c.subject not in OWN],
+            "choices": [plain(c) for c in reference.choices if c.subject not in OWN],
             "methods": [_entry(row) for row in self.found.rows],
         }
 

@@ -21,9 +21,10 @@ from typing import NoReturn
 from inertica import __version__
 from inertica.cli.console import collected_warnings, complain, write
 from inertica.cli.progress import LOUDNESS
-from inertica.errors import InerticaError, InputError, nearest
+from inertica.errors import InerticaError, InputError, NoMemoryError, nearest
 
 COMMANDS = {
+    "actuators": "armature, friction, delay and gains of every joint from commands and positions, without torque",
     "advise": "which method suits the situation, and why",
     "campaign": "a Monte Carlo study, resumable, on all cores or a Dask cluster",
     "check": "quality of logs and what they can determine, before any fit",
@@ -102,6 +103,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _discard_output()
         return PIPE_CLOSED
+    except MemoryError as error:
+        if "--verbose" in words:
+            traceback.print_exc()
+        _complain(NoMemoryError(error), as_json)
+        return FAILURE
     except Exception as error:  # a fault of ours: told in full
         if not as_json:
             raise

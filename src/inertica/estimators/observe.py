@@ -325,9 +325,14 @@ class Observations:
             return np.ones(self.n, bool)
         return np.asarray(~np.all([m.unmeasured for m in self.motions], axis=0))
 
+    @property
+    def unseen(self) -> NDArray[np.intp]:
+        """Joints (from 0) whose torque was measured and of which masks leave no rows."""
+        return np.flatnonzero(self.measured & (self.counts < 2))
+
     def checked(self) -> Observations:
         """Itself; refuses data of which masks leave nothing."""
-        if np.any(self.counts[self.measured] < 2):
+        if len(self.unseen):
             raise TooFewSamplesError("no samples are left to fit after masking; the log is all standstill, or masked as unusable")
         return self
 

@@ -282,6 +282,14 @@ class Log(Tabular):
         """The same log without some of its signals; the recorded channels stay."""
         return replace(self, signals={symbol: x for symbol, x in self.signals.items() if symbol not in symbols})
 
+    def without_torque_of(self, joints: Sequence[int]) -> Log:
+        """The same log with the torque of some joints (from 0) not recorded."""
+        if "tau" not in self.signals or not joints:
+            return self
+        tau = np.array(self.signals["tau"], float)
+        tau[:, list(joints)] = np.nan
+        return replace(self, signals={**self.signals, "tau": tau})
+
     def with_mask(self, mask: ArrayLike, reason: str) -> Log:
         """The same log with more samples masked; the same reason twice covers both."""
         added = np.asarray(mask, bool)

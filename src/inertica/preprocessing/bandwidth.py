@@ -5,14 +5,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.logs.noise import position_noise
+
 Array = NDArray[np.float64]
 
 ENERGY = 0.99
 """Part of a signal's energy that lies below its band."""
 
 
+ABOVE_NOISE = 20.0
+"""Standard deviations of its white noise below which the range of a position is no movement."""
+
+
 def position_band(q: Array, dt: float) -> Array:
-    """(n,) Hz below which 99 % of the energy of each position lies, its linear trend taken off; 0 for joints that do not move.
+    """(n,) Hz below which 99 % of the energy of each position lies, its linear trend taken off; 0 for joints that do not move:
+    the noise of a joint at rest fills the spectrum.
 
     The position of a moving joint stands orders of magnitude above noise of any colour, repeated rows and jitter of the clock
     included; its derivatives do not, so bands taken from those measure the recorder instead of the motion.
@@ -26,7 +33,7 @@ def position_band(q: Array, dt: float) -> Array:
     y = y - np.outer(x, (x @ y) / (x @ x))
     energy = np.cumsum(np.abs(np.fft.rfft(np.hanning(len(q))[:, None] * y, axis=0)) ** 2, axis=0)
     f = np.fft.rfftfreq(len(q), dt)
-    moving = np.ptp(q, axis=0) > 0.0
+    moving = np.ptp(q, axis=0) > ABOVE_NOISE * position_noise(q)
     return np.array([f[np.searchsorted(e, ENERGY * e[-1])] if m else 0.0 for e, m in zip(energy.T, moving, strict=True)])
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from inertica.report.data import Record, friction_laws
 from inertica.report.figures import Panel, Series, bars, dense, envelope, figure, key, thinned, zoom_bar
 from inertica.robot.model import Joint
 from inertica.validation.residuals import Whiteness
-from inertica.workflow.choice import Choice
+from inertica.workflow.choice import Alternative
 from inertica.workflow.result import Result
 
 Array = NDArray[np.float64]
@@ -24,7 +23,6 @@ MOST_POINTS = 500
 
 BINS = 24
 
-_NUMERIC = re.compile(r"([\d.eE+-]+) (Hz|ms|s)(?:, (.*))?")
 _COLOURS = ("points", "law", "other", "filtered")
 
 
@@ -173,40 +171,31 @@ def choice_figures(result: Result) -> Sequence[str]:
     """Scores in cross-validation: curves where candidates are numbers, bars where they are names."""
     out: list[str] = []
     for choice in result.choices:
-        if len(choice.scores) < 2:
+        if len(choice.candidates) < 2:
             continue
-        figures = [_scores(choice, group, scores) for group, scores in _groups(choice.scores).items()]
+        groups: dict[str, list[Alternative]] = {}
+        for candidate in choice.candidates:
+            groups.setdefault(candidate.group, []).append(candidate)
+        figures = [_scores(choice.subject, group, members) for group, members in groups.items()]
         inside = html.grid(figures)
         out.append(html.details(f"{choice.subject}: scores of all candidates", inside, opened=len(figures) == 1))
     return out
 
 
-def _groups(scores: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """`joint 1: none` -> group `joint 1`."""
-    out: dict[str, dict[str, float]] = {}
-    for name, value in scores.items():
-        group, _, rest = name.rpartition(": ")
-        out.setdefault(group, {})[rest] = value
-    return out
-
-
-def _scores(choice: Choice, group: str, scores: Mapping[str, float]) -> str:
-    parsed = [_NUMERIC.fullmatch(name) for name in scores]
-    caption = f"{choice.subject}{f', {group}' if group else ''}: relative error of raw torque on data left out"
-    if not all(parsed):
-        best = min(scores, key=lambda name: scores[name])
-        return bars(list(scores.items()), best, f"{caption}; the lowest in the other colour")
+def _scores(subject: str, group: str, candidates: Sequence[Alternative]) -> str:
+    caption = f"{subject}{f', {group}' if group else ''}: relative error of raw torque on data left out"
     curves: dict[str, list[tuple[float, float]]] = {}
-    for match, value in zip(parsed, scores.values(), strict=True):
-        assert match is not None
-        curves.setdefault(match[3] or "", []).append((float(match[1]), 100.0 * value))
-    unit = next(match[2] for match in parsed if match is not None)
+    for c in candidates:
+        if c.number is None:
+            best = min(candidates, key=lambda one: one.score)
+            return bars([(one.name, one.score) for one in candidates], best.name, f"{caption}; the lowest in the other colour")
+        curves.setdefault(c.series, []).append((c.number, 100.0 * c.score))
     series, names = [], []
     for colour, (name, points) in zip(_COLOURS, curves.items(), strict=False):
         x, y = np.array(sorted(points)).T
         series += [Series(x, y, colour, "line"), Series(x, y, colour, "marks")]
         names.append((colour, name))
-    drawn = figure([Panel(series, "error (%)", 110.0)], f"candidate ({unit})", caption)
+    drawn = figure([Panel(series, "error (%)", 110.0)], f"candidate ({candidates[0].unit})", caption)
     return drawn if len(names) < 2 else html.Raw(f"<div>{key(names)}{drawn}</div>")
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertica.checks.findings import Finding, joint_list
+from inertica.documents import plain
 from inertica.errors import InputError
 from inertica.estimators.base import Capability
 from inertica.estimators.registry import able, method
@@ -104,7 +105,7 @@ def verdict_document(result: Result) -> dict[str, object]:
     judged = verdict(result)
     words = verdict_words(result, judged)
     said: dict[str, object] = {"first_line": words.first_line, "headline": words.headline, "sentence": words.sentence}
-    return {**judged.document(), **said, "next": words.next, "card": list(words.card)}
+    return {**plain(judged), **said, "next": words.next, "card": list(words.card)}
 
 
 def first_line(result: Result) -> str:

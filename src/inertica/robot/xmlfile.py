@@ -18,7 +18,7 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from inertica.errors import FileError
+from inertica.errors import FileError, refuse_devices
 
 Element: TypeAlias = etree._Element
 Array = NDArray[np.float64]
@@ -56,6 +56,7 @@ def read_xml(path: str | Path) -> Document:
     """The document in a file; FileError when it cannot be read, is not well formed, or declares a document type."""
     path = Path(path)
     try:
+        refuse_devices(path)
         content = path.read_bytes()
     except FileNotFoundError:
         raise FileError(path, "there is no such file") from None

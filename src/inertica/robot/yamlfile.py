@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from inertica.errors import FileError, InputError, nearest
+from inertica.errors import FileError, InputError, nearest, refuse_devices
 from inertica.later import Deferred
 from inertica.robot.formula import constant
 
@@ -184,6 +184,7 @@ def read_text(path: str | Path) -> str:
     """A text file as UTF-8, or a sentence that says why not."""
     path = Path(path)
     try:
+        refuse_devices(path)
         if path.is_file() and path.stat().st_size > MAX_BYTES:
             raise FileError(path, f"the file is larger than {MAX_BYTES // 1_000_000} MB, which no robot description is")
         return path.read_bytes().decode("utf-8-sig")

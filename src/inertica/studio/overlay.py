@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import FileError, InputError
-from inertica.logs.readers.guard import reading
+from inertica.logs.readers.guard import check_archive, reading
 from inertica.report.data import friction_laws, records
 from inertica.report.figures import thinned
 from inertica.report.names import short_names
@@ -87,6 +87,7 @@ def read_document(path: Path, stamp: int) -> dict[str, Any]:
 
 def torques(folder: Path, number: int) -> tuple[Array, NDArray[np.float32]]:
     """Times, and measured, predicted, low-passed measured, low-passed predicted torque and position (5, N, n) of one log."""
+    check_archive(folder / SIGNALS)
     with reading(folder / SIGNALS, "file of torques"), np.load(folder / SIGNALS, allow_pickle=False) as file:
         if f"t{number}" not in file.files:
             raise InputError(f"the result has no log number {number}")

@@ -27,6 +27,19 @@ from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
 
+
+class FewRowsError(TooFewSamplesError):
+    """Some joints have too few rows to be fitted on parts of the data.
+
+    Args:
+        joints: which ones, from 0.
+    """
+
+    def __init__(self, joints: Sequence[int]) -> None:
+        super().__init__("there are too few usable samples for cross-validation; use longer logs, or fix the choices yourself")
+        self.joints = tuple(joints)
+
+
 FOLDS = 5
 SMALLEST_FOLD = 20
 """Rows (of all joints together) below which a block says nothing."""
@@ -179,10 +192,9 @@ class Blocks:
         cuts = [[-(-k * m // share) for k in range(share + 1)] for m, share in zip(system.lengths, self._shares, strict=True)]
         out = [block for of_motion in system.stretches(cuts) for block in of_motion]
         counts = np.sum([block.counts for block in out], axis=0)
-        if len(out) < 2 or np.any(counts[system.measured] < SMALLEST_FOLD):
-            raise TooFewSamplesError(
-                "there are too few usable samples for cross-validation; use longer logs, or fix the choices yourself"
-            )
+        few = range(self.n) if len(out) < 2 else np.flatnonzero(system.measured & (counts < SMALLEST_FOLD)).tolist()
+        if few:
+            raise FewRowsError(few)
         return out
 
     def _score_factors(self, motions: Sequence[Motion]) -> list[Factors]:

@@ -1,10 +1,13 @@
-"""`Choice`: one decision with its reason; `Notes`: what the stages of a job leave for the user besides their values."""
+"""`Choice`: one decision with its candidates and reason; `Notes`: what the stages of a job leave for the user besides their values."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from inertica.documents import Derived
 
 Say = Callable[[str], None]
 """Where progress goes."""
@@ -14,7 +17,38 @@ WORTH = 0.005
 
 
 @dataclass(frozen=True)
-class Choice:
+class Alternative:
+    """One thing that could have been chosen.
+
+    Args:
+        name: in words.
+        score: relative prediction error on data left out, or what the decision compares.
+        taken: whether it was chosen.
+        group: what it is a candidate for, such as a joint; empty for the decision as a whole.
+        number, unit: of a candidate that is a number, to be drawn along an axis.
+        series: which curve such a number belongs to.
+    """
+
+    name: str
+    score: float
+    taken: bool = False
+    group: str = ""
+    number: float | None = None
+    unit: str = ""
+    series: str = ""
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.group}: {self.name}" if self.group else self.name
+
+
+def candidates(scores: Mapping[str, float], *taken: str) -> tuple[Alternative, ...]:
+    """Candidates by name and score."""
+    return tuple(Alternative(name, score, name in taken) for name, score in scores.items())
+
+
+@dataclass(frozen=True)
+class Choice(Derived):
     """One decision.
 
     Args:
@@ -22,7 +56,7 @@ class Choice:
         value: what was chosen, in words.
         sentence: why.
         automatic: False when the user fixed it.
-        scores: candidate -> relative prediction error in cross-validation.
+        candidates: what was compared.
         score, score_without: relative prediction error on data left out, of what was chosen and of the plainer model without it;
             None when it was not measured.
         disagreement: whether data left out spoke against what theory or a test had asked for.
@@ -32,10 +66,17 @@ class Choice:
     value: str
     sentence: str
     automatic: bool = True
-    scores: Mapping[str, float] = field(default_factory=dict)
+    candidates: tuple[Alternative, ...] = ()
     score: float | None = None
     score_without: float | None = None
     disagreement: bool = False
+
+    DERIVED: ClassVar[Mapping[str, str]] = {"scores": "scores"}
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Alternative -> score."""
+        return {candidate.full_name: candidate.score for candidate in self.candidates}
 
     @classmethod
     def given(cls, subject: str, value: str) -> Choice:
@@ -45,7 +86,7 @@ class Choice:
     def decision(self) -> dict[str, object]:
         """As an entry of `decisions` in JSON: the numbers behind it, without prose."""
         return {
-            "subject": self.subject, "chosen": self.value, "candidates": dict(self.scores), "score": self.score,
+            "subject": self.subject, "chosen": self.value, "candidates": self.scores, "score": self.score,
             "score_without": self.score_without, "disagreement": self.disagreement,
         }  # fmt: skip
 

@@ -28,6 +28,7 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.friction import check_laws, friction_terms, law
 from inertica.robot.plain import assumed_friction, with_laws
+from inertica.validation.blocks import FewRowsError
 from inertica.workflow.choice import Choice, Notes, Say
 from inertica.workflow.delay_choice import Delay, choose_delay
 from inertica.workflow.filter_choice import stated_cutoff, velocity_sources
@@ -193,9 +194,9 @@ def choose(checked: Checked, say: Say) -> Chosen:
         draft = decide(draft, say)
     mount, problem, part, estimator = draft.mount, draft.problem, draft.part, draft.estimator
     assert mount is not None and problem is not None and part is not None and estimator is not None
-    notes = checked.notes.chose(*draft.choices).warned(draft.warnings).took("choose", start)
+    notes = draft.checked.notes.chose(*draft.choices).warned(draft.warnings).took("choose", start)
     return Chosen(
-        checked.inputs, checked.report, draft.description, draft.recipe, mount, problem, part, estimator, draft.other_laws, notes,
+        draft.inputs, draft.checked.report, draft.description, draft.recipe, mount, problem, part, estimator, draft.other_laws, notes,
         draft.shapes, draft.delays_left,
     )  # fmt: skip
 
@@ -204,10 +205,22 @@ def decide_filter_and_delay(draft: Draft, say: Say) -> Draft:
     """Recipe of the fit and of predictions, with the friction that is assumed for now."""
     inputs, assumed = draft.inputs, assumed_friction(_with_stated_laws(draft.description, draft.settings.friction))
     base = None if inputs.torque_only else _base(assumed, draft.base)
-    choices, delay = _preprocessing(inputs, assumed, base, say)
+    try:
+        choices, delay = _preprocessing(inputs, assumed, base, say)
+    except FewRowsError as few:
+        if len(few.joints) == inputs.description.robot.n:
+            raise
+        return decide_filter_and_delay(_without_torque_of(few.joints, draft), say)
     motions = _prepared(inputs, delay.recipe)
     _check_motion(inputs, motions)
     return draft.decided(*choices, base=base, recipe=delay.recipe, delays_left=delay.left, motions=motions)
+
+
+def _without_torque_of(joints: Sequence[int], draft: Draft) -> Draft:
+    """The same without the torque of joints (from 0) that hardly move, of whose friction the logs tell nothing."""
+    checked, inputs = draft.checked, draft.inputs.without_torque_of(joints, "hardly moves")
+    notes = checked.notes.warned(inputs.notes.warnings[-1:])
+    return replace(draft, checked=replace(checked, inputs=inputs, notes=notes))
 
 
 def decide_mount(draft: Draft, say: Say) -> Draft:

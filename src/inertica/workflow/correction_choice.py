@@ -12,7 +12,7 @@ from inertica.estimators.consistent.strategy import Settled
 from inertica.guard import ShortAndLong, compare
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.plain import with_plain_friction
-from inertica.workflow.choice import Choice
+from inertica.workflow.choice import Choice, candidates
 
 SUBJECT = "correction"
 
@@ -70,11 +70,21 @@ def choose_correction(problem: Problem, estimate: Estimate, friction_chosen: boo
     scores = {"consistent links": compared.score_without, "with a correction": compared.score}
     if not (np.isfinite(totals[best]) and both.pays):
         sentence = f"none: predictions are those of the identified links; {compared.sentence}"
-        return None, Choice(SUBJECT, "none", sentence, True, scores, compared.score_without, compared.score_without)
+        return None, Choice(
+            SUBJECT,
+            "none",
+            sentence,
+            True,
+            candidates(scores, "consistent links"),
+            compared.score_without,
+            compared.score_without,
+        )
     value = f"base parameters, strength {strengths[best]:.2g}"
     sentence = (
         f"predictions add to the base parameters what no physically consistent links explain ({value}): {compared.sentence}; "
         f"parameters, intervals and model files are without it"
     )
-    choice = Choice(SUBJECT, value, sentence, True, scores, compared.score, compared.score_without)
+    choice = Choice(
+        SUBJECT, value, sentence, True, candidates(scores, "with a correction"), compared.score, compared.score_without
+    )
     return Correction(strengths[best], data.wider.base.layout), choice

@@ -6,7 +6,7 @@ filter predicts raw torque well whatever it does to the parameters; the fit must
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -26,7 +26,7 @@ from inertica.preprocessing.prepare import prepare
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.validation.blocks import SMALLEST_FOLD, Blocks
-from inertica.workflow.choice import Choice, Say
+from inertica.workflow.choice import Alternative, Choice, Say, candidates
 
 Velocity = Literal["differences", "recorded"]
 
@@ -96,7 +96,7 @@ def choose_bandwidth(description: Description, base: BaseModel, logs: Sequence[L
 
     least = min(start.narrowest, HIGHEST * rate)
     # rest and reversals may leave nearly nothing of a narrow band
-    while least * STEP <= HIGHEST * rate and float(np.min(prepared(least).observations.counts)) < FEWEST_USED:
+    while least * STEP <= HIGHEST * rate and _fewest_rows(prepared(least)) < FEWEST_USED:
         least *= STEP
     start = start.at_least(least)
     search = search_bandwidth(prepared, start.first, HIGHEST * rate, widest)
@@ -104,6 +104,12 @@ def choose_bandwidth(description: Description, base: BaseModel, logs: Sequence[L
     if len(candidates) == 1:
         return Bandwidth(search.start, start, search, {}, None)
     return _guarded(search, start, candidates, [Blocks(prepared(f), PARTS) for f in candidates])
+
+
+def _fewest_rows(problem: Problem) -> float:
+    """Of all joints whose torque was measured."""
+    system = problem.observations
+    return float(np.min(system.counts[system.measured]))
 
 
 def search_start(logs: Sequence[Log], base: BaseModel) -> Start:
@@ -186,9 +192,18 @@ def choose_filter(
         "settings"
     )
     chosen = replace(recipe_for(fit, rate, replace(recipe, velocity=velocity)), prediction=Butterworth(cutoff=cutoff))
-    raw_residuals = {f"{c:.3g} Hz, {v}": s for (c, v), s in sorted(tried.items())}
+    compared = cutoff_candidates(tried)
     guarded = bandwidth.scores.get(fit), min(bandwidth.scores.items(), default=(0.0, None))[1]  # without: the narrowest
-    return chosen, Choice("filter", value, sentence, True, raw_residuals, *guarded, bandwidth.disagreement)
+    return chosen, Choice("filter", value, sentence, True, compared, *guarded, bandwidth.disagreement)
+
+
+def cutoff_candidates(scores: Mapping[tuple[float, Velocity], float]) -> tuple[Alternative, ...]:
+    """Cut-offs in Hz with sources of velocity as candidates, the best of them taken."""
+    best = min(scores, key=lambda key: scores[key])
+    return tuple(
+        Alternative(f"{c:.3g} Hz, {v}", score, (c, v) == best, number=c, unit="Hz", series=v)
+        for (c, v), score in sorted(scores.items())
+    )
 
 
 def stated_cutoff(
@@ -210,7 +225,9 @@ def stated_cutoff(
     value += chosen.velocity
     others = ", ".join(f"{100 * scores[own.velocity]:.3g} % ({own.velocity})" for own in recipes if own is not chosen)
     sentence = f"{value}: the cut-off is given; on data left out {100 * scores[chosen.velocity]:.3g} %, against {others}"
-    return chosen, Choice("filter", value, sentence, True, scores, scores[chosen.velocity], max(scores.values()))
+    return chosen, Choice(
+        "filter", value, sentence, True, candidates(scores, chosen.velocity), scores[chosen.velocity], max(scores.values())
+    )
 
 
 def velocity_sources(logs: Sequence[Log]) -> Sequence[Velocity]:

@@ -43,7 +43,8 @@ class Fitted:
         found: as the method gave it.
         estimate: what is stated of it: corrected, with a covariance that holds; the same before `assess`.
         replicas: the estimate applied to itself.
-        correction: what predictions add to consistent links; None where nothing.
+        correction: how predictions add to consistent links what those do not explain; None where they do not.
+        added: what they add to the parameters of the assessed estimate; None where nothing.
         standstill: how predictions treat dry friction near standstill.
     """
 
@@ -56,6 +57,7 @@ class Fitted:
     replicas: Replicas
     notes: Notes
     correction: Correction | None = None
+    added: Parameters | None = None
     standstill: Standstill = HELD
 
     @property
@@ -67,11 +69,6 @@ class Fitted:
     def parameters(self) -> Parameters:
         """The estimate as standard parameters."""
         return identified(self.estimate, self.chosen.description)
-
-    @cached_property
-    def added(self) -> Parameters | None:
-        """What predictions add to the parameters."""
-        return None if self.correction is None else self.correction.of(self.problem, self.parameters)
 
     @cached_property
     def predictor(self) -> Parameters:
@@ -130,7 +127,9 @@ def assess(fitted: Fitted, say: Say) -> Fitted:
         alternatives=[estimate.beta + np.array([c.get(name, 0.0) for name in estimate.base.names]) for c in chosen.other_laws],
     )  # fmt: skip
     notes = fitted.notes.chose(stated.choice).warned(stated.estimate.warnings).took("intervals", start)
-    return replace(fitted, estimate=stated.estimate, replicas=found, notes=notes)
+    parameters = identified(stated.estimate, chosen.description)
+    added = None if fitted.correction is None else fitted.correction.of(fitted.problem, parameters)
+    return replace(fitted, estimate=stated.estimate, replicas=found, added=added, notes=notes)
 
 
 def near_standstill(fitted: Fitted, say: Say) -> Fitted:

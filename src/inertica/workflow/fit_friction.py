@@ -38,7 +38,7 @@ from inertica.robot.layout import Parameters
 from inertica.robot.plain import with_laws
 from inertica.workflow.bristles import LUGRE, Bristles, JointFriction
 from inertica.workflow.choose import check, choose
-from inertica.workflow.inputs import LogLike, read
+from inertica.workflow.inputs import LogLike, check_all_move, read
 from inertica.workflow.settings import Settings
 
 Array = NDArray[np.float64]
@@ -126,6 +126,7 @@ def fit_friction(
         settings or Settings(), friction=("viscous", "coulomb", "offset"), method="wls", options={}, refine_shapes=False
     )
     inputs = read(robot, logs, validate, asked, say)
+    check_all_move(inputs.logs, inputs.description.robot)
     if inputs.torque_only:
         raise InputError("bristle friction needs recorded positions: it is a matter of measured motion")
     chosen = choose(check(inputs, say), say)

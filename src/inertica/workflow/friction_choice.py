@@ -19,7 +19,7 @@ from inertica.robot.description import Description
 from inertica.robot.friction import LAWS, Candidate
 from inertica.robot.layout import Parameters
 from inertica.robot.plain import plain_friction, with_laws
-from inertica.workflow.choice import Choice, Say
+from inertica.workflow.choice import Alternative, Choice, Say
 from inertica.workflow.friction_pieces import PLAIN, Piece, laws_of, others
 
 Array = NDArray[np.float64]
@@ -103,11 +103,14 @@ class FrictionSelection:
         value = "; ".join(f"joint{'s' if len(js) > 1 else ''} {', '.join(js)}: {name}" for name, js in groups.items())
         tried = f"{_tried()} standard deviations and explain {100 * WORTHWHILE:g} % of the joint's error"
         sentence = f"{value}; {tried}{self._refused(chosen)}"
-        scores = {f"joint {p.joint + 1}: {self._name(p)}": gain.share for p, gain in self.tested.items()}
+        taken = {self.pieces[k] for k in self.chosen}
+        tested = tuple(
+            Alternative(self._name(p), gain.share, p in taken, f"joint {p.joint + 1}") for p, gain in self.tested.items()
+        )
         plain = [k for k in self.plain if self.pieces[k].brakes]
         compared = self._compared(chosen, plain)
         sentence += f"; {compared.sentence}, that is with viscous and Coulomb friction alone"
-        return final, Choice("friction", value, sentence, True, scores, compared.score, compared.score_without)
+        return final, Choice("friction", value, sentence, True, tested, compared.score, compared.score_without)
 
     def changes(self) -> list[dict[str, float]]:
         """What other laws would change that the data tell hardly apart: base parameter -> change, for every such law.

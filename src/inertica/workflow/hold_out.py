@@ -69,7 +69,7 @@ class LeftOut:
     @property
     def residual(self) -> float:
         """Relative residual of all joints and parts."""
-        return float(np.sqrt(self.errors.sum() / self.sizes.sum()))
+        return float(np.sqrt(self.errors.sum() / max(float(self.sizes.sum()), 1e-300)))
 
     def against(self, other: LeftOut) -> Comparison:
         """These errors with those of another choice, joints weighed by the other's errors."""
@@ -78,11 +78,14 @@ class LeftOut:
 
 
 def left_out(problem: Problem, estimator: Estimator) -> LeftOut:
-    """How well fits predict raw torque of parts that they left out."""
+    """How well fits predict raw torque of parts that they left out; parts without which a joint has no rows are not left out."""
     errors, sizes = np.zeros((2, FOLDS, problem.base.layout.robot.n))
     for f in range(FOLDS):
         left = HoldOut(tuple(_part(motion, f) for motion in problem.motions))
-        estimate = estimator.estimate(problem.masked(left.rest(problem.motions)))
+        rest = problem.masked(left.rest(problem.motions))
+        if len(rest.observations.unseen):
+            continue
+        estimate = estimator.estimate(rest)
         values = np.array(problem.fixed_values)
         values[problem.base.retained] = estimate.beta
         shapes = None if problem.prior is None else problem.prior.shapes
@@ -91,8 +94,8 @@ def left_out(problem: Problem, estimator: Estimator) -> LeftOut:
             miss = motion.tau_raw[part] - problem.engine.inverse_dynamics(*state, values, shapes)
             errors[f] += np.sum(miss**2, axis=0)
             sizes[f] += np.sum(motion.tau_raw[part] ** 2, axis=0)
-    lever = levers(problem.base.layout.robot) ** 2
-    return LeftOut(errors * lever, sizes * lever)
+    lever, used = levers(problem.base.layout.robot) ** 2, sizes.sum(axis=1) > 0.0
+    return LeftOut(errors[used] * lever, sizes[used] * lever)
 
 
 def _part(motion: Motion, fold: int) -> Mask:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from inertica.checks.signal_checks import beyond_numbers
 from inertica.checks.some_torques import without_torque
 from inertica.errors import InputError
+from inertica.estimators.base import Capability
 from inertica.excitation.trajectory import Trajectory
 from inertica.logs.log import Log
 from inertica.logs.noise import extremes
@@ -71,6 +72,28 @@ class Inputs:
         """What choices are made on."""
         return representative(self.logs)
 
+    def without_torque_of(self, joints: Sequence[int], why: str) -> Inputs:
+        """The same with the torque of some joints (from 0) left out of the fit, and a warning that says why.
+
+        Raises:
+            InputError: the method that was asked for needs the torque of every joint.
+        """
+        names, origins = self.logs[0].joints, _names(self.logs)
+        listed = ", ".join(names[j] for j in joints)
+        said = f"{origins}: {listed} {why}, so that nothing can be said of its drive and friction"
+        moving = ", ".join(name for j, name in enumerate(names) if j not in joints)
+        if self.settings.method != "auto" and not self.settings.method_can(Capability.LINEAR):
+            needs = f"method '{self.settings.method}' needs the torque of every joint"
+            raise InputError(
+                f"{said}; {needs}: add a log in which it moves, or identify the others alone with a card that lists them "
+                f"(joints: [{moving}])"
+            )
+        logs = tuple(log.without_torque_of(joints) for log in self.logs)
+        warning = (
+            f"{said}: its torque takes no part in the fit, and both stay as they are in the model; add a log in which it moves"
+        )
+        return replace(self, logs=logs, notes=self.notes.warned([warning]))
+
     def reference(self, k: int) -> Trajectory | None:
         """What the controller followed in the k-th log; see `own_reference`."""
         return own_reference(self.settings.references, k)
@@ -108,9 +131,10 @@ def read(
     if (bare := without_torque(fitted)) is not None:
         notes = notes.warned([bare.text])
     inputs = Inputs(description, fitted, validation, settings, notes.took("read", start))
-    if not inputs.torque_only:
-        check_logs(fitted, description.robot)
-    return inputs
+    if inputs.torque_only:
+        return inputs
+    still = check_logs(fitted, description.robot)
+    return inputs.without_torque_of(still, "does not move") if still else inputs
 
 
 def described(robot: str | Path | Description) -> Description:
@@ -150,8 +174,12 @@ def numbered(names: Sequence[str], things: Sequence[T]) -> dict[str, T]:
     return out
 
 
-def check_logs(logs: Sequence[Log], robot: Robot) -> None:
-    """Every joint has values in every log, every joint moves in some log, and no torque is zero throughout."""
+def check_logs(logs: Sequence[Log], robot: Robot) -> tuple[int, ...]:
+    """Joints (from 0) that move in no log.
+
+    Raises:
+        InputError: some joint has no values in some log, no joint moves, or the torque of one that does is zero throughout.
+    """
     ends: dict[str, list[Array]] = {symbol: [] for symbol in SIGNAL}
     for log in logs:
         if (wild := beyond_numbers(log)) is not None:
@@ -166,20 +194,25 @@ def check_logs(logs: Sequence[Log], robot: Robot) -> None:
                 )
             ends[symbol].append(np.array([low, high]))
     moves = np.any([high - low > STILL * levers(robot) for low, high in ends["q"]], axis=0)
-    still = [name for name, there in zip(logs[0].joints, moves, strict=True) if not there]
-    if len(still) == logs[0].n:
+    if not moves.any():
         raise InputError(f"{_names(logs)}: no joint moves; identification needs a log of the robot in motion")
-    if still:
-        moving = ", ".join(name for name in logs[0].joints if name not in still)
-        raise InputError(
-            f"{_names(logs)}: {', '.join(still)} does not move, so that nothing can be said of its drive and friction; add a log in "
-            f"which it moves, or identify the others alone with a card that lists them (joints: [{moving}])"
-        )
     for j, name in enumerate(logs[0].joints):
-        if not np.any([both[:, j] for both in ends["tau"]]):
+        if moves[j] and not np.any([both[:, j] for both in ends["tau"]]):
             raise InputError(
                 f"{_names(logs)}: the torque of joint {j + 1} ({name}) is zero throughout; was it recorded?", joint=name
             )
+    return tuple(np.flatnonzero(~moves).tolist())
+
+
+def check_all_move(logs: Sequence[Log], robot: Robot) -> None:
+    """`check_logs`, and every joint moves in some log."""
+    if still := check_logs(logs, robot):
+        names = logs[0].joints
+        listed, moving = (", ".join(names[j] for j in range(len(names)) if (j in still) is there) for there in (True, False))
+        raise InputError(
+            f"{_names(logs)}: {listed} does not move, so that nothing can be said of its drive and friction; add a log in which it "
+            f"moves, or use a card that lists the others (joints: [{moving}])"
+        )
 
 
 def check_references(stated: int, logs: int, validation: int) -> None:

@@ -26,7 +26,7 @@ from inertica.robot.terms import RigidBody
 from inertica.workflow.choice import Choice, Say
 from inertica.workflow.filter_choice import choose_filter, recipe_for
 from inertica.workflow.identify import LogLike, identify
-from inertica.workflow.inputs import check_logs, read_one
+from inertica.workflow.inputs import check_all_move, read_one
 from inertica.workflow.result import Result
 from inertica.workflow.settings import Settings
 from inertica.workflow.shared_bandwidth import SharedBandwidth, shared_bandwidth
@@ -97,7 +97,7 @@ def joint_fit(
         prior = np.full(n, np.inf) if prior is None else prior
         units = [replace(one, logs=tuple(in_units(log, scale) for log in one.logs)) for one in sets]
     for one in units:
-        check_logs(one.logs, description.robot)
+        check_all_move(one.logs, description.robot)
     known, first, guess = (loads, body, prior), units[0].logs, np.ones(n)
     if scale is not None:
         say("first gains: plain friction")

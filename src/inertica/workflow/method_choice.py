@@ -10,7 +10,7 @@ from inertica.estimators.base import Estimator, Problem
 from inertica.estimators.consistent.strategy import MILD, Consistent
 from inertica.estimators.linear.irls import Irls
 from inertica.estimators.linear.least_squares import Wls
-from inertica.workflow.choice import Choice
+from inertica.workflow.choice import Choice, candidates
 from inertica.workflow.hold_out import left_out
 
 PLAIN, ROBUST = Wls.kind, Irls.kind
@@ -44,7 +44,9 @@ def choose_method(problem: Problem, quick: bool = False) -> tuple[Estimator, Cho
         f"{chosen.name}: {count}; on data left out {PLAIN} leaves {100 * residuals[PLAIN]:.3g} % of the raw torque, "
         f"{ROBUST} {100 * residuals[ROBUST]:.3g} %, joints weighed by their errors; {WHY}"
     )
-    return chosen, Choice("method", chosen.name, sentence, True, residuals, residuals[chosen.kind], residuals[PLAIN])
+    return chosen, Choice(
+        "method", chosen.name, sentence, True, candidates(residuals, chosen.kind), residuals[chosen.kind], residuals[PLAIN]
+    )
 
 
 def outliers(problem: Problem) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from inertica.documents import Derived
 from inertica.estimators.structure.tilt import between
 from inertica.robot.model import Vector, vector
-from inertica.workflow.choice import Choice
+from inertica.workflow.choice import Choice, candidates
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,8 @@ class Mount(Derived):
             return Choice("gravity", value, said, self.automatic)
         file, other = self.residuals
         scores, refused = {"as the model file has it": file, "found": other}, not self.accepted
-        return Choice("gravity", value, said, self.automatic, scores, file if refused else other, file, refused)
+        compared = candidates(scores, "as the model file has it" if refused else "found")
+        return Choice("gravity", value, said, self.automatic, compared, file if refused else other, file, refused)
 
     @property
     def interval(self) -> list[tuple[float, float]] | None:

@@ -35,7 +35,7 @@ from inertica.threads import one_thread
 from inertica.validation.residuals import Residual
 from inertica.workflow.choice import Choice
 from inertica.workflow.identify import LogLike, identify
-from inertica.workflow.inputs import check_logs, described, read_one
+from inertica.workflow.inputs import check_all_move, described, read_one
 from inertica.workflow.payload_intervals import made_sure
 from inertica.workflow.payload_records import Records, Stated
 from inertica.workflow.payload_result import Payload
@@ -115,7 +115,7 @@ class _Job:
             self.given = described(robot)
             self.unloaded = [read_one(x, self.given, "q", "tau") for x in unloaded]
         self.loaded = [read_one(x, self.given, "q", "tau") for x in loaded]
-        check_logs(self.loaded, self.given.robot)
+        check_all_move(self.loaded, self.given.robot)
         self.flange = flange(self.given, frame)
         if robot_from is None:
             bare = self.given.with_terms(self.given.layout.terms, ())

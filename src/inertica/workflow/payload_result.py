@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -138,7 +138,7 @@ class Payload:
             "central_inertia": {"value": self.body.inertia, "unit": "kg m^2"},
             "statements": self.statements,
             "residual": {name: plain(r) for name, r in self.residuals.items()},
-            "choices": [asdict(c) for c in self.choices],
+            "choices": [plain(c) for c in self.choices],
             "logs": {name: list(listed) for name, listed in self.logs.items()},
             "warnings": list(self.warnings),
         }  # fmt: skip

@@ -24,7 +24,7 @@ from inertica.physical.cone import Outcome
 from inertica.robot.description import Description
 from inertica.robot.terms import Counterbalance, OnJoint, Spring, State
 from inertica.threads import one_thread
-from inertica.workflow.choice import Choice, Say
+from inertica.workflow.choice import Alternative, Choice, Say
 from inertica.workflow.hold_out import LeftOut, left_out
 
 Array = NDArray[np.float64]
@@ -123,15 +123,17 @@ def choose_position_torque(problem: Problem, description: Description, say: Say)
     if not found.terms:
         return None
     with_terms, without = found.joint_errors, model.joint_errors
-    shares = {f"joint {t.at + 1}: {NAMES[type(t)]}": float(with_terms[t.at] / without[t.at]) for t in found.terms}
-    value = "; ".join(shares)
-    listed = ", ".join(f"{100 * share:.2g} % on joint {t.at + 1}" for t, share in zip(found.terms, shares.values(), strict=True))
+    terms = tuple(
+        Alternative(NAMES[type(t)], float(with_terms[t.at] / without[t.at]), True, f"joint {t.at + 1}") for t in found.terms
+    )
+    value = "; ".join(term.full_name for term in terms)
+    listed = ", ".join(f"{100 * term.score:.2g} % on {term.group}" for term in terms)
     sentence = (
         f"{value}: torque that depends on position and that no link near the model's explains (cables, hoses, springs, a sensor that "
         f"feels the turn); the squared error on data left out becomes {listed} of what it was; "
         f"{found.left_out.against(model.left_out).sentence}"
     )
-    choice = Choice("position", value, sentence, True, shares, found.left_out.residual, model.left_out.residual)
+    choice = Choice("position", value, sentence, True, terms, found.left_out.residual, model.left_out.residual)
     return description.with_terms((*description.layout.terms, *found.terms)), choice
 
 

@@ -24,7 +24,7 @@ from inertica.frames import Tabular
 from inertica.identifiability.base import base_model
 from inertica.identifiability.labels import DETERMINED, FIXED, INTERVAL, WEAK
 from inertica.logs.log import Log
-from inertica.logs.readers.guard import reading
+from inertica.logs.readers.guard import check_archive, reading
 from inertica.physical.plausible import MassSummary, mass_summary
 from inertica.physical.scales import Reference
 from inertica.preprocessing.motion import Motion
@@ -297,6 +297,7 @@ class Identification(Tabular):
     @classmethod
     def _read(cls, source: Path) -> Identification:
         document = upgraded(source / RESULT, read_stamped(source / RESULT))
+        check_archive(source / ARRAYS)
         with np.load(source / ARRAYS, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         description = load_robot(source / CARD)

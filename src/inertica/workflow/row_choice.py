@@ -25,8 +25,17 @@ from inertica.preprocessing.recipe import Recipe
 from inertica.robot.description import Description
 from inertica.robot.natural import levers
 from inertica.validation.blocks import Blocks
-from inertica.workflow.choice import Choice, Say
-from inertica.workflow.filter_choice import HIGHEST, PARTS, Velocity, choose_filter, recipe_for, search_start, velocity_sources
+from inertica.workflow.choice import Alternative, Choice, Say
+from inertica.workflow.filter_choice import (
+    HIGHEST,
+    PARTS,
+    Velocity,
+    choose_filter,
+    cutoff_candidates,
+    recipe_for,
+    search_start,
+    velocity_sources,
+)
 
 MOST = 0.5
 """Share of the squared torque that rows of a fit must hold: less is the smaller part of what the fit is asked to predict."""
@@ -67,7 +76,7 @@ def choose_filter_and_rows(
     why = f"rows away from reversals and rest hold only {100 * share:.2g} % of the squared torque"
     value = f"every row, up to {every.filter.cutoff:.3g} Hz, velocity from {_origin(every.velocity)}"  # type: ignore[attr-defined]
     if usual is None:
-        best = min(tried.values())
+        best = min(each.score for each in tried)
         sentence = f"{value}: {why}, too few to fit; on data left out {100 * best:.3g} %, the least of {len(tried)} settings"
         return every, Choice("filter", value, sentence, True, tried, best)
     both = _compared(description, base, logs, every, usual[0])
@@ -105,15 +114,15 @@ def _every_row(
     recipe: Recipe,
     start: float,
     velocities: Sequence[Velocity] | None,
-) -> tuple[Recipe, dict[str, float]]:
+) -> tuple[Recipe, tuple[Alternative, ...]]:
     """The recipe that predicts raw torque left out best, and the scores of all that were tried."""
     rate = min(log.rate for log in logs)
     sources = velocities or velocity_sources(logs)
     steps = max(0, int(np.floor(np.log(HIGHEST * rate / start) / np.log(STEP))))
     recipes = [every_row_recipe(start * STEP**k, rate, replace(recipe, velocity=s)) for k in range(steps + 1) for s in sources]
     scores = [Blocks(_problem(description, base, logs, own), PARTS).evaluate().all for own in recipes]
-    tried = {f"{r.filter.cutoff:.3g} Hz, {r.velocity}": s for r, s in zip(recipes, scores, strict=True)}  # type: ignore[attr-defined]
-    return recipes[int(np.argmin(scores))], tried
+    tried = {(r.filter.cutoff, r.velocity): s for r, s in zip(recipes, scores, strict=True)}  # type: ignore[attr-defined]
+    return recipes[int(np.argmin(scores))], cutoff_candidates(tried)
 
 
 def _compared(description: Description, base: BaseModel, logs: Sequence[Log], every: Recipe, usual: Recipe) -> ShortAndLong:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import shutil
 import warnings
 from collections.abc import Mapping, Sequence
@@ -197,11 +198,24 @@ def _from_first(document: dict[str, Any]) -> dict[str, Any]:
         mount["residuals"] = [left_out["file"], left_out["used"]]
     return document | {
         "recipe": recipe,
+        "choices": [choice | {"candidates": _candidates(choice)} for choice in document.get("choices", ())],
         "gravity": mount or None,
         "residual": {name: {"per_sample": None} | residual for name, residual in document["residual"].items()},
         "shape_std": {s["name"]: s["std"] for s in document.get("shapes", ()) if "std" in s},
         "log_files": {name: files.split(", ") if name == IDENTIFICATION else [files] for name, files in document["logs"].items()},
     }
+
+
+def _candidates(choice: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Candidates by their names, which said everything in the first schema: `12.5 Hz, recorded`, `joint 1: stribeck (0.1 rad/s)`."""
+    out, taken = list[dict[str, Any]](), re.split(r"[-+]", choice["value"])
+    for full_name, score in (choice.get("scores") or {}).items():
+        group, _, name = full_name.rpartition(": ")
+        entry = {"name": name, "group": group, "score": score, "taken": full_name in taken}
+        if number := re.fullmatch(r"([-+]?[\d.]+(?:e[-+]?\d+)?)(?: ([^\s,]+))?(?:, (.+))?", name):
+            entry |= {"number": float(number[1]), "unit": number[2] or "", "series": number[3] or ""}
+        out.append(entry)
+    return out
 
 
 def check_arrays(folder: Path, document: Mapping[str, Any], arrays: Mapping[str, Array], base: BaseModel, shapes: int) -> None:

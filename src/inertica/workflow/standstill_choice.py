@@ -16,7 +16,7 @@ from inertica.guard import ShortAndLong, compare
 from inertica.preprocessing.motion import Motion
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.natural import levers
-from inertica.workflow.choice import Choice
+from inertica.workflow.choice import Choice, candidates
 from inertica.workflow.correction_choice import BLOCKS, THIRDS
 from inertica.workflow.prediction import held_direction
 from inertica.workflow.standstill import HELD, Standstill, friction_jump, rounding
@@ -139,13 +139,17 @@ def choose_standstill(parameters: Parameters, motions: Sequence[Motion], engine:
     scores = {"held": compared.score_without, "rounded": compared.score}
     if not chosen.any():
         why = f"held: rounding dry friction pays on no joint by tenths and thirds left out; all joints, by tenths: {compared.sentence}"
-        return HELD, Choice(SUBJECT, "held", why, True, scores, compared.score_without, compared.score_without)
+        return HELD, Choice(
+            SUBJECT, "held", why, True, candidates(scores, "held"), compared.score_without, compared.score_without
+        )
     value = _words(chosen)
     sentence = (
         f"predictions round the jump of dry friction, tanh(velocity / width): {value}; {compared.sentence}; "
         f"parameters, intervals and model files are without it"
     )
-    return data.standstill(chosen), Choice(SUBJECT, value, sentence, True, scores, compared.score, compared.score_without)
+    return data.standstill(chosen), Choice(
+        SUBJECT, value, sentence, True, candidates(scores, "rounded"), compared.score, compared.score_without
+    )
 
 
 def coupled(layout: Layout) -> Mask:

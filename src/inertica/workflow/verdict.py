@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -101,9 +101,6 @@ class Reason:
     def level(self) -> str:
         return LEVELS.get(self.what, DOUBTFUL)
 
-    def document(self) -> dict[str, object]:
-        return {**asdict(self), "what": self.what.value, "joints": list(self.joints)}
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -120,10 +117,6 @@ class Verdict:
     reasons: tuple[Reason, ...]
     data_set: str
     residual: float
-
-    def document(self) -> dict[str, object]:
-        reasons = [reason.document() for reason in self.reasons]
-        return {"level": self.level, "reasons": reasons, "data_set": self.data_set, "residual": self.residual}
 
 
 def verdict(result: Result) -> Verdict:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from estimators.consistent.test_strategy import problem_of
-from estimators.simulated import robot
+from estimators.simulated import exact_motion, noisy, robot
 from inertica.estimators.base import Problem
 from inertica.estimators.consistent.mild import FACTORS, Mild, mild_strength
 from inertica.estimators.consistent.strategy import Consistent
@@ -88,6 +88,21 @@ def test_what_no_data_touch_stays_at_the_prior_to_the_last_digit() -> None:
         for parameter in none:
             k = problem.base.layout.index(parameter)
             assert chi[k] == problem.prior.values[k], (name, parameter)
+
+
+@pytest.mark.parametrize("name", ["pc-wls", "pc-wls+entropic", "pc-irls+entropic", "pc-wls+riemann"])
+def test_what_no_data_touch_is_let_go_where_it_stands_against_the_data(name: str) -> None:
+    """The prior's links are half as large as the true ones: XX and YY, which no data touch, leave no room for the true ZZ."""
+    description, base = robot("scara2")
+    motion = exact_motion(description.prior, duration=5.0)
+    motion = noisy(motion, 0.1 * np.random.default_rng(0).normal(size=motion.tau.shape))
+    values = np.array(description.prior.values)
+    for _, where in base.layout.bodies:
+        body = inertia.to_com(values[where])
+        values[where] = inertia.from_com(body.mass, body.com, 0.25 * body.inertia)
+    problem = Problem(base, (motion,), description.prior.with_values(values))
+    free, found = Wls().estimate(problem), method(name).estimate(problem)
+    assert (np.abs(found.beta - free.beta) < 4.0 * free.std).all()
 
 
 def test_an_impossible_prior_is_made_possible_and_that_is_said() -> None:

@@ -230,29 +230,48 @@ class Settled:
             prior: distance and strength.
             correlation: rows that say as much as one independent one; asked for only where held values stand against the data.
         """
-        program, solve = self.program, self.used.solve
+        program = self.program
         silent = untouched(program, fit)
         # the plain pull is there for the published minimum, in which nothing is held
         holds = self.used.solver in ("auto", "cone", "newton") and not isinstance(prior, Plain)
         holding = holdable(program, silent) if holds else np.zeros_like(silent)
         penalty = prior.penalty(program.reference, fit)
-        free: Outcome | None = None
+        if not isinstance(penalty, Quadratic):
+            # such a prior keeps bodies strictly inside: nothing is ever tight, whatever held values cost; what a quadratic one
+            # holds without cost is held
+            quadratic = Euclidean().penalty(program.reference, fit)
+            holding, _ = self._holding_without_cost(fit, quadratic, holding, correlation)
+        holding, found = self._holding_without_cost(fit, penalty, holding, correlation)
+        found = found or self.used.solve(program, fit, penalty)
+        return found, moved_sentence(program, silent, found.chi)
+
+    def _holding_without_cost(
+        self,
+        fit: Fit,
+        penalty: Penalty,
+        holding: NDArray[np.bool_],
+        correlation: Callable[[], float],
+    ) -> tuple[NDArray[np.bool_], Outcome | None]:
+        """What of the values to be held can be, without a significant rise of the squares of the data, and the solution.
+
+        The solution is None where nothing was to be held, or where held and stated values contradict each other.
+        """
+        solve, free = self.used.solve, None
         while holding.any():
             try:
                 outcome = solve(self._holding(holding), fit, penalty)
             except InfeasibleError:  # what is held and what is stated do not go together
-                break
+                return np.zeros_like(holding), None
             tight = [b for b in outcome.active if b.cone != "zero" and np.any(b.F[:, holding] != 0.0)]
             if not tight:
-                return outcome, moved_sentence(program, silent, outcome.chi)
+                return holding, outcome
             limit = COSTLY * correlation() * fit.noise
             if outcome.squares > limit:  # otherwise nothing that is let go could save as much
-                free = free or solve(program, fit, penalty)
+                free = free or solve(self.program, fit, penalty)
             if outcome.squares <= limit or (free is not None and outcome.squares - free.squares <= limit):
-                return outcome, moved_sentence(program, silent, outcome.chi)
+                return holding, outcome
             holding = holding & ~np.any([np.any(b.F != 0.0, axis=0) for b in tight], axis=0)
-        outcome = free or solve(program, fit, penalty)
-        return outcome, moved_sentence(program, silent, outcome.chi)
+        return holding, free
 
     def _correlation(self) -> float:
         if self.mildness is not None:

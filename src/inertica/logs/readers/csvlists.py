@@ -60,6 +60,10 @@ def unfolded(
         raise FileError(path, f"this line has {len(cells)} cells, the header has {len(names)}", first)
     lists = [name for name, cell in zip(names, cells, strict=True) if cell == _CELL]
     counts = [len(_elements(inside)) for inside in _LIST.findall(body[0])]
+    if len(lists) != len(counts):
+        raise FileError(
+            path, "a cell of this line has a list and something beside it; let every list be a cell of its own", first
+        )
     joints = _joints(path)
     widths = dict(zip(lists, counts, strict=True))
     expanded = [header for name in names for header in _names(name, widths.get(name), joints)]

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
-from inertica.errors import FileError
+from inertica.errors import FileError, refuse_devices
 from inertica.logs.readers.options import ReadOptions
 from inertica.logs.readers.table import Table
 
@@ -63,6 +63,7 @@ def find_format(path: Path) -> Format:
     """The format of a file by its suffix, of a folder by the file that marks it."""
     if not path.exists():
         raise FileError(path, "no such file or folder")
+    refuse_devices(path)
     folders = [form for form in FORMATS if form.mark]
     if path.is_dir():
         known = [form for form in folders if (path / form.mark).is_file()]

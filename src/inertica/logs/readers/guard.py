@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import BinaryIO
 
-from inertica.errors import FileError, InerticaError, MissingDependencyError
+from inertica.errors import FileError, InerticaError, MissingDependencyError, refuse_devices
 
 _BROKEN: tuple[type[Exception], ...] = (
     *(OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError),
@@ -64,6 +64,15 @@ class Unpacked:
             )
 
 
+def check_archive(path: Path, most: float | None = None) -> None:
+    """FileError for a zip archive of arrays that is none, or that unpacks to more than it may."""
+    with opened(path) as file:
+        if not zipfile.is_zipfile(file):
+            raise FileError(path, "this is no NPZ file (a zip archive of arrays); it may be cut off or empty")
+    with reading(path, "NPZ file"), zipfile.ZipFile(path) as packed:
+        Unpacked(path, path.stat().st_size, most).take(sum(member.file_size for member in packed.infolist()))
+
+
 @contextmanager
 def reading(path: Path, what: str, *also: type[Exception], packages: tuple[str, ...] = ()) -> Iterator[None]:
     """Around calls into a foreign parser: its errors become a `FileError` that names the file and what it should have been.
@@ -106,6 +115,7 @@ def package(name: str, purpose: str, extra: str) -> ModuleType:
 def opened(path: Path) -> BinaryIO:
     """A file to read bytes from."""
     try:
+        refuse_devices(path)
         return path.open("rb")
     except OSError as error:
         raise FileError(path, f"cannot be read: {error.strerror or error}") from None

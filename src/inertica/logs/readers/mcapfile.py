@@ -9,7 +9,7 @@ from typing import Any
 
 from inertica.errors import FileError
 from inertica.logs.readers import ros
-from inertica.logs.readers.guard import Unpacked, package, reading
+from inertica.logs.readers.guard import Unpacked, opened, package, reading
 from inertica.logs.readers.jointstate import Collector, pick_topic
 from inertica.logs.readers.options import ReadOptions
 from inertica.logs.readers.table import Table
@@ -55,7 +55,7 @@ def _scan(path: Path, most: float | None) -> tuple[list[Any], dict[int, tuple[An
     schemas: dict[int, Any] = {0: None}
     channels: dict[int, tuple[Any, Any]] = {}
     broken, budget = False, Unpacked(path, path.stat().st_size, most)
-    with path.open("rb") as file:
+    with opened(path) as file:
         try:
             for whole in StreamReader(file, emit_chunks=True, validate_crcs=True).records:
                 chunk = isinstance(whole, Chunk)

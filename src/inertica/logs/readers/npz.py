@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import FileError
-from inertica.logs.readers.guard import Unpacked, opened, reading
+from inertica.logs.readers.guard import check_archive, reading
 from inertica.logs.readers.options import ReadOptions
 from inertica.logs.readers.table import Table, Values, columns_of
 
@@ -21,11 +20,7 @@ META = "inertica_log"
 
 def read(path: Path, options: ReadOptions) -> Table:
     """Arrays of an NPZ file: vectors of N samples, matrices (N, n).  Pickled objects are never loaded."""
-    with opened(path) as file:
-        if not zipfile.is_zipfile(file):
-            raise FileError(path, "this is no NPZ file (a zip archive of arrays); it may be cut off or empty")
-    with reading(path, "NPZ file"), zipfile.ZipFile(path) as packed:
-        Unpacked(path, path.stat().st_size, options.most_unpacked).take(sum(member.file_size for member in packed.infolist()))
+    check_archive(path, options.most_unpacked)
     arrays: dict[str, Values] = {}
     skipped: list[str] = []
     with reading(path, "NPZ file"), np.load(path, allow_pickle=False) as archive:

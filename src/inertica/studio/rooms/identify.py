@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import inertica as ia
+from inertica import documents
 from inertica.preprocessing.filters import FILTERS
 from inertica.report.bundle import write_bundle
 from inertica.studio.asked import Asked
@@ -18,7 +19,9 @@ from inertica.studio.room import ATTENTION, OPEN, READY, Document, Room, quoted,
 from inertica.studio.rooms.data import typed
 from inertica.studio.rooms.robot import FRICTION
 from inertica.studio.scores import drawn
+from inertica.workflow.choice import Choice
 from inertica.workflow.result import RESULT
+from inertica.workflow.saved import upgraded
 from inertica.workflow.settings import Settings, check_method
 
 USUAL = ("auto", "pc-wls+entropic", "pc-wls", "wls", "ols", "irls", "tls", "ml", "iv", "pc-iv", "didim", "pc-didim")
@@ -52,7 +55,7 @@ def view(project: Project, asked: Asked) -> Document:
 def card(project: Project, name: str) -> Document:
     """A result in short: how it was made, how good it is, what was decided and why."""
     folder = project.folder / "results" / name
-    document = read_document(folder / RESULT, (folder / RESULT).stat().st_mtime_ns)
+    document = upgraded(folder / RESULT, read_document(folder / RESULT, (folder / RESULT).stat().st_mtime_ns))
     found = summary(folder)
     labels = [p["label"] for p in document["parameters"]]
     return {
@@ -64,7 +67,7 @@ def card(project: Project, name: str) -> Document:
         "residual": {key: r["raw"]["all"] for key, r in document["residual"].items()},
         "labels": {word: labels.count(word) for word in dict.fromkeys(labels)},
         "possible": document["physically_consistent"],
-        "choices": [{**c, "drawn": drawn(c)} for c in document["choices"]],
+        "choices": [{**c, "drawn": drawn(documents.typed(Choice, c))} for c in document["choices"]],
         "warnings": document["warnings"],
         "logs": document["logs"],
         "time": document["time"],

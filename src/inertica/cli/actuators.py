@@ -1,0 +1,117 @@
+"""Finds what simulation and learning need of a robot's joints from commands and positions: armature, viscous and Coulomb friction,
+command delay, zeros, torque limits, and gains of the position loop where they are not stated.  No torque is needed.
+
+LOG holds positions (q1.. or joint names) and position targets (qr1.., cmd, target, action, des); velocity targets (dqr1..) count where
+they are there.  Links are those of the model file, 10 % uncertain unless it is stated otherwise; the base is held.  What the logs cannot
+tell is said first.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from inertica.cli.console import Answer, progress_line, table, written_to
+from inertica.cli.reading import add_reading, described
+from inertica.errors import InputError
+from inertica.estimators.actuators.values import QUANTITIES
+from inertica.numbers import NONE, number, span
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from inertica.workflow.actuators.result import ActuatorsResult, Quantity
+
+EXAMPLES = """\
+inertica actuators quadruped.urdf walk_in_the_air.csv --kp 40 --kd 1 --validate other.csv
+inertica actuators so101.yaml multisine/ step_response/ -o result
+inertica actuators arm.urdf run.csv.gz --links 6 --json
+"""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("robot", metavar="ROBOT", help="built-in name, DH YAML, URDF, MJCF or robot card")
+    parser.add_argument(
+        "logs", metavar="LOG", nargs="+", help="commands and positions; FILE@t0:t1 takes a slice; all enter one fit"
+    )
+    parser.add_argument(
+        "--validate", metavar="LOG", action="append", default=[], help="a log that is only simulated; may be given several times"
+    )
+    known = parser.add_argument_group(
+        "known", "in SI units on the joint's side; one number, or one per joint with - for unknown ones"
+    )
+    known.add_argument("--kp", metavar="K[,K..]", help="stiffness of the position loop in N m/rad")
+    known.add_argument("--kd", metavar="K[,K..]", help="damping of the position loop in N m s/rad")
+    known.add_argument("--torque-limit", metavar="T[,T..]", help="largest torque of the drives in N m")
+    known.add_argument("--links", metavar="J[,J..]", help="joints whose links are found, too, by number or name")
+    known.add_argument(
+        "--links-std", metavar="S", type=float, help="relative standard deviation of the links' masses, centres, inertias"
+    )
+    known.add_argument(
+        "--hold",
+        choices=("zero", "linear"),
+        help="commands between samples: held, or in straight lines; held unless clearly worse",
+    )
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="write result.json and a robot card with the values")
+    add_reading(parser)
+
+
+def run(arguments: argparse.Namespace) -> Answer:
+    from inertica.workflow.actuators.card import write_card
+    from inertica.workflow.actuators.job import actuators
+
+    with progress_line() as say:
+        result = actuators(
+            described(arguments), arguments.logs, validate=arguments.validate, kp=_numbers("kp", arguments.kp),
+            kd=_numbers("kd", arguments.kd), torque_limit=_numbers("torque-limit", arguments.torque_limit),
+            links=[] if arguments.links is None else arguments.links.split(","), links_std=arguments.links_std,
+            hold=arguments.hold, say=say,
+        )  # fmt: skip
+    files = []
+    if arguments.output is not None:
+        files = [result.save(arguments.output), write_card(result, arguments.output)]
+    return Answer(result.document() | {"written": [str(f) for f in files]}, lambda: text(result, files))
+
+
+def text(result: ActuatorsResult, files: list[Path]) -> Iterator[RenderableType]:
+    """For people: what cannot be told first."""
+    yield "what these logs cannot tell:" if result.confounded else "these logs determine all that was searched for"
+    for sentence in dict.fromkeys(c.text for c in result.confounded):
+        yield f"* {sentence}"
+    for sentence in (*result.scale, *result.notes):
+        yield sentence
+    yield ""
+    for name, kind in QUANTITIES.items():
+        rows = [[f"{k + 1} {j.name}", *_cells(getattr(j, name))] for k, j in enumerate(result.joints)]
+        if any(row[1] != NONE for row in rows):
+            yield table(
+                f"{kind.words} in {kind.unit}", ("joint", "value", "+-", "95 % interval", "label"), rows, right=("value", "+-")
+            )
+    for name, run in result.free_run.items():
+        where = f"{name}{', which was fitted' if run.fitted else ''}"
+        rows = [
+            [f"{k + 1} {j.name}", number(1e3 * before), number(1e3 * rms)]
+            for k, (j, before, rms) in enumerate(zip(result.joints, run.before, run.rms, strict=True))
+        ]
+        yield table(
+            f"free run on {where}: rms position error in mrad (mm), before: the model that came in, gains fitted where not stated",
+            ("joint", "before", "after"), rows, right=("before", "after"),
+        )  # fmt: skip
+    if files:
+        yield written_to(files)
+
+
+def _cells(quantity: Quantity) -> list[str]:
+    interval = NONE if quantity.interval is None else span(*quantity.interval)
+    return [number(quantity.value), NONE if quantity.std is None else number(quantity.std, 2), interval, quantity.label]
+
+
+def _numbers(option: str, word: str | None) -> list[float] | None:
+    if word is None:
+        return None
+    try:
+        return [float("nan") if part.strip() == "-" else float(part) for part in word.split(",")]
+    except ValueError:
+        raise InputError(f"--{option} takes numbers separated by commas, - for one that is not known; not '{word}'") from None

@@ -1,0 +1,155 @@
+"""What the records say of every quantity: covariance with residuals correlated in time and links that are not quite known, null space.
+
+J are the derivatives of the simulated positions in quantities and links, without what the states at the start can take up, r the
+residuals, both in units of each joint's residual; the prior of the links is P, counted kappa times (`fit`):
+
+    covariance = G (S + kappa^2 P) G,      G = (J'J + kappa P)^-1,      S = sum over blocks of time of (J'r)(J'r)'
+
+A direction of the quantities is undetermined where its standard deviation exceeds the quantities themselves, links included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from inertica.estimators.actuators.fit import NEAR_ZERO, WIDE, Fit, Name, sizes, state_deviations
+
+Array = NDArray[np.float64]
+
+BLOCKS = 40
+"""Stretches of time whose scores count as independent."""
+
+UNTOLD = 1.0
+"""Standard deviation, in units of the quantities themselves, from which on a direction counts as not determined."""
+
+NUMERICAL_ZERO = 1e-10
+"""Of eigenvalues of the information relative to the largest: the square of what derivatives are exact to is far below."""
+
+TAKES_PART = 0.05
+"""Share of a quantity in the undetermined directions from which on it is not determined alone."""
+
+CLEAR = 0.02
+"""Share of the largest entry from which on a quantity belongs to a combination."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What is known of the free quantities of a group of joints.
+
+    Args:
+        free: (quantity, joint).
+        unit: (p,) SI size against which a change of each is large: its value, or a tenth of what it competes with.
+        covariance: (p, p) SI, links and noise, with a wide prior in directions that are not determined.
+        undetermined: (k, p) orthonormal directions, in units of `unit`, that the records do not determine.
+        blocks: stretches of time that counted as independent.
+    """
+
+    free: tuple[Name, ...]
+    unit: Array
+    covariance: Array
+    undetermined: Array
+    blocks: int
+
+    @property
+    def alone(self) -> NDArray[np.bool_]:
+        """(p,) quantities that take no part in an undetermined direction."""
+        return np.asarray(np.sum(self.undetermined**2, axis=0) < TAKES_PART)
+
+    @property
+    def std(self) -> Array:
+        """(p,) SI."""
+        return np.sqrt(np.diag(self.covariance))
+
+
+def evidence(fit: Fit) -> Evidence:
+    """Covariance and null space at the end of a fit."""
+    unit, p, l, kappa = units(fit), len(fit.free), len(fit.links), fit.correlation
+    sigma = np.sqrt(fit.rms**2 + 1e-30)
+    parts = [_rows(fit, k, unit, sigma) for k in range(len(fit.residuals))]
+    H = np.zeros((p + l, p + l))
+    for J, _ in parts:
+        H += J.reshape(p + l, -1) @ J.reshape(p + l, -1).T
+    prior = np.diag(np.concatenate([np.zeros(p), np.ones(l)]))
+    known = H + kappa * prior
+    # information on the quantities alone: what links may take up is taken off
+    cross = known[:p, p:]
+    marginal = known[:p, :p] - (cross @ np.linalg.solve(known[p:, p:], cross.T) if l else 0.0)
+    lengths, axes = np.linalg.eigh(0.5 * (marginal + marginal.T))
+    floor = NUMERICAL_ZERO * max(float(np.trace(H[:p, :p])), 1e-300)
+    lost = (lengths < kappa * UNTOLD**-2) | (lengths < floor)
+    wide = np.zeros((p + l, p + l))
+    wide[:p, :p] = axes[:, lost] @ axes[:, lost].T
+    whole = known + kappa * wide / WIDE**2 + 1e-13 * np.trace(H) / (p + l) * np.eye(p + l)
+    G = np.linalg.inv(whole)
+    S, blocks = _scores(parts, G)
+    middle = S + kappa**2 * (prior + wide / WIDE**2)
+    covariance = (G @ middle @ G)[:p, :p]
+    return Evidence(fit.free, unit, covariance * np.outer(unit, unit), axes[:, lost].T.copy(), blocks)
+
+
+def units(fit: Fit) -> Array:
+    """(p,) SI size of each free quantity; see `Evidence`."""
+    rivals = sizes(fit.runs, fit.values)
+    out = []
+    for name, j in fit.free:
+        own = NEAR_ZERO * rivals[name][j]
+        out.append(max(getattr(fit.values, name)[j], own) if name not in ("delay", "zero") else rivals[name][j])
+    return np.maximum(np.array(out), 1e-300)
+
+
+def _rows(fit: Fit, k: int, unit: Array, sigma: Array) -> tuple[Array, Array]:
+    """J (p + l, N, n) and r (N, n) of a record, without what the state at its start takes up; zero where nothing counts."""
+    _, D = fit.derivatives(k)
+    r = fit.residuals[k]
+    weight = np.where(np.isnan(r), 0.0, 1.0 / sigma)
+    p, whole = len(fit.free), len(fit.free) + len(fit.links)
+    D *= weight
+    D[:p] *= unit[:, None, None]
+    scale = state_deviations(fit.runs.records[k])[:, None] / np.sqrt(fit.correlation)
+    S = D[whole:].reshape(len(D) - whole, -1) * scale
+    rest = np.concatenate([D[:whole].reshape(whole, -1), (np.nan_to_num(r) * weight).reshape(1, -1)])
+    rest -= (rest @ S.T) @ cho_solve(cho_factor(S @ S.T + np.eye(len(S))), S)
+    return rest[:whole].reshape(whole, *r.shape), rest[-1].reshape(r.shape)
+
+
+def _scores(parts: Sequence[tuple[Array, Array]], G: Array) -> tuple[Array, int]:
+    """Sum over blocks of the outer products of their scores, and how many blocks there are.
+
+    A block that tells much of a quantity has pulled its own residuals to zero; its score is that of a fit without it (the jackknife,
+    "CR3" in the literature of clustered residuals).
+    """
+    size, total = len(parts[0][0]), sum(len(r) for _, r in parts)
+    S, count = np.zeros((size, size)), 0
+    for J, r in parts:
+        blocks = max(2, round(BLOCKS * len(r) / total))
+        for chosen in np.array_split(np.arange(len(r)), blocks):
+            rows = J[:, chosen].reshape(size, -1)
+            score = np.linalg.solve(np.eye(size) - rows @ rows.T @ G, rows @ r[chosen].ravel())
+            S += np.outer(score, score)
+        count += blocks
+    return S * (count - 1) / count, count
+
+
+def confounded(found: Evidence) -> list[tuple[tuple[Name, ...], Array]]:
+    """Undetermined directions as sparse combinations: the quantities of each, and SI changes that leave the positions as they are.
+
+    Reduced row echelon form: every combination has a quantity that is in no other.
+    """
+    N = found.undetermined.copy()
+    for row in range(len(N)):
+        rest = np.abs(N[row:])
+        at, pivot = divmod(int(np.argmax(rest)), rest.shape[1])
+        N[[row, row + at]] = N[[row + at, row]]
+        N[row] /= N[row, pivot]
+        others = np.arange(len(N)) != row
+        N[others] -= np.outer(N[others, pivot], N[row])
+    out = []
+    for row in N:
+        chosen = np.flatnonzero(np.abs(row) > CLEAR * np.abs(row).max())
+        out.append((tuple(found.free[i] for i in chosen), (row * found.unit)[chosen]))
+    return out

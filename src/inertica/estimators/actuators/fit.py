@@ -1,0 +1,408 @@
+"""Output error in closed loop: the quantities whose free runs on the logs' commands come closest to the measured positions.
+
+    minimise  sum over joints of N_j log( sum over samples of (q - simulated q)^2 ) + kappa (priors)
+
+The first part is the likelihood of normal residuals with a standard deviation of each joint's own.  Found are the free quantities, the
+state at the start of every record, and by how much the links differ from the model file: those have the prior that is stated for them
+and are no result but keep errors of the links out of the actuators.  kappa is the number of samples that say as much as one
+independent sample (residuals are correlated in time), so that priors count as much as they should.
+
+Gauss-Newton steps, damped as by Levenberg and Marquardt; the derivatives are exact (`dynamics.servo`).  A quantity v that cannot be
+negative is found as log(v + c) with a small c: 20 % or ten times off are steps of one size, and zero can be reached and left again.
+What the records do not tell stays where it began: a prior as wide as an order of magnitude either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from inertica.estimators.actuators.links import LinkErrors
+from inertica.estimators.actuators.record import Record
+from inertica.estimators.actuators.simulation import Directions, Runs, Start
+from inertica.estimators.actuators.start import link_inertia
+from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
+
+Array = NDArray[np.float64]
+Name = tuple[str, int]
+
+WIDE = float(np.log(10.0))
+"""Standard deviation of the prior of a logarithm about its start."""
+
+LEAP = 1.5
+"""Largest change of a logarithm, or of a delay in samples, in one step."""
+
+NEAR_ZERO = 0.1
+"""Share of what a quantity competes with below which its logarithm becomes linear."""
+
+TRIES = 12
+"""Dampings that are tried before a search ends, each ten times the one before."""
+
+ROUNDS = 4
+"""Times that the correlation of residuals is found again at most."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long a search goes on.
+
+    Args:
+        iterations: at most, in each round.
+        gain: decrease of the criterion below which a step counts as none.
+    """
+
+    iterations: int = 40
+    gain: float = 0.05
+
+
+@dataclass(eq=False)
+class Fit:
+    """Quantities that were found in one group of joints.
+
+    Args:
+        runs: the joints and their records, with the links of the model file.
+        free: (quantity, joint) of what was searched.
+        values: of all quantities.
+        starts: states at the start of every record.
+        errors: how the links may be off.
+        links: (L,) by how much they are, in standard deviations.
+        correlation: kappa.
+        criterion: of the data alone.
+        residuals: per record (N, n), NaN where a sample does not count.
+        iterations: steps taken.
+        stop: why the search ended.
+    """
+
+    runs: Runs
+    free: tuple[Name, ...]
+    values: ActuatorValues
+    starts: tuple[Start, ...]
+    errors: LinkErrors
+    links: Array
+    correlation: float
+    criterion: float
+    residuals: list[Array]
+    iterations: int = 0
+    stop: str = ""
+    history: list[float] = field(default_factory=list)
+
+    @property
+    def rms(self) -> Array:
+        """(n,) residual of every joint."""
+        return rms(self.residuals)
+
+    @property
+    def moved(self) -> Runs:
+        """The same with the links as found."""
+        return self.runs.with_links(self.errors.at(self.links))
+
+    def derivatives(self, k: int) -> tuple[Array, Array]:
+        """Positions of the k-th record and their derivatives in quantities, links and start."""
+        return self.moved.derivatives(k, self.values, self.starts[k], Directions(self.free, self.errors.rates(self.links), True))
+
+
+def rms(residuals: Sequence[Array]) -> Array:
+    return np.asarray(np.sqrt(np.nanmean(np.concatenate(list(residuals)) ** 2, axis=0)))
+
+
+def first_states(runs: Runs) -> tuple[Start, ...]:
+    """Positions of the first samples; velocities where the first samples move by more than they scatter."""
+    out = []
+    for record in runs.records:
+        q0, dq0 = np.zeros(runs.robot.n), np.zeros(runs.robot.n)
+        for j, use in enumerate(record.use.T):
+            t, q = record.t[use][:5], record.q[use, j][:5]
+            slope, level = np.polyfit(t - record.t[0], q, 1) if len(t) > 2 else (0.0, q[0])
+            still = np.ptp(q) <= 4.0 * scatter(record.q[use, j])
+            q0[j], dq0[j] = (q[0], 0.0) if still else (level, slope)
+        out.append(Start(q0, dq0))
+    return tuple(out)
+
+
+def scatter(q: Array) -> float:
+    """Noise of positions, from third differences."""
+    d = np.diff(q, 3)
+    return float(1.4826 * np.median(np.abs(d)) / np.sqrt(20.0)) if len(d) else 0.0
+
+
+def state_deviations(record: Record) -> Array:
+    """(2 n,) how far the state at the start may lie from that of the first samples: position by their scatter, speed by that of the
+    motion."""
+    dq = np.gradient(record.q, record.t, axis=0)
+    speed = np.sqrt(np.mean(np.where(record.use, dq, 0.0) ** 2, axis=0))
+    noise = np.array([scatter(record.q[use, j]) for j, use in enumerate(record.use.T)])
+    return np.concatenate([np.maximum(noise, 1e-6 * speed * record.period) + 1e-12, speed + 1e-12])
+
+
+def simulated(runs: Runs, values: ActuatorValues, starts: Sequence[Start]) -> list[Array]:
+    """Residuals of free runs, measured minus simulated, NaN where a sample does not count."""
+    out = []
+    for k, record in enumerate(runs.records):
+        r = record.q - runs.positions(k, values, starts[k])
+        out.append(np.where(record.use, r, np.nan))
+    return out
+
+
+def criterion(residuals: Sequence[Array], floor: Array) -> float:
+    """Sum over joints of N log(mean square), which has the floor of what encoders resolve."""
+    r = np.concatenate(list(residuals))
+    if np.any(np.isinf(r)) or np.any(np.all(np.isnan(r), axis=0)):
+        return np.inf
+    count = np.sum(~np.isnan(r), axis=0)
+    mean = np.nansum(r * r, axis=0) / np.maximum(count, 1)
+    return float(np.sum(count * np.log(mean + floor**2)))
+
+
+def correlation(residuals: Sequence[Array]) -> float:
+    """Samples that say as much as one independent sample: the mean square of sums over stretches beside that of single samples.
+
+    Stretches are as long as the square root of the record, the usual compromise between their number and their length.
+    """
+    found = []
+    for j in range(residuals[0].shape[1]):
+        sums, squares, count = 0.0, 0.0, 0
+        for r in residuals:
+            x = np.nan_to_num(r[:, j])
+            length = max(1, round(np.sqrt(len(x))))
+            parts = x[: len(x) // length * length].reshape(-1, length)
+            sums, squares, count = sums + float(np.sum(parts.sum(axis=1) ** 2)), squares + float(np.sum(parts**2)), count + 1
+        found.append(sums / squares if squares > 0.0 else 1.0)
+    return float(max(1.0, np.median(found)))
+
+
+def fit(
+    runs: Runs, free: Sequence[Name], start: ActuatorValues, floor: Array, links_std: Array | float = 0.1,
+    effort: Effort | None = None, say: Callable[[str], None] = lambda _: None,
+) -> Fit:  # fmt: skip
+    """The quantities `free`, everything else as in `start`.
+
+    Args:
+        runs: joints and records, with the links of the model file.
+        free: (quantity, joint).
+        start: where the search begins.
+        floor: (n,) rad, below which a residual is the encoder's.
+        links_std: relative standard deviation of the links, one number or one per link.
+        effort: how long.
+        say: progress.
+    """
+    search = _Search(runs, tuple(free), start, floor, LinkErrors(runs.links, links_std), effort or Effort(), say)
+    return search.run()
+
+
+def continued(
+    found: Fit, floor: Array, effort: Effort | None = None, say: Callable[[str], None] = lambda _: None, **changes: object
+) -> Fit:
+    """The fit again from where it ended, with records simulated otherwise (`Runs.with_records`: finest, standstill, hold)."""
+    runs = found.runs.with_records(found.runs.records, **changes)
+    search = _Search(runs, found.free, found.values, floor, found.errors, effort or Effort(), say)
+    return search.run(_Point(found.values, found.links, found.starts))
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Where the search stands."""
+
+    values: ActuatorValues
+    links: Array
+    starts: tuple[Start, ...]
+
+
+class _Search:
+    def __init__(
+        self, runs: Runs, free: tuple[Name, ...], begin: ActuatorValues, floor: Array, errors: LinkErrors, effort: Effort,
+        say: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self.runs, self.free, self.floor, self.errors, self.effort, self.say = runs, free, floor, errors, effort, say
+        self.n, self.p, self.l = runs.robot.n, len(free), errors.count
+        self.begin = _Point(begin, np.zeros(self.l), first_states(runs))
+        self.shift = shifts(runs, begin)
+        period = float(np.median([record.period for record in runs.records]))
+        spread = np.nanstd(np.concatenate([np.where(r.use, r.q, np.nan) for r in runs.records]), axis=0)
+        # a unit of every coordinate: a logarithm has 1, a delay a sample, a zero the spread of the motion
+        units = {"delay": np.full(self.n, period), "zero": np.maximum(spread, 1e-9)}
+        self.unit = np.array([1.0 if QUANTITIES[name].positive else units[name][j] for name, j in free])
+        self.wide = np.array([WIDE if QUANTITIES[name].positive else 10.0 for name, _ in free])
+        self.state_std = [state_deviations(r) for r in runs.records]
+        self.x0 = self._coordinates(begin)
+
+    def run(self, point: _Point | None = None) -> Fit:
+        point, total, history = point or self.begin, 0, list[float]()
+        residuals = self._residuals(point)
+        stop, kappa = "", correlation(residuals)
+        for _ in range(ROUNDS):
+            point, residuals, taken, stop = self._descend(point, residuals, kappa, history)
+            total, last, kappa = total + taken, kappa, correlation(residuals)
+            if abs(np.log(kappa / last)) < 0.5:
+                break
+        data = criterion(residuals, self.floor)
+        return Fit(
+            self.runs, self.free, point.values, point.starts, self.errors, point.links, kappa, data, residuals, total, stop, history
+        )  # fmt: skip
+
+    def _descend(
+        self, point: _Point, residuals: list[Array], kappa: float, history: list[float]
+    ) -> tuple[_Point, list[Array], int, str]:
+        best = criterion(residuals, self.floor) + kappa * self._prior(point)
+        damping, small = 1e-2, 0
+        for iteration in range(1, self.effort.iterations + 1):
+            A, g, prior_A, prior_g = self._normal(point, residuals)
+            H, rhs = A + kappa * np.diag(prior_A), g + kappa * prior_g
+            bound = self._at_zero(point, rhs)
+            whole, accepted = best, False
+            for _ in range(TRIES):
+                tried = self._moved(point, self._step(H, rhs, damping, bound))
+                r = self._residuals(tried)
+                whole = criterion(r, self.floor) + kappa * self._prior(tried)
+                if np.isfinite(whole) and whole < best:
+                    accepted = True
+                    break
+                damping = max(10.0 * damping, 1e-6)
+            if not accepted:
+                return point, residuals, iteration, "no step lowers the error"
+            gain, best = best - whole, whole
+            point, residuals = tried, r
+            history.append(whole)
+            damping = max(damping * 0.2, 1e-9)
+            self.say(f"output error, step {len(history)}")
+            small = small + 1 if gain < self.effort.gain * kappa else 0
+            if small >= 2:
+                return point, residuals, iteration, "settled"
+        return point, residuals, self.effort.iterations, "the limit of iterations"
+
+    def _runs(self, point: _Point) -> Runs:
+        return self.runs.with_links(self.errors.at(point.links)) if self.l else self.runs
+
+    def _residuals(self, point: _Point) -> list[Array]:
+        return simulated(self._runs(point), point.values, point.starts)
+
+    def _coordinates(self, values: ActuatorValues) -> Array:
+        """(p,) in their units."""
+        return np.array([
+            np.log(getattr(values, name)[j] + self.shift[name][j] + 1e-300) if QUANTITIES[name].positive else getattr(values, name)[j]
+            for name, j in self.free
+        ]) / self.unit  # fmt: skip
+
+    def _prior(self, point: _Point) -> float:
+        out = float(np.sum(((self._coordinates(point.values) - self.x0) / self.wide) ** 2) + np.sum(point.links**2))
+        for s, f, std in zip(point.starts, self.begin.starts, self.state_std, strict=True):
+            out += float(np.sum(((np.concatenate([s.q - f.q, s.dq - f.dq])) / std) ** 2))
+        return out
+
+    def _normal(self, point: _Point, residuals: list[Array]) -> tuple[Array, Array, Array, Array]:
+        """Normal equations of data and prior: quantities in their units, links, states at the starts."""
+        p, l, m = self.p, self.l, 2 * self.n
+        size = p + l + m * len(point.starts)
+        A, g = np.zeros((size, size)), np.zeros(size)
+        prior_A, prior_g = np.ones(size), np.zeros(size)
+        sigma = np.sqrt(rms(residuals) ** 2 + self.floor**2)
+        scale = np.concatenate([self._slopes(point.values), np.ones(l + m)])
+        runs, wanted = self._runs(point), Directions(self.free, self.errors.rates(point.links), True)
+        for k, r in enumerate(residuals):
+            _, J = runs.derivatives(k, point.values, point.starts[k], wanted)
+            weight = np.where(np.isnan(r), 0.0, 1.0 / sigma)
+            J *= weight
+            J *= scale[:, None, None]
+            rows = J.reshape(len(scale), -1)
+            own = p + l + m * k + np.arange(m)
+            where = np.concatenate([np.arange(p + l), own])
+            A[np.ix_(where, where)] += rows @ rows.T
+            g[where] += rows @ (np.nan_to_num(r) * weight).ravel()
+            first = self.begin.starts[k]
+            prior_A[own] = self.state_std[k] ** -2
+            prior_g[own] = -np.concatenate([point.starts[k].q - first.q, point.starts[k].dq - first.dq]) * prior_A[own]
+        prior_A[:p] = self.wide**-2
+        prior_g[:p] = -(self._coordinates(point.values) - self.x0) * prior_A[:p]
+        prior_g[p : p + l] = -point.links
+        return A, g, prior_A, prior_g
+
+    def _slopes(self, values: ActuatorValues) -> Array:
+        """(p,) derivative of every quantity in its coordinate."""
+        return self.unit * np.array([
+            getattr(values, name)[j] + self.shift[name][j] if QUANTITIES[name].positive else 1.0 for name, j in self.free
+        ])  # fmt: skip
+
+    def _at_zero(self, point: _Point, rhs: Array) -> NDArray[np.bool_]:
+        """Coordinates that stay: quantities at zero that the data would have negative."""
+        out = np.zeros(len(rhs), bool)
+        for i, (name, j) in enumerate(self.free):
+            out[i] = QUANTITIES[name].positive and getattr(point.values, name)[j] <= 0.0 and rhs[i] <= 0.0
+        return out
+
+    def _step(self, H: Array, rhs: Array, damping: float, bound: NDArray[np.bool_]) -> Array:
+        """Step of the damped normal equations, shortened so that no quantity leaps."""
+        free = np.flatnonzero(~bound)
+        A, g = H[np.ix_(free, free)], rhs[free]
+        d = np.diag(A)
+        A = A + np.diag(damping * d)
+        scale = 1.0 / np.sqrt(np.diag(A))
+        part = scale * cho_solve(cho_factor(A * scale * scale[:, None] + 1e-14 * np.eye(len(A)), lower=True), scale * g)
+        step = np.zeros(len(rhs))
+        step[free] = part
+        longest = float(np.abs(step[: self.p]).max(initial=0.0))
+        return step * min(1.0, LEAP / longest) if longest > 0.0 else step
+
+    def _moved(self, point: _Point, step: Array) -> _Point:
+        values = point.values
+        changes = {name: np.array(getattr(values, name)) for name in dict.fromkeys(name for name, _ in self.free)}
+        for (name, j), d, unit in zip(self.free, step[: self.p], self.unit, strict=True):
+            if QUANTITIES[name].positive:
+                c = self.shift[name][j]
+                changes[name][j] = max((changes[name][j] + c) * np.exp(d) - c, 0.0)
+            else:
+                changes[name][j] += d * unit
+        m, first = 2 * self.n, self.p + self.l
+        starts = []
+        for k, s in enumerate(point.starts):
+            d = step[first + m * k : first + m * (k + 1)]
+            starts.append(Start(s.q + d[: self.n], s.dq + d[self.n :]))
+        return _Point(values.changed(**changes), point.links + step[self.p : first], tuple(starts))
+
+
+def sizes(runs: Runs, values: ActuatorValues) -> dict[str, Array]:
+    """(n,) what every quantity competes with: inertia and damping that show within a sampling interval, those of links and servo,
+    the torque of typical command errors."""
+    inertia = np.mean(np.concatenate([link_inertia(runs.robot, runs.links, r.q) for r in runs.records]), axis=0)
+    error = np.sqrt(np.mean(np.concatenate([r.commands["q"] - r.q for r in runs.records]) ** 2, axis=0))
+    period = float(np.median([r.period for r in runs.records]))
+    damping = np.maximum(values.viscous + values.kd, values.kp * period)
+    return {
+        "armature": np.maximum(np.abs(inertia), values.kp * period**2),
+        "viscous": damping,
+        "kd": damping,
+        "coulomb": values.kp * np.maximum(error, 1e-12),
+        "kp": values.kp,
+        "torque_limit": values.torque_limit,
+        "delay": np.full(values.n, period),
+        "zero": np.maximum(error, 1e-12),
+    }
+
+
+def shifts(runs: Runs, values: ActuatorValues) -> dict[str, Array]:
+    """c of log(v + c) by quantity, (n,); none for kp and a torque limit, which are never zero."""
+    found = sizes(runs, values)
+    return {
+        name: np.zeros(values.n) if name in ("kp", "torque_limit") else NEAR_ZERO * found[name]
+        for name, kind in QUANTITIES.items()
+        if kind.positive
+    }
+
+
+def best_start(runs: Runs, candidates: Sequence[ActuatorValues], floor: Array) -> ActuatorValues:
+    """The candidate whose free run comes closest, joint by joint where that is better still."""
+    states = first_states(runs)
+    scores = [criterion(simulated(runs, c, states), floor) for c in candidates]
+    best = candidates[int(np.argmin(scores))]
+    lowest = min(scores)
+    for j in range(runs.robot.n):  # a joint may be better off with another cut-off than the rest
+        for other in candidates:
+            mixed = replace(
+                best, **{q: np.where(np.arange(best.n) == j, getattr(other, q), getattr(best, q)) for q in QUANTITIES}
+            )
+            score = criterion(simulated(runs, mixed, states), floor)
+            if score < lowest:
+                best, lowest = mixed, score
+    return best

@@ -1,0 +1,152 @@
+"""Logs of commands and positions as records for the fit; logs that no fit can use are refused, each with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.errors import InputError
+from inertica.estimators.actuators.record import Record
+from inertica.logs.log import Log
+
+Array = NDArray[np.float64]
+
+GAP = 20.0
+"""Sampling intervals without a sample after which the simulation begins anew: what was commanded meanwhile is not known."""
+
+FEWEST = 50
+"""Samples of a stretch."""
+
+STILL = 1e-3
+"""Share of the largest motion of all joints of a kind up to which a joint counts as held."""
+
+DRIFT = 2.0
+"""Sampling intervals by which the lag of the positions may change along a log without a word on its clocks."""
+
+
+def records(log: Log) -> list[Record]:
+    """The stretches of a log between long gaps."""
+    name = str(log.origin)
+    q, command = _signals(log)
+    usable = ~log.mask & np.isfinite(log.t)
+    if np.count_nonzero(usable) < FEWEST:
+        raise InputError(f"{name} has {np.count_nonzero(usable)} usable samples; {FEWEST} are the least to find actuators from")
+    t, q = log.t[usable], q[usable]
+    commands = {"q": _held(command[usable])}
+    velocity = log.signals.get("dqr")
+    if velocity is not None and np.isfinite(velocity).any(axis=0).all():
+        commands["dq"] = _held(velocity[usable])
+    ends = np.flatnonzero(np.diff(t) > GAP * np.median(np.diff(t))) + 1
+    out = []
+    for part in np.split(np.arange(len(t)), ends):
+        if len(part) >= FEWEST:
+            use = np.isfinite(q[part])
+            out.append(Record(name, t[part], np.where(use, q[part], 0.0), use, {s: u[part] for s, u in commands.items()}))
+    if not out:
+        raise InputError(f"{name} has no stretch of {FEWEST} samples without a gap of {GAP:g} sampling intervals")
+    return out
+
+
+def check(found: Sequence[Record], names: Sequence[str]) -> tuple[int, ...]:
+    """The joints that move under their commands; columns that cannot be right are refused.
+
+    Args:
+        found: records of all logs.
+        names: of the joints.
+    """
+    moved = np.max([np.ptp(r.q, axis=0) for r in found], axis=0)
+    commanded = np.max([np.ptp(r.commands["q"], axis=0) for r in found], axis=0)
+    if not np.any(commanded > 0.0):
+        raise InputError(
+            f"{found[0].name}: the commands never change, so nothing of the actuators shows; record steps or sines of every joint"
+        )
+    small_q, small_u = STILL * moved.max(), STILL * commanded.max()
+    for j, name in enumerate(names):
+        still, constant = moved[j] <= small_q, commanded[j] <= small_u
+        if still and not constant:
+            raise InputError(
+                f"{found[0].name}: the position of joint {j + 1} ({name}) is constant while its command moves by {commanded[j]:.3g}; "
+                "is the column of another signal, or was the drive off?",
+                joint=name,
+            )
+        if constant and not still:
+            raise InputError(
+                f"{found[0].name}: the command of joint {j + 1} ({name}) is constant while the joint moves by {moved[j]:.3g}; name the "
+                'column of its position targets in the card: columns: {qr: "NAME_{}"}',
+                joint=name,
+            )
+    for record in found:
+        _check_clocks(record, names)
+    return tuple(int(j) for j in np.flatnonzero(commanded > small_u))
+
+
+def _signals(log: Log) -> tuple[Array, Array]:
+    name = str(log.origin)
+    if "qr" not in log.signals:
+        have = ", ".join(log.signals)
+        raise InputError(
+            f"{name} has no commands (position targets qr), only {have}; `actuators` needs what every joint was told to do: name the "
+            'columns in the card: columns: {qr: "NAME_{}"}, or log them beside the positions'
+        )
+    q, command = np.array(log.need("q")), np.array(log.signals["qr"])
+    for j, joint in enumerate(log.joints):
+        for what, values in (("position", q), ("command", command)):
+            if not np.isfinite(values[:, j]).any():
+                raise InputError(f"{name} has no {what} of joint {j + 1} ({joint})", joint=joint)
+    return q, command
+
+
+def _held(command: Array) -> Array:
+    """A command where it is missing is the last one before, the first one at the beginning."""
+    out = command.copy()
+    for column in out.T:
+        known = np.flatnonzero(np.isfinite(column))
+        at = np.clip(np.searchsorted(known, np.arange(len(column)), "right") - 1, 0, None)
+        column[:] = column[known[at]]
+    return out
+
+
+PARTS = 6
+
+
+def _check_clocks(record: Record, names: Sequence[str]) -> None:
+    """Refuses a log in which positions lag behind commands by more and more."""
+    lags, weights = [], []
+    for j in range(len(names)):
+        parts = [_lag(record.commands["q"][p, j], record.q[p, j]) for p in np.array_split(np.arange(len(record.t)), PARTS)]
+        if all(lag is not None for lag in parts):
+            lags.append(parts)
+            weights.append(1.0)
+    if not lags:
+        return
+    middle = np.median(np.array(lags, float), axis=0)
+    x = np.arange(PARTS) - (PARTS - 1) / 2
+    slope = float(x @ middle / (x @ x))
+    rest = float(np.std(middle - middle.mean() - slope * x))
+    drift = slope * PARTS
+    if abs(drift) > DRIFT and abs(drift) > 6.0 * rest:
+        whole = record.t[-1] - record.t[0]
+        raise InputError(
+            f"{record.name}: positions lag behind commands by {abs(drift) * record.period:.3g} s "
+            f"{'more' if drift > 0 else 'less'} at the end of the {whole:.3g} s than at their beginning: the two have different clocks; "
+            "bring both to one clock before the fit"
+        )
+
+
+def _lag(command: Array, position: Array) -> float | None:
+    """Samples by which a position lags behind its command; None where the stretch does not tell."""
+    u, q = command - command.mean(), position - position.mean()
+    if not (np.any(u) and np.any(q)):
+        return None
+    size = 2 * len(u)
+    correlation = np.fft.irfft(np.fft.rfft(q, size) * np.conj(np.fft.rfft(u, size)), size)
+    half = len(u) // 4
+    lags = np.arange(-half, half + 1)
+    values = correlation[lags % size]
+    best = int(np.argmax(values))
+    if values[best] < 0.8 * np.linalg.norm(u) * np.linalg.norm(q) or best in (0, len(lags) - 1):
+        return None
+    a, b, c = values[best - 1 : best + 2]
+    return float(lags[best] + 0.5 * (a - c) / (a - 2.0 * b + c))

@@ -1,0 +1,257 @@
+"""What `inertica actuators` found: values of every joint with interval and label, what cannot be told, errors of free runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.documents import plain
+from inertica.errors import FileError
+from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
+from inertica.writing import write_whole
+
+Array = NDArray[np.float64]
+
+RESULT = "result.json"
+FORMAT = "inertica actuators 1"
+
+STATED, DETERMINED, WEAK, COMBINED, UNSEEN = "stated", "determined", "weak", "combined", "unseen"
+"""Labels: given by the user; found with a useful interval; found with a wide one; found only together with others; not shown by the
+log at all, such as a torque limit that was not reached."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One number of a joint.
+
+    Args:
+        value: SI; infinite for a torque limit that was not reached.
+        std: standard deviation; None where the log does not tell the value alone.
+        interval: of 95 %; None where there is none.
+        label: stated, determined, weak, combined or unseen.
+    """
+
+    value: float
+    std: float | None
+    interval: tuple[float, float] | None
+    label: str
+
+
+@dataclass(frozen=True)
+class JointActuator:
+    """One joint's actuator."""
+
+    name: str
+    armature: Quantity
+    viscous: Quantity
+    coulomb: Quantity
+    delay: Quantity
+    zero: Quantity
+    kp: Quantity
+    kd: Quantity
+    torque_limit: Quantity
+
+    def quantities(self) -> dict[str, Quantity]:
+        """By name, in the order of `QUANTITIES`."""
+        return {name: getattr(self, name) for name in QUANTITIES}
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Quantities of which the logs determine less than their number.
+
+    Args:
+        parameters: their names, `armature 3` for the armature of joint 3.
+        text: what is determined and what would tell them apart, one sentence.
+        direction: SI changes of each, in one proportion, that leave the simulated positions as they are.
+    """
+
+    parameters: tuple[str, ...]
+    text: str
+    direction: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class FreeRun:
+    """RMS error of simulated positions of every joint, rad (m), the commands being all that the simulation sees.
+
+    Args:
+        rms: with the values found.
+        before: with those the model came with, the gains fitted where it states none.
+        fitted: whether the log took part in the fit.
+    """
+
+    rms: tuple[float, ...]
+    before: tuple[float, ...]
+    fitted: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """The joint distribution of what was found, normal in the coordinates x.
+
+    Args:
+        names: (quantity, 0-based joint) of every coordinate.
+        mean: (p,); log(v + shift) of a quantity v that cannot be negative, the value of another.
+        covariance: (p, p); directions that the logs do not determine have the variance of the prior.
+        shift: (p,) SI, small beside what the quantity competes with: what is hardly there is normal about its value, not a factor.
+    """
+
+    names: tuple[tuple[str, int], ...]
+    mean: Array
+    covariance: Array
+    shift: Array
+
+    def values(self, x: Array, rest: ActuatorValues) -> ActuatorValues:
+        """Actuators at the coordinates x (p,), everything else as in `rest`."""
+        out = {name: np.array(getattr(rest, name)) for name in QUANTITIES}
+        for (name, joint), value, shift in zip(self.names, x, self.shift, strict=True):
+            out[name][joint] = max(np.exp(value) - shift, 0.0) if QUANTITIES[name].positive else value
+        return ActuatorValues(**out)
+
+    def draws(self, count: int, rng: np.random.Generator) -> Array:
+        """(count, p) correlated coordinates; every one is physically possible."""
+        lengths, axes = np.linalg.eigh(self.covariance)
+        return self.mean + rng.normal(size=(count, len(self.mean))) * np.sqrt(np.maximum(lengths, 0.0)) @ axes.T
+
+
+@dataclass(frozen=True, eq=False)
+class ActuatorsResult:
+    """Actuators of a robot.
+
+    Args:
+        robot: its name.
+        model: the file or catalog name it was read from.
+        joints: one entry each, in the robot's order.
+        confounded: what cannot be told from these logs.
+        scale: per group of joints, what fixes the scale of torques, one sentence each.
+        free_run: by log; see `FreeRun`.
+        time: seconds per stage.
+        posterior: of all quantities that were found.
+        links_std: relative uncertainty of the links' parameters that the intervals hold.
+        hold: how commands stand between their samples: zero (held) or linear.
+        impedance, rate: of friction at standstill, see `dynamics.servo.Standstill`.
+        logs: that were fitted.
+        warnings, notes: one sentence each.
+        links: (n, 10) parameters of the links that fit best within their uncertainty; free runs take those of the model file.
+    """
+
+    robot: str
+    model: str
+    joints: tuple[JointActuator, ...]
+    confounded: tuple[Combination, ...]
+    scale: tuple[str, ...]
+    free_run: Mapping[str, FreeRun]
+    time: Mapping[str, float]
+    posterior: Posterior
+    links_std: float = 0.1
+    hold: str = "zero"
+    impedance: float = 1.0
+    rate: float | None = None
+    logs: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    links: Array | None = None
+
+    @property
+    def values(self) -> ActuatorValues:
+        """All values, as the simulation takes them."""
+        return ActuatorValues(**{name: np.array([getattr(j, name).value for j in self.joints]) for name in QUANTITIES})
+
+    def draws(self, count: int, seed: int = 0) -> list[ActuatorValues]:
+        """Sets of values drawn from what the logs leave open, correlated as it is."""
+        rest = self.values
+        return [self.posterior.values(x, rest) for x in self.posterior.draws(count, np.random.default_rng(seed))]
+
+    def document(self) -> dict[str, Any]:
+        """Plain values, as `--json` prints them and `save` keeps them."""
+        return {
+            "format": FORMAT,
+            "robot": self.robot,
+            "model": self.model,
+            "logs": list(self.logs),
+            "joints": [asdict(j) for j in self.joints],
+            "confounded": [asdict(c) for c in self.confounded],
+            "scale": list(self.scale),
+            "free_run": {
+                name: {"rms": list(run.rms), "before": list(run.before), "fitted": run.fitted}
+                for name, run in self.free_run.items()
+            },
+            "time": dict(self.time),
+            "command": {"hold": self.hold},
+            "standstill": {"impedance": self.impedance, "rate": self.rate},
+            "links_std": self.links_std,
+            "links": None if self.links is None else self.links.tolist(),
+            "posterior": {
+                "names": [[name, joint + 1] for name, joint in self.posterior.names],
+                "mean": self.posterior.mean.tolist(),
+                "covariance": self.posterior.covariance.tolist(),
+                "shift": self.posterior.shift.tolist(),
+            },
+            "warnings": list(self.warnings),
+            "notes": list(self.notes),
+        }
+
+    def save(self, folder: str | Path) -> Path:
+        """Writes `result.json` into a folder, which is made where it is not there."""
+        path = Path(folder) / RESULT
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps(plain(self.document()), indent=1, allow_nan=False) + "\n")
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> ActuatorsResult:
+        """Reads what `save` wrote: the folder or its `result.json`."""
+        file = Path(path) / RESULT if Path(path).is_dir() else Path(path)
+        try:
+            saved = json.loads(file.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise FileError(file, f"cannot be read ({error.strerror})") from None
+        except ValueError as error:
+            raise FileError(file, f"is no JSON ({error})") from None
+        if not isinstance(saved, dict) or saved.get("format") != FORMAT:
+            raise FileError(file, f"is no result of `inertica actuators` (its format should be '{FORMAT}')")
+        return _result(saved)
+
+
+def _result(saved: Mapping[str, Any]) -> ActuatorsResult:
+    posterior = saved["posterior"]
+    return ActuatorsResult(
+        saved["robot"],
+        saved["model"],
+        tuple(JointActuator(j["name"], **{name: _quantity(j[name], name) for name in QUANTITIES}) for j in saved["joints"]),
+        tuple(Combination(tuple(c["parameters"]), c["text"], tuple(c["direction"])) for c in saved["confounded"]),
+        tuple(saved["scale"]),
+        {name: FreeRun(_floats(r["rms"]), _floats(r["before"]), r["fitted"]) for name, r in saved["free_run"].items()},
+        dict(saved["time"]),
+        Posterior(
+            tuple((name, int(joint) - 1) for name, joint in posterior["names"]),
+            np.array(posterior["mean"], float),
+            np.array(posterior["covariance"], float).reshape(2 * (len(posterior["mean"]),)),
+            np.array(posterior["shift"], float),
+        ),
+        saved["links_std"],
+        saved["command"]["hold"],
+        saved["standstill"]["impedance"],
+        saved["standstill"]["rate"],
+        tuple(saved["logs"]),
+        tuple(saved["warnings"]),
+        tuple(saved["notes"]),
+        None if saved["links"] is None else np.array(saved["links"], float),
+    )
+
+
+def _quantity(saved: Mapping[str, Any], name: str) -> Quantity:
+    value = np.inf if saved["value"] is None else float(saved["value"])  # JSON knows no infinite torque limit
+    interval = None if saved["interval"] is None else _floats(saved["interval"])
+    return Quantity(value, saved["std"], interval, saved["label"])  # type: ignore[arg-type]
+
+
+def _floats(values: Iterable[float | None]) -> tuple[float, ...]:
+    return tuple(np.nan if x is None else float(x) for x in values)
