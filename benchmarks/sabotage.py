@@ -41,7 +41,7 @@ import numpy as np
 from inertica.checks.findings import Quality
 from inertica.checks.gate import checked
 from inertica.checks.hypotheses import AS_RECORDED, Hypothesis, hypotheses
-from inertica.checks.plausible import Judge, Rows, with_friction
+from inertica.checks.plausible import Judge, ThinnedLog, with_friction
 from inertica.checks.quality import look
 from inertica.dynamics.engine import Engine
 from inertica.excitation import catalog_trajectory
@@ -199,7 +199,7 @@ class Referee:
 
     def __init__(self, case: Case) -> None:
         d = self.description = with_friction(case.description)
-        self.rows = Rows.of(list(look(case.description, [case.log], together=False).seen.values()))
+        self.rows = ThinnedLog.of(list(look(case.description, [case.log], together=False).seen.values()))
         self.judge = Judge(Engine(d.layout), d.prior, self.rows)
         self.chi = self.judge.fit().chi
         if case.truth is not None:
@@ -238,7 +238,7 @@ class Referee:
             out.append(judge)
         return out
 
-    def _missed(self, h: Hypothesis, rows: Rows) -> np.ndarray:
+    def _missed(self, h: Hypothesis, rows: ThinnedLog) -> np.ndarray:
         """(n,) relative residual of known parameters; only friction may drive as it likes: its sign is not known to a sensor."""
         W = self.judge.observe(rows, h)
         predicted = np.column_stack([X @ self.chi[own] for own, X in W])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -83,3 +84,33 @@ def test_a_full_disk_costs_the_next_start_only(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._save_index", full)
     assert module.double(1.5) == 3.0
+
+
+TUPLES = """
+from typing import NamedTuple
+from inertica.compiled import njit
+
+class Pair(NamedTuple):
+    a: float
+    b: float
+
+@njit(nogil=True)
+def double(pair):
+    return 2.0 * pair.a * pair.b
+
+def product(a, b):
+    return double(Pair(a, b))
+"""
+
+
+def test_an_argument_type_that_was_renamed_is_compiled_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index of the cache names the types of arguments; an update of the program may have renamed one."""
+
+    def product(text: str) -> float:
+        (tmp_path / "doubling.py").write_text(text)
+        module = loaded(tmp_path)
+        monkeypatch.setitem(sys.modules, "doubling", module)  # where the index looks for its types
+        return float(module.product(1.5, 2.0))
+
+    assert product(TUPLES) == 6.0
+    assert product(TUPLES.replace("Pair", "Factors")) == 6.0

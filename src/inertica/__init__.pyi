@@ -27,7 +27,7 @@ from inertica.estimators.closed_loop.output_error import Clie as Clie, Cloe as C
 from inertica.estimators.consistent.strategy import Consistent as Consistent
 from inertica.estimators.frisch.method import Frisch as Frisch
 from inertica.estimators.frisch.recursive import Bbrf as Bbrf
-from inertica.estimators.iteration import Still as Still, Stop as Stop
+from inertica.estimators.iteration import StepTolerance as StepTolerance, Stop as Stop
 from inertica.estimators.linear.bayes import Bayes as Bayes, Ridge as Ridge
 from inertica.estimators.linear.irls import Irls as Irls
 from inertica.estimators.linear.least_squares import Ols as Ols, Wls as Wls

@@ -79,8 +79,12 @@ class _CheckedFile(IndexDataCacheFile):
         version = pickle.dumps(self._version, protocol=-1)
         if not content.startswith(version):  # of another version of Numba
             return {}
-        # the user's own cache, kept as Numba keeps it; no file that others hand over
-        stamp, files = pickle.loads(_checked(content[len(version) :]))  # noqa: S301
+        index = _checked(content[len(version) :])
+        try:
+            # the user's own cache, kept as Numba keeps it; no file that others hand over
+            stamp, files = pickle.loads(index)  # noqa: S301
+        except (AttributeError, ImportError):  # argument types of an earlier version, since renamed
+            return {}
         return dict(files) if stamp == self._source_stamp else {}
 
     def _load_data(self, name: str) -> Any:

@@ -24,7 +24,7 @@ import pytest
 from campaign import small
 from inertica.campaign import engines
 from inertica.campaign.bench import bench
-from inertica.campaign.engines import Dask, InProcess, Outcome, Processes
+from inertica.campaign.engines import Dask, InProcess, Processes, UnitOutcome
 from inertica.campaign.plan import Unit, cells, plan
 from inertica.campaign.rows import content_hash, read_bytes, read_rows
 from inertica.campaign.run import run
@@ -122,13 +122,13 @@ class Failing:
     def workers(self) -> int:
         return 1
 
-    def outcomes(self, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[Outcome]:
+    def outcomes(self, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[UnitOutcome]:
         for unit in units:
             count = self.seen[unit.id] = self.seen.get(unit.id, 0) + 1
             if count <= self.times:
-                yield Outcome(unit, error="ZeroDivisionError: by zero", lost=self.lost)
+                yield UnitOutcome(unit, error="ZeroDivisionError: by zero", lost=self.lost)
             else:
-                yield Outcome(unit, b"rows")
+                yield UnitOutcome(unit, b"rows")
 
 
 def test_failed_units_are_tried_again_and_then_recorded(done: Store, tmp_path: Path) -> None:

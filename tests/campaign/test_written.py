@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from inertica.campaign.summary import FIGURES, Line, Place
+from inertica.campaign.summary import FIGURES, Line, RowKey
 from inertica.campaign.written import as_html, as_latex, cells
 from inertica.cli.main import main
 
 
 def _line(method: str, d_par: float, sd: float, failure: str = "") -> Line:
-    place = Place("arm_1", "known", r"50 % \ {1e-3}", "normal", 0.0, 1, "none", method)
+    place = RowKey("arm_1", "known", r"50 % \ {1e-3}", "normal", 0.0, 1, "none", method)
     mean, spread = dict.fromkeys(FIGURES, 0.01) | {"d_par": d_par}, dict.fromkeys(FIGURES, 0.001) | {"d_par": sd}
     return Line(place, mean, spread, (1, 2), 0.5, 0.95, 0.1, 1, failure)
 

@@ -11,7 +11,7 @@ from inertica.checks.findings import Finding, Quality, unverified
 from inertica.checks.gate import CheckError, admitted, checked
 from inertica.checks.hypotheses import AS_RECORDED, hypotheses
 from inertica.checks.plainfit import observed
-from inertica.checks.plausible import Judge, Rows, _at_least, with_friction
+from inertica.checks.plausible import Judge, ThinnedLog, _at_least, with_friction
 from inertica.checks.proof import MISSED
 from inertica.dynamics.engine import Engine
 from inertica.identifiability.base import base_model
@@ -262,7 +262,7 @@ def test_hypotheses_undo_what_they_say() -> None:
     """With the fault in and undone again the rows are the same; so is the score."""
     o = observed(clean(0), BASE, TX40.prior, 6.0)
     free = with_friction(TX40)
-    judge = Judge(Engine(free.layout), free.prior, Rows.of([o]))
+    judge = Judge(Engine(free.layout), free.prior, ThinnedLog.of([o]))
     best = judge.fit(AS_RECORDED).score
     rng = np.random.default_rng(0)
     listed = [h for h in hypotheses(TX40.robot, np.ones(6, bool)) if h.gravity is None and h.zero is None and h.gain is None]

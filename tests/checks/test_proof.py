@@ -15,7 +15,7 @@ import pytest
 from inertica.checks.gate import checked
 from inertica.checks.hypotheses import AS_RECORDED, Hypothesis, hypotheses
 from inertica.checks.plainfit import movement, observed
-from inertica.checks.plausible import Judge, Rows, with_friction
+from inertica.checks.plausible import Judge, ThinnedLog, with_friction
 from inertica.checks.proof import MISSED, PARTS, left_out, proof
 from inertica.dynamics.engine import Engine
 from inertica.identifiability.base import base_model
@@ -40,7 +40,7 @@ def judged(kind: str) -> Judge:
         "zero": changed(log, q=np.where(second, log.q + np.pi / 2, log.q)),
     }[kind]
     free = with_friction(TX40)
-    return Judge(Engine(free.layout), free.prior, Rows.of([observed(log, base_model(TX40.layout), TX40.prior)]))
+    return Judge(Engine(free.layout), free.prior, ThinnedLog.of([observed(log, base_model(TX40.layout), TX40.prior)]))
 
 
 def hypothesis(text: str) -> Hypothesis:

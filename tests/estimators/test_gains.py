@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from estimators.simulated import exact_motion, robot
-from inertica.estimators.gains import Carried, GainProblem, LoadSet, start_gains, total_least_squares, unscaled
+from inertica.estimators.gains import GainProblem, KnownLoad, LoadSet, start_gains, total_least_squares, unscaled
 from inertica.estimators.gains_consistent import constrained
 from inertica.estimators.observe import Observations
 from inertica.identifiability.load import load_columns, own_friction
@@ -43,7 +43,7 @@ def records(noise: float, seed: int = 0, known: str = "M", prior: float = np.inf
     names = {"M": ["M"], "all": list(inertia.NAMES)}[known]
     there = np.array([name in names for name in inertia.NAMES])
     sets = LoadSet(systems[0]), LoadSet(systems[1], "disc")
-    disc = Carried(there, np.where(there, LOAD, 0.0))
+    disc = KnownLoad(there, np.where(there, LOAD, 0.0))
     return GainProblem(sets, load_columns(base, BODY), own_friction(base), {"disc": disc}, np.full(6, prior))
 
 
@@ -69,7 +69,7 @@ def test_signs_of_joints_that_the_known_load_does_not_reveal_are_found_beside_an
         moved = replace(motion, tau=currents * (1.0 + 1e-6 * rng.standard_normal(currents.shape)))
         systems.append(Observations(base, (moved,), description.prior))
     mass = np.arange(10) == 9
-    loads = {"disc": Carried(mass, np.where(mass, LOAD, 0.0)), "tool": Carried(np.zeros(10, bool), np.zeros(10))}
+    loads = {"disc": KnownLoad(mass, np.where(mass, LOAD, 0.0)), "tool": KnownLoad(np.zeros(10, bool), np.zeros(10))}
     sets = tuple(LoadSet(system, name) for system, name in zip(systems, (None, "disc", "tool"), strict=True))
     problem = GainProblem(sets, load_columns(base, BODY), own_friction(base), loads, np.full(6, np.inf))
     assert np.array_equal(np.sign(start_gains(problem)), np.sign(gains))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from inertica.errors import InputError
-from inertica.estimators.load import Rows, fitted_load
+from inertica.estimators.load import LoadEquations, fitted_load
 from inertica.identifiability.base import base_model
 from inertica.identifiability.load import load_columns, own_friction
 from inertica.robot import inertia
@@ -21,9 +21,9 @@ BODY = RigidBody(5, "p", position=(0.0, 0.02, 0.07))
 LOAD = inertia.from_com(1.3, [0.03, -0.02, 0.08], np.diag([0.004, 0.006, 0.005]))
 
 
-def rows(rng: np.random.Generator, beta: np.ndarray, noise: float = 0.0) -> Rows:
+def rows(rng: np.random.Generator, beta: np.ndarray, noise: float = 0.0) -> LoadEquations:
     R = np.linalg.qr(rng.standard_normal((200, len(beta))), mode="r") * 50.0
-    return Rows(R, R @ beta + noise * rng.standard_normal(len(beta)))
+    return LoadEquations(R, R @ beta + noise * rng.standard_normal(len(beta)))
 
 
 def test_columns_are_those_of_a_body_added_to_the_link() -> None:
@@ -84,10 +84,10 @@ def test_a_stated_covariance_is_as_good_as_its_rows() -> None:
     beta = BASE.beta(TX40.prior.values)
     own = rows(rng, beta)
     C = np.linalg.inv(own.R.T @ own.R)
-    stated = Rows.stated(beta, C)
+    stated = LoadEquations.stated(beta, C)
     assert np.allclose(stated.R.T @ stated.R @ C, np.eye(len(beta)), atol=1e-6)
     C[:, 3] = C[3] = 0.0  # not resolved
-    assert len(Rows.stated(beta, C).z) == len(beta) - 1
+    assert len(LoadEquations.stated(beta, C).z) == len(beta) - 1
 
 
 def test_a_fixed_link_cannot_carry_an_unknown_load() -> None:

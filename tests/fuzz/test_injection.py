@@ -33,12 +33,12 @@ from lxml import etree
 import inertica as ia
 import pair
 from hostile import MARK, hostile_texts, in_plain, in_xml, in_yaml, pieces
-from inertica.campaign.summary import Line, Place
+from inertica.campaign.summary import Line, RowKey
 from inertica.campaign.written import as_csv, as_html, as_latex
 from inertica.dynamics.code.c import Expected, c_files
 from inertica.dynamics.code.functions import states
 from inertica.dynamics.code.python import python_files
-from inertica.dynamics.code.text import Program, identifier
+from inertica.dynamics.code.text import CodeProgram, identifier
 from inertica.dynamics.engine import Engine
 from inertica.errors import InerticaError, ModelWarning
 from inertica.escape import code_comment, csv_text, figure_text, file_stem, tex, xml_comment
@@ -218,7 +218,7 @@ def assert_no_formulas(table: str) -> None:
 
 
 @cache
-def harmless() -> tuple[Parameters, Program, Expected]:
+def harmless() -> tuple[Parameters, CodeProgram, Expected]:
     """A small program with a term of a user's, whose names are then changed; functions are traced once."""
     description = load(pair.folder() / "pair.urdf")
     description = description.with_terms((*description.layout.terms, UserTerm("user", lambda x: {0: sin(x.q[0])}, "N m")))
@@ -457,7 +457,7 @@ def test_every_string_of_a_saved_result_often(tmp_path: Path, canary: Path) -> N
 def lines_of(texts: Iterator[str]) -> list[Line]:
     """Lines of a campaign's table whose every word is hostile."""
     figures = dict.fromkeys(("d_q", "d_tau", "d_par", "d_beta", "seconds", "iterations", "simulations"), 0.5)
-    place = lambda: Place(*islice(texts, 4), 0.0, 1, next(texts), next(texts))  # noqa: E731
+    place = lambda: RowKey(*islice(texts, 4), 0.0, 1, next(texts), next(texts))  # noqa: E731
     return [Line(place(), figures, figures, (1, 2), 0.5, 0.9, 0.1, 1, next(texts)) for _ in range(5)]
 
 

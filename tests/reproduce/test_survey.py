@@ -11,7 +11,7 @@ import pytest
 from inertica.campaign.plan import plan
 from inertica.campaign.spec import Entry, NoiseRow, Spec
 from inertica.campaign.store import Store
-from inertica.campaign.summary import FIGURES, Group, Line, Place
+from inertica.campaign.summary import FIGURES, Group, Line, RowKey
 from inertica.cli.reproduce import tally
 from inertica.errors import InputError
 from inertica.reproduce import survey
@@ -22,7 +22,7 @@ from inertica.reproduce.survey_claims import CLAIMS, DEPENDS, FAILS, HOLDS, UNTE
 def _line(
     method: str, d_par: float, noise: str = "row 1", *, filtered: bool = False, seconds: float = 1.0, it: float = 1.0
 ) -> Line:
-    place = Place("tx40", "known", noise, "normal", 0.0, 1, "butterworth" if filtered else "none", method)
+    place = RowKey("tx40", "known", noise, "normal", 0.0, 1, "butterworth" if filtered else "none", method)
     mean = dict.fromkeys(FIGURES, 0.1) | {"d_par": d_par, "seconds": seconds, "iterations": it}
     return Line(place, mean, dict.fromkeys(FIGURES, 0.0), (2, 2), 1.0, 0.95, 0.1)
 

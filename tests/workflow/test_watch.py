@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from inertica.errors import InputError
-from inertica.estimators.recursive.change import Change
+from inertica.estimators.recursive.change import LoadChange
 from inertica.excitation.files import catalog_trajectory
 from inertica.experiment import Experiment
 from inertica.identifiability.base import base_model
@@ -82,7 +82,7 @@ def test_events_come_in_the_order_of_time_whatever_the_blocks(panda: Block) -> N
         snapshots = [e for e in found if isinstance(e, Snapshot)]
         assert [round(s.time) for s in snapshots[:5]] == [2, 4, 6, 8, 10]
         assert [e.time for e in found] == sorted(e.time for e in found)
-        assert any(isinstance(e, Change) for e in found)
+        assert any(isinstance(e, LoadChange) for e in found)
     one, other = ([e for e in found if isinstance(e, Snapshot)][4].estimate.beta for found in events)
     np.testing.assert_allclose(one, other, rtol=0.2, atol=0.05)
 

@@ -29,7 +29,7 @@ _NO_MEMORY = ("ALLOC_FAILED", "cudaErrorMemoryAllocation", "OutOfMemoryError")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class UnitOutcome:
     """Of one unit: its rows, or what went wrong.
 
     Args:
@@ -45,7 +45,7 @@ class Outcome:
     lost: bool = False
 
 
-class Engine(Protocol):
+class CampaignEngine(Protocol):
     """Computes units."""
 
     @property
@@ -55,7 +55,7 @@ class Engine(Protocol):
     def device(self) -> str:
         """What simulations are computed on."""
 
-    def outcomes(self, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[Outcome]:
+    def outcomes(self, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[UnitOutcome]:
         """Every unit once, in any order."""
 
 
@@ -73,16 +73,16 @@ class InProcess:
     def workers(self) -> int:
         return 1
 
-    def outcomes(self, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[Outcome]:
+    def outcomes(self, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[UnitOutcome]:
         for unit in units:
             try:
                 content = execute(spec, unit.document(), code, self.device)
             except (KeyboardInterrupt, SystemExit):
                 raise
             except BaseException as error:  # of any kind, as those that come from other processes
-                yield Outcome(unit, error=_words(error))
+                yield UnitOutcome(unit, error=_words(error))
             else:
-                yield Outcome(unit, content)
+                yield UnitOutcome(unit, content)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class Processes:
     def workers(self) -> int:
         return self.count or len(os.sched_getaffinity(0))
 
-    def outcomes(self, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[Outcome]:
+    def outcomes(self, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[UnitOutcome]:
         """Few units are in flight at a time, so that a worker that dies takes few with it; the others then go to new workers."""
         waiting = list(reversed(units))
         while waiting:
@@ -146,7 +146,7 @@ class Dask:
     def workers(self) -> int:
         return self.local if self.address is None else 0
 
-    def outcomes(self, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[Outcome]:
+    def outcomes(self, spec: Mapping[str, Any], units: Sequence[Unit], code: str) -> Iterator[UnitOutcome]:
         distributed = package("distributed", "a Dask cluster", "dask")
         cluster = None
         if self.address is None:
@@ -166,7 +166,7 @@ class Dask:
     @staticmethod
     def _with(
         distributed: Any, client: Any, units: Sequence[Unit], work: Callable[[Mapping[str, Any]], bytes]
-    ) -> Iterator[Outcome]:
+    ) -> Iterator[UnitOutcome]:
         """`work` has the spec in it, which goes with every unit, so that no worker that dies takes it along."""
         documents = [unit.document() for unit in units]
         keys = [f"unit-{unit.id}" for unit in units]
@@ -176,11 +176,11 @@ class Dask:
             for future, result in batch:
                 unit = flying.pop(future)
                 if future.status == "finished":
-                    yield Outcome(unit, result)
+                    yield UnitOutcome(unit, result)
                 else:
                     error = future.exception()
                     lost = isinstance(error, distributed.scheduler.KilledWorker | distributed.client.FutureCancelledError)
-                    yield Outcome(unit, error=_ENDED if lost else _words(error), lost=lost)
+                    yield UnitOutcome(unit, error=_ENDED if lost else _words(error), lost=lost)
                 future.release()
 
 
@@ -188,13 +188,13 @@ def _sent(spec: Mapping[str, Any], code: str, device: str, unit: Mapping[str, An
     return execute(spec, unit, code, device)
 
 
-def _outcome(unit: Unit, future: Future[bytes]) -> Outcome:
+def _outcome(unit: Unit, future: Future[bytes]) -> UnitOutcome:
     error = future.exception()
     if error is None:
-        return Outcome(unit, future.result())
+        return UnitOutcome(unit, future.result())
     if isinstance(error, BrokenProcessPool):
-        return Outcome(unit, error=_ENDED, lost=True)
-    return Outcome(unit, error=_words(error))
+        return UnitOutcome(unit, error=_ENDED, lost=True)
+    return UnitOutcome(unit, error=_words(error))
 
 
 def _words(error: BaseException | None) -> str:

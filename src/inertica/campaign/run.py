@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from inertica.campaign.engines import Engine, Processes
+from inertica.campaign.engines import CampaignEngine, Processes
 from inertica.campaign.plan import Unit, plan
 from inertica.campaign.program import code_hash
 from inertica.campaign.spec import Spec
@@ -41,7 +41,7 @@ class Progress:
 
 def run(
     store: Store,
-    engine: Engine,
+    engine: CampaignEngine,
     *,
     retries: int = RETRIES,
     mix_devices: bool = False,
@@ -94,7 +94,7 @@ def run_campaign(
     spec: str | Path | Spec,
     folder: str | Path,
     *,
-    engine: Engine | None = None,
+    engine: CampaignEngine | None = None,
     new: bool = False,
     mix_devices: bool = False,
     mix_versions: bool = False,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from inertica.campaign.summary import FIGURES, Line, Place
+from inertica.campaign.summary import FIGURES, Line, RowKey
 from inertica.errors import InputError, nearest
 
 FOLDER, CLAIMS = "results", "claims.csv"
@@ -127,7 +127,7 @@ def measured(method: str, *, noise: str = "row 1", decimate: int = 1, filtered: 
 
 def lines_of(names: Iterable[str]) -> list[Line]:
     """Lines of some campaigns, like those of their stores; of lines of one place the one with most fits."""
-    largest: dict[Place, Line] = {}
+    largest: dict[RowKey, Line] = {}
     for line in (x.line for name in names for x in stored() if x.campaign == name):
         if line.place not in largest or line.rows[1] > largest[line.place].rows[1]:
             largest[line.place] = line
@@ -135,7 +135,7 @@ def lines_of(names: Iterable[str]) -> list[Line]:
 
 
 def _line(row: dict[str, str]) -> Line:
-    place = Place(row["robot"], row["loop"], row["noise"], row["distribution"], float(row["quantise"]), int(row["decimate"]),
+    place = RowKey(row["robot"], row["loop"], row["noise"], row["distribution"], float(row["quantise"]), int(row["decimate"]),
                   row["filter"], row["method"])  # fmt: skip
     mean, sd = ({name: float(row[f"{name}_{kind}"]) for name in FIGURES} for kind in ("mean", "sd"))
     counted = int(row["counted"]), int(row["rows"])

@@ -32,7 +32,7 @@ parameter whose true value is zero as 200 % wrong whatever is found.  The survey
 
 
 @dataclass(frozen=True)
-class Place:
+class RowKey:
     """What a row of a table stands for."""
 
     robot: str
@@ -55,7 +55,7 @@ class Place:
         return self.method + {"none": "", "butterworth": "_f"}.get(self.filter, f" ({self.filter})")
 
 
-PLACE = tuple(Place.__dataclass_fields__)
+PLACE = tuple(RowKey.__dataclass_fields__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class Group:
         errors: sentences of the rows without an estimate.
     """
 
-    place: Place
+    place: RowKey
     runs: int
     columns: Mapping[str, Array]
     beta: Array
@@ -116,7 +116,7 @@ class Line:
         failure: the most common sentence of rows without an estimate.
     """
 
-    place: Place
+    place: RowKey
     mean: Mapping[str, float]
     sd: Mapping[str, float]
     rows: tuple[int, int]
@@ -133,14 +133,14 @@ def groups(store: Store) -> list[Group]:
     table = read_rows(store.files())
     if table.num_rows == 0:
         raise InputError(f"{store.path} holds no finished unit yet; go on with: inertica campaign resume {store.path}")
-    places: dict[Place, list[int]] = {}
+    places: dict[RowKey, list[int]] = {}
     columns = [table.column(name).to_pylist() for name in PLACE]
     for i, values in enumerate(zip(*columns, strict=True)):
-        places.setdefault(Place(*values), []).append(i)
+        places.setdefault(RowKey(*values), []).append(i)
     return [_group(place, table.take(rows)) for place, rows in places.items()]
 
 
-def _group(place: Place, table: Any) -> Group:
+def _group(place: RowKey, table: Any) -> Group:
     ok = np.array(table.column("ok").to_pylist(), bool)
     errors = tuple(e for e in table.column("error").to_pylist() if e)
     truth = np.array(table.column("truth")[0].as_py(), float)
@@ -206,12 +206,12 @@ def _of_the_mean(store: Store, group: Group, beta: Array) -> dict[str, float]:
     return {"d_q": float(d_q[0]), "d_tau": float(d_tau[0]), "d_par": float(d_par), "d_beta": float(d_beta)}
 
 
-def bench_of(store: Store, place: Place) -> Bench:
+def bench_of(store: Store, place: RowKey) -> Bench:
     """The conditions of a place, ready to simulate."""
     return bench(store.spec, cell_of(store, place))
 
 
-def cell_of(store: Store, place: Place) -> Cell:
+def cell_of(store: Store, place: RowKey) -> Cell:
     from inertica.robot.load import load
 
     for cell in cells(store.spec):

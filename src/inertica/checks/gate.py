@@ -9,7 +9,7 @@ from inertica.checks.delays import delays
 from inertica.checks.elastic import stiffened, with_elasticity
 from inertica.checks.findings import Finding, Quality
 from inertica.checks.plainfit import Observed
-from inertica.checks.plausible import LARGE_SAMPLES, Judge, Rows, with_friction
+from inertica.checks.plausible import LARGE_SAMPLES, Judge, ThinnedLog, with_friction
 from inertica.checks.quality import look
 from inertica.checks.search import findings, unmoved
 from inertica.checks.some_torques import without_torque
@@ -79,7 +79,7 @@ def _searched(engine: Engine, free: Description, seen: Observed) -> list[Finding
     """Whether one log is what it says."""
     if not seen.movement.moving.any():
         return unmoved()
-    rows = Rows.of([seen])
+    rows = ThinnedLog.of([seen])
     rows = rows.thinned(LARGE_SAMPLES) if is_large(free.robot) else rows
     judge = Judge(engine, without_placeholders(free.prior), rows)
     return findings(judge, seen.movement, mount_given=free.gravity_given)

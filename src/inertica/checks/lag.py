@@ -24,7 +24,7 @@ STEPS = 60
 
 
 @dataclass(frozen=True)
-class Lag:
+class ResidualLag:
     """A lag with its standard deviation, in s; NaN when the residual has no minimum within reach."""
 
     value: float
@@ -35,10 +35,10 @@ class Lag:
         return bool(np.isfinite(self.value))
 
 
-NOT_FOUND = Lag(np.nan, np.nan)
+NOT_FOUND = ResidualLag(np.nan, np.nan)
 
 
-def scan(t: Array, use: Mask, leader: Array, follower: Callable[[Array], Array], reach: float) -> Lag:
+def scan(t: Array, use: Mask, leader: Array, follower: Callable[[Array], Array], reach: float) -> ResidualLag:
     """The lag of a signal.
 
     Args:
@@ -63,7 +63,7 @@ def scan(t: Array, use: Mask, leader: Array, follower: Callable[[Array], Array],
     if not np.isfinite(best) or not total[STEPS] > 1e-24 * whole:
         return NOT_FOUND
     without = np.array([_minimum(lags, total - block) for block in blocks])
-    return Lag(best, float(np.sqrt((BLOCKS - 1) / BLOCKS * np.sum((without - without.mean()) ** 2))))
+    return ResidualLag(best, float(np.sqrt((BLOCKS - 1) / BLOCKS * np.sum((without - without.mean()) ** 2))))
 
 
 def _minimum(lags: Array, cost: Array) -> float:

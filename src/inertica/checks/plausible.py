@@ -76,7 +76,7 @@ def with_friction(description: Description) -> Description:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ThinnedLog:
     """A log thinned out to the motion's bandwidth, standstill and masked samples left out.  All (M, n), torque low-passed."""
 
     q: Array
@@ -85,29 +85,29 @@ class Rows:
     tau: Array
 
     @classmethod
-    def of(cls, logs: Sequence[Observed]) -> Rows:
+    def of(cls, logs: Sequence[Observed]) -> ThinnedLog:
         parts = []
         for o in logs:
             rows, m = o.rows[o.use], o.motion
             parts.append((m.q[rows], m.dq[rows], m.ddq[rows], o.reduced(m.tau)[o.use]))
         return cls(*(np.vstack([p[k] for p in parts]) for k in range(4)))
 
-    def under(self, h: Hypothesis) -> Rows:
+    def under(self, h: Hypothesis) -> ThinnedLog:
         """The rows with a fault undone."""
-        return Rows(h.position(self.q), h.velocity(self.dq), h.velocity(self.ddq), h.torque(self.tau))
+        return ThinnedLog(h.position(self.q), h.velocity(self.dq), h.velocity(self.ddq), h.torque(self.tau))
 
-    def thinned(self, most: int) -> Rows:
+    def thinned(self, most: int) -> ThinnedLog:
         """At most so many rows, evenly picked."""
         M = len(self.q)
         return self if most >= M else self.where(np.linspace(0, M - 1, most).round().astype(int))
 
-    def where(self, use: Mask | NDArray[np.intp]) -> Rows:
+    def where(self, use: Mask | NDArray[np.intp]) -> ThinnedLog:
         """Some of the rows."""
-        return Rows(self.q[use], self.dq[use], self.ddq[use], self.tau[use])
+        return ThinnedLog(self.q[use], self.dq[use], self.ddq[use], self.tau[use])
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class HypothesisFit:
     """A plausible fit under a hypothesis.
 
     Args:
@@ -147,7 +147,7 @@ class Judge:
         rows: the log.
     """
 
-    def __init__(self, engine: Engine, prior: Parameters, rows: Rows) -> None:
+    def __init__(self, engine: Engine, prior: Parameters, rows: ThinnedLog) -> None:
         self.engine, self.prior, self.rows = engine, prior, rows
         parameters = engine.layout.parameters
         self.lower = np.array([p.lower for p in parameters])
@@ -166,17 +166,17 @@ class Judge:
     def weight(self) -> float:
         """The largest torque (rms) by which a joint holds the model's weight; it does not depend on the units of the log."""
         still = np.zeros_like(self.rows.q)
-        W = self.observe(Rows(self.rows.q, still, still, still), AS_RECORDED)
+        W = self.observe(ThinnedLog(self.rows.q, still, still, still), AS_RECORDED)
         return max(float(np.sqrt(np.mean(t**2))) for t in self._link_torque(W, self.prior.values).T)
 
-    def fit(self, h: Hypothesis = AS_RECORDED) -> Fit:
+    def fit(self, h: Hypothesis = AS_RECORDED) -> HypothesisFit:
         rows = self.rows.under(h)
         W = self.observe(rows, h)
         gain = np.ones(self.engine.n) if h.gain is None else np.abs(h.gain)
         fit = self._minimised(W, rows.tau, gain)
         return replace(fit, score=fit.score + h.price + ranges.price(self.engine.layout.robot, rows.q))
 
-    def similarity(self, fit: Fit, h: Hypothesis, badly: float) -> SimilarityScore:
+    def similarity(self, fit: HypothesisFit, h: Hypothesis, badly: float) -> SimilarityScore:
         """The fitted links beside the model's; `badly` is the residual above which a joint counts as missed."""
         rows = self.rows.under(h)
         W = self.observe(rows, h)
@@ -193,7 +193,7 @@ class Judge:
         inertial = np.where(self.links, chi, 0.0)
         return np.column_stack([X @ inertial[columns] for columns, X in W])
 
-    def on(self, rows: Rows) -> Judge:
+    def on(self, rows: ThinnedLog) -> Judge:
         """The same model on other rows."""
         return Judge(self.engine, self.prior, rows)
 
@@ -202,7 +202,7 @@ class Judge:
         """The same rows and a model that says nothing about its links: what geometry alone explains."""
         return Judge(self.engine, self.prior.with_values(np.where(self.links, 0.0, self.prior.values)), self.rows)
 
-    def observe(self, rows: Rows, h: Hypothesis) -> list[Observation]:
+    def observe(self, rows: ThinnedLog, h: Hypothesis) -> list[Observation]:
         """Regressors of rows under a hypothesis that was undone in them already, joint by joint."""
         if h.gravity is None:
             entries = self.engine.regressor_entries(rows.q, rows.dq, rows.ddq, self.prior.shapes)
@@ -216,7 +216,7 @@ class Judge:
             out.append((nonzero, np.column_stack(columns) if nonzero else np.zeros((len(rows.q), 0))))
         return out
 
-    def _minimised(self, W: Sequence[Observation], tau: Array, gain: Array) -> Fit:
+    def _minimised(self, W: Sequence[Observation], tau: Array, gain: Array) -> HypothesisFit:
         n, P, mean = len(W), self.engine.layout.size, self.prior.values
         size = np.sqrt(np.mean(tau**2, axis=0))
         live = [j for j in range(n) if size[j] > 0.0]
@@ -250,7 +250,7 @@ class Judge:
         score = self.counts * float(np.sum(np.log(rho[live] ** 2 + floor[live] ** 2)))
         score += TAILS * float(np.sum(np.log1p(x**2 / TAILS))) + float(np.linalg.slogdet(A)[1]) + self._scale(W, tau, chi)
         overall = float(np.linalg.norm(rho * size) / max(float(np.linalg.norm(size)), 1e-300))
-        return Fit(rho, overall, score, chi)
+        return HypothesisFit(rho, overall, score, chi)
 
     def _scale(self, W: Sequence[Observation], tau: Array, chi: Array) -> float:
         """The price of links whose torque has another size than the model's, joint by joint."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from inertica.checks import ranges
 from inertica.checks.hypotheses import AS_RECORDED, Hypothesis
-from inertica.checks.plausible import FLOOR, Fit, Judge
+from inertica.checks.plausible import FLOOR, HypothesisFit, Judge
 
 Array = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ whole log counts as two: the window of the spectrum is as wide."""
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class LeftOutPredictions:
     """Predictions of rows that were left out.
 
     Args:
@@ -71,13 +71,13 @@ class LeftOut:
         """Relative error of the one or two joints that a hypothesis is about, the worse; of all together when it is about more."""
         return float(self.residual[list(h.joints)].max()) if 0 < len(h.joints) <= 2 else self.overall
 
-    def gains(self, other: LeftOut) -> Array:
+    def gains(self, other: LeftOutPredictions) -> Array:
         """(PARTS,) how much better these predictions are than others: logarithms of ratios of errors, over all joints."""
         mine, theirs = (np.log(np.hypot(x.error / np.where(x.size > 0.0, x.size, np.inf), FLOOR)) for x in (self, other))
         return np.asarray(np.sum(theirs - mine, axis=1))
 
 
-def left_out(judge: Judge, h: Hypothesis) -> LeftOut:
+def left_out(judge: Judge, h: Hypothesis) -> LeftOutPredictions:
     """Predict every third of the rows from a fit of the others, a fault undone in both."""
     rows = judge.rows.under(h)
     part = np.arange(len(rows.q)) * PARTS // len(rows.q)
@@ -87,7 +87,7 @@ def left_out(judge: Judge, h: Hypothesis) -> LeftOut:
         out = rows.where(part == k)
         predicted = [X @ chi[columns] for columns, X in judge.observe(out, h)]
         error[k] = np.sqrt(np.mean((out.tau - np.column_stack(predicted)) ** 2, axis=0))
-    return LeftOut(error, np.sqrt(np.mean(rows.tau**2, axis=0)))
+    return LeftOutPredictions(error, np.sqrt(np.mean(rows.tau**2, axis=0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +122,7 @@ class Proof:
         }  # fmt: skip
 
 
-def proof(judge: Judge, h: Hypothesis, fit: Fit, periods: float) -> Proof:
+def proof(judge: Judge, h: Hypothesis, fit: HypothesisFit, periods: float) -> Proof:
     """What left-out data say of a fault that fits the rows better than the log as recorded.
 
     Args:

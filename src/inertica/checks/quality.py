@@ -28,7 +28,7 @@ FEWEST_ROWS = 20
 
 
 @dataclass(frozen=True, eq=False)
-class Looked:
+class InspectedLogs:
     """Logs with their signals looked at.
 
     Args:
@@ -55,7 +55,7 @@ def check(description: Description, logs: Sequence[Log]) -> Quality:
     return Quality(description.name, looked.names, looked.findings)
 
 
-def look(description: Description, logs: Sequence[Log], *, together: bool = True, base: BaseModel | None = None) -> Looked:
+def look(description: Description, logs: Sequence[Log], *, together: bool = True, base: BaseModel | None = None) -> InspectedLogs:
     """The same with what the plain fit sees.
 
     Args:
@@ -81,7 +81,7 @@ def look(description: Description, logs: Sequence[Log], *, together: bool = True
             seen |= {name: o} if o is not None else {}
         if seen and together:
             findings += _together(tuple(seen.values()), base)
-    return Looked(names, tuple(findings), seen, base.engine)
+    return InspectedLogs(names, tuple(findings), seen, base.engine)
 
 
 def _names(logs: Sequence[Log]) -> tuple[str, ...]:

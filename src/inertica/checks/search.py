@@ -17,7 +17,7 @@ from inertica.checks import ranges
 from inertica.checks.findings import UNVERIFIED, Finding, joint_list
 from inertica.checks.hypotheses import AS_RECORDED, KINDS, Hypothesis, hypotheses
 from inertica.checks.plainfit import Movement
-from inertica.checks.plausible import Fit, Judge
+from inertica.checks.plausible import HypothesisFit, Judge
 from inertica.checks.proof import LOST, MISSED, PERIODS, USUAL, Proof, left_out, proof
 
 CLEAR = 20.0
@@ -43,7 +43,7 @@ MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
-class Searched:
+class SearchResult:
     """All hypotheses on one log.
 
     Args:
@@ -51,11 +51,11 @@ class Searched:
         tried: every hypothesis with its fit, best first.
     """
 
-    as_recorded: Fit
-    tried: tuple[tuple[Hypothesis, Fit], ...]
+    as_recorded: HypothesisFit
+    tried: tuple[tuple[Hypothesis, HypothesisFit], ...]
 
     @property
-    def fault(self) -> tuple[Hypothesis, Fit] | None:
+    def fault(self) -> tuple[Hypothesis, HypothesisFit] | None:
         """The best, when it is better than the log as recorded."""
         return self.tried[0] if self.tried and self.better_by > DOUBT else None
 
@@ -76,12 +76,12 @@ class Searched:
         return tuple(h for h, f in self.tried if f.score - h.price < self.as_recorded.score + ALIKE)
 
 
-def search(judge: Judge, moving: NDArray[np.bool_]) -> Searched:
+def search(judge: Judge, moving: NDArray[np.bool_]) -> SearchResult:
     """Fit the rows under every hypothesis; joints that do not move have no sign and no zero to tell."""
     candidates = list(hypotheses(judge.engine.layout.robot, moving))
     fits = [judge.fit(h) for h in candidates]
     order = np.argsort([f.score for f in fits], kind="stable")
-    return Searched(judge.fit(), tuple((candidates[i], fits[i]) for i in order))
+    return SearchResult(judge.fit(), tuple((candidates[i], fits[i]) for i in order))
 
 
 def findings(judge: Judge, movement: Movement, *, mount_given: bool = True) -> list[Finding]:
@@ -108,7 +108,7 @@ def findings(judge: Judge, movement: Movement, *, mount_given: bool = True) -> l
     return [*named, *_accepted(judge, searched, movement, named)]
 
 
-def _accepted(judge: Judge, searched: Searched, movement: Movement, suspected: Sequence[Finding] = ()) -> list[Finding]:
+def _accepted(judge: Judge, searched: SearchResult, movement: Movement, suspected: Sequence[Finding] = ()) -> list[Finding]:
     """Findings about a log that is taken as recorded, faults that are only suspected aside."""
     torque = np.linalg.norm(judge.rows.tau, axis=0)
     silent = [j for j in range(judge.engine.n) if not movement.moving[j] or torque[j] == 0.0]
@@ -120,7 +120,9 @@ def _accepted(judge: Judge, searched: Searched, movement: Movement, suspected: S
     ]
 
 
-def _named(searched: Searched, h: Hypothesis, fit: Fit, evidence: Proof, mount_given: bool, *, sure: bool = True) -> Finding:
+def _named(
+    searched: SearchResult, h: Hypothesis, fit: HypothesisFit, evidence: Proof, mount_given: bool, *, sure: bool = True
+) -> Finding:
     """The fault that explains a log best: a problem when it is proved, a suspicion when not."""
     before, after = searched.as_recorded, fit
     joint = int(np.argmax(before.residual - after.residual)) if not h.joints else max(h.joints, key=lambda j: before.residual[j])
@@ -156,7 +158,7 @@ def unmoved() -> list[Finding]:
     return [_not_testable(kind, "not testable, since no joint moves", _WORDS[kind]) for kind in KINDS]
 
 
-def _untold(kind: str, searched: Searched, silent: Sequence[int]) -> Finding:
+def _untold(kind: str, searched: SearchResult, silent: Sequence[int]) -> Finding:
     """A kind of fault of which none was found: fine, or what of it the log would not show."""
     untold = [h for h in searched.untold if h.kind == kind]
     tried = sum(h.kind == kind for h, _ in searched.tried)
@@ -191,7 +193,7 @@ _FINE = {
 }
 
 
-def _same_robot(judge: Judge, h: Hypothesis, fit: Fit) -> Finding:
+def _same_robot(judge: Judge, h: Hypothesis, fit: HypothesisFit) -> Finding:
     """Whether the links' torque has anything of the model's, with the fault undone that explains the log best."""
     numbers: dict[str, object] = {"residual": fit.overall, "per_joint": fit.residual}
     robot, rows = judge.engine.layout.robot, judge.rows.under(h)
@@ -241,5 +243,5 @@ def _percent(x: float) -> str:
     return f"{100.0 * x:.2g}" if x < 1.0 else f"{100.0 * x:.0f}"
 
 
-def _list(fit: Fit) -> str:
+def _list(fit: HypothesisFit) -> str:
     return ", ".join(_percent(float(r)) for r in fit.residual)

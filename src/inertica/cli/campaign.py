@@ -22,7 +22,7 @@ from inertica.errors import InputError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from inertica.campaign.engines import Engine
+    from inertica.campaign.engines import CampaignEngine
     from inertica.campaign.run import Progress
     from inertica.campaign.spec import Spec
     from inertica.campaign.store import Store
@@ -129,7 +129,7 @@ def _begin(arguments: argparse.Namespace) -> Answer:
     return _computed(arguments, store, engine)
 
 
-def _engine(arguments: argparse.Namespace) -> Engine:
+def _engine(arguments: argparse.Namespace) -> CampaignEngine:
     from inertica.campaign.engines import Dask, InProcess, Processes
     from inertica.dynamics.targets import target_for
 
@@ -178,7 +178,7 @@ def _resume(arguments: argparse.Namespace, store: Store) -> Answer:
     return _computed(arguments, store, _engine(arguments))
 
 
-def _computed(arguments: argparse.Namespace, store: Store, engine: Engine) -> Answer:
+def _computed(arguments: argparse.Namespace, store: Store, engine: CampaignEngine) -> Answer:
     from inertica.campaign.run import run as run_campaign
 
     states: list[Progress] = []

@@ -24,7 +24,7 @@ from inertica.cli.console import Answer, grid, table, text_console
 from inertica.cli.fitting import add_prior, numbers
 from inertica.documents import plain
 from inertica.errors import InputError
-from inertica.estimators.recursive.change import HOURS, SHARE, Change
+from inertica.estimators.recursive.change import HOURS, SHARE, LoadChange
 from inertica.identifiability.labels import INTERVAL
 from inertica.logs.lines import Block, blocks
 from inertica.logs.read import read_log
@@ -121,10 +121,10 @@ class View:
 
     def __init__(self, robot: str, said: str = "") -> None:
         self.robot, self.said = robot, said
-        self.changes: list[Change] = []
+        self.changes: list[LoadChange] = []
         self.last: Snapshot | None = None
 
-    def write_json(self, found: Iterable[Snapshot | Change]) -> None:
+    def write_json(self, found: Iterable[Snapshot | LoadChange]) -> None:
         if self.said:
             sys.stdout.write(json.dumps({"event": "prior", "text": self.said}, ensure_ascii=False) + "\n")
         for event in found:
@@ -132,18 +132,18 @@ class View:
             sys.stdout.write(json.dumps(plain(line), ensure_ascii=False, allow_nan=False) + "\n")
             sys.stdout.flush()
 
-    def write_lines(self, found: Iterable[Snapshot | Change]) -> None:
+    def write_lines(self, found: Iterable[Snapshot | LoadChange]) -> None:
         console = text_console()
         for event in self._kept(found):
             console.print(sentence(event))
 
-    def show(self, found: Iterable[Snapshot | Change]) -> None:
+    def show(self, found: Iterable[Snapshot | LoadChange]) -> None:
         from rich.live import Live
 
         console = text_console()
         with Live(console=console, refresh_per_second=8, transient=True) as live:
             for event in self._kept(found):
-                if isinstance(event, Change):
+                if isinstance(event, LoadChange):
                     live.console.print(sentence(event))
                 else:
                     live.update(self._table(event, max(3, console.height - AROUND)))
@@ -161,9 +161,9 @@ class View:
         if self.said:
             yield self.said
 
-    def _kept(self, found: Iterable[Snapshot | Change]) -> Iterator[Snapshot | Change]:
+    def _kept(self, found: Iterable[Snapshot | LoadChange]) -> Iterator[Snapshot | LoadChange]:
         for event in found:
-            if isinstance(event, Change):
+            if isinstance(event, LoadChange):
                 self.changes.append(event)
             else:
                 self.last = event
@@ -180,9 +180,9 @@ class View:
         return Group(title, grid(columns, rows[:lines], right=columns[1:]), *more, *loads)
 
 
-def sentence(event: Snapshot | Change) -> str:
+def sentence(event: Snapshot | LoadChange) -> str:
     """An event as a line."""
-    if isinstance(event, Change):
+    if isinstance(event, LoadChange):
         return f"{event.time:8.2f} s  load {event.kind}: about {abs(event.mass):.2g} kg, since {event.since:.2f} s"
     e = event.estimate
     share = relative(event)
@@ -199,9 +199,9 @@ def relative(snapshot: Snapshot) -> np.ndarray:
         return np.where(np.isfinite(e.std) & (e.beta != 0.0), e.std / np.abs(e.beta), np.inf)
 
 
-def document(event: Snapshot | Change) -> dict[str, object]:
+def document(event: Snapshot | LoadChange) -> dict[str, object]:
     """An event as a line of JSON."""
-    if isinstance(event, Change):
+    if isinstance(event, LoadChange):
         return {"event": "change", "t": event.time, "since": event.since, "kind": event.kind, "mass": event.mass}
     e = event.estimate
     values = {name: {"value": v, "std": s} for name, v, s in zip(event.names, e.beta, e.std, strict=True)}

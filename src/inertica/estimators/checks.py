@@ -64,7 +64,7 @@ class ContractError(InerticaError):
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class MethodUnderTest:
     """A method under test.
 
     Args:
@@ -118,7 +118,7 @@ def estimator_checks(make: Callable[[], Estimator], problem: Problem | None = No
         >>> len(passed) > 5
         True
     """
-    subject = Subject(make, problem or example_problem())
+    subject = MethodUnderTest(make, problem or example_problem())
     return tuple(name for name, check in CHECKS.items() if check(subject))
 
 
@@ -135,7 +135,7 @@ def example_problem() -> Problem:
     return Problem(base_model(description.layout), motions, prior, ControlLoop.of(description))
 
 
-def says_what_it_is(s: Subject) -> bool:
+def says_what_it_is(s: MethodUnderTest) -> bool:
     """Name, needs and capabilities are there, and the estimate has the shapes of its base parameters."""
     method, estimate, b = s.method, s.found, s.problem.base.rank
     s.expect(bool(method.name) and estimate.method == method.name, f"calls its estimate '{estimate.method}'")
@@ -153,7 +153,7 @@ def says_what_it_is(s: Subject) -> bool:
     return True
 
 
-def same_seed_same_bytes(s: Subject) -> bool:
+def same_seed_same_bytes(s: MethodUnderTest) -> bool:
     """The same problem and generator give the same estimate, by the same object and by another one."""
     used = s.make()
     for again in (s.estimate(s.problem, used), s.estimate(s.problem, used)):
@@ -165,7 +165,7 @@ def _bytes(estimate: Estimate) -> bytes:
     return estimate.beta.tobytes() + (b"" if estimate.covariance is None else estimate.covariance.tobytes())
 
 
-def leaves_the_problem_alone(s: Subject) -> bool:
+def leaves_the_problem_alone(s: MethodUnderTest) -> bool:
     """Nothing in the problem has changed afterwards."""
     before = _digest(s.problem)
     s.estimate(s.problem)
@@ -173,7 +173,7 @@ def leaves_the_problem_alone(s: Subject) -> bool:
     return True
 
 
-def keeps_units(s: Subject) -> bool:
+def keeps_units(s: MethodUnderTest) -> bool:
     """Torques, prior and gains in another unit give the same parameters in that unit; constraints would have units, too."""
     if s.problem.constraints or s.can(Capability.ABSOLUTE):
         return False
@@ -182,7 +182,7 @@ def keeps_units(s: Subject) -> bool:
     return True
 
 
-def logs_in_any_order(s: Subject) -> bool:
+def logs_in_any_order(s: MethodUnderTest) -> bool:
     """Which log comes first does not matter."""
     if not s.lacks(Capability.ORDER_IN_TIME, Capability.RECURSIVE, Capability.RANDOM):
         return False
@@ -192,7 +192,7 @@ def logs_in_any_order(s: Subject) -> bool:
     return True
 
 
-def twice_the_data(s: Subject) -> bool:
+def twice_the_data(s: MethodUnderTest) -> bool:
     """A log given twice halves the variance of what it determines; not so with a prior, which is there once, or a choice."""
     if not s.can(Capability.COVARIANCE) or not s.lacks(Capability.PULLED, Capability.SELECTS, Capability.ORDER_IN_TIME):
         return False
@@ -212,7 +212,7 @@ def twice_the_data(s: Subject) -> bool:
     return True
 
 
-def links_that_could_exist(s: Subject) -> bool:
+def links_that_could_exist(s: MethodUnderTest) -> bool:
     """A consistent method is consistent."""
     if not s.can(Capability.CONSISTENT):
         return False
@@ -224,7 +224,7 @@ def links_that_could_exist(s: Subject) -> bool:
     return True
 
 
-def says_what_is_missing(s: Subject) -> bool:
+def says_what_is_missing(s: MethodUnderTest) -> bool:
     """Without what it needs a method refuses with a sentence that names it."""
     for need in s.method.needs:
         poorer = without(s.problem, need)
@@ -239,7 +239,7 @@ def says_what_is_missing(s: Subject) -> bool:
     return bool(s.method.needs)
 
 
-CHECKS: dict[str, Callable[[Subject], bool]] = {
+CHECKS: dict[str, Callable[[MethodUnderTest], bool]] = {
     check.__name__: check
     for check in (
         says_what_it_is,

@@ -68,6 +68,7 @@ def scores_of(
         residual_records = system.records(beta) if fitted_to is None else fitted_to.records_without_rows(beta)
         records = [(r * joint_weights * use, use) for r, use in residual_records]
         if system.weights is not None:
+            # w^2 r is the score of an M-estimator; rows below carry one more w through the factors
             records = [(r * w**2, use) for (r, use), w in zip(records, system.weights, strict=True)]
         colour = [colours(r, use, fitted) for r, use in records]
         times = [_times(r) for r, _ in records]
@@ -76,6 +77,7 @@ def scores_of(
         stationary, robust = np.zeros((b, b)), np.zeros((b, b))
         for rows in system.rows():
             r, use = (x[rows.where] for x in records[rows.motion])
+            # joints are summed before the long-run sum, so that correlation between joints counts, too
             scores = np.zeros((b, len(r)))  # time runs along rows, which lie in one piece
             for j, (W, columns) in enumerate(zip(rows.W, system.columns, strict=True)):
                 scaled = _scored(W.T, joint_weights[j] * use[:, j], np.ascontiguousarray(r[:, j]), columns, scores)
@@ -127,6 +129,7 @@ def long_run(scores: Array, lags: int) -> Array:
 
     Where many lags count, neighbouring samples are summed first: within a small part of the bandwidth the kernel is flat.
     """
+    # a 24th of the bandwidth: the Parzen kernel changes by less than 1 % over it
     together = max(1, lags // FINE)
     if together > 1:
         scores = np.add.reduceat(scores, np.arange(0, len(scores), together), axis=0)
@@ -134,6 +137,7 @@ def long_run(scores: Array, lags: int) -> Array:
     series = np.ascontiguousarray(scores.T)
     before, kernel = np.zeros_like(series), np.array([parzen(lag / lags) for lag in range(1, min(lags, len(scores) - 1))])
     _add_earlier(series, kernel, before)
+    # half of lag zero, since the transposed sum is added below
     before += 0.5 * series
     half = series @ before.T
     return np.asarray(half + half.T)
@@ -187,6 +191,7 @@ class Colour:
         lags = min(len(self.gamma), m)
         if lags == 1:
             return np.sqrt(self.gamma[0]) * rows
+        # zero-padded by the lags, so that the circular convolution does not wrap round
         size = next_fast_len(m + lags, real=True)
         around = np.zeros(size)
         around[:lags] = self.gamma[:lags]
@@ -225,6 +230,7 @@ def _times(residual: Array) -> Array:
 
 
 def _left(samples: float, lost: float) -> float:
+    # at most a factor 4: with fewer independent samples than that the correction itself is noise
     return samples / max(samples - lost, 0.25 * samples, 1e-300)
 
 
@@ -235,6 +241,7 @@ def residual_times(system: Observations, beta: Array) -> Array:
 
 def lags_for(N: int, times: Array) -> int:
     """Lags to include: several times the longest correlation time, at least the rate-optimal share of the sample size."""
+    # N^(1/5) is the rate that balances bias and variance of the Parzen kernel; four correlation times keep the bias small
     return int(np.clip(np.ceil(max(4.0 * times.max(), 1.3 * N ** (1 / 5))), 1, min(MOST_LAGS, max(N // 4, 1))))
 
 
@@ -245,6 +252,7 @@ def correlation_time(residual: Array) -> float:
 
 def _time(rho: Array) -> float:
     """The same of one joint, from its autocorrelation."""
+    # sums of neighbouring lags are positive for a reversible chain (Geyer); the first that is not ends the sum
     pairs = rho[1:-1:2] + rho[2::2] if len(rho) > 3 else np.zeros(0)
     ends = np.flatnonzero(pairs <= 0.0)
     last = 2 * int(ends[0]) if len(ends) else 2 * len(pairs)
@@ -253,6 +261,7 @@ def _time(rho: Array) -> float:
 
 def correlated_lags(rho: Array, samples: int) -> int:
     """The last lag at which an autocorrelation of so many samples is more than noise; 0 for white noise (Politis' rule)."""
+    # twice the standard deviation of an autocorrelation of white noise, with Politis' logarithmic allowance for many lags
     noise = 2.0 * np.sqrt(np.log10(max(samples, 10)) / max(samples, 10))
     loud = np.flatnonzero(np.abs(rho[1 : MOST_LAGS + 1]) >= noise) + 1
     previous = np.concatenate([[0], loud])
@@ -291,6 +300,7 @@ def _autocorrelations(rows: Array, lags: int | None = None) -> Array:
     """The same of several series (k, N), which are transformed together."""
     N = rows.shape[1]
     lags = min(N - 1, lags or N // 2)
+    # transforms twice as long as the record, so that products do not wrap round
     centred = rows - rows.mean(axis=1, keepdims=True)
     size = next_fast_len(2 * N)
     power = irfft(np.abs(rfft(centred, size)) ** 2, size)[:, : lags + 1]

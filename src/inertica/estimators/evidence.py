@@ -39,6 +39,7 @@ class ScaledSvd:
     @classmethod
     def of(cls, R: Array, resolved: float = RESOLVED) -> ScaledSvd:
         scale = np.linalg.norm(R, axis=0)
+        # a column that no row contains stays zero and shows as a direction that is not known
         scale[scale == 0.0] = 1.0
         with one_thread():
             U, s, Vt = np.linalg.svd(R / scale)
@@ -83,6 +84,7 @@ class Scores:
     @property
     def larger(self) -> Array:
         """The first, its standard deviations raised to those of the second where these are larger; correlations are kept."""
+        # scaling rows and columns alike keeps the matrix positive semidefinite
         return np.asarray(self.raised[:, None] * self.stationary * self.raised)
 
     @property

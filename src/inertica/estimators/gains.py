@@ -54,7 +54,7 @@ MASS = 9
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
+class KnownLoad:
     """A load: which of its ten parameters are known, and their values, zero elsewhere."""
 
     known: NDArray[np.bool_]
@@ -88,7 +88,7 @@ class GainProblem:
     sets: tuple[LoadSet, ...]
     columns: Array
     own: Array
-    loads: Mapping[str, Carried]
+    loads: Mapping[str, KnownLoad]
     prior: Array
 
     @property
@@ -163,6 +163,7 @@ class Gains:
         """(n, 2) of the factors, `width` standard deviations of 1 / K to either side; infinite where 1 / K may be zero."""
         g, spread = 1.0 / self.factors, np.abs(self.relative_std / self.factors)
         ends = np.column_stack([g - width * spread, g + width * spread])
+        # an interval of 1 / K that contains zero maps to a half-line of K
         through = ends[:, 0] * ends[:, 1] <= 0.0
         with np.errstate(divide="ignore"):
             out = np.sort(1.0 / ends, axis=1)
@@ -187,11 +188,13 @@ def start_gains(problem: GainProblem) -> Array:
         whole = _square(np.column_stack([np.vstack(columns), np.concatenate(known), np.concatenate(y)]))
         svd = ScaledSvd.of(whole[:, :-2])
         U = svd.U[:, : len(svd.s)][:, svd.known]
+        # what the columns of the joint do not explain of the known load, and of the measured torque: their ratio is 1 / K
         alone, left = (x - U @ (U.T @ x) for x in (whole[:, -2], whole[:, -1]))
         felt[j] = float(np.linalg.norm(alone))
         if felt[j] > 0.0:
             out[j] = float(alone @ left) / felt[j] ** 2
     sigma = problem.noise()
+    # joints that hardly feel the known load have gains of noise; the median is of the others
     trusted = felt / sigma > 0.05 * np.max(felt / sigma)
     usual = float(np.median(np.abs(out[trusted])))
     sure = trusted & np.isfinite(out) & (np.abs(out) > 0.05 * usual)

@@ -11,7 +11,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.gains import Carried, GainProblem, Gains, found_loads, joint_covariance, linearised, total_least_squares
+from inertica.estimators.gains import (
+    GainProblem,
+    Gains,
+    KnownLoad,
+    found_loads,
+    joint_covariance,
+    linearised,
+    total_least_squares,
+)
 from inertica.physical.cone import Program
 from inertica.physical.constraints import PHYSICAL
 from inertica.physical.fit import Fit
@@ -84,7 +92,7 @@ class _Unknowns:
             self.T[row, place[name]] = 1.0
 
 
-def _guess(load: Carried) -> Array:
+def _guess(load: KnownLoad) -> Array:
     """A load as far as it is known; a ball of 10 cm where it is not."""
     mass = float(load.values[9]) if load.known[9] else 1.0
     out = np.zeros(10)

@@ -15,7 +15,7 @@ WORSE = 1.5
 
 
 @dataclass(frozen=True)
-class Still:
+class StepTolerance:
     """max_k |beta_i+1 - beta_i| / sigma_k <= step: ends when no parameter moves by a part of its standard deviation that matters.
 
     Args:
@@ -66,13 +66,13 @@ class Stop:
     settled: float = 0.10
     within: float = 2.0
 
-    def watch(self, beta: Array, residual: float) -> Watch:
+    def watch(self, beta: Array, residual: float) -> IterationHistory:
         """A watch that has seen the start and its residual."""
-        return Watch(self, [np.array(beta)], [float(residual)])
+        return IterationHistory(self, [np.array(beta)], [float(residual)])
 
 
 @dataclass
-class Watch:
+class IterationHistory:
     """The estimates of one iteration, the start first.
 
     Args:

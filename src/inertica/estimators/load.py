@@ -35,14 +35,14 @@ LOST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class LoadEquations:
     """What one set of records says of the base parameters: R beta = z, one row of unit variance for every resolved direction."""
 
     R: Array
     z: Array
 
     @classmethod
-    def stated(cls, beta: Array, covariance: Array) -> Rows:
+    def stated(cls, beta: Array, covariance: Array) -> LoadEquations:
         """Of base parameters with a covariance; directions without variance are not resolved (`Unconstrained`) and have no row."""
         scale = np.sqrt(np.maximum(np.diag(covariance), 0.0))
         resolved = scale > 0.0
@@ -112,7 +112,7 @@ def _silent(unresolved: Array) -> NDArray[np.bool_]:
     return np.asarray(np.linalg.norm(unresolved, axis=1) > 1.0 - 1e-9)
 
 
-def fitted_load(unloaded: Rows, loaded: Rows, columns: Array, friction: Array) -> Load:
+def fitted_load(unloaded: LoadEquations, loaded: LoadEquations, columns: Array, friction: Array) -> Load:
     """Least squares for the load, as the first lines of this file say.
 
     Args:

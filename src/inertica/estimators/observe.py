@@ -103,6 +103,7 @@ class Observations:
         self.columns = [
             np.array([position[k] for joint, k, _ in entries if joint == j and k in position], np.intp) for j in joints
         ]
+        # entries of fixed parameters are not columns; their torque is taken off the measured one
         fixed = {int(k) for k in base.fixed}
         self.known = [(joint, k, e) for joint, k, e in entries if k in fixed]
         self._rows: list[Rows] | None = None
@@ -244,6 +245,7 @@ class Observations:
                 inside[max(begin - rows.first, 0) : max(end - rows.first, 0)] = True
                 if not inside.any():
                     continue
+                # rows that are in GPU memory are factorised there; only small triangles come back
                 if all(isinstance(W, Resident) for W in rows.W):
                     new = gpu_factors(rows.W, rows.y, weight * inside[:, None])
                     R[rows.motion][s] = [stacked_factor(old, more) for old, more in zip(R[rows.motion][s], new, strict=True)]
@@ -311,6 +313,7 @@ class Observations:
 
     def residual_sigmas(self, beta: Array) -> Array:
         """(n,) root mean square residual per joint, degrees of freedom shared over the joints."""
+        # parameters are shared by the joints, so that each joint pays for its part of them
         freedom = np.maximum(self.counts - len(beta) / self.n, 1.0)
         return np.array([f.misfit(beta) for f in self.factors]) / np.sqrt(freedom)
 
@@ -435,12 +438,14 @@ def own_sigmas(factors: Sequence[JointFactor], counts: Array) -> Array:
     for j, (factor, count) in enumerate(zip(factors, counts, strict=True)):
         residual, rank = _own_residual(factor)
         out[j] = residual / np.sqrt(max(count - rank, 1.0))
+    # an exact fit (simulated data without noise) would have weight infinity: at least 1e-9 of the largest rms torque
     size = np.array([f.size for f in factors]) / np.sqrt(np.maximum(counts, 1.0))
     return np.maximum(out, 1e-9 * max(float(size.max()), 1e-300))
 
 
 def _own_residual(factor: JointFactor) -> tuple[float, int]:
     """Residual norm of a joint fitted alone, and the rank of its columns; some are dependent within one joint."""
+    # a joint alone sees combinations of the base parameters, so some of its columns are dependent
     scale = np.linalg.norm(factor.R, axis=0)
     scale[scale <= ROUNDING * scale.max(initial=0.0)] = np.inf  # a column of rounding errors would fit noise
     unit = factor.R / scale

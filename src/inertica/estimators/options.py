@@ -19,7 +19,7 @@ from inertica.estimators.base import Estimator
 from inertica.estimators.closed_loop.optimisers import OPTIMISERS
 from inertica.estimators.closed_loop.start import FORMER_STARTS, STARTS
 from inertica.estimators.consistent.strategy import Consistent, Solver
-from inertica.estimators.iteration import Still, Stop
+from inertica.estimators.iteration import StepTolerance, Stop
 from inertica.estimators.registry import METHODS
 from inertica.physical.priors import Entropic, Riemannian
 
@@ -30,7 +30,7 @@ FORMER = {"limit": "iterations", "step": "tolerance"}
 
 
 @dataclass(frozen=True)
-class Reader:
+class FieldReader:
     """How a word becomes the value of a field.
 
     Args:
@@ -64,14 +64,14 @@ def _rule(word: str, stop: Stop) -> Stop:
     return replace(stop, rule=word)  # type: ignore[arg-type]
 
 
-def _iterations(word: str, stop: Stop | Still) -> Stop | Still:
+def _iterations(word: str, stop: Stop | StepTolerance) -> Stop | StepTolerance:
     count = _whole("iterations", word)
     if not count:
         raise InputError("the option 'iterations' takes a number above zero, not '0'")
     return replace(stop, iterations=count)
 
 
-def _tolerance(word: str, stop: Stop | Still) -> Stop | Still:
+def _tolerance(word: str, stop: Stop | StepTolerance) -> Stop | StepTolerance:
     value = _number("tolerance", word)
     if value <= 0.0:
         raise InputError(f"the option 'tolerance' takes a number above zero, not '{word}'")
@@ -97,14 +97,14 @@ def _strength(word: str, solve: Consistent) -> Consistent:
     return solve.with_strength(value)
 
 
-READERS: dict[str, Reader] = {
-    "start": Reader("start", partial(_one_of, STARTS, "start"), tuple(STARTS)),
-    "optimiser": Reader("optimiser", partial(_one_of, OPTIMISERS, "optimiser"), tuple(OPTIMISERS)),
-    "stop": Reader("stop", _rule, RULES, Stop),
-    "iterations": Reader("stop", _iterations),
-    "tolerance": Reader("stop", _tolerance),
-    "solver": Reader("solve", _solver, get_args(Solver), Consistent),
-    "prior-strength": Reader("solve", _strength, of=Consistent),
+READERS: dict[str, FieldReader] = {
+    "start": FieldReader("start", partial(_one_of, STARTS, "start"), tuple(STARTS)),
+    "optimiser": FieldReader("optimiser", partial(_one_of, OPTIMISERS, "optimiser"), tuple(OPTIMISERS)),
+    "stop": FieldReader("stop", _rule, RULES, Stop),
+    "iterations": FieldReader("stop", _iterations),
+    "tolerance": FieldReader("stop", _tolerance),
+    "solver": FieldReader("solve", _solver, get_args(Solver), Consistent),
+    "prior-strength": FieldReader("solve", _strength, of=Consistent),
 }
 """Options whose field holds an object; a new one is a line here."""
 
@@ -131,7 +131,7 @@ def option_names(method: Estimator) -> tuple[str, ...]:
     return (*(name for name in READERS if _reader(method, name) is not None), *plain)
 
 
-def _reader(method: Estimator, name: str) -> Reader | None:
+def _reader(method: Estimator, name: str) -> FieldReader | None:
     name = FORMER.get(name, name)
     if name in READERS and _has(method, READERS[name].field):
         return READERS[name] if isinstance(getattr(method, READERS[name].field), READERS[name].of) else None
@@ -151,7 +151,7 @@ def _has(method: Estimator, field: str) -> bool:
     return any(f.name == field and f.init for f in fields(method))
 
 
-def _plain(method: Estimator, field: str) -> Reader | None:
+def _plain(method: Estimator, field: str) -> FieldReader | None:
     """The reader of a field of plain type; None for one that holds anything else, or is not there."""
     if not _has(method, field) or field in READERS:
         return None
@@ -170,7 +170,7 @@ def _plain(method: Estimator, field: str) -> Reader | None:
             raise InputError(f"unknown {field.replace('_', '-')} '{word}'; {nearest(word, words)}")
         return word if words else _TYPES[kind](field.replace("_", "-"), word)
 
-    return Reader(field, read, words)
+    return FieldReader(field, read, words)
 
 
 def _number(name: str, word: str) -> float:

@@ -69,6 +69,7 @@ class Unconstrained(LinearSolve):
         if count := int(np.count_nonzero(~svd.known)):
             warning = f"{count} of {len(before)} combinations of parameters are not determined by these data"
             warnings = (f"{warning}; there the prior's values hold",)
+        # the change from the prior is solved for, so that it is zero along directions that data do not determine
         beta = before + svd.solve(system.z - system.R @ before)
         return Solution(beta, half @ half.T, svd.condition, svd.unresolved, None, warnings)
 
@@ -94,9 +95,11 @@ class Ridge(LinearSolve):
         svd = ScaledSvd.of(system.R)
         U, s, Vt, scale = svd.U, svd.s, svd.Vt, svd.scale
         before = _before(problem)
+        # filter factors of Tikhonov's regularisation in unit columns, s of order one for what the data determine
         damped = s / (s**2 + self.strength)
         step = Vt.T @ (damped * (U.T @ (system.z - system.R @ before)))
         half = Vt.T * damped / scale[:, None]
+        # beta moves by bread times a change of R'z; the covariance uses it on both sides of the scores
         bread = (Vt.T / (s**2 + self.strength)) @ Vt / np.outer(scale, scale)
         condition = float(s[0] / s[-1]) if s[-1] > 0.0 else np.inf
         return Solution(before + step / scale, half @ half.T, condition, np.zeros((len(scale), 0)), bread=bread)

@@ -20,7 +20,7 @@ HOW = (
 
 
 @dataclass(frozen=True)
-class Selection:
+class ChannelSelection:
     """The columns of a table by meaning.
 
     Args:
@@ -55,7 +55,7 @@ class _Found:
 
 def select(
     table: Table, joints: Sequence[str] | None = None, stated: ColumnMap | None = None, every: Sequence[str] = ()
-) -> Selection:
+) -> ChannelSelection:
     """Find clock and signals among the columns.
 
     Args:
@@ -93,7 +93,7 @@ def select(
     efforts = frozenset(f.meaning.symbol for f in matches if f.meaning.effort)
     notes = (*renamed, *_absent(table, signals, names), *_left_out(table))
     other = () if "tau" in stated else _other_torques(free, matches, signals, (*names, *every))
-    return Selection(names, clock, signals, efforts, notes, (*doubts, *other))
+    return ChannelSelection(names, clock, signals, efforts, notes, (*doubts, *other))
 
 
 def _stated(

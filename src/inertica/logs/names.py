@@ -109,20 +109,20 @@ def word_meaning(name: str) -> Meaning | None:
 
 
 @dataclass(frozen=True)
-class Rank:
+class NamingRank:
     """How well a way of naming a signal says that it was measured: the lowest is taken, `reason` says why."""
 
     order: int
     reason: str
 
 
-def rank(words: Sequence[str]) -> Rank:
+def rank(words: Sequence[str]) -> NamingRank:
     """The rank of a column's name, its joint left out, among other columns for the same signal."""
     if any(word in _MEASURED for word in words):
-        return Rank(0, "its name says that it was measured")
+        return NamingRank(0, "its name says that it was measured")
     if any(word in _EFFORT for word in words):
-        return Rank(2, "the others do not say what they are")
-    return Rank(1, "its name says it most plainly")
+        return NamingRank(2, "the others do not say what they are")
+    return NamingRank(1, "its name says it most plainly")
 
 
 def looks_needed(text: str) -> bool:

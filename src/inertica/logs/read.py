@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import FileError, InputError
-from inertica.logs.channels import Selection, select
+from inertica.logs.channels import ChannelSelection, select
 from inertica.logs.clock import Clock, read_clock
 from inertica.logs.clock_unit import unit_by_velocity
 from inertica.logs.convert import converted, si_factor
@@ -112,7 +112,7 @@ def _simulated(table: Table) -> bool:
 
 
 def _clock(
-    table: Table, selection: Selection, signals: Mapping[str, NDArray[np.float64]], unit: str, rate: float | None
+    table: Table, selection: ChannelSelection, signals: Mapping[str, NDArray[np.float64]], unit: str, rate: float | None
 ) -> Clock:
     """The clock of a table; where neither its header nor the user states its unit, recorded velocities may tell it."""
     header = selection.clock
@@ -150,7 +150,7 @@ def _counted(table: Table, rate: float | None) -> Clock:
 
 
 def _signals(
-    table: Table, selection: Selection, prismatic: Sequence[bool], units: Mapping[str, str]
+    table: Table, selection: ChannelSelection, prismatic: Sequence[bool], units: Mapping[str, str]
 ) -> tuple[dict[str, NDArray[np.float64]], tuple[Channel, ...]]:
     """Signals in SI units, and every column as recorded."""
     signals: dict[str, NDArray[np.float64]] = {}
@@ -198,7 +198,7 @@ def _matrix(columns: Sequence[Values | None]) -> NDArray[np.float64] | None:
 
 
 def _missing_values(
-    table: Table, selection: Selection, signals: Mapping[str, NDArray[np.float64]]
+    table: Table, selection: ChannelSelection, signals: Mapping[str, NDArray[np.float64]]
 ) -> tuple[dict[str, NDArray[np.bool_]], list[str]]:
     """Mask samples in which a signal has no finite value; a channel without any value at all is said, not masked."""
     masks: dict[str, NDArray[np.bool_]] = {}

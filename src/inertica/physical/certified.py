@@ -79,6 +79,7 @@ def certified(M: Array, x_u: Array, cones: ConeSet, inside: Array, accuracy: Acc
     """
     task = _Task(M, x_u, cones, inside)
     best, iterations = Nearest(inside, np.inf, 0, "inside"), 0
+    # cheapest first; a later way is only started when no earlier one is proven good enough
     for way in (task.by_residuals(accuracy), task.by_directions(accuracy), task.by_barrier(good)):
         for attempt in way:
             iterations += attempt.iterations
@@ -98,8 +99,10 @@ class _Task:
         self.factor = cones.row_factors(self.h)
 
     def by_residuals(self, accuracy: Accuracy) -> Iterator[Nearest]:
+        # F M^-1 by substitution: an inverse of a badly conditioned M would lose the digits that the gap is to prove
         G = back_substituted(self.M, self.cones.F.T, transposed=True).T
         settings = settings_of(accuracy)
+        # Clarabel minimises y'P y / 2, so that P = 2 stands for |y|^2
         result = self._clarabel(G, np.full(len(self.x_u), 2.0), settings)
         if result is not None:
             y, multipliers, iterations = result
@@ -107,6 +110,7 @@ class _Task:
 
     def by_directions(self, accuracy: Accuracy) -> Iterator[Nearest]:
         _, s, Vt = self._directions()
+        # directions with s > 1 in unit noise get size one; those that data and prior say less about keep their natural size
         scales = np.maximum(s, 1.0)
         result = self._clarabel(self.cones.F @ (Vt.T / scales), 2.0 * (s / scales) ** 2, settings_of(accuracy))
         if result is not None:
@@ -116,6 +120,7 @@ class _Task:
     def by_barrier(self, good: float) -> Iterator[Nearest]:
         """Stages of falling weight; the last is within `good`, or where rounding ends the descent."""
         _, s, Vt = self._directions()
+        # bounded below, so that the barrier's second derivatives stay finite along directions that nothing determines
         scales = np.maximum(s, 1e-3 * max(float(s[-1]), 1.0))
         B, D = Vt.T / scales, (s / scales) ** 2
         barrier = Barrier(self.cones)
@@ -133,6 +138,7 @@ class _Task:
             yield Nearest(x, gap, used, "barrier")
             if gap <= good or weight < 1e-14 * max(float(D @ v**2), 1.0):
                 return
+            # the duality gap of a centred point is weight times the barrier parameter, so it falls by the same factor
             weight *= _SHRINK
 
     def gap(self, x: Array, multipliers: Array) -> float:
@@ -230,6 +236,7 @@ def descent(total, x: Array, direction: Array, value: float, decrement: float) -
     length = 1.0
     while length > 1e-12:
         trial = total(x + length * direction)
+        # Armijo's condition with a tenth of the predicted decrease
         if trial <= value - 0.1 * length * decrement:
             return length, trial
         length *= 0.5
@@ -238,6 +245,7 @@ def descent(total, x: Array, direction: Array, value: float, decrement: float) -
 
 def newton_step(g: Array, H: Array) -> Array:
     """-H^-1 g in unit-diagonal scaling; where H is not positive definite, with a little more on the diagonal."""
+    # parameters differ by many orders of magnitude (kg against kg m^2); unit diagonals make one ridge right for all
     d = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
     scaled, ridge = H * np.outer(d, d), 0.0
     if not np.isfinite(scaled).all():

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.physical.bodies import BodyCoordinates, combined, to_ten
-from inertica.physical.cone import Metric, Outcome, Program
+from inertica.physical.cone import ConeSolution, Metric, Program
 from inertica.physical.constraints import slack
 from inertica.physical.fit import Fit
 from inertica.physical.priors import Quadratic, metric_point
@@ -100,7 +100,7 @@ class LogCholesky(BodyCoordinates):
         return theta**2, 2.0 * theta, 2.0
 
 
-def cholesky_solve(program: Program, fit: Fit, penalty: Quadratic, start: Array | None = None) -> Outcome:
+def cholesky_solve(program: Program, fit: Fit, penalty: Quadratic, start: Array | None = None) -> ConeSolution:
     """The constrained minimum by a trust-region Newton method in Cholesky coordinates.
 
     Args:
@@ -123,7 +123,7 @@ def cholesky_solve(program: Program, fit: Fit, penalty: Quadratic, start: Array 
         exact = program.solve(fit, penalty)
         gap = max((objective - exact.objective) / fit.noise, 0.0) + exact.gap
     way = "converged" if arrived else "stopped short"
-    return Outcome(chi, objective, squares, fit.squares(best), program.active(chi), iterations, way, "cholesky", gap)
+    return ConeSolution(chi, objective, squares, fit.squares(best), program.active(chi), iterations, way, "cholesky", gap)
 
 
 class _CholeskyFit:

@@ -31,7 +31,7 @@ from inertica.physical.scales import Reference
 from inertica.physical.triangular import back_substituted
 from inertica.threads import one_thread
 
-__all__ = ["Accuracy", "InfeasibleError", "Metric", "Outcome", "Program", "SolveError"]
+__all__ = ["Accuracy", "ConeSolution", "InfeasibleError", "Metric", "Program", "SolveError"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -50,7 +50,7 @@ class SolveError(InerticaError):
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class ConeSolution:
     """What a constrained solve found.
 
     Args:
@@ -96,6 +96,7 @@ class Metric:
             if np.abs(np.diag(M)).min() <= _SILENT * size:
                 # a pull that data and prior do not feel, so that there is one solution
                 k, centre = len(scale), program.reference.values[free] / scale
+                # times sqrt(k), so that the smallest diagonal entry clears the threshold though the pull is spread over all columns
                 floor = max(_SILENT * size, 1e-300) * np.sqrt(k)
                 M = _triangular(np.vstack([M, floor * np.column_stack([np.eye(k), centre])]))
         return cls(M[:, :-1], back_substituted(M[:, :-1], M[:, -1]))
@@ -127,7 +128,7 @@ class Program:
         self.scale = reference.scale[self.free]
         self.blocks = assembled(constraints, reference)
 
-    def solve(self, fit: Fit, penalty: Quadratic) -> Outcome:
+    def solve(self, fit: Fit, penalty: Quadratic) -> ConeSolution:
         """The constrained minimum.
 
         Raises:
@@ -135,10 +136,12 @@ class Program:
         """
         metric = Metric.of(self, fit, penalty)
         best = self.chi(metric.x)
+        # the usual case with good data: no solver is started
         if all(value >= 0.0 for value in self.slacks(best).values()):
             return self._outcome(best, fit, penalty, fit.squares(best), 0, "unconstrained minimum", 0.0)
         with one_thread():
             solution = self.nearest(metric, GOOD * fit.noise)
+        # squares of M are in units of the weighted rows; divided by their noise variance they count standard deviations
         gap = solution.gap / max(fit.noise, 1e-300)
         return self._outcome(self.chi(solution.x), fit, penalty, fit.squares(best), solution.iterations, solution.way, gap)
 
@@ -272,9 +275,9 @@ class Program:
 
     def _outcome(
         self, chi: Array, fit: Fit, penalty: Quadratic, free: float, iterations: int, status: str, gap: float
-    ) -> Outcome:
+    ) -> ConeSolution:
         squares = fit.squares(chi)
-        return Outcome(chi, squares + penalty.value(chi), squares, free, self.active(chi), iterations, status, "cone", gap)
+        return ConeSolution(chi, squares + penalty.value(chi), squares, free, self.active(chi), iterations, status, "cone", gap)
 
     @cached_property
     def broken_at_prior(self) -> tuple[Block, ...]:

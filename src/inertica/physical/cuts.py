@@ -85,6 +85,7 @@ class Cuts:
             where = slice(start, start + len(block.f))
             start = where.stop
             room = cone_slack(block.cone, self.inside[where])
+            # the ball moves a block's value by at most the largest singular value of its rows; deeper blocks cannot be broken
             if block.cone == "zero" or room < np.linalg.norm(self.rows[where], 2):
                 out.append((block, where))
         return out
@@ -98,6 +99,7 @@ class Cuts:
             return out
         C = tangent_inverse(self.program, self.metric, self.chi)
         moving = np.diag(C) > 1e-12 * self.deviation**2
+        # scaled to one unit of the parameter that the end is of
         directions = np.where(moving, C / np.where(moving, np.diag(C), 1.0), 0.0)  # columns: one unit of the parameter itself
         target = self._middle(here)
         for inwards in _INWARDS:

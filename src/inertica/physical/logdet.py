@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 
 from inertica.physical.certified import GOOD, descent, newton_step
-from inertica.physical.cone import Metric, Outcome, Program
+from inertica.physical.cone import ConeSolution, Metric, Program
 from inertica.physical.conesets import Barrier, ConeSet
 from inertica.physical.conflict import HELD
 from inertica.physical.constraints import RealBody, Signs, slack
@@ -53,7 +53,7 @@ class NewtonAccuracy:
     good: float = GOOD
 
 
-def newton_solve(program: Program, fit: Fit, penalty: Penalty, accuracy: NewtonAccuracy | None = None) -> Outcome:
+def newton_solve(program: Program, fit: Fit, penalty: Penalty, accuracy: NewtonAccuracy | None = None) -> ConeSolution:
     """The minimum of data and prior within the constraints: the best strictly feasible point that was reached, with its gap.
 
     Raises:
@@ -70,13 +70,15 @@ class _Newton:
         self.program, self.fit, self.penalty, self.accuracy = program, fit, penalty, accuracy
         self.chart = _Chart.of(program, fit)
         A = fit.A[:, program.free] * program.scale
+        # fixed parameters explain a part of z; only the free ones move
         known = np.where(program.reference.free, 0.0, program.reference.values)
         self.miss = A @ self.chart.origin - (fit.z - fit.A @ known)
         self.seen = A @ self.chart.B
+        # constant during the iteration; in the chart's coordinates it is close to the identity, so forming it costs no digits
         self.gram = 2.0 * self.seen.T @ self.seen
         self.steps = 0
 
-    def run(self) -> Outcome:
+    def run(self) -> ConeSolution:
         start = self._start()
         y = self._minimise(self.chart.inverse(start), None, 0.0, _DIRECT)
         x, gap = self.chart.x(y), self._gap(y, None)
@@ -97,10 +99,11 @@ class _Newton:
         squares = self.fit.squares(chi)
         objective = squares + self.penalty.value(chi)
         active, noise = self.program.active(chi), max(self.fit.noise, 1e-300)
-        return Outcome(chi, objective, squares, self._free_squares(), active, self.steps, "newton", "newton", gap / noise)
+        return ConeSolution(chi, objective, squares, self._free_squares(), active, self.steps, "newton", "newton", gap / noise)
 
     def _constrained(self, y: Array, barrier: Barrier) -> tuple[Array, float]:
         """Follow the central path from a strictly feasible point until the gap is small; the best point and its gap."""
+        # the duality gap begins at the size of the cost itself
         weight = max(self._smooth(y), 1e-300) / barrier.parameter
         if isinstance(
             self.penalty, ConePenalty
@@ -112,6 +115,7 @@ class _Newton:
             y = self._minimise(y, barrier, weight, _DIRECT)
             cost = self._smooth(y)
             best, least = (y, cost) if cost < least else (best, least)
+            # every centred point gives a lower bound of the least cost; the best of them is kept
             bound = max(bound, cost - self._gap(y, barrier, weight))
             small = weight * barrier.parameter <= self.accuracy.gap * max(cost, 1e-300)
             if small or self.steps - before >= _DIRECT or self.steps >= self.accuracy.steps:
@@ -151,6 +155,7 @@ class _Newton:
             smooth, slacks = max(smooth - weight * reach, 0.0), weight * (barrier.parameter + float(gb @ dx))
         if not isinstance(self.penalty, ConePenalty) or self.penalty.riemannian:
             return 0.5 * smooth + slacks
+        # -log det is self-concordant: with decrement t the distance to the minimum is at most a (-t - log(1 - t))
         a = 2.0 * max(self.penalty.factor * float(np.min(self.penalty.weight, initial=1.0)), 1e-300)
         t = np.sqrt(smooth / a)
         return float(a * (-t - np.log1p(-t))) + slacks if t < 1.0 else np.inf
@@ -205,6 +210,7 @@ class _Newton:
 
     def _free_squares(self) -> float:
         """Squares of the data at their own minimum."""
+        # rcond drops directions that only rounding determines
         y = np.linalg.lstsq(self.seen, -self.miss, rcond=1e-12)[0]
         miss = self.seen @ y + self.miss
         return float(miss @ miss)
@@ -232,6 +238,7 @@ class _Chart:
         E = np.vstack([b.F[:, program.free] for b in equations]) * program.scale @ B
         miss = np.concatenate([b.value(program.chi(metric.x)) for b in equations])
         U, s, Vt = np.linalg.svd(E)
+        # equations that repeat each other count once
         rank = int(np.count_nonzero(s > 1e-10 * s[0]))
         on_plane = metric.x - B @ (Vt[:rank].T @ ((U.T @ miss)[:rank] / s[:rank]))
         return cls(on_plane, B @ Vt[rank:].T, Vt[rank:] @ metric.M)
@@ -245,6 +252,7 @@ class _Chart:
 
 def _definite_step(g: Array, H: Array) -> Array | None:
     """-H^-1 g in unit-diagonal scaling; None where H is not positive definite."""
+    # the exact Hessian of the Riemannian distance may curve downwards far from the prior; the caller then takes Gauss-Newton's
     if not np.diag(H).min() > 0.0:
         return None
     d = 1.0 / np.sqrt(np.diag(H))

@@ -44,7 +44,7 @@ NEAR = 0.5
 """Lengths of the longest link; a link is taken to be at least this long."""
 
 
-class Odd(StrEnum):
+class Implausibility(StrEnum):
     """What of a link, or of all, does not look like the robot's."""
 
     LINK_MASS = "link mass"
@@ -65,7 +65,7 @@ class MassDoubt:
         sentence: with what would settle it.
     """
 
-    what: Odd
+    what: Implausibility
     links: tuple[int, ...]
     value: float
     limit: float
@@ -205,14 +205,14 @@ def _mass_doubts(links: list[LinkMass], prior_total: float) -> list[MassDoubt]:
             settle = f"constraints: links: {{{k + 1}: {{mass: [least, most]}}}}"
             why = f"and the data do not decide: state {settle}"
         sentence = f"{link.name} comes out at {link.mass:.3g} kg, the model has {link.prior:.3g} kg, {why}"
-        out.append(MassDoubt(Odd.LINK_MASS, (k + 1,), link.ratio, MASS_FACTOR, sentence))
+        out.append(MassDoubt(Implausibility.LINK_MASS, (k + 1,), link.ratio, MASS_FACTOR, sentence))
     total = sum(link.mass for link in links if link.prior > 0.0)
     if prior_total > 0.0 and not 1.0 / TOTAL_FACTOR <= total / prior_total <= TOTAL_FACTOR:
         sentence = (
             f"the links weigh {total:.3g} kg in all, in the model {prior_total:.3g} kg; weigh the arm and state constraints: "
             "total_mass: [least, most]"
         )
-        out.append(MassDoubt(Odd.TOTAL_MASS, (), total / prior_total, TOTAL_FACTOR, sentence))
+        out.append(MassDoubt(Implausibility.TOTAL_MASS, (), total / prior_total, TOTAL_FACTOR, sentence))
     return out
 
 
@@ -225,7 +225,7 @@ def _heavy_links(links: list[LinkMass], guesses: list[float]) -> list[MassDoubt]
                 f"{link.name} comes out at {link.mass:.3g} kg, by its length some {guess:.2g} kg would be usual, and the data do not "
                 f"decide: state constraints: links: {{{k + 1}: {{mass: [least, most]}}}}"
             )
-            out.append(MassDoubt(Odd.HEAVY_LINK, (k + 1,), link.mass / guess, HEAVY, sentence))
+            out.append(MassDoubt(Implausibility.HEAVY_LINK, (k + 1,), link.mass / guess, HEAVY, sentence))
     return out
 
 
@@ -234,7 +234,7 @@ def _odd_centres(links: list[LinkMass], parameters: Parameters, hulls: Mapping[i
     out, spans = [], [float(np.linalg.norm(b - a)) for a, b in ends]
 
     def doubt(k: int, distance: float, most: float, sentence: str) -> MassDoubt:
-        return MassDoubt(Odd.CENTRE, (k + 1,), distance / most, 1.0, sentence)
+        return MassDoubt(Implausibility.CENTRE, (k + 1,), distance / most, 1.0, sentence)
 
     for k, link in enumerate(links):
         settle = f"state constraints: links: {{{k + 1}: {{com: {{box: ...}}}}}} or inside: geometry"

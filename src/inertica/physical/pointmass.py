@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.later import Deferred
-from inertica.physical.cone import Metric, Outcome, Program, SolveError
+from inertica.physical.cone import ConeSolution, Metric, Program, SolveError
 from inertica.physical.conesets import settings_of
 from inertica.physical.constraints import SIGN_MARGIN, slack
 from inertica.physical.fit import Fit
@@ -48,7 +48,7 @@ class PointMass:
     """
 
     chi: Array
-    outcome: Outcome
+    outcome: ConeSolution
     objective: float
     excess: float
     distance: float
@@ -104,7 +104,7 @@ def pointmass_solve(program: Program, fit: Fit, penalty: Quadratic, *, count: in
         f"links are clouds of {count**3} points, an approximation: squares of data and prior are {100.0 * excess:.2g} % above their "
         f"least, parameters {100.0 * distance:.2g} % away from the exact ones, and links may be too thin to exist"
     )
-    outcome = Outcome(
+    outcome = ConeSolution(
         chi, objective, fit.squares(chi), full.free_squares, program.active(chi), int(answer.iterations), warning, "points"
     )
     return PointMass(chi, outcome, objective, excess, float(distance), masses)

@@ -136,6 +136,7 @@ class Observability:
             _, s, Vt = np.linalg.svd(fit.A * size)
         observed = np.zeros(len(Vt))
         observed[: len(s)] = s**2 / max(fit.noise, 1e-300)
+        # square root of the weight, since W is squared in the penalty
         share = np.sqrt(1.0 / (1.0 + observed / self.strength))
         return Quadratic(_weight(self.strength, fit) * (share[:, None] * Vt) / size, reference.values)
 
@@ -244,6 +245,7 @@ class ConePenalty:
         d = (chi[:, self.other] - self.other_prior) / self.other_scale
         ratio = chi[:, self.scalars] / self.scalar_prior
         e = np.asarray(np.linalg.eigvalsh(self.scaled(chi)), float)
+        # points outside get a harmless eigenvalue for the logarithms and an infinite value below
         inside = np.all(ratio > _EDGE, axis=1) & np.all(e > _EDGE, axis=(1, 2))
         ratio, e = np.where(inside[:, None], ratio, 1.0), np.where(inside[:, None, None], e, 1.0)
         bodies = self._distance(e).sum(axis=2) @ self.weight
@@ -259,6 +261,7 @@ class ConePenalty:
         g[:, self.scalars] = self._first(ratio) / self.scalar_prior
         H[:, self.scalars, self.scalars] = self._curvature(ratio, ratio, exact) / self.scalar_prior**2
         e, U = np.linalg.eigh(self.scaled(chi))
+        # derivatives of functions of eigenvalues are diagonal in the eigenbasis (Daleckii-Krein)
         turned = np.swapaxes(U, -1, -2)[:, :, None] @ self.maps @ U[:, :, None]  # (n, bodies, 10, 4, 4)
         g[:, self.where] = np.einsum("i,nib,nikbb->nik", self.weight, self._first(e), turned)
         weighted = turned * self._curvature(e[..., :, None], e[..., None, :], exact)[:, :, None]
@@ -301,16 +304,19 @@ class ConePenalty:
         """Divided differences of the first derivative; where these are small or negative Gauss-Newton, unless `exact`."""
         if not self.riemannian:
             return np.asarray(2.0 / (a * b))
+        # the divided difference of nearby eigenvalues cancels; the derivative at their middle errs by less than 1e-10 there
         near = np.abs(a - b) <= 1e-5 * np.maximum(a, b)
         middle, gap = 0.5 * (a + b), np.where(near, 1.0, a - b)
         second = np.where(near, 2.0 * (1.0 - np.log(middle)) / middle**2, (self._first(a) - self._first(b)) / gap)
         gauss_newton = np.where(near, 1.0 / middle, (np.log(a) - np.log(b)) / gap) ** 2
+        # beyond eigenvalues of e the distance curves downwards along rays; a fifth of Gauss-Newton keeps steps finite
         return second if exact else np.maximum(second, 0.2 * gauss_newton)
 
 
 def second_order(penalty: Penalty, chi: Array) -> Quadratic:
     """The quadratic with the penalty's slope and curvature at chi."""
     e, V = np.linalg.eigh(penalty.hessian(chi))
+    # flat directions get the least curvature that rounding can show, so that the centre stays finite
     e = np.maximum(e, 1e-14 * e[-1])
     centre = chi - V @ ((V.T @ penalty.gradient(chi)) / e)
     return Quadratic(np.sqrt(0.5 * e)[:, None] * V.T, centre)
@@ -327,6 +333,7 @@ def believed_sizes(reference: Reference, fit: Fit) -> Array:
     alone would explain all of the torque.
     """
     effect = np.linalg.norm(fit.A, axis=0)
+    # by Cauchy-Schwarz no value beyond |z| / |column| explains more torque than there is
     everything = np.minimum(np.linalg.norm(fit.z) / np.where(effect > 0.0, effect, np.inf), FAR * reference.scale)
     return np.where(reference.unknown, np.maximum(reference.scale, everything), reference.scale)
 

@@ -59,6 +59,7 @@ class _ProfileNewton:
 
     def __init__(self, program: Program, fit: Fit, penalty: ConePenalty, chi: Array, height: float) -> None:
         self.program, self.fit, self.penalty, self.height = program, fit, penalty, height
+        # curvature of data and prior at the minimum makes the level set a ball to second order
         metric = Metric.of(program, fit, second_order(penalty, chi))
         self.k = len(program.scale)
         self.B = np.asarray(solve_triangular(metric.M, np.eye(self.k)))
@@ -97,6 +98,7 @@ class _ProfileNewton:
         except np.linalg.LinAlgError:  # curvature of some end lost to rounding: these are not known
             solved = np.linalg.pinv(H, hermitian=True) @ right
         newton, along = solved[..., 0], solved[..., 1]
+        # end of the ellipsoid (y - m)'H(y - m) = 2 (level - f(m)) along e: tau = sqrt(room / e'H^-1 e)
         room = 2.0 * (self.level - value) + np.einsum("ij,ij->i", g, newton)
         width = np.einsum("ij,ij->i", rows, along)
         tau = np.sqrt(np.maximum(room, 0.0) / np.where(width > 0.0, width, np.nan))  # no width: rounding has eaten the curvature
@@ -106,6 +108,7 @@ class _ProfileNewton:
         """y + t step and f there, t halved until that is within the prior's domain and not far above the level."""
         t = np.ones(len(y))
         value = self._value(y + step)
+        # beyond twice the height the second-order model is no guide any more
         limit = np.maximum(self.level + self.height, self._value(y))
         while np.any(far := value > limit):
             t[far] *= 0.5

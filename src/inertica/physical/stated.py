@@ -50,7 +50,7 @@ BROKEN = 1e-7
 
 
 @dataclass(frozen=True)
-class Stated:
+class StatedConstraints:
     """What a card says, as constraints.
 
     Args:
@@ -62,7 +62,7 @@ class Stated:
     notes: tuple[str, ...] = ()
 
 
-def stated(description: Description) -> Stated:
+def stated(description: Description) -> StatedConstraints:
     """The constraints of a description, for its present layout; geometry is read here and not before.
 
     Raises:
@@ -80,7 +80,7 @@ def stated(description: Description) -> Stated:
     for link, words in links.items():
         out += _link(link, words, shapes, notes)
     out += _relations(description, notes)
-    return Stated(tuple(out), tuple(notes))
+    return StatedConstraints(tuple(out), tuple(notes))
 
 
 def broken(parameters: Parameters, constraints: Sequence[Constraint]) -> tuple[str, ...]:

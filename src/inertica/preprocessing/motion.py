@@ -16,7 +16,7 @@ from inertica.frames import Tabular
 from inertica.logs.log import Log
 from inertica.logs.noise import position_noise
 from inertica.preprocessing.decimate import Decimator
-from inertica.preprocessing.periods import Variances
+from inertica.preprocessing.periods import PeriodNoise
 from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import interpolant
 
@@ -61,7 +61,7 @@ class Motion(Tabular):
     resting: Mask
     decimator: Decimator
     log: Log = field(repr=False)
-    variances: Variances | None = None
+    variances: PeriodNoise | None = None
 
     def __post_init__(self) -> None:
         shape = (len(self.t), len(self.joints))

@@ -23,7 +23,7 @@ LOOKED_AT = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class Variances:
+class PeriodNoise:
     """Noise found by comparing periods, per joint.
 
     Args:

@@ -15,7 +15,7 @@ from inertica.logs.noise import extremes, position_noise
 from inertica.preprocessing.decimate import Decimator, widened
 from inertica.preprocessing.filters import Filter, Fourier, Kinematics, Unfiltered, noise_gains
 from inertica.preprocessing.motion import BORDER, BRIDGED, PAUSED, STANDSTILL, Motion
-from inertica.preprocessing.periods import Folded, Variances, detect_period
+from inertica.preprocessing.periods import Folded, PeriodNoise, detect_period
 from inertica.preprocessing.recipe import Recipe
 from inertica.preprocessing.resample import UniformClock, on_clock, uniform_clock
 
@@ -201,7 +201,7 @@ class _Preparation:
                 joint=j + 1,
             )
 
-    def _average(self, folded: Folded) -> Variances:
+    def _average(self, folded: Folded) -> PeriodNoise:
         """Positions and torques become one mean period."""
         use = ~self.spoiled
         self.q, var_q, empty = folded.average(self.q, use)
@@ -213,7 +213,7 @@ class _Preparation:
             f"{folded.periods} periods of {self.period:.6g} s{skipped} were averaged; between them single samples of position and "
             f"torque vary with standard deviations {_listed(np.sqrt(var_q))} and {_listed(np.sqrt(var_tau))}, joint by joint"
         )
-        return Variances(folded.periods, var_q, var_tau)
+        return PeriodNoise(folded.periods, var_q, var_tau)
 
     def _kinematics(self, folded: Folded | None) -> Kinematics:
         recipe, dt = self.recipe, self.clock.dt

@@ -17,7 +17,7 @@ from inertica.numbers import percent
 from inertica.physical.check import smallest_margin
 from inertica.physical.constraints import MARGIN
 from inertica.physical.geometry_prior import link_ends
-from inertica.physical.plausible import Odd
+from inertica.physical.plausible import Implausibility
 from inertica.report.names import short_names
 from inertica.robot.formats.table import format_of
 from inertica.robot.natural import longest_link
@@ -135,7 +135,11 @@ def card_lines(result: Result, reasons: Iterable[Reason]) -> tuple[str, ...]:
     for link in (j for reason in wrong for j in reason.joints if "mass" not in _stated(result, j)):
         links.setdefault(link, []).append(f"mass: {_range(masses.links[link - 1].prior, LINK_SPAN)}")
     for link in (
-        j for doubt in masses.doubts if doubt.what is Odd.CENTRE for j in doubt.links if "com" not in _stated(result, j)
+        j
+        for doubt in masses.doubts
+        if doubt.what is Implausibility.CENTRE
+        for j in doubt.links
+        if "com" not in _stated(result, j)
     ):
         links.setdefault(link, []).append(f"com: {{box: {_box(result, link - 1)}}}")
     out = ["constraints:"]

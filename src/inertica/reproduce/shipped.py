@@ -25,7 +25,7 @@ from inertica.campaign.store import MANIFEST, Store
 from inertica.campaign.stored import CLAIMS as FILE
 from inertica.campaign.stored import StoredClaim, claims, lines_of
 from inertica.campaign.stored import stored as shipped
-from inertica.campaign.summary import Group, Place, by_processor, groups, lines, ranked
+from inertica.campaign.summary import Group, RowKey, by_processor, groups, lines, ranked
 from inertica.campaign.written import as_csv
 from inertica.errors import InputError, nearest
 from inertica.escape import csv_text
@@ -73,8 +73,8 @@ def campaign_of(store: Store) -> str:
 
 def write(folder: Path, state: str, results: Path, methods: Sequence[str] = ()) -> None:
     """Tables and claims from the stores in a folder."""
-    quick: dict[Place, Group] = {}
-    large: dict[Place, Group] = {}
+    quick: dict[RowKey, Group] = {}
+    large: dict[RowKey, Group] = {}
     computed = set[str]()
     for path in sorted(p.parent for p in folder.glob(f"*/{MANIFEST}")):
         if (store := Store.open(path)).files():

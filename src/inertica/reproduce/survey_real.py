@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from inertica.errors import InerticaError, InputError
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
-from inertica.estimators.closed_loop.start import Given
+from inertica.estimators.closed_loop.start import StatedStart
 from inertica.estimators.options import with_options
 from inertica.estimators.registry import method
 from inertica.excitation.sampled import Sampled
@@ -113,7 +113,7 @@ class Real:
         estimator: Estimator = with_options(method(name), options)
         loop = None
         if hasattr(estimator, "start"):
-            estimator = replace(estimator, start=Given(self.start))  # type: ignore[type-var]
+            estimator = replace(estimator, start=StatedStart(self.start))  # type: ignore[type-var]
         if Need.LOOP in estimator.needs:
             loop = self.loop
             loop = loop.with_gains(**{g: slower * np.asarray(v) for g, v in loop.gains.items()}) if slower != 1.0 else loop

@@ -25,7 +25,7 @@ from inertica.documents import Derived
 from inertica.errors import InputError
 from inertica.estimators.base import Estimate, Problem
 from inertica.validation.compliance import TOGETHER, fast_compliance
-from inertica.validation.misfit_words import Case, finding, measured
+from inertica.validation.misfit_words import MisfitScales, finding, measured
 from inertica.validation.model_errors import Direction
 from inertica.validation.ripple import Harmonics, Wave, harmonics, wave_numbers
 from inertica.validation.score_tests import Scores, scores, size_of
@@ -129,7 +129,7 @@ def lack_of_fit(
     """
     if any("q" not in m.log.signals for m in problem.motions):
         return LackOfFit.untested("no position was recorded")
-    case, spring = Case.of(problem, estimate), _fast(problem)
+    case, spring = MisfitScales.of(problem, estimate), _fast(problem)
     if len(replicas) < FEWEST:
         return _spring_alone(spring, case, reason or NO_REPLICAS)
     if size_of(problem) > MOST_BYTES:
@@ -151,7 +151,7 @@ def _fast(problem: Problem) -> _Deviation:
     return _Deviation(Direction(ELASTICITY, j, "compliance"), j, z, log_p, compliance.compliance[j])
 
 
-def _spring_alone(spring: _Deviation, case: Case, why: str) -> LackOfFit:
+def _spring_alone(spring: _Deviation, case: MisfitScales, why: str) -> LackOfFit:
     """What can be said without replicas."""
     if spring.index is None:
         return LackOfFit.untested(why)
@@ -159,7 +159,7 @@ def _spring_alone(spring: _Deviation, case: Case, why: str) -> LackOfFit:
     return LackOfFit(tuple(tests), (ELASTICITY,))
 
 
-def _sorted_out(linear: _Linear, ripple: _Deviation, spring: _Deviation, case: Case, level: float) -> LackOfFit:
+def _sorted_out(linear: _Linear, ripple: _Deviation, spring: _Deviation, case: MisfitScales, level: float) -> LackOfFit:
     """The likeliest family first; those that follow are tested on what it leaves."""
     first = {family: linear.deviation(family) for family in FAMILIES if family != POSITION} | {POSITION: ripple}
     if spring.index is not None:
@@ -179,7 +179,7 @@ def _sorted_out(linear: _Linear, ripple: _Deviation, spring: _Deviation, case: C
     return LackOfFit(tests, tuple(named), len(linear.replicas), level)
 
 
-def _test(family: str, deviation: _Deviation, flagged: bool, case: Case) -> FamilyTest:
+def _test(family: str, deviation: _Deviation, flagged: bool, case: MisfitScales) -> FamilyTest:
     if deviation.index is None:
         return FamilyTest(family, False, case.untestable(family))
     words = measured(family, deviation.index, deviation.size, case)

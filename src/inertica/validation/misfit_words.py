@@ -34,7 +34,7 @@ MISFITS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class MisfitScales:
     """What sizes are measured by.
 
     Args:
@@ -48,7 +48,7 @@ class Case:
     largest: Array
 
     @classmethod
-    def of(cls, problem: Problem, estimate: Estimate) -> Case:
+    def of(cls, problem: Problem, estimate: Estimate) -> MisfitScales:
         layout = problem.base.layout
         prior = problem.prior if problem.prior is not None else layout.zeros()
         tau = np.concatenate([m.tau[~m.mask] for m in problem.motions])
@@ -77,7 +77,7 @@ class Case:
         }.get(family, "the parameters explain all that such an error would do")
 
 
-def measured(family: str, which: Direction | Wave, size: float, case: Case) -> str:
+def measured(family: str, which: Direction | Wave, size: float, case: MisfitScales) -> str:
     """The size of an error in words."""
     j = which.joint if which.joint is not None else 0
     if isinstance(which, Wave):
@@ -183,14 +183,14 @@ _SENTENCES = {
 }
 
 
-def _ripple(wave: Wave, size: float, case: Case) -> str:
+def _ripple(wave: Wave, size: float, case: MisfitScales) -> str:
     j = wave.joint
     share = 100.0 * size / max(float(case.torque[j]), 1e-300)
     often = f"{wave.k:.3g} per turn" if case.coordinate(j) == "rad" else f"{wave.k / (2.0 * np.pi):.3g} per m"
     return f"amplitude {size:.2g} {case.unit(j)}, {share:.2g} % of its rms torque, about {often}"
 
 
-def _drift(which: Direction, size: float, case: Case) -> str:
+def _drift(which: Direction, size: float, case: MisfitScales) -> str:
     name = {"viscous": "viscous friction", "coulomb": "Coulomb friction"}[which.what]
     j = which.joint or 0
     friction = case.friction(which.what, j)
@@ -199,7 +199,7 @@ def _drift(which: Direction, size: float, case: Case) -> str:
     return f"{name} changes by {100.0 * size / friction:+.0f} % from beginning to end"
 
 
-def _velocity(which: Direction, size: float, case: Case) -> str:
+def _velocity(which: Direction, size: float, case: MisfitScales) -> str:
     j = which.joint or 0
     unit = case.unit(j)
     words = {

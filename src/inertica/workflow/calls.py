@@ -16,7 +16,7 @@ from inertica.documents import plain
 from inertica.dynamics.parts import Parts, parts
 from inertica.errors import InputError
 from inertica.estimators.base import Estimate, Problem
-from inertica.estimators.recursive.change import Change
+from inertica.estimators.recursive.change import LoadChange
 from inertica.estimators.registry import method as method_named
 from inertica.excitation.files import load_trajectory
 from inertica.excitation.own import own_motion
@@ -212,7 +212,7 @@ def reduce(
 
 def watch(
     robot: RobotLike, log: LogLike, *, every: float = 1.0, prior: Literal["truth"] | None = None, **settings: Any
-) -> Iterator[Snapshot | Change]:
+) -> Iterator[Snapshot | LoadChange]:
     """Parameters while the samples of a log come, and changes of the load when they are flagged.
 
     Args:

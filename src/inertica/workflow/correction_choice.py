@@ -8,7 +8,7 @@ import numpy as np
 
 from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.consistent.correction import STRENGTHS, Extended, Part, errors_left_out
-from inertica.estimators.consistent.strategy import Settled
+from inertica.estimators.consistent.strategy import PreparedStrategy
 from inertica.guard import ShortAndLong, compare
 from inertica.robot.layout import Layout, Parameters
 from inertica.robot.plain import with_plain_friction
@@ -50,7 +50,7 @@ def choose_correction(problem: Problem, estimate: Estimate, friction_chosen: boo
             are part of the correction then, of either sign.
     """
     strategy = None if estimate.evidence is None else estimate.evidence.strategy
-    if not isinstance(strategy, Settled) or strategy.mildness is None:
+    if not isinstance(strategy, PreparedStrategy) or strategy.mildness is None:
         return None, None
     strengths = STRENGTHS
     layout = problem.base.layout

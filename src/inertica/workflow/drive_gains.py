@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from inertica.errors import InputError
-from inertica.estimators.gains import Carried, LoadSet, revealed
+from inertica.estimators.gains import KnownLoad, LoadSet, revealed
 from inertica.identifiability.labels import DETERMINED, INTERVAL, RELATIVE_WIDTH, UNIDENTIFIABLE, WEAK
 from inertica.robot import inertia
 from inertica.robot.description import Description
@@ -185,7 +185,7 @@ def gains_of(fit: JointFit, at: Flange, scale: Array, stated: Array | None, form
     return DriveGains(description, form, values, ends, seen, labels, stated, load, at, sentences, logs)
 
 
-def _weights(load: Carried, one: LoadSet, at: Flange) -> list[Array]:
+def _weights(load: KnownLoad, one: LoadSet, at: Flange) -> list[Array]:
     """(N, n) each, torque of gravity on what is known of a load; without a centre of mass, on its mass at the flange."""
     base, body = one.system.base, at.body
     chi = np.zeros(base.layout.size)

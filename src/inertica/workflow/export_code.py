@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from inertica import __version__
 from inertica.dynamics.code.c import Expected, c_files
-from inertica.dynamics.code.functions import Model, functions, states
+from inertica.dynamics.code.functions import CodeModel, functions, states
 from inertica.dynamics.code.python import python_files
-from inertica.dynamics.code.text import Program, identifier
+from inertica.dynamics.code.text import CodeProgram, identifier
 from inertica.dynamics.engine import Engine
 from inertica.dynamics.equations import Equations
 from inertica.errors import InerticaError, InputError, nearest
@@ -135,7 +135,7 @@ def _values(model: Result | Description | str | Path) -> Parameters:
     return load(model).prior
 
 
-def _program(values: Parameters, base: BaseModel | None, baked: bool, name: str) -> tuple[Program, tuple[str, ...]]:
+def _program(values: Parameters, base: BaseModel | None, baked: bool, name: str) -> tuple[CodeProgram, tuple[str, ...]]:
     layout = values.layout
     notes: tuple[str, ...] = ()
     if not np.any(values.values):
@@ -145,8 +145,8 @@ def _program(values: Parameters, base: BaseModel | None, baked: bool, name: str)
     kept, numbers, meanings = _all(values) if base is None else _grouped(values, base)
     if not (np.isfinite(numbers).all() and np.isfinite(values.shapes).all()):
         raise InputError(f"{layout.robot.name} has parameters that are no finite numbers, which no program can be written with")
-    model = Model(layout, kept, numbers, values.shapes, baked)
-    return Program(name, model, functions(model), meanings, _remarks(values, len(kept), base is not None)), notes
+    model = CodeModel(layout, kept, numbers, values.shapes, baked)
+    return CodeProgram(name, model, functions(model), meanings, _remarks(values, len(kept), base is not None)), notes
 
 
 def _remarks(values: Parameters, count: int, grouped: bool) -> list[str]:

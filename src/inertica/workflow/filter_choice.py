@@ -15,7 +15,7 @@ import numpy as np
 
 from inertica.errors import TooFewSamplesError
 from inertica.estimators.base import Problem
-from inertica.estimators.structure.bandwidth import STEP, BandwidthSearch, Start, search_bandwidth
+from inertica.estimators.structure.bandwidth import STEP, BandwidthSearch, SearchStart, search_bandwidth
 from inertica.guard import Comparison, ShortAndLong, compare
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
@@ -65,7 +65,7 @@ class Bandwidth:
     """
 
     chosen: float
-    start: Start
+    start: SearchStart
     search: BandwidthSearch
     scores: dict[float, float]
     comparison: Comparison | None
@@ -112,14 +112,14 @@ def _fewest_rows(problem: Problem) -> float:
     return float(np.min(system.counts[system.measured]))
 
 
-def search_start(logs: Sequence[Log], base: BaseModel) -> Start:
+def search_start(logs: Sequence[Log], base: BaseModel) -> SearchStart:
     """Hz: the band of the positions, and the bandwidths at which the search for that of a fit begins."""
     motions = [unfiltered(log) for log in logs]
     band = max(widest_position_band(m.q, m.dt) for m in motions)
-    return Start.of(band, sum(m.dt * len(m) for m in motions), base.rank)
+    return SearchStart.of(band, sum(m.dt * len(m) for m in motions), base.rank)
 
 
-def _guarded(search: BandwidthSearch, start: Start, candidates: Sequence[float], blocks: Sequence[Blocks]) -> Bandwidth:
+def _guarded(search: BandwidthSearch, start: SearchStart, candidates: Sequence[float], blocks: Sequence[Blocks]) -> Bandwidth:
     """The widest candidate that does not predict left-out torque clearly worse than the best one, all in the band of the first."""
     weights = blocks[0].weights ** 2
     fits = [own.scored_by(blocks[0].fit) for own in blocks]

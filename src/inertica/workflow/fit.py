@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from inertica.errors import InerticaError
 from inertica.estimators.base import Estimate, Estimator, Need, Problem
-from inertica.estimators.consistent.strategy import Settled, settled
+from inertica.estimators.consistent.strategy import PreparedStrategy, settled
 from inertica.estimators.intervals import standard_parameters
 from inertica.experiment.loop import ControlLoop
 from inertica.robot.description import Description
@@ -95,7 +95,7 @@ def fit(chosen: Chosen, estimator: Estimator, say: Say) -> Fitted:
         raise InerticaError(f"{estimator.name}: {estimate.warnings[-1]}")
     notes = chosen.notes
     strategy = None if estimate.evidence is None else estimate.evidence.strategy
-    if isinstance(strategy, Settled) and (mild := strategy.mildness) is not None:
+    if isinstance(strategy, PreparedStrategy) and (mild := strategy.mildness) is not None:
         value = "none" if mild.strength is None else f"strength {mild.strength:.3g}"
         notes = notes.chose(Choice(PULL, value, mild.sentence))
     return Fitted(chosen, estimator, problem, part, estimate, estimate, Replicas(), notes.took("fit", start))

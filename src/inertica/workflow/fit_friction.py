@@ -28,7 +28,7 @@ from inertica.compiled import njit
 from inertica.errors import InputError
 from inertica.estimators.observe import Observations
 from inertica.estimators.standard import nearest_prior
-from inertica.estimators.structure.shape_search import FoundShapes, Shaped, found_shapes
+from inertica.estimators.structure.shape_search import FoundShapes, ShapedColumns, found_shapes
 from inertica.identifiability.base import base_model
 from inertica.preprocessing.motion import Motion
 from inertica.preprocessing.prepare import prepare
@@ -183,7 +183,7 @@ class _Search:
         self.kinds = dict(kinds)
         return found_shapes(self.system, self._listed(), found.sigmas, found.values)
 
-    def _listed(self) -> list[Shaped]:
+    def _listed(self) -> list[ShapedColumns]:
         return [self._shaped(j, kind) for j, kind in self.kinds.items()]
 
     @cached_property
@@ -208,10 +208,12 @@ class _Search:
             return replace(kind, damped=False)
         return kind
 
-    def _shaped(self, j: int, kind: _Kind) -> Shaped:
+    def _shaped(self, j: int, kind: _Kind) -> ShapedColumns:
         if not kind.bristles:
             empty = np.zeros(0)
-            return Shaped(j, (), empty, empty, empty, (f"Fc{j + 1}", f"Fv{j + 1}"), lambda _: self._columns(j, kind, empty))
+            return ShapedColumns(
+                j, (), empty, empty, empty, (f"Fc{j + 1}", f"Fv{j + 1}"), lambda _: self._columns(j, kind, empty)
+            )
         way = float(np.sqrt(np.mean(np.concatenate([m.q[:, j] - m.q[:, j].mean() for m in self.motions]) ** 2)))
         step = min(float(np.sqrt(np.mean(np.diff(m.q[:, j]) ** 2))) for m in self.motions)
         lower, upper = [1.0 / (SOFTEST * way)], [STIFFEST / max(step, 1e-9 * way)]  # a joint that does not move is refused before
@@ -222,7 +224,7 @@ class _Search:
             upper += [STRIBECK[1], SLOW[1] * self.fastest[j]]
             start += [1.2, 0.05 * self.fastest[j]]
         parameters = [f"Fc{j + 1}", *([f"sigma1_{j + 1}"] if kind.damped else []), f"Fv{j + 1}"]
-        return Shaped(
+        return ShapedColumns(
             j,
             tuple(names),
             np.array(start),

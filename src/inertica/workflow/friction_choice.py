@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from inertica.estimators.observe import Observations
 from inertica.estimators.standard import nearest_prior
-from inertica.estimators.structure.selection import Gain, Selection
+from inertica.estimators.structure.selection import ForwardSelection, Gain
 from inertica.guard import Comparison, compare
 from inertica.identifiability.base import base_model
 from inertica.preprocessing.motion import Motion
@@ -79,12 +79,12 @@ class FrictionSelection:
         )  # joints that rest have some, too
         assumed = with_laws(description, plain_friction(self.n))  # whose residuals are the noise
         noise = Observations(base_model(assumed.layout), self.motions, assumed.prior).sigmas
-        self.selection = Selection(system, noise)
+        self.selection = ForwardSelection(system, noise)
         self.used = np.concatenate(self.selection.use)
         self.rate = np.abs(np.concatenate([m.dq[m.decimator.kept(len(m))] for m in self.motions]))
         self.pieces: list[Piece] = []
-        self._far: Selection | None = None
-        self._ways: list[Selection] = []
+        self._far: ForwardSelection | None = None
+        self._ways: list[ForwardSelection] = []
         self.loads = [np.zeros(m.dq.shape) for m in self.motions]
         self.tested: dict[Piece, Gain] = {}
         plain = [self._offer(Piece(j, kind)) for j in range(self.n) for kind in PLAIN]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from inertica.errors import InputError
-from inertica.estimators.gains import Carried, GainProblem, Gains, LoadSet, total_least_squares, unscaled
+from inertica.estimators.gains import GainProblem, Gains, KnownLoad, LoadSet, total_least_squares, unscaled
 from inertica.estimators.gains_consistent import constrained
 from inertica.estimators.observe import Observations
 from inertica.identifiability.base import base_model
@@ -68,7 +68,7 @@ class JointFit:
 def joint_fit(
     description: Description,
     sets: Sequence[RecordSet],
-    loads: Mapping[str, Carried],
+    loads: Mapping[str, KnownLoad],
     body: RigidBody,
     settings: Settings,
     say: Say,
@@ -134,7 +134,7 @@ def _problem(
     description: Description,
     recipes: Sequence[Recipe],
     sets: Sequence[RecordSet],
-    loads: Mapping[str, Carried],
+    loads: Mapping[str, KnownLoad],
     body: RigidBody,
     prior: Array,
 ) -> GainProblem:
@@ -189,26 +189,26 @@ def checked_for_gains(description: Description) -> Description:
     return description.with_terms(description.layout.terms, ())
 
 
-def known_load(mass: float | None, com: ArrayLike | None = None, central: ArrayLike | None = None) -> Carried:
+def known_load(mass: float | None, com: ArrayLike | None = None, central: ArrayLike | None = None) -> KnownLoad:
     """A load as far as it is known: nothing, its mass, also its centre of mass, or everything."""
     known = np.zeros(10, bool)
     if mass is None:
         if com is not None or central is not None:
             raise InputError("a load with a known centre of mass or inertia needs its mass, too")
-        return Carried(known, np.zeros(10))
+        return KnownLoad(known, np.zeros(10))
     if not mass > 0.0:
         raise InputError(f"the mass of the load should be a number of kg greater than zero, not {mass:g}")
     if central is not None and com is None:
         raise InputError("the inertia of the load is about its centre of mass; state that, too (com)")
     known[9] = True
     if com is None:
-        return Carried(known, np.where(known, mass, 0.0))
+        return KnownLoad(known, np.where(known, mass, 0.0))
     centre = np.asarray(com, float)
     if centre.shape != (3,) or not np.isfinite(centre).all():
         raise InputError("the centre of mass should be x,y,z in m, in the flange frame")
     known[6:] = True
     if central is None:
-        return Carried(known, np.where(known, inertia.from_com(mass, centre, np.zeros((3, 3))), 0.0))
+        return KnownLoad(known, np.where(known, inertia.from_com(mass, centre, np.zeros((3, 3))), 0.0))
     given = np.asarray(central, float)
     L = inertia.matrix([*given, 0, 0, 0, 0]) if given.shape == (6,) else given
     if L.shape != (3, 3) or not np.isfinite(L).all():
@@ -216,4 +216,4 @@ def known_load(mass: float | None, com: ArrayLike | None = None, central: ArrayL
     ten = inertia.from_com(mass, centre, L)
     if not inertia.physically_consistent(ten):
         raise InputError("no body has the inertia that was given for the load; it should be about the centre of mass")
-    return Carried(np.ones(10, bool), ten)
+    return KnownLoad(np.ones(10, bool), ten)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.estimators.gains import Carried, joint_covariance, resolved
+from inertica.estimators.gains import KnownLoad, joint_covariance, resolved
 from inertica.estimators.load_trust import first_moments, trusted
 from inertica.identifiability.labels import FIXED
 from inertica.physical.body import possible_body
@@ -59,7 +59,7 @@ class LoadedLogs:
     """
 
     logs: tuple[tuple[LogLike, str | None], ...]
-    loads: Mapping[str, Carried] = field(default_factory=dict)
+    loads: Mapping[str, KnownLoad] = field(default_factory=dict)
     estimate_gains: bool = False
 
     @classmethod
@@ -139,7 +139,7 @@ def fit_loads(
     return Loads(found, gains, fit)
 
 
-def _check(stated: LoadedLogs, loads: Mapping[str, Carried], empty: bool) -> None:
+def _check(stated: LoadedLogs, loads: Mapping[str, KnownLoad], empty: bool) -> None:
     if unused := [name for name in stated.loads if name not in loads]:
         raise InputError(f"no log carries the load '{unused[0]}'; name it in `logs`, or leave it out")
     if not loads:
@@ -188,7 +188,7 @@ def _payload(fit: JointFit, name: str, at: Flange, logs: tuple[str, ...]) -> Pay
     )
 
 
-def _load(item: Item) -> Carried:
+def _load(item: Item) -> KnownLoad:
     if item.is_null or (item.is_scalar and item.text() == "unknown"):
         return known_load(None)
     keys = item.mapping(("mass", "com", "inertia"))

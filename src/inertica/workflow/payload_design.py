@@ -10,7 +10,7 @@ import numpy as np
 
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
-from inertica.estimators.load import Rows
+from inertica.estimators.load import LoadEquations
 from inertica.excitation.criteria import Criterion
 from inertica.excitation.optimal import observation
 from inertica.excitation.payload import LoadDeterminant
@@ -137,7 +137,7 @@ def _information(result: Result, base: BaseModel) -> np.ndarray:
         raise InputError(f"the result is of another robot: {base.layout.robot.name} has no base parameter {missing[0]}")
     shared = [(k, place[n]) for k, n in enumerate(own.base.names) if n in place]
     theirs, ours = ([pair[i] for pair in shared] for i in (0, 1))
-    stated = Rows.stated(np.zeros(len(theirs)), own.needed_covariance[np.ix_(theirs, theirs)])
+    stated = LoadEquations.stated(np.zeros(len(theirs)), own.needed_covariance[np.ix_(theirs, theirs)])
     out = np.zeros((base.rank, base.rank))
     out[np.ix_(ours, ours)] = stated.R.T @ stated.R
     return out

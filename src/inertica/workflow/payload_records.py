@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from inertica.estimators.base import Estimate, Estimator, Problem
 from inertica.estimators.jackknife import block_changes
 from inertica.estimators.linear.least_squares import Linear
-from inertica.estimators.load import Rows, significant
+from inertica.estimators.load import LoadEquations, significant
 from inertica.estimators.standard import nearest_prior
 from inertica.identifiability.base import BaseModel
 from inertica.logs.log import Log
@@ -52,8 +52,8 @@ class Stated:
         return cls(e.by_data, e.needed_covariance if factors is None else _commonly_widened(e.needed_covariance, factors))
 
     @property
-    def rows(self) -> Rows:
-        return Rows.stated(self.beta, self.covariance)
+    def rows(self) -> LoadEquations:
+        return LoadEquations.stated(self.beta, self.covariance)
 
     def noise(self, gain: Array) -> Array:
         """(e,) variance of gain (e, b) times beta; all that the result states."""
@@ -91,12 +91,12 @@ class Records:
         return self.estimate.beta
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> LoadEquations:
         evidence = self.estimate.evidence
         assert evidence is not None  # every linear method leaves one
         R, z = evidence.whitened()
         there = np.any(R != 0.0, axis=1)
-        return Rows(R[there], z[there])
+        return LoadEquations(R[there], z[there])
 
     @property
     def parameters(self) -> Parameters:

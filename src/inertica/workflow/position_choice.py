@@ -20,7 +20,7 @@ from inertica.estimators.consistent.mild import correlation
 from inertica.estimators.consistent.strategy import MILD, Consistent
 from inertica.estimators.linear.least_squares import Wls
 from inertica.identifiability.base import base_model
-from inertica.physical.cone import Outcome
+from inertica.physical.cone import ConeSolution
 from inertica.robot.description import Description
 from inertica.robot.terms import Counterbalance, OnJoint, Spring, State
 from inertica.threads import one_thread
@@ -85,7 +85,7 @@ class _Model:
         return float(min(pull, before.objective - after.objective) / unit)
 
     @cached_property
-    def pulled(self) -> tuple[Outcome, float]:
+    def pulled(self) -> tuple[ConeSolution, float]:
         """The fit with the pull of one independent residual, and the noise variance of its rows."""
         return self.outcome(self.correlation, 1.0 / self.problem.observations.sigmas)
 
@@ -95,7 +95,7 @@ class _Model:
         found, noise = self.pulled
         return float((found.objective - found.squares) / (self.correlation * noise))
 
-    def outcome(self, strength: float, weights: Array) -> tuple[Outcome, float]:
+    def outcome(self, strength: float, weights: Array) -> tuple[ConeSolution, float]:
         """The fit with a given strength of the pull, and the noise variance of its rows."""
         ready = self.solve.with_strength(strength).prepared(self.problem)
         fit = ready.fit(self.problem.observations.stacked(weights))

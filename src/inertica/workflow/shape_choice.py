@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.observe import Observations
-from inertica.estimators.structure.shape_search import FoundShapes, Shaped, found_shapes
+from inertica.estimators.structure.shape_search import FoundShapes, ShapedColumns, found_shapes
 from inertica.identifiability.base import base_model
 from inertica.preprocessing.motion import Motion
 from inertica.robot.description import Description
@@ -81,7 +81,7 @@ def _searched(description: Description, laws: Sequence[FrictionLaw], motions: Se
     return found_shapes(system, [_shaped(law, motions, float(fastest[law.at])) for law in laws], noise)
 
 
-def _shaped(law: FrictionLaw, motions: Sequence[Motion], fastest: float) -> Shaped:
+def _shaped(law: FrictionLaw, motions: Sequence[Motion], fastest: float) -> ShapedColumns:
     names = tuple(s.name for s in law.shapes)
     start = np.array([max(s.value, 1e-9) for s in law.shapes])
     speeds = np.array([s.unit in ("rad/s", "m/s") for s in law.shapes])
@@ -99,7 +99,7 @@ def _shaped(law: FrictionLaw, motions: Sequence[Motion], fastest: float) -> Shap
             blocks.append(motion.decimator.decimate(made))
         return np.concatenate(blocks)
 
-    return Shaped(law.at, names, start, lower, upper, tuple(p.name for p in law.parameters), columns)
+    return ShapedColumns(law.at, names, start, lower, upper, tuple(p.name for p in law.parameters), columns)
 
 
 def _choice(laws: Sequence[FrictionLaw], found: FoundShapes) -> Choice:

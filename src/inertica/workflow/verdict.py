@@ -14,7 +14,7 @@ from enum import StrEnum
 import numpy as np
 
 from inertica.physical.check import check_links
-from inertica.physical.plausible import MASS_FACTOR, Odd
+from inertica.physical.plausible import MASS_FACTOR, Implausibility
 from inertica.robot.model import Robot
 from inertica.robot.natural import levers
 from inertica.validation.residuals import Residual
@@ -186,9 +186,9 @@ def _of_findings(result: Result) -> Iterator[Reason]:
 def _of_values(result: Result) -> Iterator[Reason]:
     for doubt in result.masses.doubts:
         factor = max(doubt.value, 1.0 / doubt.value) if doubt.value > 0.0 else math.inf
-        if doubt.what is Odd.TOTAL_MASS and factor > TOTAL_FACTOR:
+        if doubt.what is Implausibility.TOTAL_MASS and factor > TOTAL_FACTOR:
             yield Reason(What.TOTAL_MASS, (), factor, TOTAL_FACTOR)
-        elif doubt.what is Odd.LINK_MASS and _matters(result, doubt.links[0] - 1):
+        elif doubt.what is Implausibility.LINK_MASS and _matters(result, doubt.links[0] - 1):
             yield Reason(What.LINK_MASS, doubt.links, factor, doubt.limit)
         else:
             yield Reason(What.BODY, doubt.links, factor, doubt.limit)

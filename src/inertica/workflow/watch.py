@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import InputError
-from inertica.estimators.recursive.change import FEWEST_ROWS, HOURS, SHARE, Calibration, Change, LoadWatch
-from inertica.estimators.recursive.lag import Lag
+from inertica.estimators.recursive.change import FEWEST_ROWS, HOURS, SHARE, Calibration, LoadChange, LoadWatch
+from inertica.estimators.recursive.lag import LagBuffer
 from inertica.estimators.recursive.live import OnlineEstimate, OnlineFit, RowStream, sections
 from inertica.estimators.recursive.loads import Loads
 from inertica.estimators.structure.delay_search import held_lead
@@ -152,7 +152,7 @@ class Watch:
         if not total > 0.0:
             raise InputError(f"{description.name}: the model states no masses; state the arm's mass in kg to look for loads")
         self.loads = Loads.of(self.base, self.settings.share * total)
-        self.changes: list[Change] = []
+        self.changes: list[LoadChange] = []
         self.time, self._moved, self._fresh = 0.0, 0, 0
         self._last = np.inf  # time of the last sample, none before which is a break of the clock
         self._learned: list[tuple[Array, NDArray[np.bool_]]] = []
@@ -181,7 +181,7 @@ class Watch:
         still = resting_velocity(first.q, rate, WIDER * (cutoff or FIT * rate))
         return cls(description, rate, replace(settings, cutoff=cutoff, warm_up=warm_up), first.dq is not None, still, base)
 
-    def push(self, t: Array, q: Array, tau: Array, dq: Array | None = None) -> list[Change]:
+    def push(self, t: Array, q: Array, tau: Array, dq: Array | None = None) -> list[LoadChange]:
         """Samples (m,) and (m, n); the changes that they show.  Behind a break of the clock filters begin anew."""
         cuts = [0, *np.flatnonzero(np.diff(t, prepend=self._last) > LONGEST_GAP / self.stream.rate).tolist(), len(t)]
         found = []
@@ -195,7 +195,7 @@ class Watch:
         self.changes += found
         return found
 
-    def _push(self, t: Array, q: Array, tau: Array, dq: Array | None) -> list[Change]:
+    def _push(self, t: Array, q: Array, tau: Array, dq: Array | None) -> list[LoadChange]:
         if self._lag is not None:
             q, tau, dq = self._lag.many(q, tau, dq)
         rows, use, taken = self.stream.push_many(q, tau, dq)
@@ -211,7 +211,7 @@ class Watch:
         moved, watching = self._moved / self.row_rate, self._watch is not None
         return Snapshot(self.time, moved, self.fit.estimate, watching, tuple(self.base.names), self.cutoff)
 
-    def _row(self, t: float, rows: Array, use: NDArray[np.bool_]) -> Change | None:
+    def _row(self, t: float, rows: Array, use: NDArray[np.bool_]) -> LoadChange | None:
         change = None if self._watch is None else self._watch.update(t, rows, use)
         if self._watch is None:
             self._learned.append((rows.copy(), use.copy()))
@@ -250,7 +250,7 @@ class Watch:
 
 def watched(
     description: Description, blocks: Iterable[Block], settings: WatchSettings | None = None, every: float = 1.0
-) -> Iterator[Snapshot | Change]:
+) -> Iterator[Snapshot | LoadChange]:
     """What a watch finds while samples come: changes when they are flagged, and snapshots every so many seconds and at the end.
 
     The first periods of motion tell rate and noise, and the frequency up to which torque follows from the motion; what is known of
@@ -351,9 +351,9 @@ def _late(description: Description, delay: float | tuple[float, ...] | None) -> 
     return np.broadcast_to(stated, (n,))
 
 
-def _lag(delay: Array, rate: float) -> Lag | None:
+def _lag(delay: Array, rate: float) -> LagBuffer | None:
     """What brings positions and torques to one time."""
-    return Lag(delay * rate) if delay.any() else None
+    return LagBuffer(delay * rate) if delay.any() else None
 
 
 def _pieces(block: Block, due: float, every: float) -> Iterator[Block]:

@@ -17,7 +17,7 @@ from inertica.estimators.closed_loop.didim import Didim
 from inertica.estimators.closed_loop.gain_fit import FLOOR, separated
 from inertica.estimators.closed_loop.iv import Instrumented, Iv
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator, poles, settling_time
-from inertica.estimators.closed_loop.start import FilteredWls, Given, Random, Regular, RegularLinks
+from inertica.estimators.closed_loop.start import FilteredWls, Random, Regular, RegularLinks, StatedStart
 from inertica.estimators.closed_loop.torque_only import torque_only
 from inertica.estimators.consistent.strategy import Consistent
 from inertica.estimators.iteration import Stop
@@ -212,7 +212,7 @@ def test_unstable_steps_are_halved(kind: type) -> None:
 @pytest.mark.parametrize("name", ["didim", "iv", "clie", "cloe"])
 def test_unstable_start_is_reported_without_nan(name: str) -> None:
     p = problem("scara2", [experiment_log("scara2", "standard")])
-    e = replace(method(name), start=Given(-truth("scara2"))).estimate(p)  # type: ignore[type-var]
+    e = replace(method(name), start=StatedStart(-truth("scara2"))).estimate(p)  # type: ignore[type-var]
     assert e.failed and "unstable" in e.stop_reason and any("nothing was identified" in w for w in e.warnings)
     assert np.isfinite(e.beta).all() and e.covariance is None and np.isinf(e.std).all()
 

@@ -10,7 +10,7 @@ import pytest
 from estimators.consistent.test_strategy import problem_of
 from estimators.simulated import exact_motion, noisy, robot
 from inertica.estimators.base import Problem
-from inertica.estimators.consistent.mild import FACTORS, Mild, mild_strength
+from inertica.estimators.consistent.mild import FACTORS, MildStrength, mild_strength
 from inertica.estimators.consistent.strategy import Consistent
 from inertica.estimators.intervals import standard_intervals, standard_parameters
 from inertica.estimators.linear.least_squares import Wls
@@ -24,7 +24,7 @@ def masses(problem: Problem, chi: np.ndarray) -> np.ndarray:
     return np.array([chi[where][9] for _, where in problem.base.layout.bodies])
 
 
-def _strength(problem: Problem) -> Mild:
+def _strength(problem: Problem) -> MildStrength:
     return mild_strength(Consistent(prior=Entropic()).prepared(problem), problem)
 
 

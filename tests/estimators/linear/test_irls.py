@@ -9,7 +9,7 @@ import pytest
 
 from estimators.simulated import SIGMA, exact_motion, noisy, repeated, robot, stacked_rows
 from inertica.estimators.base import Problem
-from inertica.estimators.iteration import Still
+from inertica.estimators.iteration import StepTolerance
 from inertica.estimators.linear.irls import BISQUARE, HUBER, Irls, bisquare_weights, huber_weights, robust_scales
 from inertica.estimators.linear.least_squares import Wls
 
@@ -63,7 +63,7 @@ def test_the_running_minimum_is_equation_24():
     motion = exact_motion(description.prior, duration=5.0)
     motion = noisy(motion, contaminated(motion.tau.shape, np.random.default_rng(3)))
     problem = Problem(base, (motion,), description.prior)
-    stop = Still(iterations=6, step=1e-300)
+    stop = StepTolerance(iterations=6, step=1e-300)
     found = Irls(running_minimum=True, hac=False, stop=stop).estimate(problem)
 
     W, y = stacked_rows(problem)
@@ -122,7 +122,7 @@ def test_limit_is_named_when_it_ends_the_iteration():
     motion = exact_motion(description.prior, duration=3.0)
     rng = np.random.default_rng(0)
     problem = Problem(base, (noisy(motion, contaminated(motion.tau.shape, rng)),), description.prior)
-    assert Irls(stop=Still(iterations=1)).estimate(problem).stop_reason == "no convergence within 1 iterations"
+    assert Irls(stop=StepTolerance(iterations=1)).estimate(problem).stop_reason == "no convergence within 1 iterations"
 
 
 def test_full_covariance_uses_what_joints_share():

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from inertica.estimators.linear.least_squares import Wls
-from inertica.estimators.load import Rows, fitted_load
-from inertica.estimators.recursive.lag import Lag
+from inertica.estimators.load import LoadEquations, fitted_load
+from inertica.estimators.recursive.lag import LagBuffer
 from inertica.estimators.recursive.live import RowStream, Sample
 from inertica.estimators.recursive.load import OnlinePayload
 from inertica.estimators.recursive.online import dense
@@ -33,7 +33,7 @@ BODY = RigidBody(5, "p")
 
 
 @lru_cache
-def records() -> tuple[Description, BaseModel, Rows, Log]:
+def records() -> tuple[Description, BaseModel, LoadEquations, Log]:
     """The robot, what a record without load says of it, and a log with load."""
     description = load("tx40")
     base = base_model(description.layout)
@@ -44,7 +44,7 @@ def records() -> tuple[Description, BaseModel, Rows, Log]:
     first = empty.run(catalog_trajectory("tx40").trajectory, seed=1)[0]
     second = full.run(catalog_trajectory("tx40", "validation").trajectory, seed=2)[0]
     robot = Records.fitted(description, [first], recipe(), Wls(), base)
-    return description, base, Rows.stated(robot.beta, robot.estimate.needed_covariance), second
+    return description, base, LoadEquations.stated(robot.beta, robot.estimate.needed_covariance), second
 
 
 def recipe() -> Recipe:
@@ -83,7 +83,9 @@ def test_samples_in_a_control_loop_give_the_load_of_all_their_rows_with_interval
     alike = online.fit.longer
     assert np.all(alike >= online.fit.stream.inflation) and alike.max() > 1.5 * online.fit.stream.inflation  # it is not white
     scores = np.sum([c * W[:, :-1].T @ W[:, :-1] for c, W in zip(alike, parts, strict=True)], axis=0)
-    expected = fitted_load(robot, Rows.stated(beta, spread @ scores @ spread), load_columns(base, BODY), own_friction(base))
+    expected = fitted_load(
+        robot, LoadEquations.stated(beta, spread @ scores @ spread), load_columns(base, BODY), own_friction(base)
+    )
     assert online.load is not None
     assert np.abs(online.load.values - expected.values).max() < 1e-6 * np.abs(expected.values).max()
     assert np.allclose(online.load.covariance, expected.covariance, rtol=1e-4, atol=1e-12)
@@ -105,7 +107,7 @@ def test_forgetting_follows_a_load_that_is_put_down() -> None:
 
 def test_signals_that_wait_for_each_other_meet() -> None:
     late = np.array([2.5, 0.0, -1.25])
-    lag = Lag(late)
+    lag = LagBuffer(late)
     for k in range(20):
         t = float(k)
         sample = lag(Sample(np.array([t, t, t]), t - late))
@@ -115,7 +117,7 @@ def test_signals_that_wait_for_each_other_meet() -> None:
 def test_samples_that_come_together_wait_alike() -> None:
     rng, late = np.random.default_rng(2), np.array([2.5, 0.0, -1.25])
     q, tau, dq = rng.normal(size=(3, 23, 3))
-    one, many = Lag(late), Lag(late)
+    one, many = LagBuffer(late), LagBuffer(late)
     each = [[np.array(x) for x in (s.q, s.tau, s.dq)] for s in (one(Sample(*row)) for row in zip(q, tau, dq, strict=True))]
     parts = [many.many(q[k], tau[k], dq[k]) for k in (slice(0, 1), slice(1, 4), slice(4, 4), slice(4, 20), slice(20, 23))]
     for i in range(3):

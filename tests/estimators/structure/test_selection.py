@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from inertica.estimators.observe import Observations, Rows
-from inertica.estimators.structure.selection import Selection
+from inertica.estimators.structure.selection import ForwardSelection
 
 SAMPLES, JOINTS, RIGID = 400, 2, 3
 
@@ -34,14 +34,14 @@ def _smooth(rng: np.random.Generator) -> np.ndarray:
     return sum(rng.normal() * np.sin(w * t + rng.uniform(0, 6)) for w in (0.7, 1.9, 3.1, 4.7))
 
 
-def _problem(seed: int, amplitude: float) -> tuple[Selection, list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
+def _problem(seed: int, amplitude: float) -> tuple[ForwardSelection, list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     W = tuple(np.column_stack([_smooth(rng) for _ in range(RIGID)]) for _ in range(JOINTS))
     c = _smooth(rng)
     y = np.column_stack([w @ np.array([1.0, -2.0, 0.5]) for w in W]) + 0.3 * _coloured(rng)
     y[:, 1] += amplitude * c
     use = rng.uniform(size=y.shape) > 0.1
-    return Selection(_Rows([Rows(0, W, y, use)]), np.array([1.0, 2.0])), [c], np.stack(W), y, use
+    return ForwardSelection(_Rows([Rows(0, W, y, use)]), np.array([1.0, 2.0])), [c], np.stack(W), y, use
 
 
 @pytest.mark.parametrize("seed", range(3))

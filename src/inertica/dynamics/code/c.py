@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from inertica.dynamics.code.functions import Function
-from inertica.dynamics.code.text import Program, body, number
+from inertica.dynamics.code.text import CodeProgram, body, number
 from inertica.dynamics.kernels import Array
 from inertica.dynamics.statements import Language
 from inertica.escape import c_string, code_comment
@@ -36,13 +36,13 @@ class Expected:
     tau: Array
 
 
-def c_files(program: Program, expected: Expected) -> dict[str, str]:
+def c_files(program: CodeProgram, expected: Expected) -> dict[str, str]:
     """Name of each file -> its text."""
     name = program.name
     return {f"{name}.h": _header(program), f"{name}.c": _source(program), f"{name}_test.c": _test(program, expected)}
 
 
-def _header(program: Program) -> str:
+def _header(program: CodeProgram) -> str:
     name, upper = program.name, program.name.upper()
     prototypes = "\n".join(f"/* {_says(f)} */\n{_prototype(program, f)};\n" for f in program.functions)
     return (
@@ -55,7 +55,7 @@ def _header(program: Program) -> str:
     )  # fmt: skip
 
 
-def _source(program: Program) -> str:
+def _source(program: CodeProgram) -> str:
     name, model = program.name, program.model
     rows = zip(program.parameter_names, model.values, program.meanings, strict=True)
     values = "\n".join(f"  {float(v)!r}, /* {code_comment(f'{n}: {meaning}')} */" for n, v, meaning in rows)
@@ -69,14 +69,14 @@ def _source(program: Program) -> str:
     return "\n".join(parts)
 
 
-def _function(program: Program, function: Function) -> str:
+def _function(program: CodeProgram, function: Function) -> str:
     lines, outputs = body(function, C)
     lines = [f"(void){key};" for key in function.inputs if not any(f" {key}[" in line for line in lines)] + lines
     lines += [f"{function.result}[{i}] = {value};" for i, value in enumerate(outputs)]
     return f"{_prototype(program, function)}\n{{\n" + "\n".join(f"  {line}" for line in lines) + "\n}\n"
 
 
-def _prototype(program: Program, function: Function) -> str:
+def _prototype(program: CodeProgram, function: Function) -> str:
     arguments = [f"const double {key}[{count}]" for key, count in function.inputs.items()]
     arguments.append(f"double {function.result}[{math.prod(function.shape)}]")
     return f"void {program.name}_{function.name}({', '.join(arguments)})"
@@ -87,7 +87,7 @@ def _says(function: Function) -> str:
     return function.summary + rows
 
 
-def _comment(program: Program) -> str:
+def _comment(program: CodeProgram) -> str:
     return "/*\n" + "\n".join(f" * {code_comment(line)}".rstrip() for line in program.remarks) + "\n */"
 
 
@@ -95,7 +95,7 @@ def _strings(names: Sequence[str]) -> str:
     return ", ".join(map(c_string, names))
 
 
-def _test(program: Program, expected: Expected) -> str:
+def _test(program: CodeProgram, expected: Expected) -> str:
     """The torques of `inverse_dynamics`, of its parts added up, and of the regressor, beside those of the engine."""
     name, n, P = program.name, program.model.n, len(program.model.kept)
     tables = "\n".join(

@@ -53,7 +53,7 @@ class Function:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class CodeModel:
     """What the functions of a program compute with.
 
     Args:
@@ -82,7 +82,7 @@ class Model:
         return out
 
 
-def functions(model: Model) -> list[Function]:
+def functions(model: CodeModel) -> list[Function]:
     """Everything a program offers; terms with an inner state are refused with a sentence."""
     equations, n, P = Equations(model.layout), model.n, len(model.kept)
     equations.require_linear("code of its dynamics")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inertica.dynamics.code.functions import Function
-from inertica.dynamics.code.text import Program, body, number
+from inertica.dynamics.code.text import CodeProgram, body, number
 from inertica.dynamics.statements import Language
 from inertica.escape import code_comment, python_string
 
@@ -24,7 +24,7 @@ def sign_of(x):
 """
 
 
-def python_files(program: Program) -> dict[str, str]:
+def python_files(program: CodeProgram) -> dict[str, str]:
     """Name of each file -> its text."""
     joints = program.model.layout.robot.joint_names
     values = "\n".join(

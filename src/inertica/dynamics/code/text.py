@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from inertica.dynamics.code.functions import Function, Model
+from inertica.dynamics.code.functions import CodeModel, Function
 from inertica.dynamics.plan import evaluate
 from inertica.dynamics.statements import Language, Statements
 from inertica.robot.terms import Term
@@ -26,7 +26,7 @@ _TAKEN = frozenset(("math", "stdio"))
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class CodeProgram:
     """A model under a name, with what to say about its parameters.
 
     Args:
@@ -38,7 +38,7 @@ class Program:
     """
 
     name: str
-    model: Model
+    model: CodeModel
     functions: Sequence[Function]
     meanings: Sequence[str]
     remarks: Sequence[str]

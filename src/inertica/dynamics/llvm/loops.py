@@ -17,7 +17,7 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 @intrinsic
-def _call(typing: Any, address: Any, work: Any, count: Any, step: Any, table: Any, first: Any) -> Any:
+def call_kernel(typing: Any, address: Any, work: Any, count: Any, step: Any, table: Any, first: Any) -> Any:
     """Call a kernel `void(double *work, int64 count, int64 step, double *reference)` with a row of the reference table."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -49,14 +49,14 @@ def time_loop(kernels: Any, stages: Any, work: Any, lanes: int, reference: Any, 
     recorded = 0
     width = reference.shape[1]
     if start:
-        _call(start, work, lanes, 0, reference, 0)
+        call_kernel(start, work, lanes, 0, reference, 0)
     for k in range(reference.shape[0]):
         row = k * width
-        _call(begin, work, lanes, k, reference, row)
-        _call(forward, work, lanes, k, reference, row)
+        call_kernel(begin, work, lanes, k, reference, row)
+        call_kernel(forward, work, lanes, k, reference, row)
         if recorded < keep.shape[0] and keep[recorded] == k:
             if output:
-                _call(output, work, lanes, k, reference, row)
+                call_kernel(output, work, lanes, k, reference, row)
             at = 0
             for signal in range(out.shape[0]):
                 for i in range(out.shape[3]):
@@ -65,11 +65,11 @@ def time_loop(kernels: Any, stages: Any, work: Any, lanes: int, reference: Any, 
                     at += lanes
             recorded += 1
         if finish:
-            _call(finish, work, lanes, k, reference, row)
+            call_kernel(finish, work, lanes, k, reference, row)
         for s in range(stages.shape[0] - 1):
-            _call(stages[s], work, lanes, k, reference, row)
-            _call(forward, work, lanes, k, reference, row)
-        _call(stages[stages.shape[0] - 1], work, lanes, k, reference, row)
+            call_kernel(stages[s], work, lanes, k, reference, row)
+            call_kernel(forward, work, lanes, k, reference, row)
+        call_kernel(stages[stages.shape[0] - 1], work, lanes, k, reference, row)
 
 
 @njit(**_OPTIONS)
@@ -102,14 +102,14 @@ def variable_loop(
     width, recorded, taken = reference.shape[1], 0, 0
     wanted = period
     if start:
-        _call(start, work, 1, 0, reference, 0)
+        call_kernel(start, work, 1, 0, reference, 0)
     for k in range(reference.shape[0]):
         row = k * width
-        _call(begin, work, 1, k, reference, row)
-        _call(forward, work, 1, k, reference, row)
+        call_kernel(begin, work, 1, k, reference, row)
+        call_kernel(forward, work, 1, k, reference, row)
         if recorded < keep.shape[0] and keep[recorded] == k:
             if output:
-                _call(output, work, 1, k, reference, row)
+                call_kernel(output, work, 1, k, reference, row)
             at = 0
             for signal in range(out.shape[0]):
                 for i in range(out.shape[3]):
@@ -117,16 +117,16 @@ def variable_loop(
                     at += 1
             recorded += 1
         if finish:
-            _call(finish, work, 1, k, reference, row)
+            call_kernel(finish, work, 1, k, reference, row)
         left = period
         while left > 1e-12 * period:
             h = min(wanted, left)
             work[step] = h
             for s in range(stages.shape[0]):
                 if s:
-                    _call(forward, work, 1, k, reference, row)
-                _call(stages[s], work, 1, k, reference, row)
-            _call(forward, work, 1, k, reference, row)
+                    call_kernel(forward, work, 1, k, reference, row)
+                call_kernel(stages[s], work, 1, k, reference, row)
+            call_kernel(forward, work, 1, k, reference, row)
             worst = 0.0
             for i in range(state.shape[0]):
                 error = abs(h * (work[state[i, 2]] + last * work[state[i, 1]]))
@@ -156,12 +156,12 @@ def advance(kernels: Any, stages: Any, work: Any, reference: Any, first: int, la
     start, begin, forward, finish, _ = kernels
     width = reference.shape[1]
     if start:
-        _call(start, work, 8, first, reference, first * width)
+        call_kernel(start, work, 8, first, reference, first * width)
     for k in range(first, last):
         row = k * width
-        _call(begin, work, 8, k, reference, row)
+        call_kernel(begin, work, 8, k, reference, row)
         for s in range(stages.shape[0]):
-            _call(forward, work, 8, k, reference, row)
+            call_kernel(forward, work, 8, k, reference, row)
             if s == 0 and finish:
-                _call(finish, work, 8, k, reference, row)
-            _call(stages[s], work, 8, k, reference, row)
+                call_kernel(finish, work, 8, k, reference, row)
+            call_kernel(stages[s], work, 8, k, reference, row)

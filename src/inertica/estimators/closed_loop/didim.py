@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Estimate
-from inertica.estimators.closed_loop.iterated import ClosedLoop, Iterated, Step, residual_norm
+from inertica.estimators.closed_loop.iterated import ClosedLoopFit, Iterated, LinearStep, residual_norm
 from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence
-from inertica.estimators.iteration import Watch
+from inertica.estimators.iteration import IterationHistory
 from inertica.experiment.track import Replay
 
 Array = NDArray[np.float64]
@@ -34,10 +34,10 @@ class Didim(Iterated):
 
     kind: ClassVar[str] = "didim"
 
-    def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:
-        watch: Watch | None = None
+    def _iterate(self, run: ClosedLoopFit, replays: list[Replay]) -> Estimate:
+        watch: IterationHistory | None = None
         at = run.start  # what the replays were simulated with
-        steps: list[Step | None] = []
+        steps: list[LinearStep | None] = []
         errors: list[Array] = []
         while True:
             system = run.simulated(replays).observations.checked()
@@ -48,7 +48,7 @@ class Didim(Iterated):
             solution = run.solve(self.solve, system.stacked(1.0 / sigma))
             size, error = residual_norm(system, solution.beta)
             watch.record(solution.beta, size, np.sqrt(np.maximum(np.diag(solution.spread), 0.0)))
-            steps.append(Step(solution, system, sigma))
+            steps.append(LinearStep(solution, system, sigma))
             errors.append(error)
             steps[:-2] = [s if k + 1 == watch.best() else None for k, s in enumerate(steps[:-2])]
             following = run.follow(watch, self.stop, solution.beta, at)
@@ -57,7 +57,9 @@ class Didim(Iterated):
             replays, at = following
         return self._result(run, watch, steps, errors)
 
-    def _result(self, run: ClosedLoop, watch: Watch, steps: list[Step | None], errors: list[Array]) -> Estimate:
+    def _result(
+        self, run: ClosedLoopFit, watch: IterationHistory, steps: list[LinearStep | None], errors: list[Array]
+    ) -> Estimate:
         best = max(watch.best(), 1)
         step = steps[best - 1] or steps[-1]
         assert step is not None

@@ -17,9 +17,9 @@ from inertica.estimators.closed_loop.gain_fit import GainSearch, GainStep, recor
 from inertica.estimators.closed_loop.loop_check import GainFit, fit_gains
 from inertica.estimators.closed_loop.loop_gains import DRIVE, LoopGains, driven
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
-from inertica.estimators.closed_loop.start import FromPrior, LeastSquaresOrPrior, Start
+from inertica.estimators.closed_loop.start import FromPrior, LeastSquaresOrPrior, StartValues
 from inertica.estimators.evidence import Evidence, Solution
-from inertica.estimators.iteration import Stop, Watch
+from inertica.estimators.iteration import IterationHistory, Stop
 from inertica.estimators.observe import Observations
 from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
 from inertica.experiment.track import Replay
@@ -39,11 +39,11 @@ SIMULATED: frozenset[Need] = frozenset({Need.TORQUE, Need.LOOP, Need.REFERENCE})
 SIMULATES: frozenset[Capability] = frozenset({Capability.SIMULATES, Capability.STARTS, Capability.COVARIANCE})
 
 
-class Options(Protocol):
+class IterationOptions(Protocol):
     """Fields that closed-loop methods have in common."""
 
     @property
-    def start(self) -> Start: ...
+    def start(self) -> StartValues: ...
     @property
     def stop(self) -> Stop: ...
     @property
@@ -59,7 +59,7 @@ class Options(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class LinearStep:
     """One accepted linear solve: its solution, the rows it was fitted to, and the joint weights."""
 
     solution: Solution
@@ -84,7 +84,7 @@ class Iterated(Composed, ABC):
     """
 
     solve: LinearSolve = field(default_factory=Unconstrained)
-    start: Start = field(default_factory=FromPrior)
+    start: StartValues = field(default_factory=FromPrior)
     stop: Stop = field(default_factory=Stop)
     retune: bool = False
     tuned_for: tuple[float, ...] | None = None
@@ -98,7 +98,7 @@ class Iterated(Composed, ABC):
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
-        run = ClosedLoop(self, problem, rng)
+        run = ClosedLoopFit(self, problem, rng)
         begun = run.simulate(run.start)
         if begun is None and isinstance(self.start, LeastSquaresOrPrior) and problem.prior is not None:
             run.start = problem.prior_beta
@@ -110,11 +110,11 @@ class Iterated(Composed, ABC):
         return estimate if again is None else self._iterate(run, again[0])
 
     @abstractmethod
-    def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:
+    def _iterate(self, run: ClosedLoopFit, replays: list[Replay]) -> Estimate:
         """From the replays at the start to the estimate."""
 
 
-class ClosedLoop:
+class ClosedLoopFit:
     """One run of a method.
 
     Args:
@@ -123,7 +123,7 @@ class ClosedLoop:
         rng: for random starts.
     """
 
-    def __init__(self, method: Options, problem: Problem, rng: np.random.Generator | None) -> None:
+    def __init__(self, method: IterationOptions, problem: Problem, rng: np.random.Generator | None) -> None:
         self.begun = time.perf_counter()
         self.method = method
         self.simulator = LoopSimulator(problem, method.integrator)
@@ -212,7 +212,7 @@ class ClosedLoop:
         return self._prepared[1](stacked)
 
     def follow(
-        self, watch: Watch, stop: Stop, beta: Array, last: Array, information: Callable[[], Array] | None = None
+        self, watch: IterationHistory, stop: Stop, beta: Array, last: Array, information: Callable[[], Array] | None = None
     ) -> tuple[list[Replay], Array] | None:
         """After an iteration: update the gains, see whether to go on, and replay the loop at beta; None when it ends here."""
         self.update_gains(beta)
@@ -332,7 +332,7 @@ class ClosedLoop:
         )  # fmt: skip
 
     def estimate(
-        self, name: str, watch: Watch, step: Step, evidence: Evidence, more: Mapping[str, tuple[float, ...]]
+        self, name: str, watch: IterationHistory, step: LinearStep, evidence: Evidence, more: Mapping[str, tuple[float, ...]]
     ) -> Estimate:
         """The outcome, with the comparison of the control law."""
         solution = step.solution
@@ -366,7 +366,7 @@ def held_back(beta: Array, last: Array, information: Array) -> Array:
     return np.array([last + (vectors @ (share * step)) / scale for share in fractions])
 
 
-def diverges(watch: Watch) -> bool:
+def diverges(watch: IterationHistory) -> bool:
     """Whether the last two residuals are far above the best one."""
     r = watch.residuals
     return len(r) > 3 and min(r[-2:]) > RUNAWAY * min(r)

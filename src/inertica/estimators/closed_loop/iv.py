@@ -30,11 +30,11 @@ from inertica.dynamics.resident import Resident
 from inertica.dynamics.triangle import stacked_factor
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, Problem
-from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, ClosedLoop, Iterated, Step
-from inertica.estimators.closed_loop.start import LeastSquaresOrPrior, Start
+from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, ClosedLoopFit, Iterated, LinearStep
+from inertica.estimators.closed_loop.start import LeastSquaresOrPrior, StartValues
 from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence
-from inertica.estimators.iteration import Watch
+from inertica.estimators.iteration import IterationHistory
 from inertica.estimators.observe import Observations, Rows
 from inertica.estimators.rows_there import gpu_products
 from inertica.experiment.track import Replay
@@ -69,20 +69,20 @@ class Iv(Iterated):
             below 500 Hz.
     """
 
-    start: Start = field(default_factory=LeastSquaresOrPrior)
+    start: StartValues = field(default_factory=LeastSquaresOrPrior)
     undistort: bool | None = None
 
     kind: ClassVar[str] = "iv"
     needs: ClassVar[frozenset[Need]] = SIMULATED | {Need.MOTION}
     own: ClassVar[frozenset[Capability]] = SIMULATES | {Capability.WANTS_RAW}
 
-    def _iterate(self, run: ClosedLoop, replays: list[Replay]) -> Estimate:
+    def _iterate(self, run: ClosedLoopFit, replays: list[Replay]) -> Estimate:
         sigma = run.problem.observations.checked().sigmas
         distorts = any(m.rate < FAST or not isinstance(m.recipe.filter, Unfiltered) for m in run.problem.motions)
         distorted = distorts if self.undistort is None else self.undistort
-        watch: Watch | None = None
+        watch: IterationHistory | None = None
         at = run.start  # what the replays were simulated with
-        last_pair: tuple[Step, Instrumented] | None = None
+        last_pair: tuple[LinearStep, Instrumented] | None = None
         while True:
             simulated = run.simulated(replays).observations
             seen = _undistorted(run.problem, simulated, replays) if distorted else run.problem.observations
@@ -93,7 +93,7 @@ class Iv(Iterated):
             residuals = pair.residuals(solution.beta)
             watch.record(solution.beta, pair.mean(residuals), np.sqrt(np.maximum(np.diag(solution.spread), 0.0)))
             if last_pair is None or watch.best() == watch.iterations:
-                last_pair = Step(solution, seen, sigma), pair
+                last_pair = LinearStep(solution, seen, sigma), pair
             sigma = np.maximum(residuals / np.sqrt(np.maximum(pair.counts, 1.0)), 1e-9 * sigma.max())
             following = run.follow(watch, self.stop, solution.beta, at, partial(pair.information, 1.0 / sigma))
             if following is None:
@@ -243,7 +243,7 @@ class Instrumented:
                 R = stacked_factor(R, weights[j] * new)
         return R[:b, :b], R[:b, b : 2 * b], R[:b, 2 * b]
 
-    def evidence(self, step: Step, coloured: bool) -> Evidence:
+    def evidence(self, step: LinearStep, coloured: bool) -> Evidence:
         """With serial correlation when so asked: scores are Z' r, r the residual of the measured rows."""
         beta, weights = step.solution.beta, 1.0 / step.sigma
         Lt, R, right = self.factors(weights)

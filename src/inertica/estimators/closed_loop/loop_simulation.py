@@ -154,6 +154,7 @@ class LoopSimulator:
             beta: current estimate.
             tuned_for: (n,) inertias that the loop's own gains belong to.
         """
+        # gains proportional to the inertia keep wn = sqrt(kp / J) and zeta = kd / (2 sqrt(kp J))
         J = self.inertia(beta)
         ratio = np.where(J > 0.0, J, tuned_for) / tuned_for
         return {name: np.asarray(self.loop.gains[name]) * ratio for name in torque_gains(self.loop)}
@@ -259,6 +260,7 @@ def settling_time(loop: ControlLoop, J: Array) -> float:
     """Seconds until the slowest joint has settled: five time constants of its slowest pole, 5 / wn at critical damping, and
     five of the integral where the law has one."""
     wn, zeta = poles(loop, np.maximum(J, 1e-12))
+    # real part of the slower pole over wn; an overdamped pair has one slow real pole
     slow = np.where(zeta <= 1.0, zeta, zeta - np.sqrt(np.maximum(zeta**2 - 1.0, 0.0)))
     slowest = np.minimum(wn * slow, LAWS[loop.law].integral_rate(loop.gains))
     return float(np.max(5.0 / np.maximum(slowest, 1e-9)))

@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.iteration import Stop, Watch
+from inertica.estimators.iteration import IterationHistory, Stop
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
@@ -60,7 +60,7 @@ class Minimum:
 
     x: Array
     cost: float
-    watch: Watch
+    watch: IterationHistory
 
 
 class Optimiser(Protocol):
@@ -342,11 +342,11 @@ OPTIMISERS: dict[str, Callable[[], Optimiser]] = {
 """By the names users type."""
 
 
-def _started(objective: Objective, x: Array, cost: float, stop: Stop) -> Watch:
+def _started(objective: Objective, x: Array, cost: float, stop: Stop) -> IterationHistory:
     return stop.watch(objective.beta(x), float(np.sqrt(cost)))
 
 
-def _finished(objective: Objective, x: Array, cost: float, watch: Watch, what: str) -> Minimum:
+def _finished(objective: Objective, x: Array, cost: float, watch: IterationHistory, what: str) -> Minimum:
     if not np.isfinite(cost):
         watch.halt("the loop is unstable at every point that was tried; check its gains and rate, or start elsewhere")
         return Minimum(x, cost, watch)

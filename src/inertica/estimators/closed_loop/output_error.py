@@ -24,14 +24,14 @@ from inertica.dynamics.resident import MemorySpace
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.closed_loop.gain_fit import GainSearch, GainStep
-from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, ClosedLoop, Step
+from inertica.estimators.closed_loop.iterated import SIMULATED, SIMULATES, ClosedLoopFit, LinearStep
 from inertica.estimators.closed_loop.loop_simulation import LoopSimulator
 from inertica.estimators.closed_loop.open_loop import OpenLoopSimulator
 from inertica.estimators.closed_loop.optimisers import LevenbergMarquardt, Minimum, Optimiser
 from inertica.estimators.closed_loop.outputs import Output, Position, Torque
-from inertica.estimators.closed_loop.start import FromPrior, Start
+from inertica.estimators.closed_loop.start import FromPrior, StartValues
 from inertica.estimators.closed_loop.tangent_outputs import tangent_replays
-from inertica.estimators.consistent.charts import Chart, ConsistentChart, Plain
+from inertica.estimators.consistent.charts import BaseChart, Chart, ConsistentChart
 from inertica.estimators.consistent.strategy import Consistent
 from inertica.estimators.covariance import Scores, scores_of
 from inertica.estimators.evidence import Evidence
@@ -55,7 +55,7 @@ class _OutputMethod(Composed, ABC):
     """Options shared by the methods; see the subclasses."""
 
     optimiser: Optimiser = field(default_factory=LevenbergMarquardt)
-    start: Start = field(default_factory=FromPrior)
+    start: StartValues = field(default_factory=FromPrior)
     stop: Stop = field(default_factory=Stop)
     solve: LinearSolve = field(default_factory=Unconstrained)
     estimate_gains: bool = False
@@ -89,7 +89,7 @@ class _OutputMethod(Composed, ABC):
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
         draw = np.random.default_rng(0) if rng is None else rng
-        run = ClosedLoop(self, problem, rng)
+        run = ClosedLoopFit(self, problem, rng)
         begun = run.simulate(run.start)
         if begun is None:
             return run.failed_start(self.name)
@@ -101,7 +101,7 @@ class _OutputMethod(Composed, ABC):
     def output(self) -> Output:
         """What is compared with the record."""
 
-    def simulator(self, run: ClosedLoop) -> LoopSimulator:
+    def simulator(self, run: ClosedLoopFit) -> LoopSimulator:
         return run.simulator
 
 
@@ -174,7 +174,7 @@ class Oloe(_OutputMethod):
     def output(self) -> Output:
         return Position("position")
 
-    def simulator(self, run: ClosedLoop) -> LoopSimulator:
+    def simulator(self, run: ClosedLoopFit) -> LoopSimulator:
         if self.estimate_gains:
             raise InputError("there is no controller in an open-loop simulation, so its gains cannot be estimated")
         return OpenLoopSimulator(run.simulator, self.horizon)
@@ -183,7 +183,7 @@ class Oloe(_OutputMethod):
 class OutputFit:
     """The least-squares problem of one run, for the optimisers."""
 
-    def __init__(self, run: ClosedLoop, method: _OutputMethod, begun: list[Replay]) -> None:
+    def __init__(self, run: ClosedLoopFit, method: _OutputMethod, begun: list[Replay]) -> None:
         self.run, self.method, self.problem = run, method, run.problem
         self.base, self.n = run.problem.base, run.simulator.n
         self.simulator = method.simulator(run)
@@ -192,7 +192,7 @@ class OutputFit:
         self.weights = 1.0 / system.sigmas if isinstance(self.output, Torque) else self.output.weights(self.problem)
         self.use = self.output.use(self.problem)
         self.measured = self.output.measured(self.problem, self.weights, self.use)
-        chart: Chart = ConsistentChart.of(self.problem) if method.consistent else Plain(self.base.rank)
+        chart: Chart = ConsistentChart.of(self.problem) if method.consistent else BaseChart(self.base.rank)
         self.chart = chart
         self.free = self._identifiable_gains() if method.estimate_gains else np.zeros(0, np.intp)
         gains = len(self.free)
@@ -390,7 +390,7 @@ def _linearised(fit: OutputFit, J: Array, y: Array) -> Observations:
     return fit.problem.observations.with_rows(rows, [np.arange(fit.base.rank, dtype=np.intp)] * width)
 
 
-def _step(system: Observations, weights: Array, use_hac: bool, beta: Array) -> tuple[Step, Evidence]:
+def _step(system: Observations, weights: Array, use_hac: bool, beta: Array) -> tuple[LinearStep, Evidence]:
     """Solution at beta with the spread of the Jacobian, and what the data say there, with serial correlation if so asked."""
     stacked, sigma = system.stacked(weights), system.residual_sigmas(beta)
     svd = ScaledSvd.of(stacked.R)
@@ -399,7 +399,7 @@ def _step(system: Observations, weights: Array, use_hac: bool, beta: Array) -> t
     G = np.asarray(sum((w**2 * s) ** 2 * f.gram(len(beta)) for w, s, f in weighted))
     solution = Solution(beta, spread @ G @ spread, svd.condition, svd.unresolved, bread=spread)
     scores = scores_of(system, beta, weights) if use_hac else Scores(G, G)
-    return Step(solution, system, sigma), Evidence(stacked.R, stacked.z, scores)
+    return LinearStep(solution, system, sigma), Evidence(stacked.R, stacked.z, scores)
 
 
 def _typical(system: Observations) -> Array:

@@ -28,7 +28,7 @@ LOOKED_AT = 500
 """Samples of a motion at which the inertia is looked at."""
 
 
-class Start(Protocol):
+class StartValues(Protocol):
     """Gives the first base parameters."""
 
     name: ClassVar[str]
@@ -47,7 +47,7 @@ class FromPrior:
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class StatedStart:
     """Values worked out elsewhere.
 
     Args:
@@ -232,7 +232,7 @@ class Distorted:
         return problem.base.beta(distorted(problem.prior, draw, self.share).values)
 
 
-STARTS: dict[str, Callable[[], Start]] = {
+STARTS: dict[str, Callable[[], StartValues]] = {
     kind.name: kind
     for kind in (PriorOrConsistent, FromPrior, FilteredWls, ConsistentWls, Regular, RegularLinks, Random, Distorted)
 }

@@ -138,7 +138,7 @@ class BoundedNearest:
 
 
 @dataclass(frozen=True)
-class Held:
+class FixedFit:
     """min |R T chi - z|^2 + strength sigma^2 |(chi - chi_0) / size|^2 within constraints, sigma that of the residuals they leave.
 
     `Consistent` takes sigma from unconstrained residuals.  Bounds that exclude the truth leave much larger ones; weighed against the
@@ -164,7 +164,7 @@ class _HeldFit(ABC):
     """Least squares of all joints alike, within constraints that follow from the prior.
 
     Args:
-        strength: of the pull to the prior, see `Held`.
+        strength: of the pull to the prior, see `FixedFit`.
         hac: covariance that accounts for serial correlation of the residuals.
     """
 
@@ -177,7 +177,7 @@ class _HeldFit(ABC):
 
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
-        solve = Held(self.constraints(_reference(problem)), self.strength)
+        solve = FixedFit(self.constraints(_reference(problem)), self.strength)
         return weighted_fit(self, problem, solve, None)
 
     @abstractmethod

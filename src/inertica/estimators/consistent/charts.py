@@ -46,7 +46,7 @@ class Chart(Protocol):
 
 
 @dataclass(frozen=True)
-class Plain:
+class BaseChart:
     """x = beta."""
 
     size: int

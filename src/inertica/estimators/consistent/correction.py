@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Problem
 from inertica.estimators.consistent.mild import ROUGH
-from inertica.estimators.consistent.strategy import Settled
+from inertica.estimators.consistent.strategy import PreparedStrategy
 from inertica.identifiability.base import base_model
 from inertica.identifiability.states import random_states
 from inertica.physical.logdet import newton_solve
@@ -166,7 +166,9 @@ class LeftOutErrors:
     sizes: Array
 
 
-def errors_left_out(strategy: Settled, data: Extended, parts: Sequence[Part], strengths: Sequence[float]) -> LeftOutErrors:
+def errors_left_out(
+    strategy: PreparedStrategy, data: Extended, parts: Sequence[Part], strengths: Sequence[float]
+) -> LeftOutErrors:
     """Fits of all parts but one predict that one.
 
     Args:

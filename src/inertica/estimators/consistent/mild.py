@@ -31,7 +31,7 @@ from inertica.estimators.base import Problem
 from inertica.estimators.covariance import residual_times
 from inertica.estimators.observe import Observations
 from inertica.guard import compare
-from inertica.physical.cone import Outcome, Program
+from inertica.physical.cone import ConeSolution, Program
 from inertica.physical.fit import Fit
 from inertica.physical.geometry_prior import GEOMETRY_ORIGIN
 from inertica.physical.logdet import NewtonAccuracy, newton_solve
@@ -60,7 +60,7 @@ ROUGH = NewtonAccuracy(gap=1e-6, decrement=1e-8, good=1e-1)
 
 
 @dataclass(frozen=True)
-class Mild:
+class MildStrength:
     """What was chosen.
 
     Args:
@@ -100,10 +100,10 @@ class Pull(Protocol):
 
     def prior(self, strength: float) -> Prior: ...
 
-    def kept(self, fit: Fit, prior: Prior, correlation: Callable[[], float]) -> tuple[Outcome, tuple[str, ...]]: ...
+    def kept(self, fit: Fit, prior: Prior, correlation: Callable[[], float]) -> tuple[ConeSolution, tuple[str, ...]]: ...
 
 
-def mild_strength(pull: Pull, problem: Problem, searched: bool = True) -> Mild:
+def mild_strength(pull: Pull, problem: Problem, searched: bool = True) -> MildStrength:
     """The strength for the data of a problem, with the weights of plain WLS.
 
     Args:
@@ -132,9 +132,9 @@ def mild_strength(pull: Pull, problem: Problem, searched: bool = True) -> Mild:
         fitted, _ = pull.kept(fit, pull.prior(strength), lambda: kappa)
         rise = (fitted.squares - least) / noise
         if rise <= limit or (lowest in scores and strength / LOWERED < (1.0 - 1e-9) * lowest):
-            return Mild(strength, kappa, scores, rise, limit)
+            return MildStrength(strength, kappa, scores, rise, limit)
         strength /= LOWERED
-    return Mild(None, kappa, scores, rise, limit)
+    return MildStrength(None, kappa, scores, rise, limit)
 
 
 def _lowest(scores: Mapping[float, float], weakest: float) -> float:

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Estimator, Problem
-from inertica.estimators.consistent.mild import Mild, correlation, mild_strength
+from inertica.estimators.consistent.mild import MildStrength, correlation, mild_strength
 from inertica.estimators.evidence import ScaledSvd, Solution
 from inertica.estimators.solve import Composed, LinearSolve
 from inertica.physical.active import response
 from inertica.physical.cholesky import cholesky_solve
-from inertica.physical.cone import Outcome, Program
+from inertica.physical.cone import ConeSolution, Program
 from inertica.physical.conesets import Accuracy
 from inertica.physical.conflict import InfeasibleError
 from inertica.physical.constraints import PHYSICAL, Constraint, RealBody, combined
@@ -89,8 +89,8 @@ class Consistent(LinearSolve):
         accuracy: of the cone solver.
         strength: that given with the prior; the one that predicts parts of the data best when each is left out in turn; or mild (see
             `mild`; mildest without a search), for priors on the cone.  A chosen one is chosen once for a problem, with the weights
-            of plain WLS, and kept while a method iterates (`Settled`).  Intervals still rely on no more than what was given, and on
-            no mild prior at all.
+            of plain WLS, and kept while a method iterates (`PreparedStrategy`).  Intervals still rely on the stated prior only, and
+            on no mild prior at all.
     """
 
     constraints: tuple[Constraint, ...] = PHYSICAL
@@ -132,10 +132,10 @@ class Consistent(LinearSolve):
     def __call__(self, system: Stacked, problem: Problem) -> Solution:
         return self.prepared(problem)(system)
 
-    def prepared(self, problem: Problem) -> Settled:
+    def prepared(self, problem: Problem) -> PreparedStrategy:
         """Cone data of the robot, and the strength for these data; methods that iterate ask for it once."""
         alone = replace(self, strength="given")
-        ready = Settled(self, alone, problem, self.program(problem))
+        ready = PreparedStrategy(self, alone, problem, self.program(problem))
         if self.strength == "given":
             return ready
         if self.mild:
@@ -156,7 +156,7 @@ class Consistent(LinearSolve):
     def fit(self, system: Stacked, problem: Problem) -> Fit:
         return Fit(system.R, system.z, problem.base.T, _noise(system, problem))
 
-    def solve(self, program: Program, fit: Fit, penalty: Penalty) -> Outcome:
+    def solve(self, program: Program, fit: Fit, penalty: Penalty) -> ConeSolution:
         if isinstance(penalty, Quadratic):
             if self.solver in ("auto", "cone"):
                 return program.solve(fit, penalty)
@@ -176,7 +176,7 @@ class Consistent(LinearSolve):
 
 
 @dataclass(frozen=True, eq=False)
-class Settled:
+class PreparedStrategy:
     """A consistent strategy at work on the data of one problem; a solution carries it along, for intervals and repetitions.
 
     Args:
@@ -195,7 +195,7 @@ class Settled:
     problem: Problem
     program: Program
     scores: Mapping[float, float] = field(default_factory=dict)
-    mildness: Mild | None = None
+    mildness: MildStrength | None = None
     held: dict[bytes, Program] = field(default_factory=dict, repr=False)
     rows: list[float] = field(default_factory=list, repr=False)
 
@@ -222,7 +222,7 @@ class Settled:
             settings["prior"] = self.mildness.sentence
         return replace(solution, warnings=(*solution.warnings, *notes), settings=settings, strategy=self)
 
-    def kept(self, fit: Fit, prior: Prior, correlation: Callable[[], float]) -> tuple[Outcome, tuple[str, ...]]:
+    def kept(self, fit: Fit, prior: Prior, correlation: Callable[[], float]) -> tuple[ConeSolution, tuple[str, ...]]:
         """The constrained minimum with everything that no data touch left at the prior, and sentences on what could not be left.
 
         Args:
@@ -251,7 +251,7 @@ class Settled:
         penalty: Penalty,
         holding: NDArray[np.bool_],
         correlation: Callable[[], float],
-    ) -> tuple[NDArray[np.bool_], Outcome | None]:
+    ) -> tuple[NDArray[np.bool_], ConeSolution | None]:
         """What of the values to be held can be, without a significant rise of the squares of the data, and the solution.
 
         The solution is None where nothing was to be held, or where held and stated values contradict each other.
@@ -355,7 +355,7 @@ def settled(method: Estimator, problem: Problem, estimate: Estimate | None = Non
     if not isinstance(method, Composed) or not isinstance(method.solve, Consistent) or method.solve.strength == "given":
         return method
     known = None if estimate is None or estimate.evidence is None else estimate.evidence.strategy
-    ready = known if isinstance(known, Settled) else method.solve.prepared(problem)
+    ready = known if isinstance(known, PreparedStrategy) else method.solve.prepared(problem)
     return replace(method, solve=ready.used)  # type: ignore[type-var]
 
 
@@ -367,7 +367,7 @@ def _noise(system: Stacked, problem: Problem) -> float:
     return max(left**2 / max(rows - len(system.z), 1), 1e-300)
 
 
-def _solution(program: Program, fit: Fit, penalty: Penalty, outcome: Outcome, system: Stacked) -> Solution:
+def _solution(program: Program, fit: Fit, penalty: Penalty, outcome: ConeSolution, system: Stacked) -> Solution:
     # whether an active inequality holds exactly is not known, so it takes away no uncertainty
     answer = response(program, fit, penalty, outcome.chi, held=False)
     T = fit.T
@@ -385,7 +385,7 @@ def _solution(program: Program, fit: Fit, penalty: Penalty, outcome: Outcome, sy
     )
 
 
-def _said(outcome: Outcome, least: float, system: Stacked, unknown: NDArray[np.bool_]) -> tuple[str, ...]:
+def _said(outcome: ConeSolution, least: float, system: Stacked, unknown: NDArray[np.bool_]) -> tuple[str, ...]:
     """What the constraints did, in one sentence each; `least` is the sum of squares that plain least squares leaves."""
     out = [outcome.status] if outcome.solver == "points" else []
     if outcome.gap > DOUBTFUL:

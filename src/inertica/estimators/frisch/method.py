@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from inertica.dynamics.tsqr import Stacked
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
-from inertica.estimators.consistent.strategy import Settled
+from inertica.estimators.consistent.strategy import PreparedStrategy
 from inertica.estimators.covariance import scores_of
 from inertica.estimators.evidence import Evidence, ScaledSvd, Scores, Solution
 from inertica.estimators.frisch.recursive import Bbrf
@@ -88,7 +88,7 @@ class Frisch(Composed):
         warnings = (*_premise(scheme, problem), *notes, *(() if chosen is None else chosen.warnings))
         chi = None if chosen is None else chosen.chi
         solution = Solution(beta, spread @ G @ spread, svd.condition, svd.unresolved, chi, warnings)
-        evidence = Evidence(stacked.R, stacked.z, scores, free if isinstance(free, Settled) else None, stacked.rest)
+        evidence = Evidence(stacked.R, stacked.z, scores, free if isinstance(free, PreparedStrategy) else None, stacked.rest)
         settings = {**_record(scheme, box), **counts}
         estimate = estimated(
             self.name, problem, solution, scores.through(spread), sigma, start, evidence=evidence, settings=settings

@@ -14,7 +14,7 @@ from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, Problem
 from inertica.estimators.covariance import score_covariance, scores_of
 from inertica.estimators.evidence import RESOLVED, Evidence, Scores, Solution
-from inertica.estimators.iteration import Still
+from inertica.estimators.iteration import StepTolerance
 from inertica.estimators.linear.least_squares import MEASURED, ROWS, joint_weights, observed
 from inertica.estimators.observe import Observations
 from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
@@ -55,7 +55,7 @@ class Irls(Composed):
     full: bool = False
     solve: LinearSolve = field(default_factory=Unconstrained)
     hac: bool = True
-    stop: Still = field(default_factory=Still)
+    stop: StepTolerance = field(default_factory=StepTolerance)
     running_minimum: bool = False
 
     kind: ClassVar[str] = "irls"
@@ -72,6 +72,7 @@ class Irls(Composed):
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         start = time.perf_counter()
         fit = _Fit(observed(self, problem), self, problem)
+        # Huber first: the bisquare alone has several minima and depends on its start
         for stage in ("huber", self.weights) if self.weights != "huber" else ("huber",):
             fit.iterate(stage)
         return fit.estimate(problem, self, start)
@@ -146,6 +147,7 @@ class _Fit:
     def _mixed(self) -> Iterator[tuple[int, Array]]:
         """Blocks (motion, (m, n, b + 1)) of [W y], weighted, every sample whitened by the covariance of the joints."""
         b, n = self.system.base.rank, self.system.n
+        # (n, n) and well scaled, so that an explicit inverse for all samples is safe
         inverse = np.linalg.inv(np.linalg.cholesky(self.covariance_of_joints()))
         for rows in self.system.rows():
             root = self.root[rows.motion][rows.where]
@@ -194,6 +196,7 @@ class _Fit:
         The third is what the data say without constraints, by one Newton step from the solution.
         """
         mean_weights = np.array([w.mean() for w in weights])
+        # the bisquare's slope is negative between c / sqrt(5) and c; a tenth keeps the bread finite when many rows lie there
         slope = np.maximum(np.array([_slope(self.stage, u).mean() for u in standard]) / mean_weights, 0.1)
         square = np.array([np.mean((w * u) ** 2) for w, u in zip(weights, standard, strict=True)]) / mean_weights
         parts = self._whole if self.method.full else self._joint_by_joint
@@ -234,6 +237,7 @@ def robust_scales(residual: list[Array], use: list[NDArray[np.bool_]], parameter
     out = np.empty(n)
     for j in range(n):
         mine = r[used[:, j], j]
+        # variance is corrected for the parameters that this joint's rows have paid for
         freedom = len(mine) / max(len(mine) - parameters / n, 1.0)
         out[j] = _MAD * np.median(mine) * np.sqrt(freedom) if len(mine) else 0.0
     return np.maximum(out, 1e-9 * max(float(r.max(initial=0.0)), 1e-300))

@@ -16,7 +16,7 @@ from inertica.dynamics.tsqr import Stacked
 from inertica.estimators.base import Capability, Estimate, Need, NoiseLevels, Problem
 from inertica.estimators.covariance import autocorrelation, score_covariance
 from inertica.estimators.evidence import Solution
-from inertica.estimators.iteration import Still
+from inertica.estimators.iteration import StepTolerance
 from inertica.estimators.linear.least_squares import MEASURED, Wls
 from inertica.estimators.noise import noise_of
 from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
@@ -66,7 +66,7 @@ class Ml(Composed):
     certain: float = CERTAIN
     prewhiten: int = 0
     solve: LinearSolve = field(default_factory=Unconstrained)
-    stop: Still = field(default_factory=lambda: Still(step=1e-3, iterations=30))
+    stop: StepTolerance = field(default_factory=lambda: StepTolerance(step=1e-3, iterations=30))
 
     kind: ClassVar[str] = "ml"
     needs: ClassVar[frozenset[Need]] = MEASURED
@@ -127,6 +127,7 @@ class _Criterion:
 
     def linearised(self, beta: Array) -> Stacked:
         """min |R x - z| whose solution x is the Gauss-Newton estimate."""
+        # products are several times faster than reflections; where columns are too near to dependent the slow way follows
         products = np.zeros((self.b + 1, self.b + 1))
         for rows in self._linear_rows(beta):
             products += rows.T @ rows
@@ -162,6 +163,7 @@ class _Criterion:
         if not jacobian:
             return _Block(number, f, np.zeros((len(f), self.n, 0)), e, use)
         v = _solved(np.swapaxes(L, 1, 2), f[:, :, None])[:, :, 0]
+        # the most likely noise-free state given e, to first order: s - S G'(G S G')^-1 e
         shift = S * np.einsum("kij,ki->kj", G, v)  # measured minus most likely states
         Y = self._entries(number, part) - self._entries(number, part, shift)
         J = _forward(L, self._dense(Y) * use[:, :, None])
@@ -189,6 +191,7 @@ class _Criterion:
         e = (problem.engine.inverse_dynamics(q, dq, ddq, chi, self.shapes) - tau) * use
         G = np.concatenate(problem.engine.torque_derivatives(q, dq, ddq, chi, self.shapes), axis=2) * use[:, :, None]
         S = np.concatenate([level.q, level.dq, level.ddq]) ** 2
+        # stated noise of zero would make the covariance singular where G has no rank
         floor = 1e-9 * max(float(np.abs(motion.tau).max()), 1e-300)
         covariance = (G * S) @ np.swapaxes(G, 1, 2) + np.diag(np.maximum(level.tau, floor) ** 2)
         return use, e, G, S, np.linalg.cholesky(covariance)
@@ -287,6 +290,7 @@ class _GaussNewton:
             self.solution = solve(self.criterion.linearised(self.beta))
             step = self.solution.beta - self.beta
             size = method.stop.size(step, self.solution.spread)
+            # the criterion is not quadratic in beta, since G depends on it
             for halving in range(HALVINGS):
                 trial = self.beta + 0.5**halving * step
                 reached = self.criterion.cost(trial)

@@ -64,7 +64,7 @@ SETTLE = 2.0
 
 
 @dataclass(frozen=True)
-class Change:
+class LoadChange:
     """A load that came or went.
 
     Args:
@@ -159,7 +159,7 @@ class LoadWatch:
         self._now_s, self._now_I = np.zeros(10), np.zeros((10, 10))
         self._rows, self._settled = 0, -np.inf
 
-    def update(self, time: float, rows: Array, use: NDArray[np.bool_]) -> Change | None:
+    def update(self, time: float, rows: Array, use: NDArray[np.bool_]) -> LoadChange | None:
         """One set of rows (r, b+1); a change when it is flagged.
 
         For some time after an alarm the body of the load is found, which the model then carries.
@@ -191,7 +191,7 @@ class LoadWatch:
         if time - self._began[at] < AFTER:
             return None
         body = loads.body(self._now_s - self._s[at], self._now_I - self._I[at], part, SIGNS[k])
-        change = Change(time, float(self._began[at]), float(body[9]), "picked up" if k == 0 else "dropped")
+        change = LoadChange(time, float(self._began[at]), float(body[9]), "picked up" if k == 0 else "dropped")
         self._again()
         self._settled, self._sign = time + SETTLE, SIGNS[k]
         return change
@@ -213,7 +213,7 @@ class LoadWatch:
         if not np.isfinite(self._settled):
             self.calibration, self.beta = calibration, np.array(calibration.beta)
 
-    def run(self, times: Sequence[float] | Array, rows: Array, use: NDArray[np.bool_]) -> list[Change]:
+    def run(self, times: Sequence[float] | Array, rows: Array, use: NDArray[np.bool_]) -> list[LoadChange]:
         """Many sets of rows, (K, r, b+1)."""
         changes = (self.update(float(t), w, u) for t, w, u in zip(times, rows, use, strict=True))
         return [change for change in changes if change is not None]

@@ -24,7 +24,7 @@ def run(
     """One pass over a record; returns the sample at which no particle was left, or -1.  Particles end with equal weights.
 
     Args:
-        s, table, steps, y, used, noise, memory, kept: as for `kalman.run`.
+        s, table, steps, y, used, noise, memory, stored: as for `kalman.run`.
         Z: (L, d) particles, in place.
         least: effective share below which they are resampled.
         draw: random generator.

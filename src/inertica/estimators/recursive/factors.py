@@ -29,6 +29,7 @@ def cholesky(P: Any, L: Any) -> bool:
         total = P[i, i]
         for k in range(i):
             total -= L[i, k] * L[i, k]
+        # written this way NaN ends here, too
         if not total > 0.0:
             return False
         L[i, i] = np.sqrt(total)
@@ -60,7 +61,7 @@ def through(B: Any, low: Any, out: Any) -> None:
 
 
 @njit(**SUMS)
-def less(P: Any, W: Any) -> None:
+def subtract_outer(P: Any, W: Any) -> None:
     """P - W W'"""
     d, n = W.shape
     for i in range(d):
@@ -81,6 +82,7 @@ def _reflector(v: Any) -> Any:
     size, first = np.sqrt(square), v[0]
     if size == 0.0:
         return size, size
+    # the sign that adds: the other one would cancel
     v[0] = first + size if first >= 0.0 else first - size
     return 1.0 / (size * (size + abs(first))), -size if first >= 0.0 else size
 

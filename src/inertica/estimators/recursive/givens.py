@@ -24,6 +24,7 @@ def absorb(F: Any, row: Any) -> None:
     size = row.shape[0]
     for i in range(size):
         x = row[i]
+        # structural zeros of the regressor need no rotation
         if x == 0.0:
             continue
         top = F[i]
@@ -41,6 +42,7 @@ def absorb(F: Any, row: Any) -> None:
 def discount(F: Any, factor: float) -> None:
     """Exponential forgetting: all earlier rows count less."""
     size = F.shape[0]
+    # the factor holds square roots of information
     root = np.sqrt(factor)
     for i in range(size):
         for j in range(i, size):
@@ -149,7 +151,7 @@ def samples_in(
         use: (m, n).
         first: number of the first sample.
         stops: (H,) numbers of the samples after which to copy, ascending.
-        kept: (H, G, b+1, b+1) copies.
+        stored: (H, G, b+1, b+1) copies.
         counts: (H, G) the weights then.
     """
     u = np.empty(F.shape[1])
@@ -172,6 +174,7 @@ def solve_into(F: Any, beta: Any) -> bool:
         scale = 0.0
         for k in range(i + 1):
             scale += F[k, i] * F[k, i]
+        # a column that lies within 1e-10 of the span of those before it is not determined
         if not F[i, i] * F[i, i] > 1e-20 * scale:
             return False
     for i in range(b - 1, -1, -1):

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Diagnostics, Estimate, Need, Problem
-from inertica.estimators.closed_loop.start import PriorOrConsistent, Start, least_inertia
+from inertica.estimators.closed_loop.start import PriorOrConsistent, StartValues, least_inertia
 from inertica.estimators.recursive.feedback import fed_back
-from inertica.estimators.recursive.passes import Passed, kalman
+from inertica.estimators.recursive.passes import FilterPass, kalman
 from inertica.estimators.recursive.records import (
     Between,
     Record,
@@ -55,7 +55,7 @@ COMPUTED = frozenset({Need.MOTION, Need.PRIOR, Need.LOOP, Need.REFERENCE})
 
 
 @dataclass(frozen=True)
-class Filter:
+class FilterOptions:
     """Options that filters share.
 
     Args:
@@ -75,7 +75,7 @@ class Filter:
         decimated: positions and torque at the decimated rate, as the survey's filters saw them; by default every recorded sample.
     """
 
-    start: Start = field(default_factory=PriorOrConsistent)
+    start: StartValues = field(default_factory=PriorOrConsistent)
     preset: Literal["survey", "toolbox", "relative"] | None = None
     tune: bool = False
     passes: int | None = None
@@ -146,7 +146,7 @@ class Filter:
         """The preset that is taken."""
         return self.preset or ("relative" if self.tune else "survey")
 
-    def tuned(self, v: Variances, start: Array, records: list[Record], passed: Callable[..., Passed]) -> Variances:
+    def tuned(self, v: Variances, start: Array, records: list[Record], passed: Callable[..., FilterPass]) -> Variances:
         """Noise under which the innovations of some stretches are most likely.
 
         Args:
@@ -186,7 +186,7 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class JointFilter(Filter):
+class JointFilter(FilterOptions):
     """A Kalman filter on state and parameters.
 
     Needs the measured torque or, with `-ct`, the control loop and its reference; and starting values.  Fails when the variances are
@@ -243,7 +243,7 @@ class JointFilter(Filter):
         map = unknowns.transition(plain)
         v = unknowns.variances(self.variances(problem, records, beta))
 
-        def passed(kind: str, chosen: list[Record], x: Array, v: Variances, smooth: bool = False) -> Passed:
+        def passed(kind: str, chosen: list[Record], x: Array, v: Variances, smooth: bool = False) -> FilterPass:
             return kalman(kind, (self.h if "cdkf" in kind else self.alpha, self.beta, self.kappa), map, chosen, x, v, smooth)
 
         with one_thread():
@@ -270,7 +270,7 @@ class ComputedTorqueFilter(JointFilter):
 
 
 def reported(
-    name: str, problem: Problem, unknowns: Unknowns, history: Passed, passes: int, seconds: float, settings: dict[str, object]
+    name: str, problem: Problem, unknowns: Unknowns, history: FilterPass, passes: int, seconds: float, settings: dict[str, object]
 ) -> Estimate:
     """The outcome of a filter as an estimate."""
     beta, J = unknowns.beta(history.beta)

@@ -29,7 +29,7 @@ from inertica.estimators.recursive.factors import (
     add_rank_one,
     cholesky,
     innovation_factor,
-    less,
+    subtract_outer,
     through,
     triangular,
 )
@@ -53,8 +53,8 @@ class Points(NamedTuple):
     offset: float
 
 
-class Noise(NamedTuple):
-    """Variances.
+class FilterNoise(NamedTuple):
+    """Variances that a filter assumes.
 
     Args:
         state: (2n,) added at every sample.
@@ -83,7 +83,7 @@ class Noise(NamedTuple):
     behind: int
 
 
-class Kept(NamedTuple):
+class PassRecord(NamedTuple):
     """Arrays that a pass fills.
 
     Args:
@@ -110,124 +110,235 @@ class Kept(NamedTuple):
     all: Any
 
 
+class Process(NamedTuple):
+    """How the state gets from one sample to the next.
+
+    Args:
+        s, rates: steppers of the transition without and with tangents; the extended filter takes the second alone.
+        drive: tables of the transition.
+        steps: (N,) rows of the tables at the samples.
+    """
+
+    s: Any
+    rates: Any
+    drive: Any
+    steps: Any
+
+
+class Belief(NamedTuple):
+    """What a filter holds at a sample; updated in place.
+
+    Args:
+        z: (d,) mean.
+        P: (d, d) covariance, or the factor of a square-root form.
+        added: (b,) variances that the next prediction adds to the parameters.
+        memory: what the controller remembers.
+    """
+
+    z: Any
+    P: Any
+    added: Any
+    memory: Any
+
+
+class Work(NamedTuple):
+    """Work arrays of one pass, allocated once.
+
+    Args:
+        low, gain: (n, n) factor of the innovation's covariance, and (d, n) P H' low^-T.
+        wide, last, turns, extra, both: of square-root forms.
+        factor: (d, d) of the covariance, from which points are spread.
+        W: (2n, n) what torque noise adds to the state.
+        A, X: (2n, d) covariance of the next state with the present z, and (2n, 2n) of the next state.
+        F, x: (2n, d) derivative of the next state, and the next state.
+        Z, Y: sigma points, and where they go.
+        bent, D, slope: of pairs of points that are replaced by a derivative.
+        state: (2n,) variances added to the state in this step.
+        shift: (2n,) what the noise of the measured torque does to the state.
+    """
+
+    low: Any
+    gain: Any
+    wide: Any
+    last: Any
+    turns: Any
+    extra: Any
+    both: Any
+    factor: Any
+    W: Any
+    A: Any
+    X: Any
+    F: Any
+    x: Any
+    Z: Any
+    Y: Any
+    bent: Any
+    D: Any
+    slope: Any
+    state: Any
+    shift: Any
+
+
 @njit(**OPTIONS)
-def run(
-    root: bool, points: Any, s: Any, rates: Any, drive: Any, steps: Any, y: Any, used: Any, z: Any, P: Any, noise: Any, memory: Any,
-    stored: Any,
-) -> int:  # fmt: skip
+def _workspace(root: bool, points: Any, P: Any, n: int) -> Work:
+    d, states = P.shape[0], 2 * n
+    count = 2 * d + 1 if points.h > 0.0 else 1
+    return Work(
+        np.zeros((n, n), P.dtype),
+        np.zeros((d, n), P.dtype),
+        np.zeros((2 * d - states + 1 if root else 1, d), P.dtype),
+        np.zeros((states, d + states), P.dtype),
+        np.zeros((2, d - states, states), P.dtype),
+        np.zeros((states, d + states + n), P.dtype),
+        np.zeros((states, states + n), P.dtype),
+        P.copy(),
+        np.zeros((states, n)),
+        np.zeros((states, d), P.dtype),
+        np.zeros((states, states), P.dtype),
+        np.zeros((states, d)),
+        np.zeros(states),
+        np.zeros((count, d)),
+        np.zeros((count, states)),
+        np.zeros(d, np.bool_),
+        np.zeros((d, d)),
+        np.zeros((d, states)),
+        np.zeros(states),
+        np.zeros(states),
+    )
+
+
+@njit(**OPTIONS)
+def run(root: bool, points: Any, process: Any, y: Any, used: Any, belief: Any, noise: Any, stored: Any) -> int:
     """One pass over a record; returns the sample at which the filter broke down, or -1.
 
     Args:
         root: P is a factor L', P = L L' with the parameters first.
         points: of the sigma-point filter; h = 0 for the extended one.
-        s, rates: steppers of the transition without and with tangents; the extended filter takes the second alone.
-        drive: tables of the transition.
-        steps: (N,) rows of the tables at the samples.
+        process: the transition from sample to sample.
         y: (N, n) measured positions.
         used: (N,) which of them count.
-        z: (d,) and P (d, d): of the first sample before its correction; of the last one after it on return.
+        belief: of the first sample before its correction; of the last one after it on return.
         noise: variances.
-        memory: what the controller remembers.
-        kept: what is recorded.
+        stored: what is recorded.
     """
-    N, n, d = y.shape[0], y.shape[1], z.shape[0]
-    states = 2 * n
-    q = noise.parameter.copy()
-    work = P.copy()
-    low = np.zeros((n, n), P.dtype)
-    gain = np.zeros((d, n), P.dtype)
-    wide, last = np.zeros((2 * d - states + 1 if root else 1, d), P.dtype), np.zeros((states, d + states), P.dtype)
-    turns = np.zeros((2, d - states, states), P.dtype)
-    extra, both = np.zeros((states, d + states + n), P.dtype), np.zeros((states, states + n), P.dtype)
-    W = np.zeros((states, n))
-    A = np.zeros((states, d), P.dtype)
-    X = np.zeros((states, states), P.dtype)
-    F, x = np.zeros((states, d)), np.zeros(states)
-    Z, Y = np.zeros((2 * d + 1 if points.h > 0.0 else 1, d)), np.zeros((2 * d + 1 if points.h > 0.0 else 1, states))
-    bent, D, slope = np.zeros(d, np.bool_), np.zeros((d, d)), np.zeros((d, states))
-    state, shift = noise.state.copy(), np.zeros(states)
+    N = y.shape[0]
+    work = _workspace(root, points, belief.P, y.shape[1])
     for k in range(N):
-        if used[k]:
-            fine = (
-                correct_root(z, P, y[k], noise.measurement, wide, stored, k)
-                if root
-                else _correct(z, P, y[k], noise.measurement, low, gain, stored, k)
-            )
-            if not fine:
-                return k
+        if used[k] and not _correct(root, belief, y[k], noise.measurement, work, stored, k):
+            return k
         if k % stored.every == 0:
-            _record(root, z, P, stored, k // stored.every)
-        smoothed = stored.P.shape[0] > 0
-        if smoothed:
-            for i in range(d):
-                stored.all[k, i] = z[i]
-            _covariance(root, P, states, stored.P[k])
-        if k == N - 1:
-            break
-        if points.h > 0.0:
-            if root:
-                state_first(P, wide[:d], work, turns)
-            elif not cholesky(P, work):
-                return k
-            before = memory.copy()
-            spread(points.h, z, work, Z)
-            move_points(s, drive, steps[k], steps[k + 1], z, Z, memory, shift, Y)
-            if find_bent(noise.reach, noise.slow, Y, points.h, bent):
-                straighten(rates, drive, steps[k], steps[k + 1], bent, points.h, z, work, before, D, slope, Y)
-        else:
-            move_rates(rates, drive, steps[k], steps[k + 1], z, memory, shift, x, F)
-        if points.h > 0.0:
-            noise_now(noise, z, Y[0], state)
-        else:
-            noise_now(noise, z, x, state)
-        driven = torque_noise(noise, k, W)
-        if root:
-            if points.h > 0.0:
-                sigma_rows(points, Y, state, W, extra, A, x)
-                turned(A, turns, wide)
-            else:
-                product_root(F, P, A)
-                for i in range(states):
-                    for j in range(states):
-                        both[i, j] = np.sqrt(state[i]) if i == j else 0.0
-                    for j in range(n):
-                        both[i, states + j] = W[i, j]
-                if driven:
-                    triangular(both)
-                for i in range(states):
-                    for j in range(states):
-                        extra[i, j] = both[i, j]
-            if smoothed:
-                cross_root(A, P, stored.cross[k])
-            predict_root(P, A, extra, q, wide, last)
-            if points.h > 0.0 and points.offset > 0.0:
-                for i in range(states):
-                    gain[i, 0] = np.sqrt(points.offset) * (x[i] - Y[0, i])
-                add_rank_one(P[d - states :, d - states :].T, gain[:states, 0])
-        else:
-            if points.h > 0.0:
-                sigma_covariance(points, Y, work, A, X, x)
-            else:
-                product(F, P, A)
-                outer(A, F, X)
-            if smoothed:
-                for i in range(states):
-                    for j in range(d):
-                        stored.cross[k, i, j] = A[i, j]
-            predict(P, A, X, state, q)
-            if driven:
-                more(P, W)
-        for i in range(states):
-            z[i] = x[i]
-            if not np.isfinite(x[i]):
-                return k
-        if smoothed:
-            for i in range(states):
-                stored.before[k, i] = x[i]
-            _covariance(root, P, states, stored.ahead[k])
-        for i in range(q.shape[0]):
-            q[i] = max(noise.shrink * q[i], noise.floor[i])
+            _record(root, belief.z, belief.P, stored, k // stored.every)
+        if stored.P.shape[0] > 0:
+            for i in range(belief.z.shape[0]):
+                stored.all[k, i] = belief.z[i]
+            _covariance(root, belief.P, work.x.shape[0], stored.P[k])
+        if k < N - 1 and not _predict(root, points, process, k, belief, noise, work, stored):
+            return k
     return -1
+
+
+@njit(**OPTIONS)
+def _correct(root: bool, belief: Any, y: Any, R: Any, work: Any, stored: Any, k: int) -> bool:
+    """Condition on the measured positions of sample k; False where the innovation's covariance is not positive."""
+    if root:
+        return bool(correct_root(belief.z, belief.P, y, R, work.wide, stored, k))
+    return bool(_correct_covariance(belief.z, belief.P, y, R, work.low, work.gain, stored, k))
+
+
+@njit(**OPTIONS)
+def _predict(root: bool, points: Any, process: Any, k: int, belief: Any, noise: Any, work: Any, stored: Any) -> bool:
+    """From sample k to the next; False where the covariance is not positive or the state is not finite."""
+    z, P, x, smoothed = belief.z, belief.P, work.x, stored.P.shape[0] > 0
+    if points.h > 0.0:
+        if not _move_points(root, points, process, k, belief, noise, work):
+            return False
+        noise_now(noise, z, work.Y[0], work.state)
+    else:
+        steps = process.steps
+        move_rates(process.rates, process.drive, steps[k], steps[k + 1], z, belief.memory, work.shift, x, work.F)
+        noise_now(noise, z, x, work.state)
+    driven = torque_noise(noise, k, work.W)
+    if root:
+        _predict_factor(points, driven, belief, work)
+        if smoothed:
+            cross_root(work.A, P, stored.cross[k])
+        predict_root(P, work.A, work.extra, belief.added, work.wide, work.last)
+        if points.h > 0.0 and points.offset > 0.0:
+            _add_offset(points, P, work)
+    else:
+        if points.h > 0.0:
+            sigma_covariance(points, work.Y, work.factor, work.A, work.X, x)
+        else:
+            product(work.F, P, work.A)
+            outer(work.A, work.F, work.X)
+        if smoothed:
+            for i in range(work.A.shape[0]):
+                for j in range(work.A.shape[1]):
+                    stored.cross[k, i, j] = work.A[i, j]
+        predicted_covariance(P, work.A, work.X, work.state, belief.added)
+        if driven:
+            add_outer(P, work.W)
+    for i in range(x.shape[0]):
+        z[i] = x[i]
+        if not np.isfinite(x[i]):
+            return False
+    if smoothed:
+        for i in range(x.shape[0]):
+            stored.before[k, i] = x[i]
+        _covariance(root, P, x.shape[0], stored.ahead[k])
+    for i in range(belief.added.shape[0]):
+        belief.added[i] = max(noise.shrink * belief.added[i], noise.floor[i])
+    return True
+
+
+@njit(**OPTIONS)
+def _move_points(root: bool, points: Any, process: Any, k: int, belief: Any, noise: Any, work: Any) -> bool:
+    """Sigma points, and where the transition takes them; False where the covariance has no factor."""
+    z, P, steps = belief.z, belief.P, process.steps
+    if root:
+        state_first(P, work.wide[: z.shape[0]], work.factor, work.turns)
+    elif not cholesky(P, work.factor):
+        return False
+    before = belief.memory.copy()
+    spread(points.h, z, work.factor, work.Z)
+    move_points(process.s, process.drive, steps[k], steps[k + 1], z, work.Z, belief.memory, work.shift, work.Y)
+    if find_bent(noise.reach, noise.slow, work.Y, points.h, work.bent):
+        straighten(
+            process.rates, process.drive, steps[k], steps[k + 1], work.bent, points.h, z, work.factor, before, work.D, work.slope,
+            work.Y,
+        )  # fmt: skip
+    return True
+
+
+@njit(**OPTIONS)
+def _predict_factor(points: Any, driven: bool, belief: Any, work: Any) -> None:
+    """Rows A of the predicted state in terms of the present factor, and rows `extra` of what noise adds."""
+    state, W, both, extra = work.state, work.W, work.both, work.extra
+    if points.h > 0.0:
+        sigma_rows(points, work.Y, state, W, extra, work.A, work.x)
+        turned(work.A, work.turns, work.wide)
+        return
+    product_root(work.F, belief.P, work.A)
+    states = state.shape[0]
+    for i in range(states):
+        for j in range(states):
+            both[i, j] = np.sqrt(state[i]) if i == j else 0.0
+        for j in range(W.shape[1]):
+            both[i, states + j] = W[i, j]
+    if driven:  # a square factor of diag(state) + W W'
+        triangular(both)
+    for i in range(states):
+        for j in range(states):
+            extra[i, j] = both[i, j]
+
+
+@njit(**OPTIONS)
+def _add_offset(points: Any, P: Any, work: Any) -> None:
+    """The term offset m m' of the unscented covariance, m the shift of the mean by curvature."""
+    states, d = work.x.shape[0], P.shape[0]
+    for i in range(states):
+        work.gain[i, 0] = np.sqrt(points.offset) * (work.x[i] - work.Y[0, i])
+    add_rank_one(P[d - states :, d - states :].T, work.gain[:states, 0])
 
 
 @njit(**OPTIONS)
@@ -255,7 +366,7 @@ def torque_noise(noise: Any, k: int, W: Any) -> bool:
 
 
 @njit(**OPTIONS)
-def more(P: Any, W: Any) -> None:
+def add_outer(P: Any, W: Any) -> None:
     """P + W W' of as many leading entries as W has rows"""
     for i in range(W.shape[0]):
         for j in range(i + 1):
@@ -292,7 +403,8 @@ def outer(A: Any, F: Any, out: Any) -> None:
 
 
 @njit(**OPTIONS)
-def predict(P: Any, A: Any, X: Any, state: Any, parameter: Any) -> None:
+def predicted_covariance(P: Any, A: Any, X: Any, state: Any, parameter: Any) -> None:
+    """P of the next sample: X and A are its rows of the state, noise is added, parameters keep their block."""
     states, d = A.shape
     for i in range(states):
         for j in range(states):
@@ -306,14 +418,15 @@ def predict(P: Any, A: Any, X: Any, state: Any, parameter: Any) -> None:
 
 
 @njit(**SUMS)
-def _correct(z: Any, P: Any, y: Any, R: Any, low: Any, gain: Any, stored: Any, at: int) -> bool:
+def _correct_covariance(z: Any, P: Any, y: Any, R: Any, low: Any, gain: Any, stored: Any, at: int) -> bool:
     """P - W W' with W = P H' low^-T, low low' = H P H' + R."""
     n = y.shape[0]
     if not innovation_factor(P, R, np.zeros((n, n), P.dtype), low):
         return False
+    # W = P H' low^-T; positions are entries n .. 2n of z
     through(P[:, n : 2 * n], low, gain)
     _move(z, y, low, gain, stored, at)
-    less(P, gain)
+    subtract_outer(P, gain)
     return True
 
 
@@ -327,6 +440,7 @@ def _move(z: Any, y: Any, low: Any, gain: Any, stored: Any, at: int) -> None:
         total = y[i] - z[n + i]
         for j in range(i):
             total -= low[i, j] * white[j]
+        # forward substitution: low^-1 (y - q) is white with unit variance when the assumed variances are right
         white[i] = total / low[i, i]
         stored.innovation[at, i] = white[i]
         square += white[i] * white[i]

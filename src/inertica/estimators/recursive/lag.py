@@ -10,7 +10,7 @@ from inertica.estimators.recursive.live import Sample
 Array = NDArray[np.float64]
 
 
-class Lag:
+class LagBuffer:
     """Positions and torques brought to one time where torques are measured late: whichever comes first waits.
 
     Args:

@@ -18,6 +18,7 @@ from inertica.errors import InputError
 from inertica.estimators.evidence import Evidence, ScaledSvd, Scores
 from inertica.estimators.observe import own_sigmas
 from inertica.estimators.recursive.online import Moment, check_forgetting, together
+from inertica.estimators.recursive.stream_state import SAMPLES, Counts, sizes, state_views
 from inertica.identifiability.base import BaseModel
 from inertica.preprocessing.recipe import Regressor
 from inertica.robot.layout import Parameters
@@ -123,21 +124,27 @@ class RowStream:
             if prior is None:
                 raise InputError("fixed parameters take their values from the prior, and no prior was given")
             known[base.fixed] = prior.values[base.fixed]
-        self._entries = np.array([[i for i, _ in entries], [place.get(k, -1) for _, k in entries]], np.int64)
         smooth, derived = sections(min(cutoff, 0.2 * rate), rate) if self.filtered else (np.zeros(5), np.zeros(5))
-        a = 2.0 * np.pi * bandwidth / np.sqrt(2.0 ** (1.0 / order) - 1.0)  # of each of the parts that make G together
+        # each of the `order` equal parts of G is wider, so that the product is down by 3 dB at the bandwidth
+        a = 2.0 * np.pi * bandwidth / np.sqrt(2.0 ** (1.0 / order) - 1.0)
         leak = np.array([2.0 * rate - a, a, 2.0 * rate * a]) / (2.0 * rate + a)
         response = _response(smooth, leak, order, rate / bandwidth) if self.filtered else np.ones(1)
         self.inflation = _inflation(response, self.every)
-        resting = np.array(np.broadcast_to(np.asarray(still, float), (n,)))
-        self._constants = np.concatenate([smooth, derived, leak, resting, [known[k] for _, k in entries]])
         faded = max(1, 1 + int(np.flatnonzero(np.abs(1.0 - np.cumsum(response)) > FADED).max(initial=0)))
-        kinds = [self.filtered, regressor == "power", self.velocity]
-        counts = [self.every, round(PATIENCE * rate), faded, 0 if reversals else faded]
-        self._whole = np.concatenate([self._single.places, [*counts, *kinds, 0], np.zeros(3 * n), self._entries.ravel()]).astype(
-            np.int64
-        )
-        self._numbers = np.concatenate([self._constants, np.zeros(6 * n + (order + 1) * self.count + (order + 2) * len(entries))])
+        parts = n, self.count, len(entries), order
+        length, integers = sizes(*parts)
+        self._numbers, self._integers = np.zeros(length), np.zeros(integers, np.int64)
+        at_q, at_dq, at_ddq, at_out = (int(place) for place in self._single.places)
+        counts = Counts(
+            at_q, at_dq, at_ddq, at_out, self.every, round(PATIENCE * rate), settling=faded, turning=0 if reversals else faded,
+            filtered=self.filtered, power=regressor == "power", measured_velocity=self.velocity, entries=len(entries),
+            order=order, samples=0,
+        )  # fmt: skip
+        self._counts = np.array(counts, np.int64)
+        state = self._state = state_views(self._numbers, self._integers, *parts)
+        state.smooth[:], state.rate[:], state.leak[:] = smooth, derived, leak
+        state.still[:], state.known[:] = np.asarray(still, float), [known[k] for _, k in entries]
+        state.row[:], state.column[:] = [i for i, _ in entries], [place.get(k, -1) for _, k in entries]
         size, capacity = base.rank + 1, AT_ONCE // self.every + 2
         self._out, self._use = np.zeros((capacity, self.count, size)), np.zeros((capacity, self.count), bool)
         self._taken = np.zeros(capacity, np.int64)
@@ -145,15 +152,21 @@ class RowStream:
         self._zero = np.zeros((AT_ONCE, n))
 
     def restart(self) -> None:
-        """As if no sample had been there."""
-        n = self.base.layout.robot.n
-        self._numbers[len(self._constants) :] = 0.0
-        self._whole[11 : 12 + 3 * n] = 0
+        """Forget all samples: filters begin at rest again."""
+        s = self._state
+        for part in (s.zq, s.zd, s.zt, s.levels, s.columns, s.stored, s.flow, s.resting, s.blocked, s.direction):
+            part[:] = 0
+        self._counts[SAMPLES] = 0
+
+    def columns(self, row: int) -> NDArray[np.intp]:
+        """Base parameters that the rows of a joint contain."""
+        s = self._state
+        return np.unique(s.column[(s.row == row) & (s.column >= 0)]).astype(np.intp)
 
     @property
     def samples(self) -> int:
-        """So far."""
-        return int(self._whole[11])
+        """Number of samples taken so far."""
+        return int(self._counts[SAMPLES])
 
     def push(self, sample: Sample) -> tuple[Array, NDArray[np.bool_]]:
         """Rows (K, r, b+1) [w y] that a sample completes, K = 0 or 1, and which take part; views that the next call overwrites."""
@@ -186,8 +199,8 @@ class RowStream:
         return np.concatenate(rows), np.concatenate(use), np.concatenate(taken)
 
     def _pass(self, q: Array, dq: Array, ddq: Array, tau: Array) -> int:
-        s = self._single
-        return int(self._loop(s.address, s.work, self._numbers, self._whole, q, dq, ddq, tau, self._out, self._use, self._taken))
+        kernel, state = self._single, (self._numbers, self._integers, self._counts)
+        return int(self._loop(kernel.address, kernel.work, *state, q, dq, ddq, tau, self._out, self._use, self._taken))
 
     @cached_property
     def _loop(self):  # type: ignore[no-untyped-def]
@@ -228,8 +241,7 @@ class OnlineFit:
         self._serial, self._sums = serial, np.zeros((r, 6))
         self._length = max(2, round(serial.SECONDS * stream.rate / stream.every))
         self._fading = serial.fading(forgetting, self._length)
-        felt = [np.unique(stream._entries[1][(stream._entries[0] == j) & (stream._entries[1] >= 0)]) for j in range(r)]
-        self._felt = [np.asarray(c, np.intp) for c in felt]
+        self._felt = [stream.columns(j) for j in range(r)]
 
     def update(self, sample: Sample) -> bool:
         """One sample in; whether it completed a row."""
@@ -288,6 +300,7 @@ class OnlineFit:
         svd = ScaledSvd.of(stacked.R)
         beta = self._start + svd.solve(stacked.z - stacked.R @ self._start)
         std = np.sqrt(np.maximum(self._variance(svd.half, sigma), 0.0))
+        # a parameter with any part along a direction that is not determined is not determined
         std[np.abs(svd.unresolved).max(axis=1, initial=0.0) > 1e-6] = np.inf
         well_determined = len(self._F) == 1 or self.noise_known(
             MORE
@@ -337,5 +350,6 @@ def _response(smooth: Array, leak: Array, order: int, period: float) -> Array:
 
 def _inflation(response: Array, every: int) -> float:
     """Variance of the mean of rows of white noise over that of independent ones."""
+    # autocovariance of the filtered noise at the lags between rows, from lag zero on
     alike = np.correlate(response, response, "full")[len(response) - 1 :: every]
     return float((2.0 * alike.sum() - alike[0]) / alike[0])

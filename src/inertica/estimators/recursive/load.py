@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.estimators.load import Load, Rows, fitted_load
+from inertica.estimators.load import Load, LoadEquations, fitted_load
 from inertica.estimators.load_trust import FirstMoment, first_moments, trusted
-from inertica.estimators.recursive.lag import Lag
+from inertica.estimators.recursive.lag import LagBuffer
 from inertica.estimators.recursive.live import OnlineFit, RowStream, Sample
 from inertica.identifiability.labels import UNIDENTIFIABLE
 from inertica.identifiability.load import load_columns, own_friction
@@ -68,14 +68,14 @@ class OnlinePayload:
     """
 
     def __init__(
-        self, stream: RowStream, robot: Rows, body: RigidBody, delays: Array | None = None, forgetting: float = 1.0,
+        self, stream: RowStream, robot: LoadEquations, body: RigidBody, delays: Array | None = None, forgetting: float = 1.0,
         prior: Parameters | None = None,
     ) -> None:  # fmt: skip
         self.fit, self.robot = OnlineFit(stream, forgetting, prior=prior), robot
         self.columns, self.own = load_columns(stream.base, body), own_friction(stream.base)
         n = stream.base.layout.robot.n
         self._late = np.zeros(n) if delays is None else np.asarray(delays, float) * stream.rate
-        self._lag = Lag(self._late) if self._late.any() else None
+        self._lag = LagBuffer(self._late) if self._late.any() else None
 
     @property
     def rows(self) -> int:
@@ -85,7 +85,7 @@ class OnlinePayload:
     def restart(self) -> None:
         """The next sample does not follow the last one: filters begin anew, what is known of the load stays."""
         self.fit.stream.restart()
-        self._lag = Lag(self._late) if self._late.any() else None
+        self._lag = LagBuffer(self._late) if self._late.any() else None
 
     def update(self, sample: Sample) -> bool:
         """One sample in; whether it completed a row."""
@@ -102,7 +102,7 @@ class OnlinePayload:
             return None
         R, z = self.fit.evidence.whitened()
         nonzero = np.any(R != 0.0, axis=1)
-        return fitted_load(self.robot, Rows(R[nonzero], z[nonzero]), self.columns, self.own)
+        return fitted_load(self.robot, LoadEquations(R[nonzero], z[nonzero]), self.columns, self.own)
 
     @property
     def estimate(self) -> LoadEstimate:

@@ -22,8 +22,8 @@ import numpy as np
 from inertica.compiled import njit
 from inertica.estimators.recursive.cloud import record_particles, resample
 from inertica.estimators.recursive.drive import move_points, move_rates
-from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky, innovation_factor, less, through
-from inertica.estimators.recursive.kalman import more, noise_now, outer, predict, product, torque_noise
+from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky, innovation_factor, subtract_outer, through
+from inertica.estimators.recursive.kalman import add_outer, noise_now, outer, predicted_covariance, product, torque_noise
 
 
 @njit(**OPTIONS)
@@ -35,7 +35,7 @@ def run(
 
     Args:
         s, rates: steppers without and with tangents.
-        drive, steps, y, used, noise, memory, kept: as for `kalman.run`.
+        drive, steps, y, used, noise, memory, stored: as for `kalman.run`.
         Z: (L, d) the start in every row; particles of equal weight on return.
         P: (d, d) covariance of the start; of the Gaussian around each particle on return.
         share: of the covariance that lies in where the particles are.
@@ -63,9 +63,9 @@ def run(
             product(F, P, A)
             outer(A, F, X)
             noise_now(noise, mean, x, state)
-            predict(P, A, X, state, q)
+            predicted_covariance(P, A, X, state, q)
             if torque_noise(noise, k - 1, W):
-                more(P, W)
+                add_outer(P, W)
             for i in range(q.shape[0]):
                 q[i] = max(noise.shrink * q[i], noise.floor[i])
             if not _moved(Z, out, x, noise.reach, log, weight):
@@ -77,7 +77,7 @@ def run(
             stored.score[k, 0] = _whitened(Z, weight, mean, S, y[k], wide, stored.innovation[k])
             through(P[:, n:states], low, gain)
             _correct(Z, y[k], low, gain, added)
-            less(P, gain)
+            subtract_outer(P, gain)
             effective, stored.score[k, 1] = _weigh(log, added, weight)
             if not effective > 0.0:
                 return k

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.estimators.base import Capability, Estimate, Problem
-from inertica.estimators.closed_loop.start import FromPrior, Start
-from inertica.estimators.recursive.joint import RECURSIVE, Filter, reported
-from inertica.estimators.recursive.passes import ROWS, Passed, arrays, driven, joined, noises, passed
+from inertica.estimators.closed_loop.start import FromPrior, StartValues
+from inertica.estimators.recursive.joint import RECURSIVE, FilterOptions, reported
+from inertica.estimators.recursive.passes import ROWS, FilterPass, arrays, driven, joined, noises, passed
 from inertica.estimators.recursive.records import Record, driven_by_torque, transition
 from inertica.estimators.recursive.tuning import PRESETS, Variances, again, most_likely
 from inertica.estimators.recursive.unknowns import PlainUnknowns
@@ -33,7 +33,7 @@ CHUNK = 4096
 
 
 @dataclass(frozen=True)
-class DualEkf(Filter):
+class DualEkf(FilterOptions):
     """Two extended filters.
 
     Args:
@@ -50,7 +50,7 @@ class DualEkf(Filter):
         v = self.variances(problem, records, beta)
         map = transition(problem, beta, dt, self.integrates(problem, dt))
 
-        def run(chosen: list[Record], beta: Array, v: Variances) -> Passed:
+        def run(chosen: list[Record], beta: Array, v: Variances) -> FilterPass:
             from inertica.dynamics.llvm.stepping import stepper  # imports Numba
             from inertica.estimators.recursive import pairs
 
@@ -81,7 +81,7 @@ class DualEkf(Filter):
 
 
 @dataclass(frozen=True)
-class IdimEkf(Filter):
+class IdimEkf(FilterOptions):
     """A filter of the parameters alone; with no noise of the parameters it is recursive weighted least squares with a prior.
 
     Args:
@@ -89,7 +89,7 @@ class IdimEkf(Filter):
         preset, passes: as for every filter.
     """
 
-    start: Start = field(default_factory=FromPrior)
+    start: StartValues = field(default_factory=FromPrior)
 
     name: ClassVar[str] = "idim-ekf"
     own: ClassVar[frozenset[Capability]] = RECURSIVE
@@ -107,7 +107,7 @@ class IdimEkf(Filter):
         shapes = None if problem.prior is None else problem.prior.shapes
         rounds = self.passes or 1  # linear in the parameters: another pass would find the same
         for _ in range(rounds):
-            C, parts = np.diag(v.first[2 * n :]), list[Passed]()
+            C, parts = np.diag(v.first[2 * n :]), list[FilterPass]()
             noise = noises(v, records[0], records)
             for m, r in zip(problem.motions, records, strict=True):
                 every = max(1, -(-len(m) // ROWS))

@@ -8,8 +8,8 @@ import numpy as np
 
 from inertica.compiled import njit
 from inertica.estimators.recursive.drive import move_rates
-from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky, innovation_factor, less, through
-from inertica.estimators.recursive.kalman import more, noise_now, torque_noise
+from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky, innovation_factor, subtract_outer, through
+from inertica.estimators.recursive.kalman import add_outer, noise_now, torque_noise
 
 
 @njit(**OPTIONS)
@@ -24,7 +24,7 @@ def dual(
     once more, and at long sample periods the two filters drive each other away.
 
     Args:
-        s, drive, steps, y, used, noise, memory, kept: as for `kalman.run`.
+        s, drive, steps, y, used, noise, memory, stored: as for `kalman.run`.
         x: (2n,) and P (2n, 2n): state and covariance.
         beta: (b,) and C (b, b): parameters and covariance.
     """
@@ -62,8 +62,8 @@ def dual(
                 step[i] = 0.0
             stored.score[k, 0], stored.score[k, 1] = _moved(step, r, inner, wide, stored.innovation[k])
             _moved(x, r, low, gain, np.zeros(n))
-            less(C, wide)
-            less(P, gain)
+            subtract_outer(C, wide)
+            subtract_outer(P, gain)
             for i in range(n):  # (I - K H) D, K = gain low^-1
                 for m in range(b):
                     total = D[n + i, m]
@@ -114,7 +114,7 @@ def dual(
             for j in range(states):
                 P[i, j] = 0.5 * (X[i, j] + X[j, i])
         if torque_noise(noise, k, W):
-            more(P, W)
+            add_outer(P, W)
         for i in range(b):
             C[i, i] += q[i]
             q[i] = max(noise.shrink * q[i], noise.floor[i])
@@ -133,7 +133,7 @@ def parameters(Y: Any, tau: Any, used: Any, beta: Any, C: Any, noise: Any, torqu
         noise: of `kalman.run`; its parameters' is used and updated.
         torque: (n,) variances of the torque.
         first: number of the first sample.
-        kept: as for `kalman.run`.
+        stored: as for `kalman.run`.
     """
     N, n, b = Y.shape
     q, g = noise.parameter, np.zeros(b)

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from inertica.dynamics.transition import Transition
 from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, Need, Problem
-from inertica.estimators.recursive.joint import COMPUTED, RECURSIVE, Filter, reported
-from inertica.estimators.recursive.passes import ROWS, Passed, arrays, driven, joined, kalman, noises, passed
+from inertica.estimators.recursive.joint import COMPUTED, RECURSIVE, FilterOptions, reported
+from inertica.estimators.recursive.passes import ROWS, FilterPass, arrays, driven, joined, kalman, noises, passed
 from inertica.estimators.recursive.records import Record, transition
 from inertica.estimators.recursive.tuning import Variances, again
 from inertica.estimators.recursive.unknowns import PlainUnknowns
@@ -44,7 +44,7 @@ ROUGH = 4e-6
 
 
 @dataclass(frozen=True)
-class ParticleFilter(Filter):
+class ParticleFilter(FilterOptions):
     """Particles in place of a covariance.
 
     Args:
@@ -108,7 +108,7 @@ class ComputedTorqueParticles(ParticleFilter):
 
 def particles(
     map: Transition, records: list[Record], beta: Array, v: Variances, count: int, least: float, draw: np.random.Generator
-) -> Passed:
+) -> FilterPass:
     """One pass over all records."""
     from inertica.dynamics.llvm.stepping import stepper  # imports Numba
     from inertica.estimators.recursive import cloud
@@ -139,14 +139,14 @@ def particles(
 def marginal_particles(
     map: Transition, records: list[Record], beta: Array, v: Variances, count: int, least: float, draw: np.random.Generator,
     share: float = SHARE,
-) -> Passed:  # fmt: skip
+) -> FilterPass:  # fmt: skip
     """One pass over all records, a Gaussian around every particle."""
     from inertica.dynamics.llvm.stepping import stepper  # imports Numba
     from inertica.estimators.recursive import mixture
 
     (s, _code), (rates, _more) = stepper(map, False), stepper(map, True)
     n, d = map.n, map.size
-    begun, P, parts = np.array(beta, float), np.diag(v.first), list[Passed]()
+    begun, P, parts = np.array(beta, float), np.diag(v.first), list[FilterPass]()
     for r in records:
         every = max(1, -(-len(r.t) // ROWS))
         Z, noise = np.tile(np.concatenate([r.start, beta]), (count, 1)), noises(v, r, records)

@@ -32,14 +32,14 @@ MOST = 2e9
 
 
 @dataclass(frozen=True, eq=False)
-class Followed(History):
+class FilterHistory(History):
     """A filter over time, with (K,) normalised innovations squared."""
 
     nis: Array
 
 
 @dataclass(frozen=True, eq=False)
-class Passed:
+class FilterPass:
     """What a filter found.
 
     Args:
@@ -58,11 +58,11 @@ class Passed:
     score: float
     nis: float
     broke: float | None
-    history: Followed
+    history: FilterHistory
     correlation: float = 1.0
     states: tuple[Array, ...] = ()
 
-    def widened(self) -> Passed:
+    def widened(self) -> FilterPass:
         """With a covariance that allows for innovations larger than predicted, and not independent of each other.
 
         What lasts moves parameters: counted is the power of innovations at low frequencies, beside the one that was predicted.
@@ -72,14 +72,14 @@ class Passed:
         return replace(self, covariance=factor * self.covariance, history=history)
 
 
-def joined(parts: Sequence[Passed]) -> Passed:
+def joined(parts: Sequence[FilterPass]) -> FilterPass:
     """Records one after the other: the last estimate, the history of all."""
     histories, end = [], 0.0
     for part in parts:
         h = part.history
         histories.append(replace(h, t=h.t + end))
         end = float(histories[-1].t[-1]) if len(h.t) else end
-    whole = Followed(*(np.concatenate([getattr(h, name) for h in histories]) for name in ("t", "beta", "std", "nis")))
+    whole = FilterHistory(*(np.concatenate([getattr(h, name) for h in histories]) for name in ("t", "beta", "std", "nis")))
     last = parts[-1]
     score, nis = float(np.sum([p.score for p in parts])), float(np.mean([p.nis for p in parts]))
     correlation = max(p.correlation for p in parts)
@@ -91,7 +91,7 @@ def joined(parts: Sequence[Passed]) -> Passed:
 def kalman(
     kind: str, shape: tuple[float, float, float], transition: Transition, records: Sequence[Record], beta: Array, v: Variances,
     smooth: bool = False, dtype: type = np.float64,
-) -> Passed:  # fmt: skip
+) -> FilterPass:  # fmt: skip
     """One pass of a Kalman filter.
 
     Args:
@@ -117,7 +117,7 @@ def kalman(
     )  # factors have the parameters first
     P: Any = first.copy()
     begun = np.array(beta, float)
-    parts: list[Passed] = []
+    parts: list[FilterPass] = []
     for record in records:
         N, every = len(record.t), max(1, -(-len(record.t) // ROWS))
         noise = noises(v, record, records)
@@ -125,9 +125,9 @@ def kalman(
         z = np.concatenate([record.start, beta])
         memory = np.zeros(n * len(transition.memory))
         with np.errstate(all="ignore"):
-            at = compiled.run(
-                root, points, s, rates, driven(record, begun), record.steps, record.q, record.used, z, P, noise, memory, stored
-            )
+            process = compiled.Process(s, rates, driven(record, begun), record.steps)
+            belief = compiled.Belief(z, P, np.array(noise.parameter), memory)
+            at = compiled.run(root, points, process, record.q, record.used, belief, noise, stored)
         done = N if at < 0 else at
         if at < 0:
             beta = z[2 * n :].copy()
@@ -155,7 +155,7 @@ def driven(record: Record, start: Array) -> Any:
 
 
 def noises(v: Variances, record: Record, records: Sequence[Record]) -> Any:
-    """Variances of one of the records as compiled loops take them (`kalman.Noise`)."""
+    """Variances of one of the records as compiled loops take them (`kalman.FilterNoise`)."""
     from inertica.estimators.recursive import kalman as compiled
 
     step, n = float(records[0].t[1] - records[0].t[0]), len(v.measurement)
@@ -165,7 +165,7 @@ def noises(v: Variances, record: Record, records: Sequence[Record]) -> Any:
         torque = np.concatenate([velocity, 0.5 * step * velocity], axis=1)
     jump = np.zeros((n, n)) if v.jump is None else v.jump
     twice, slow = np.concatenate([jump**2, (0.5 * step * jump) ** 2]), np.diag(jump).copy()
-    return compiled.Noise(
+    return compiled.FilterNoise(
         v.state, v.parameter.copy(), v.shrink, v.floor, v.measurement, reach(records), twice, slow,
         torque, record.thinned, record.behind,
     )  # fmt: skip
@@ -197,7 +197,7 @@ def weights(kind: str, shape: tuple[float, float, float], d: int) -> tuple[float
 
 
 def arrays(N: int, n: int, d: int, every: int, smooth: bool = False) -> Any:
-    """What a pass over N samples fills (`kalman.Kept`)."""
+    """What a pass over N samples fills (`kalman.PassRecord`)."""
     from inertica.estimators.recursive import kalman as compiled
 
     if smooth and 8.0 * N * d * (d + 2 * n + 1) > MOST:
@@ -205,7 +205,7 @@ def arrays(N: int, n: int, d: int, every: int, smooth: bool = False) -> Any:
             f"a smoother keeps the covariance of every sample, too much for {N} samples and {d} unknowns; cut or decimate the log"
         )
     M, K = N if smooth else 0, -(-N // every)
-    return compiled.Kept(
+    return compiled.PassRecord(
         np.zeros((N, n)), np.zeros((N, 2)), every, np.zeros((K, d)), np.zeros((K, d)), np.zeros((M, d, d)),
         np.zeros((M, 2 * n, d)), np.zeros((M, 2 * n, 2 * n)), np.zeros((M, 2 * n)), np.zeros((M, d)),
     )  # fmt: skip
@@ -228,12 +228,12 @@ def _smoothed(stored: Any, noise: Any, t: Array, every: int) -> Array:
     return np.array(stored.all)
 
 
-def passed(record: Record, stored: Any, done: int, every: int, C: Array, beta: Array, states: int, at: int) -> Passed:
+def passed(record: Record, stored: Any, done: int, every: int, C: Array, beta: Array, states: int, at: int) -> FilterPass:
     """The outcome of a pass over one record.
 
     Args:
         record: over which.
-        kept: what the pass recorded, parameters behind so many `states`.
+        stored: what the pass recorded, parameters behind so many `states`.
         done: samples it went through.
         every: samples between rows of the history.
         C: (p, p) covariance of the parameters.
@@ -246,11 +246,11 @@ def passed(record: Record, stored: Any, done: int, every: int, C: Array, beta: A
         beta, C = stored.z[row, states:], np.diag(stored.std[row, states:] ** 2)
     rows, scores = -(-done // every), stored.score[:done][record.used[:done]]
     nis = np.array([np.mean(x) for x in np.array_split(stored.score[:done, 0], rows)]) if rows else np.zeros(0)
-    history = Followed(
+    history = FilterHistory(
         record.t[:done:every] - record.t[0], stored.z[:rows, states:].copy(), stored.std[:rows, states:].copy(), nis
     )
     mean = float(np.mean(scores[:, 0]) / stored.innovation.shape[1]) if len(scores) else float("nan")
     broke = None if at < 0 else float(record.t[at] - record.t[0])
     score, left = float(np.sum(scores[:, 1])) if at < 0 else float("inf"), stored.innovation[:done][record.used[:done]]
     correlation = correlation_time(left) if len(left) > 2 * LEAST else 1.0
-    return Passed(beta.copy(), 0.5 * (C + C.T), score, mean, broke, history, correlation)
+    return FilterPass(beta.copy(), 0.5 * (C + C.T), score, mean, broke, history, correlation)

@@ -164,6 +164,7 @@ def _add_noise(column: Any, noise: Any, i: int, total: Any) -> None:
     length = np.sqrt(square)
     if length == column[0] or length == 0.0:
         return
+    # both are positive: no cancellation in the reflector
     corner = column[0] + length
     factor = 1.0 / (length * corner)
     four = count // 4
@@ -203,6 +204,7 @@ def correct_root(z: Any, U: Any, y: Any, R: Any, work: Any, stored: Any, at: int
         for c in range(row, -1, -1):
             f = U[c, row]
             more = total + f * f
+            # written this way NaN ends here, too
             if not more > 0.0:
                 return False
             _shrink(U[c, c:], change[c:], np.sqrt(total / more), f / np.sqrt(total * more), f)

@@ -12,12 +12,12 @@ from inertica.estimators.recursive.factors import OPTIONS, SUMS, cholesky
 
 @njit(**OPTIONS)
 def smooth(stored: Any, parameter: Any) -> int:
-    """Rauch-Tung-Striebel, backwards over a record, in place: kept.all and kept.P become those given all measurements.
+    """Rauch-Tung-Striebel, backwards over a record, in place: stored.all and stored.P become those given all measurements.
 
     Returns the sample whose predicted covariance is not positive, where it ends, or -1.
 
     Args:
-        kept: of a pass that broke nowhere.
+        stored: of a pass that broke nowhere.
         parameter: (N, b) noise that was added to the parameters after each sample.
     """
     N, d = stored.all.shape

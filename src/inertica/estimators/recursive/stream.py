@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 from inertica.compiled import njit
-from inertica.dynamics.llvm.loops import _call
+from inertica.dynamics.llvm.loops import call_kernel
+from inertica.estimators.recursive.stream_state import SAMPLES, counts_of, state_views
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
@@ -31,125 +32,125 @@ def _biquad(x: float, c: Any, z: Any) -> float:
     return y
 
 
+_views, _counts_of = njit(**_OPTIONS)(state_views), njit(**_OPTIONS)(counts_of)
+
+
 @njit(**_OPTIONS)
 def stream(
-    address: int, work: Any, numbers: Any, whole: Any, q: Any, dq: Any, ddq: Any, tau: Any, out: Any, use: Any, taken: Any
+    address: int, work: Any, numbers: Any, integers: Any, counts: Any, q: Any, dq: Any, ddq: Any, tau: Any, out: Any, use: Any,
+    taken: Any,
 ) -> int:  # fmt: skip
-    """Samples in, rows out; returns how many.  A call with thirty arrays would take longer than its work, so they lie in two.
+    """Samples in, rows out; returns how many.
 
     Args:
         address, work: of the kernel, see `inertica.dynamics.single`.
-        numbers: of the filters and their states, as `RowStream` lays them out:
-            smooth, rate (5) each: sections of H and of its derivative; smooth is zero for no filter;
-            leak (3): y' = leak0 y + leak1 (x + x before) for what flows through G, + leak2 (x - x before) for what is stored;
-            still (n): velocities below which a joint rests;
-            known (E): values of parameters that are known, 0 for others;
-            zq, zd, zt (n, 2): states of H for position, velocity and torque;
-            levels (m + 1, r): torque after each of the parts of G, and torque of the sample before;
-            columns (m + 2, E): columns after each of the parts of G, then stored and flow of the sample before.
-        whole: places (4) of q, dq, ddq and columns in the work array; every, patience, reach, turned: samples per row, of rest that
-            is no mere reversal, and for which rows stay out after rest and after a reversal; stored, power, given: rows are filtered,
-            one row for all joints, velocity is measured; clock: samples so far; rest (3, n): samples for which a joint has rested,
-            for which its rows stay out, and the sign of its velocity; entries (2, E): row and column of beta of each entry, column
-            -1 for parameters that have none.
-        q, dq, ddq, tau: (m, n) measured; dq and ddq are read when they are needed.
+        numbers, integers, counts: filters and their states, see `stream_state`.
+        q, dq, ddq, tau: (N, n) measured; dq and ddq are read when they are needed.
         out: (K, r, b+1) rows [w y].
         use: (K, r) which of them take part.
         taken: (K,) index of the sample each row belongs to.
     """
-    n, R, size = q.shape[1], out.shape[1], out.shape[2]
-    at_q, at_dq, at_ddq, at_out, every, patience, reach, turned = whole[:8]
-    stored, power, given = whole[8] == 1, whole[9] == 1, whole[10] == 1
-    rest, entries = whole[12 : 12 + 3 * n].reshape(3, n), whole[12 + 3 * n :].reshape(2, -1)
-    E = entries.shape[1]
-    smooth, rate, leak, still = numbers[:5], numbers[5:10], numbers[10:13], numbers[13 : 13 + n]
-    end = 13 + n
-    known, end = numbers[end : end + E], end + E
-    zq, end = numbers[end : end + 2 * n].reshape(n, 2), end + 2 * n
-    zd, end = numbers[end : end + 2 * n].reshape(n, 2), end + 2 * n
-    zt, end = numbers[end : end + 2 * n].reshape(n, 2), end + 2 * n
-    m = (len(numbers) - end - R - 2 * E) // (R + E)
-    levels, end = numbers[end : end + (m + 1) * R].reshape(m + 1, R), end + (m + 1) * R
-    kept_columns = numbers[end:].reshape(m + 2, E)
-    columns, before = kept_columns[:m], kept_columns[m:]
-    filled, filtering = 0, smooth[0] != 0.0
+    n, rows, size = q.shape[1], out.shape[1], out.shape[2]
+    c = _counts_of(counts)
+    # unpacked once: reading a field of the tuple in the loop would count references of its array each time
+    smooth, rate, leak, still, known, zq, zd, zt, levels, columns, stored, flow, resting, blocked, direction, row, column = (
+        _views(numbers, integers, n, rows, c.entries, c.order)
+    )
+    filtered, power, measured, last = c.filtered == 1, c.power == 1, c.measured_velocity == 1, c.order - 1
+    filled, samples = 0, c.samples
     for k in range(q.shape[0]):
-        first = whole[11] == 0
+        first = samples == 0
         energy = 0.0
         for j in range(n):
             position, velocity, torque = q[k, j], dq[k, j], tau[k, j]
-            if filtering:
-                if first:  # as if the first sample had always been there
-                    zq[j, 0], zq[j, 1] = (1.0 - smooth[0]) * position, (smooth[2] - smooth[4]) * position
-                    zt[j, 0], zt[j, 1] = (1.0 - smooth[0]) * torque, (smooth[2] - smooth[4]) * torque
-                    if given:
-                        zd[j, 0], zd[j, 1] = (1.0 - smooth[0]) * velocity, (smooth[2] - smooth[4]) * velocity
-                    else:
-                        zd[j, 0], zd[j, 1] = -rate[0] * position, rate[2] * position
-                velocity = _biquad(velocity, smooth, zd[j]) if given else _biquad(position, rate, zd[j])
+            if smooth[0] != 0.0:
+                if first:
+                    _start_filters(smooth, rate, measured, zq[j], zd[j], zt[j], position, velocity, torque)
+                velocity = _biquad(velocity, smooth, zd[j]) if measured else _biquad(position, rate, zd[j])
                 position = _biquad(position, smooth, zq[j])
                 torque = _biquad(torque, smooth, zt[j])
-            work[at_q + LANES * j] = position
-            work[at_dq + LANES * j] = velocity
-            if not stored:
-                work[at_ddq + LANES * j] = ddq[k, j]
+            work[c.at_q + LANES * j] = position
+            work[c.at_dq + LANES * j] = velocity
+            if not filtered:
+                work[c.at_ddq + LANES * j] = ddq[k, j]
             if abs(velocity) <= still[j]:
-                rest[0, j] += 1
-                if rest[0, j] > patience:
-                    rest[1, j] = reach
-                elif stored:  # which way it goes is not known
-                    rest[1, j] = max(rest[1, j], turned)
+                resting[j] += 1
+                if resting[j] > c.patience:
+                    blocked[j] = c.settling
+                elif filtered:  # the sign of dry friction is not known
+                    blocked[j] = max(blocked[j], c.turning)
             else:
-                rest[0, j] = 0
-                if rest[1, j] > 0:
-                    rest[1, j] -= 1
+                resting[j] = 0
+                if blocked[j] > 0:
+                    blocked[j] -= 1
                 way = 1 if velocity > 0.0 else -1
-                if stored and rest[2, j] != way:  # the first sample too, which may be taken in the middle of a motion
-                    rest[1, j] = max(rest[1, j], turned)
-                rest[2, j] = way
+                if filtered and direction[j] != way:  # the first sample too, which may be taken in the middle of a motion
+                    blocked[j] = max(blocked[j], c.turning)
+                direction[j] = way
             energy += velocity * torque
             if not power:
-                _level(levels, j, torque, leak, stored, first)
+                _level(levels, j, torque, leak, filtered, first)
         if power:
-            _level(levels, 0, energy, leak, stored, first)
-        _call(address, work, LANES, 0, work, 0)
-        if stored:
-            for e in range(E):
-                kept, flow = work[at_out + LANES * e], work[at_out + LANES * (E + e)]
-                if not first:  # G integrates from the first sample on
-                    was = columns[0, e]
-                    columns[0, e] = leak[0] * was + leak[1] * (flow + before[1, e]) + leak[2] * (kept - before[0, e])
-                    for i in range(1, m):
-                        last = columns[i, e]
-                        columns[i, e] = leak[0] * last + leak[1] * (columns[i - 1, e] + was)
-                        was = last
-                before[0, e], before[1, e] = kept, flow
+            _level(levels, 0, energy, leak, filtered, first)
+        call_kernel(address, work, LANES, 0, work, 0)
+        if filtered:
+            _filter_columns(columns, stored, flow, leak, work[c.at_out :], first)
         else:
-            for e in range(E):
-                columns[m - 1, e] = work[at_out + LANES * e]
-        whole[11] += 1
-        if whole[11] % every == 0:
-            for r in range(R):
+            for e in range(c.entries):
+                columns[last, e] = work[c.at_out + LANES * e]
+        samples += 1
+        if samples % c.every == 0:
+            for r in range(rows):
                 for i in range(size - 1):
                     out[filled, r, i] = 0.0
-                out[filled, r, size - 1] = levels[m - 1, r]
-                use[filled, r] = rest[1, r] == 0 if not power else True
-            for e in range(E):
-                r, i = entries[0, e], entries[1, e]
+                out[filled, r, size - 1] = levels[last, r]
+                use[filled, r] = blocked[r] == 0 if not power else True
+            for e in range(c.entries):
+                r, i = row[e], column[e]
                 if i >= 0:
-                    out[filled, r, i] = columns[m - 1, e]
+                    out[filled, r, i] = columns[last, e]
                 elif known[e] != 0.0:
-                    out[filled, r, size - 1] -= known[e] * columns[m - 1, e]
+                    out[filled, r, size - 1] -= known[e] * columns[last, e]
             taken[filled] = k
             filled += 1
+    counts[SAMPLES] = samples
     return filled
 
 
 @njit(**_OPTIONS)
-def _level(levels: Any, r: int, torque: float, leak: Any, stored: bool, first: bool) -> None:
+def _start_filters(
+    smooth: Any, rate: Any, measured: bool, zq: Any, zd: Any, zt: Any, position: float, velocity: float, torque: float
+) -> None:
+    """States of H under constant signals, as if the first sample had always been there."""
+    zq[0], zq[1] = (1.0 - smooth[0]) * position, (smooth[2] - smooth[4]) * position
+    zt[0], zt[1] = (1.0 - smooth[0]) * torque, (smooth[2] - smooth[4]) * torque
+    if measured:
+        zd[0], zd[1] = (1.0 - smooth[0]) * velocity, (smooth[2] - smooth[4]) * velocity
+    else:
+        zd[0], zd[1] = -rate[0] * position, rate[2] * position
+
+
+@njit(**_OPTIONS)
+def _filter_columns(columns: Any, stored: Any, flow: Any, leak: Any, new: Any, first: bool) -> None:
+    """Columns of what is stored and of what flows through G, which integrates from the first sample on."""
+    entries = columns.shape[1]
+    for e in range(entries):
+        new_stored, new_flow = new[LANES * e], new[LANES * (entries + e)]
+        if not first:
+            was = columns[0, e]
+            columns[0, e] = leak[0] * was + leak[1] * (new_flow + flow[e]) + leak[2] * (new_stored - stored[e])
+            for i in range(1, columns.shape[0]):
+                last = columns[i, e]
+                columns[i, e] = leak[0] * last + leak[1] * (columns[i - 1, e] + was)
+                was = last
+        stored[e], flow[e] = new_stored, new_flow
+
+
+@njit(**_OPTIONS)
+def _level(levels: Any, r: int, torque: float, leak: Any, filtered: bool, first: bool) -> None:
     """Torque or power of a row through G."""
     m = len(levels) - 1
-    if not stored:
+    if not filtered:
         levels[m - 1, r] = torque
     elif not first:
         was = levels[0, r]

@@ -15,7 +15,7 @@ from inertica.dynamics.kernels import Kernel, Symbols, traced
 from inertica.dynamics.transition import LAG, Transition, last_position
 from inertica.estimators.base import Problem
 from inertica.estimators.consistent.charts import ConsistentChart
-from inertica.estimators.recursive.passes import Followed
+from inertica.estimators.recursive.passes import FilterHistory
 from inertica.estimators.recursive.tuning import OFF, Variances
 from inertica.physical.bodies import BodyCoordinates, combined
 from inertica.physical.moments import PrincipalMoments
@@ -43,7 +43,7 @@ class Unknowns(Protocol):
     def chi(self, x: Array) -> Array | None:
         """Standard parameters, when these are known."""
 
-    def history(self, h: Followed) -> dict[str, Array]:
+    def history(self, h: FilterHistory) -> dict[str, Array]:
         """Its columns in base parameters."""
 
 
@@ -65,7 +65,7 @@ class PlainUnknowns:
     def chi(self, x: Array) -> None:
         return None
 
-    def history(self, h: Followed) -> dict[str, Array]:
+    def history(self, h: FilterHistory) -> dict[str, Array]:
         return {}
 
 
@@ -124,7 +124,7 @@ class ConsistentUnknowns:
     def chi(self, x: Array) -> Array:
         return self.chart.chi(self._theta(x))[0]
 
-    def history(self, h: Followed) -> dict[str, Array]:
+    def history(self, h: FilterHistory) -> dict[str, Array]:
         betas = [self.beta(x) for x in h.beta]
         std = [np.sqrt(np.sum((J * s) ** 2, axis=1)) for (_, J), s in zip(betas, h.std, strict=True)]
         return {"beta": np.array([b for b, _ in betas]), "std": np.array(std)}

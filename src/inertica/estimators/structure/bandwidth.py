@@ -95,7 +95,7 @@ class BandwidthSearch:
 
 
 @dataclass(frozen=True)
-class Start:
+class SearchStart:
     """Where a search begins.
 
     Args:
@@ -109,7 +109,7 @@ class Start:
     first: float
 
     @classmethod
-    def of(cls, band: float, duration: float, parameters: int) -> Start:
+    def of(cls, band: float, duration: float, parameters: int) -> SearchStart:
         """For logs of so many s in all, and so many base parameters."""
         narrowest = max(HARMONICS * band, FEWEST_ROWS / (ROWS_PER_PERIOD * duration))
         return cls(band, narrowest, max(narrowest, ROWS_PER_PARAMETER * parameters / (ROWS_PER_PERIOD * duration)))
@@ -120,9 +120,9 @@ class Start:
         steps = int(np.ceil(np.log(self.first / self.narrowest) / np.log(STEP) - 1e-9))
         return tuple(self.narrowest * STEP**k for k in range(steps))
 
-    def at_least(self, bandwidth: float) -> Start:
+    def at_least(self, bandwidth: float) -> SearchStart:
         """The same, with nothing below a bandwidth."""
-        return Start(self.band, max(self.narrowest, bandwidth), max(self.first, bandwidth))
+        return SearchStart(self.band, max(self.narrowest, bandwidth), max(self.first, bandwidth))
 
 
 def search_bandwidth(prepared: Prepared, start: float, highest: float, widest: float) -> BandwidthSearch:

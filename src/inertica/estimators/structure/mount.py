@@ -21,7 +21,7 @@ from inertica.estimators.base import Problem
 from inertica.estimators.consistent.strategy import Consistent
 from inertica.estimators.covariance import correlation_time, scores_of
 from inertica.estimators.observe import Observations
-from inertica.estimators.structure.tilt import Step, Tilt
+from inertica.estimators.structure.tilt import GravityStep, Tilt
 from inertica.physical.cone import Program, SolveError
 from inertica.physical.scales import Reference
 from inertica.preprocessing.motion import Motion
@@ -68,7 +68,7 @@ class MountObservations(Observations):
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class LeftOutGravity:
     """What fits without one block each say of that block.
 
     Args:
@@ -159,7 +159,7 @@ class MountData:
     def _joint(self, j: int) -> Tilt:
         return Tilt(self._spread(self._joints[j], j), self.system.heavy, self.file, self.prior, self.free)
 
-    def left_out(self, weights: Array, g: Array, steps: int = 0) -> LeftOut:
+    def left_out(self, weights: Array, g: Array, steps: int = 0) -> LeftOutGravity:
         """Prediction of every block by the others.
 
         Args:
@@ -176,7 +176,7 @@ class MountData:
             errors.append(part.error(here, rest.solve(here).chi))
             sizes.append(float(part.R[:, -1] @ part.R[:, -1]))
             directions.append(here)
-        return LeftOut(np.array(errors), np.array(sizes), np.array(directions))
+        return LeftOutGravity(np.array(errors), np.array(sizes), np.array(directions))
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +233,7 @@ def lean_test(data: MountData, tilt: Tilt, weights: Array, g: Array) -> LeanTest
     return LeanTest(degrees, step.tangents, np.degrees(np.degrees(C)), float(chdtrc(2, statistic)), float(np.median(times)))
 
 
-def _slopes(system: MountObservations, step: Step) -> Observations:
+def _slopes(system: MountObservations, step: GravityStep) -> Observations:
     """The rows of a step: what of the two slopes nothing else explains, and the torque that is left to them."""
     columns, rows = system.columns, []
     for part in system.rows():
@@ -244,7 +244,7 @@ def _slopes(system: MountObservations, step: Step) -> Observations:
 
 
 @dataclass(frozen=True)
-class Signs:
+class SignComparison:
     """g against -g.
 
     Args:
@@ -257,7 +257,7 @@ class Signs:
     consistent: bool
 
 
-def compare_signs(data: MountData, tilt: Tilt, g: Array, correlation: float, clear: float) -> Signs:
+def compare_signs(data: MountData, tilt: Tilt, g: Array, correlation: float, clear: float) -> SignComparison:
     """Gravity upwards instead of downwards: the same statics with all masses negative, told by accelerations and real bodies only.
 
     Args:
@@ -272,12 +272,12 @@ def compare_signs(data: MountData, tilt: Tilt, g: Array, correlation: float, cle
     noise = max(min(upright.squares, flipped.squares) / max(data.rows - max(upright.rank, flipped.rank), 1.0), 1e-300)
     gain = (upright.squares - flipped.squares) / noise / correlation
     if gain < -clear:
-        return Signs(gain, False)
+        return SignComparison(gain, False)
     layout = data.problem.base.layout
     held = frozenset(n for n, out in zip(layout.names, data.doubtful, strict=True) if out)
     program = Program(Reference.of(replace(layout, fixed=layout.fixed | held), data.prior), Consistent().constraints)
     try:
         ours, theirs = (flipped_allowed.consistent_squares(x, program, noise) for x in (g, -g))
     except SolveError:
-        return Signs(gain, False)
-    return Signs((ours - theirs) / noise / correlation, True)
+        return SignComparison(gain, False)
+    return SignComparison((ours - theirs) / noise / correlation, True)

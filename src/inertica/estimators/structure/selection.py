@@ -50,7 +50,7 @@ class Gain:
     share: float
 
 
-class Selection:
+class ForwardSelection:
     """Rows of a problem as one weighted system to which single joints' columns can be added.
 
     Args:
@@ -98,7 +98,7 @@ class Selection:
         self._columns.append(c)
         return len(self.joint) - 1
 
-    def away(self, samples: Sequence[NDArray[np.bool_]]) -> Selection:
+    def away(self, samples: Sequence[NDArray[np.bool_]]) -> ForwardSelection:
         """The same columns on fewer rows.
 
         Args:

@@ -53,7 +53,7 @@ SLOPE = 1e-4
 
 
 @dataclass(frozen=True)
-class Shaped:
+class ShapedColumns:
     """The columns of one joint that depend on shapes.
 
     Args:
@@ -127,7 +127,7 @@ class _Point:
 
 
 def found_shapes(
-    system: Observations, laws: Sequence[Shaped], sigma: Array, start: Mapping[str, float] | None = None
+    system: Observations, laws: Sequence[ShapedColumns], sigma: Array, start: Mapping[str, float] | None = None
 ) -> FoundShapes:
     """Shapes that fit the rows best.
 
@@ -156,7 +156,7 @@ class ShapeSearch:
         system, laws, sigma: see `found_shapes`.
     """
 
-    def __init__(self, system: Observations, laws: Sequence[Shaped], sigma: Array) -> None:
+    def __init__(self, system: Observations, laws: Sequence[ShapedColumns], sigma: Array) -> None:
         self.laws, self.sigma, self.base_names = tuple(laws), sigma, system.base.names
         rows = list(system.rows())
         use = np.concatenate([r.use & k[:, None] for r, k in zip(rows, representative(rows), strict=True)])
@@ -251,7 +251,7 @@ class ShapeSearch:
     def _later(self, k: int) -> bool:
         return k not in self.places
 
-    def _columns(self, law: Shaped, x: Array) -> Array:
+    def _columns(self, law: ShapedColumns, x: Array) -> Array:
         """(m_j, k) weighted, on the rows of its joint."""
         return law.columns(np.exp(x))[self.at[law.joint]] / self.sigma[law.joint]
 

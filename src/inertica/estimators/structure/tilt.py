@@ -42,7 +42,7 @@ LONGEST = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class GravityFit:
     """Least squares at one direction.
 
     Args:
@@ -59,7 +59,7 @@ class Fitted:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class GravityStep:
     """One Gauss-Newton step, as combinations of the columns [Y G].
 
     Args:
@@ -126,7 +126,7 @@ class Tilt:
         for i in range(3):
             A[:, self.heavy] += pull[i] * self.R[:, self.size + i * k : self.size + (i + 1) * k]
 
-    def solve(self, g: ArrayLike) -> Fitted:
+    def solve(self, g: ArrayLike) -> GravityFit:
         A = self.at(g)
         z = self.R[:, -1] - A @ self.prior
         B = A[:, self.free]
@@ -144,14 +144,14 @@ class Tilt:
         null[self.free] = (Vt[size:] / s).T
         null /= np.maximum(np.abs(null).max(axis=0, initial=0.0), 1e-300)
         rest = self.R[:, -1] - A @ chi
-        return Fitted(chi, float(rest @ rest), null, size)
+        return GravityFit(chi, float(rest @ rest), null, size)
 
     def error(self, g: ArrayLike, chi: Array) -> float:
         """Squares of these data with given parameters."""
         rest = self.R[:, -1] - self.at(g) @ chi
         return float(rest @ rest)
 
-    def step(self, g: Array) -> Step | None:
+    def step(self, g: Array) -> GravityStep | None:
         """From g; None where no slope is left that other columns do not explain."""
         fit, t = self.solve(g), tangents(g)
         slopes = [self._slope(fit.chi, self.strength * v) for v in t]
@@ -181,7 +181,7 @@ class Tilt:
         angles = spread @ (left.T @ z)
         alone = X - inverse @ (U.T @ S)
         full = known + X @ angles + inverse @ (U.T @ (z - S @ angles))
-        return Step(angles, t, alone, full, spread, int(keep.sum()) + 2)
+        return GravityStep(angles, t, alone, full, spread, int(keep.sum()) + 2)
 
     def _slope(self, chi: Array, pull: Array) -> Array:
         """Like `combined` without Y."""

@@ -12,7 +12,7 @@ from inertica.logs.readers.options import ReadOptions
 from inertica.logs.readers.table import Table
 
 
-class Reader(Protocol):
+class ReadFunction(Protocol):
     """The function `read` of a format's file.
 
     It gives the columns under the names the file has for them, as numbers as they were recorded: what they mean, their units and the
@@ -41,9 +41,9 @@ class Format:
     name: str = ""
 
     @property
-    def read(self) -> Reader:
+    def read(self) -> ReadFunction:
         """The reader."""
-        reader: Reader = import_module(f"inertica.logs.readers.{self.module}").read
+        reader: ReadFunction = import_module(f"inertica.logs.readers.{self.module}").read
         return reader
 
 
