@@ -224,10 +224,10 @@ def unusable():
 
 
 def test_no_model_of_a_result_that_is_not_usable(tmp_path):
-    made = write_bundle(unusable(), pair.motions(), tmp_path / "out")
+    made = write_bundle(unusable(), tmp_path / "out")
     assert {"result.json", "report.html", "parameters.csv"} <= set(made.files) and "identified.urdf" not in made.files
     assert made.result.exported == () and any("option force" in w for w in made.result.warnings)
-    forced = write_bundle(unusable(), pair.motions(), tmp_path / "out", force=True)
+    forced = write_bundle(unusable(), tmp_path / "out", force=True)
     assert "identified.urdf" in forced.files and len(forced.result.exported) == 1
     with pytest.raises(InputError, match="option force"):
         export_model(unusable(), tmp_path / "x.urdf")
