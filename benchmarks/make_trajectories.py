@@ -4,7 +4,9 @@
 
 Identification: the best of three Fourier series of 10 s with 20 harmonics that minimise cond(W) of the base regressor.  Validation: a
 series of another length with other harmonics, designed from another seed.  For the robots of the survey two more by its eq. 67
-(k1 = 1, k2 = 100, 10 s, 20 harmonics), `survey` and `survey_validation`, which differ by their seeds.  Limits less a margin, 90 % of
+(k1 = 1, k2 = 100, 10 s, 20 harmonics), `survey` and `survey_validation`, which differ by their seeds.  For the arm of the
+DIDIM paper one more, `torque`: for identification from torque alone with the printed loop,
+random harmonics at which a loop that slow (1 rad/s) still follows and inertia outweighs dry friction.  Limits less a margin, 90 % of
 the torque limits with the prior parameters, and the height that a catalog file asks for are kept on a grid ten times finer.
 """
 
@@ -29,6 +31,24 @@ KINDS = {
 }
 SURVEYED = ("tx40", "rv2sq")
 """Robots of the survey's simulated study."""
+
+SLOW = {"scara2": (100.0, (0.12, 0.10), 0.1, (2.1, 2.2))}
+"""Robots controlled so slowly that a motion of their own is needed: period in s, per joint middle frequency in Hz; width of the band
+as a share of it; largest excursion per joint in rad."""
+
+
+def slow(name: str, seed: int = 1) -> None:
+    """The motion `torque`: a band of harmonics with random phases around a middle frequency, from rest to rest."""
+    period, middles, width, reach = SLOW[name]
+    description = ia.load(name)
+    k = np.arange(1, int(1.6 * period * max(middles)) + 1)
+    size = np.stack([np.exp(-0.5 * ((k / period - f) / (width * f)) ** 2) for f in middles], axis=1)
+    phase = np.random.default_rng(seed).uniform(0.0, 2.0 * np.pi, size.shape)
+    raw = Fourier.at_rest(period, middle(description), size * np.cos(phase), size * np.sin(phase))
+    far = np.abs(raw(np.linspace(0.0, period, 4001)).q - raw.start).max(axis=0)
+    found = Fourier.at_rest(period, raw.start, *(np.round(c * np.array(reach) / far, 6) for c in (raw.A, raw.B)))
+    about = {"purpose": "identification from torque alone", "seed": seed, "by": "benchmarks/make_trajectories.py"}
+    save_trajectory(found, FOLDER / f"{name}_torque.yaml", robot=name, joints=description.robot.joint_names, about=about)
 
 
 def margin_of(description: Description) -> tuple[float, float, float]:
@@ -91,10 +111,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("robots", nargs="*", help="catalog names; all when not given")
     parser.add_argument("--seconds", type=float, default=60.0, help="limit for each design")
-    parser.add_argument("--only", choices=KINDS, help="one kind of trajectory")
+    parser.add_argument("--only", choices=(*KINDS, "torque"), help="one kind of trajectory")
     arguments = parser.parse_args()
     for name in arguments.robots or ia.catalog():
-        for kind in [arguments.only] if arguments.only else [k for k in KINDS if "survey" not in k or name in SURVEYED]:
+        if name in SLOW and arguments.only in (None, "torque"):
+            slow(name)
+        for kind in (
+            [k for k in [arguments.only] if k in KINDS]
+            if arguments.only
+            else [k for k in KINDS if "survey" not in k or name in SURVEYED]
+        ):
             make(name, kind, arguments.seconds)
 
 

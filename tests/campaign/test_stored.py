@@ -9,8 +9,10 @@ import pytest
 
 from inertica.campaign.advice import Situation, advise
 from inertica.campaign.pages import BLOCK, block, campaign_table, claims_table, filled, main, methods_table
-from inertica.campaign.specfile import shipped
-from inertica.campaign.stored import claims, figures_of, measured, stored
+from inertica.campaign.plan import fits
+from inertica.campaign.sizes import LARGE, QUICK, Size, share, sizes
+from inertica.campaign.specfile import read_spec, shipped
+from inertica.campaign.stored import StoredClaim, claims, figures_of, measured, stored
 from inertica.cli.main import main as inertica
 from inertica.errors import InputError
 from inertica.reproduce.shipped import found_on_lines
@@ -93,5 +95,35 @@ def test_the_command_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert inertica(["campaign", "shipped", "frisch", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert "frisch" in {row["campaign"] for row in rows} and {row["method"] for row in rows} == {"frisch"}
-    assert inertica(["campaign", "shipped"]) == 2
-    assert "needs a method" in capsys.readouterr().err
+
+
+def test_the_command_prints_how_much_of_the_study_there_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert inertica(["campaign", "shipped", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    rows = found["experiments"]
+    assert sum(row["full"] for row in rows) == fits(read_spec("survey"))
+    assert found["share"] == pytest.approx(sum(min(r["fits"], r["full"]) for r in rows) / sum(r["full"] for r in rows))
+    assert len({row["experiment"] for row in rows}) == 15
+    assert len({(row["experiment"], row["method"]) for row in rows}) == len(rows)
+    didim = next(r for r in rows if (r["experiment"], r["method"]) == ("tx40-1 row 1", "didim"))
+    assert didim["full"] == 52 * 25
+    assert didim["fits"] == max(
+        x.line.rows[1]
+        for x in figures_of("didim")
+        if x.campaign in (*QUICK, *LARGE)
+        and (x.line.place.robot, x.noise, x.line.place.decimate, x.line.place.loop) == ("tx40", "row 1", 1, "known")
+    )
+    assert inertica(["campaign", "shipped"]) == 0
+    assert f"{100 * found['share']:.3g} % of the survey's" in capsys.readouterr().out
+
+
+def test_shares_count_no_fit_twice() -> None:
+    small = [Size("a", "wls", 52, 52), Size("a", "didim", 2600, 1300), Size("a", "ekf", 0, 1300)]
+    assert share(small) == pytest.approx(1352 / 2652)
+    assert all(x.fits == 0 for x in sizes([])) and share(sizes([])) == 0.0
+
+
+def test_a_claim_depends_on_the_reading_where_it_mostly_holds_with_one_alone() -> None:
+    assert StoredClaim("a", "", "", "holds in 1 of 6", "holds in 4 of 6").depends_on_reading
+    assert not StoredClaim("a", "", "", "holds in 1 of 6", "holds in 2 of 6").depends_on_reading
+    assert not StoredClaim("a", "", "", "holds in 6 of 6", "not tested").depends_on_reading

@@ -30,5 +30,5 @@ def test_a_rehearsed_tx40_is_not_suspected_of_another_model():
     robot = rehearsal.planted(tx40, trajectory, options)
     result = ia.identify(tx40, [rehearsal.recorded(robot, trajectory, options)])
     found = result.lack_of_fit
-    assert found.replicas == 4 and not found.named
+    assert found is not None and found.replicas == 4 and found.named == ()
     assert min(test.p for test in found.tests if test.tested) > 0.01  # by weights of their own 1e-5 (delay of joint 6)

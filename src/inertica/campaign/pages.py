@@ -4,6 +4,7 @@
     <!-- measured: in didim: didim, iv -->    the same of one campaign
     <!-- measured: campaign jaco2 -->     a line per condition and label of a campaign with all its figures
     <!-- measured: claims -->             the survey's claims
+    <!-- measured: sizes -->              how many fits of the survey's study the tables hold
     ...
     <!-- /measured -->
 
@@ -18,6 +19,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from inertica.campaign.sizes import share, sizes
 from inertica.campaign.stored import Stored, claims, figures_of, stored
 from inertica.campaign.written import COLUMNS, cells
 from inertica.errors import InputError, nearest
@@ -34,9 +36,11 @@ def filled(text: str) -> str:
 
 
 def block(words: str) -> str:
-    """What belongs into a block: `claims`, `campaign` and its name, or the labels of methods."""
+    """What belongs into a block: `claims`, `sizes`, `campaign` and its name, or the labels of methods."""
     if words == "claims":
         return claims_table()
+    if words == "sizes":
+        return sizes_table()
     kind, _, name = words.partition(" ")
     if kind == "campaign":
         return campaign_table(name.strip())
@@ -68,7 +72,24 @@ def campaign_table(name: str) -> str:
 
 def claims_table() -> str:
     """The survey's claims beside what was measured."""
-    return _table(["claim", "survey", "here", "measured"], [[c.name, c.published, c.verdict, c.ours] for c in claims()])
+    marks = {True: " (depends on the reading)", False: ""}
+    rows = [[c.name, c.published, c.verdict, c.toolbox + marks[c.depends_on_reading], c.ours] for c in claims()]
+    return _table(
+        ["claim", "survey", "here, sharp sign as printed", "smooth sign as in its toolbox", "measured (sharp sign)"], rows
+    )
+
+
+def sizes_table() -> str:
+    """Least, middle and largest share of the full number of fits, experiment by experiment, and what the whole comes to."""
+    found = sizes()
+    rows = []
+    for experiment in dict.fromkeys(x.experiment for x in found):
+        own = [x for x in found if x.experiment == experiment]
+        shares = sorted(min(1.0, x.fits / x.full) for x in own)
+        numbers = (shares[0], shares[len(shares) // 2], shares[-1], share(own))
+        rows.append([experiment, *(f"{100 * x:.2g} %" for x in numbers)])
+    rows.append(["all", "", "", "", f"{100 * share(found):.3g} %"])
+    return _table(["experiment", "method with least fits", "median method", "most", "of all fits"], rows)
 
 
 def _shown(row: Stored | None) -> str:

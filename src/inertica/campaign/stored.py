@@ -16,6 +16,9 @@ from inertica.campaign.summary import FIGURES, Line, RowKey
 from inertica.errors import InputError, nearest
 
 FOLDER, CLAIMS = "results", "claims.csv"
+READINGS = ("survey-toolbox", "survey-toolbox-quick", "survey-radians")
+"""Campaigns with another sign of friction, or unit of noise, than the one that their conditions' names stand for elsewhere."""
+
 UNSTATED = "not stated"
 """State of lines that `campaign tables` printed and nobody marked."""
 
@@ -76,12 +79,26 @@ class Stored:
 
 @dataclass(frozen=True)
 class StoredClaim:
-    """A claim of the survey as it was found: its sentence, what was measured, the verdict."""
+    """A claim of the survey as it was found.
+
+    Args:
+        name, published: of the claim.
+        ours: what was measured.
+        verdict: with the settings that the survey prints.
+        toolbox: with the smooth sign of friction that its toolbox has.
+    """
 
     name: str
     published: str
     ours: str
     verdict: str
+    toolbox: str = "not tested"
+
+    @property
+    def depends_on_reading(self) -> bool:
+        """Whether it holds in most conditions with one reading and in less than half of them with the other."""
+        shares = [_share(self.verdict), _share(self.toolbox)]
+        return None not in shares and (shares[0] > 0.5) != (shares[1] > 0.5)  # type: ignore[operator]
 
 
 @cache
@@ -117,7 +134,7 @@ def measured(method: str, *, noise: str = "row 1", decimate: int = 1, filtered: 
     Of several robots the one that comes first in the tables.
     """
     wanted = ("known", method, noise, decimate, "butterworth" if filtered else "none")
-    places = [(x, x.line.place) for x in stored()]
+    places = [(x, x.line.place) for x in stored() if x.campaign not in READINGS]
     matches = [x for x, p in places if (p.loop, p.method, p.noise, p.decimate, p.filter) == wanted]
     most = max(
         (x for x in matches if x.line.place.robot == matches[0].line.place.robot), key=lambda x: x.line.rows[1], default=None
@@ -132,6 +149,12 @@ def lines_of(names: Iterable[str]) -> list[Line]:
         if line.place not in largest or line.rows[1] > largest[line.place].rows[1]:
             largest[line.place] = line
     return list(largest.values())
+
+
+def _share(verdict: str) -> float | None:
+    """`holds in 13 of 15` -> 0.87; None where nothing was tested."""
+    words = verdict.split()
+    return float(words[2]) / float(words[4]) if words[:2] == ["holds", "in"] else None
 
 
 def _line(row: dict[str, str]) -> Line:

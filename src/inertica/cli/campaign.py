@@ -2,8 +2,8 @@
 
 inertica campaign SPEC computes what the folder does not hold yet; after a crash the same command goes on.  SPEC is a YAML file or
 the name of a shipped one.  status, resume, tables and report take the folder; shipped takes a method and prints what campaigns that
-ship with the program found for it.  Rows are Parquet files; the numbers are the same, bit
-for bit, with any number of workers.
+ship with the program found for it; without one, how many fits of the survey's study they hold.  Rows are
+Parquet files; the numbers are the same, bit for bit, with any number of workers.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _shipped(method: str | None) -> Answer:
     from inertica.campaign.stored import figures_of
 
     if method is None:
-        raise InputError("inertica campaign shipped needs a method, such as didim")
+        return _sizes()
     found = figures_of(method)
     document = {"method": method, "rows": [{"campaign": x.campaign, "state": x.state, **_document(x.line)} for x in found]}
 
@@ -107,6 +107,29 @@ def _shipped(method: str | None) -> Answer:
         yield f"campaigns: {', '.join(sorted({x.campaign for x in found}))}; computed: {', '.join(sorted({x.state for x in found}))}"
 
     return Answer(document, text)
+
+
+def _sizes() -> Answer:
+    from inertica.campaign.sizes import STUDY, share, sizes
+
+    found = sizes()
+    document = {"study": STUDY, "share": share(found), "experiments": [x.document() for x in found]}
+
+    def text() -> Iterator[RenderableType]:
+        names = list(dict.fromkeys(x.experiment for x in found))
+        cells = {(x.experiment, x.method): f"{x.fits}/{x.full}" for x in found}
+        for title, own in _by_robot(names):
+            columns = ("method", *(name.split(" ", 1)[1] for name in own))
+            listed = [[m, *(cells.get((e, m), "-") for e in own)] for m in dict.fromkeys(x.method for x in found)]
+            yield table(f"{title}: fits in the shipped tables, of the survey's own number", columns, listed, right=columns[1:])
+        yield f"{100 * share(found):.3g} % of the survey's {sum(x.full for x in found)} fits; state a method for its figures"
+
+    return Answer(document, text)
+
+
+def _by_robot(experiments: list[str]) -> Iterator[tuple[str, list[str]]]:
+    for first in dict.fromkeys(name.split(" ", 1)[0] for name in experiments):
+        yield first, [name for name in experiments if name.split(" ", 1)[0] == first]
 
 
 def _begin(arguments: argparse.Namespace) -> Answer:

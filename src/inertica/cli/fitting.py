@@ -90,6 +90,10 @@ SHORTCUTS: Mapping[str, tuple[str, str]] = {
     "start": ("START", "first estimate"),
     "optimiser": ("OPT", "minimiser of clie, cloe and oloe"),
     "stop": ("RULE", "stop when both criteria are met, or either"),
+    "tuned-for": (
+        "J,J,..",
+        "with --retune: inertia per joint that the loop's gains were chosen for; as the card states it by default",
+    ),
 }
 """Options of methods that have a switch of their own: name -> metavar, help."""
 
@@ -113,7 +117,9 @@ def add_loop(parser: argparse.ArgumentParser) -> None:
     loop = parser.add_argument_group("controller", "for methods that simulate it; law and gains are in the card, under loop:")
     add_reference(loop)  # type: ignore[arg-type]
     for name, (metavar, words) in SHORTCUTS.items():
-        loop.add_argument(f"--{name}", metavar=metavar, help=f"{words}: {', '.join(READERS[name].words)}")
+        loop.add_argument(
+            f"--{name}", metavar=metavar, help=words + (f": {', '.join(READERS[name].words)}" if name in READERS else "")
+        )
     for name, words in SWITCHES.items():
         loop.add_argument(f"--{name}", action="store_true", help=words)
     loop.add_argument(

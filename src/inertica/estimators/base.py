@@ -224,6 +224,7 @@ class LoopFindings:
         loop_scale: factors on the gains with which the loop follows the log best, `loop_scale_std` their standard deviations.
         torque_ratio: (n,) measured over simulated torque.
         unexplained_tracking: (n,) share of the tracking error that no gains explain.
+        stable_at: (b,) base parameters next to the estimate at which the simulated loop is stable, where it is not at the estimate.
     """
 
     gains: Mapping[str, Array] = field(default_factory=dict)
@@ -234,6 +235,7 @@ class LoopFindings:
     loop_scale_std: Mapping[str, Array] = field(default_factory=dict)
     torque_ratio: Array | None = None
     unexplained_tracking: Array | None = None
+    stable_at: Array | None = None
 
     def document(self) -> dict[str, object]:
         """What there is, as plain data."""

@@ -199,4 +199,10 @@ def _word(name: str, word: str) -> str:
     return word
 
 
-_TYPES: dict[Any, Callable[[str, str], object]] = {bool: _switch, int: _whole, float: _number, str: _word}
+def _numbers(name: str, word: str) -> tuple[float, ...]:
+    return tuple(_number(name, part) for part in word.replace(",", " ").split())
+
+
+_TYPES: dict[Any, Callable[[str, str], object]] = {
+    bool: _switch, int: _whole, float: _number, str: _word, tuple[float, ...]: _numbers,
+}  # fmt: skip

@@ -124,7 +124,7 @@ def read_trajectory(path: str | Path, interpolation: str | None = None) -> Traje
 
 
 def catalog_trajectory(robot: str, kind: str = "identification") -> TrajectoryFile:
-    """The motion shipped for a catalog robot: `identification` or `validation`.
+    """The motion shipped for a catalog robot: `identification`, `validation`, or one of its own such as `survey` or `torque`.
 
     Examples:
         >>> ia.catalog_trajectory("tx40").trajectory.n
@@ -134,6 +134,13 @@ def catalog_trajectory(robot: str, kind: str = "identification") -> TrajectoryFi
         names = sorted(p.stem for p in _CATALOG.glob("*.yaml"))
         raise InputError(f"there is no {kind} trajectory for '{robot}'; shipped are {', '.join(names)}")
     return read_trajectory(_CATALOG / f"{robot}_{kind}.yaml")
+
+
+def shipped_or_file(robot: str, word: str | Path) -> Trajectory:
+    """A trajectory from its file, or one that is shipped for a robot by its name."""
+    if not Path(word).suffix and not Path(word).exists() and has_trajectory(robot, str(word)):
+        return catalog_trajectory(robot, str(word)).trajectory
+    return load_trajectory(word)
 
 
 def has_trajectory(robot: str, kind: str) -> bool:

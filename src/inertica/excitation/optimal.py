@@ -16,6 +16,7 @@ from inertica.excitation.basis import Basis
 from inertica.excitation.collision import Approach, Collisions
 from inertica.excitation.constraints import INSIDE, MotionConstraint
 from inertica.excitation.criteria import Condition, Criterion, SmallestSingular
+from inertica.excitation.genetic import evolve
 from inertica.excitation.observation import Observation, stacked_factors
 from inertica.excitation.search import Progress, Search, Task, descend, explore
 from inertica.excitation.softened import softened
@@ -200,6 +201,9 @@ def _solve(task: Task, family: Shaped, rng: Generator) -> None:
         task.stage = "given start"
         task.judge(begun)
         starts.append(begun)
+    if task.search.optimiser == "ga":
+        evolve(task, rng)
+        return
     if task.search.random or task.search.evaluations or not starts:
         starts.append(explore(task, rng))
     for start in starts:

@@ -15,18 +15,23 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.random import Generator
 
-from inertica.errors import InputError
+from inertica.errors import InputError, nearest
 from inertica.excitation.basis import Basis
 from inertica.excitation.collision import Collisions
 from inertica.excitation.constraints import INSIDE, JointLimits, MotionConstraint
 from inertica.excitation.criteria import Criterion
 from inertica.excitation.observation import Observation
 from inertica.excitation.trajectory import Array, Samples
+
+Optimiser = Literal["auto", "ga"]
+"""How motions are sought: by CMA-ES and gradients, or by a genetic algorithm."""
+
+OPTIMISERS: tuple[str, ...] = get_args(Optimiser)
 
 FULL_COVARIANCE = 60
 """Dimensions up to which CMA-ES learns a full covariance; beyond, its separable variant."""
@@ -65,6 +70,7 @@ class Search:
         weight: mu of the augmented Lagrangian in the first and the last round.
         seconds: stop after this time, with the best so far.
         target: stop once the criterion is this small.
+        optimiser: `auto` as described above, or `ga`, a genetic algorithm alone (see `genetic.evolve`), which takes all of the time.
     """
 
     random: int = 200
@@ -77,6 +83,11 @@ class Search:
     weight: tuple[float, float] = (2.0, 1e4)
     seconds: float = math.inf
     target: float = -math.inf
+    optimiser: Optimiser = "auto"
+
+    def __post_init__(self) -> None:
+        if self.optimiser not in OPTIMISERS:
+            raise InputError(f"unknown optimiser '{self.optimiser}'; {nearest(self.optimiser, OPTIMISERS)}")
 
 
 @dataclass(frozen=True)
@@ -230,7 +241,7 @@ def explore(task: Task, rng: Generator) -> Array:
     search, k = task.search, len(task.scale)
     task.stage = "random"
     spread = task.grid.rest + task.scale * rng.standard_normal((max(1, search.random), k))
-    x, merits = _judged(task, spread, fill=task.box is None)
+    x, merits = judged_candidates(task, spread, fill=task.box is None)
     best = int(np.argmin(merits))
     solution, value = x[best], float(merits[best])
     task.judge(solution)
@@ -240,7 +251,7 @@ def explore(task: Task, rng: Generator) -> Array:
     strategy = _strategy(solution / task.scale, search.population, int(rng.integers(2**31)))
     for generation in range(search.evaluations // search.population):
         candidates = np.array([strategy.ask() for _ in range(search.population)])
-        x, merits = _judged(task, candidates * task.scale)
+        x, merits = judged_candidates(task, candidates * task.scale)
         away = np.mean((candidates - x / task.scale) ** 2, axis=1)  # keeps the strategy near what it is judged by
         finite = np.where(np.isfinite(merits), merits, 1e6)
         strategy.tell([(a, float(m)) for a, m in zip(candidates, finite + away, strict=True)])
@@ -263,7 +274,7 @@ def _strategy(mean: Array, population: int, seed: int) -> Any:
     return kind(mean=mean, sigma=sigma, population_size=population, seed=seed)
 
 
-def _judged(task: Task, x: Array, fill: bool = False) -> tuple[Array, Array]:
+def judged_candidates(task: Task, x: Array, fill: bool = False) -> tuple[Array, Array]:
     """Candidates inside their joint limits, and their merits with the excess of other constraints added."""
     if task.box is not None:
         x = np.clip(x, *task.box)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +35,7 @@ class ControlLoop:
         difference_velocity: the law sees the difference of measured positions instead of the true velocity; None: exactly when
             the position is noisy.
         limits: references are kept inside position and velocity limits.
+        tuned_for: (n,) inertia per joint that the gains were chosen for, where that is stated.
     """
 
     law: str
@@ -44,6 +46,7 @@ class ControlLoop:
     feedforward: bool = False
     difference_velocity: bool | None = None
     limits: Limits | None = None
+    tuned_for: Array | None = None
 
     def __post_init__(self) -> None:
         if self.law not in LAWS:
@@ -74,6 +77,7 @@ class ControlLoop:
             bool(stated.get("feedforward", False)),
             {"difference": True, "true": False}.get(str(stated.get("velocity"))),
             description.robot.limits,
+            np.array(stated["tuned_for"], float) if "tuned_for" in stated else None,
         )
 
     @property
@@ -119,6 +123,6 @@ class ControlLoop:
         return {"q": q, "dq": dq, "tau": Engine(prior.layout, threads=1).inverse_dynamics(q, dq, ddq, prior)}
 
 
-def _motor_side_gain(stated: Mapping[str, object]) -> Array | None:
+def _motor_side_gain(stated: Mapping[str, Any]) -> Array | None:
     side = stated.get("motor_side")
     return np.array(side["ktau"], float) if isinstance(side, Mapping) and "ktau" in side else None

@@ -37,7 +37,7 @@ from inertica.reproduce.consistent_setup import (
     tolerance,
 )
 from inertica.reproduce.consistent_sheets import sheets
-from inertica.reproduce.rows import REPORTED, Options, Reproduction, Row, judged
+from inertica.reproduce.rows import REPORTED, Options, Reproduction, Row, compared, judged
 
 Array = NDArray[np.float64]
 
@@ -46,6 +46,8 @@ SAME = 1e-6
 
 SMALL = 0.10
 """Rise of the residual that still counts as the paper's "small increase" for essential parameters."""
+
+DATA = "other data than the paper's: another motion and noise, or another arm"
 
 CHEAP = 0.02
 """Rise of the residual that physical consistency may cost."""
@@ -58,7 +60,7 @@ def reproduce(options: Options) -> Reproduction:
     options.say("simulating the experiment")
     data.insert(0, setup.simulated(setup.experiment(), options.seed))
     solved = [setup.solve(one) for one in data]
-    rows = [*_model(setup), *_printed(setup), *_simulated_truth(solved[0])]
+    rows = [*_geometry(setup), *_model(setup), *_printed(setup), *_simulated_truth(solved[0])]
     for one in solved:
         rows += _solutions(one)
     if options.record is not None:
@@ -66,6 +68,18 @@ def reproduce(options: Options) -> Reproduction:
     rows += _statistics(setup, options)
     about = _about(setup, solved, options)
     return Reproduction(tuple(rows), about, sheets(solved), lambda folder: write_figures(solved, folder))
+
+
+def _geometry(setup: Setup) -> Iterator[Row]:
+    """Table I, as far as its cells are legible."""
+    joints = setup.description.robot.joints
+    for number, printed in ((2, -90), (4, 90), (5, -90), (6, 90)):
+        _, minus_sine, cosine = np.asarray(joints[number - 1].rotation)[:, 2]
+        angle = round(float(np.degrees(np.arctan2(-minus_sine, cosine))), 3)
+        yield compared(f"Table I: alpha of joint {number} in degrees", printed, angle)
+    yield compared("Table I: d3 in m", 0.225, float(joints[2].position[0]))
+    yield compared("Table I: rl3 in m", 0.035, float(joints[2].position[2]))
+    yield compared("Table I: rl4 in m", 0.225, float(np.linalg.norm(joints[3].position)))
 
 
 def _model(setup: Setup) -> Iterator[Row]:
@@ -90,7 +104,8 @@ def _printed(setup: Setup) -> Iterator[Row]:
     case, ref, table = "as printed", setup.printed["ref"], setup.published["table2"]
     for column, stated in table["relative_change"].items():
         ours = setup.change(setup.printed[column].values, ref)
-        yield Row(f"{case}: norm({column} - ref) / norm(ref)", stated, ours, judged(abs(ours - stated) < 5e-5))
+        yield Row(f"Table II, {case}: norm({column} - ref) / norm(ref)", stated, ours, judged(abs(ours - stated) < 5e-5))
+    yield from _printed_errors(setup)
     b = setup.printed["b"].values[setup.base.retained]
     apart, doubled = _grouped(setup, b), _grouped(setup, setup.base.beta(setup.printed["b"].values))
     remark = f"so column b lists base parameters; read as standard parameters it is {100 * doubled:.0f} % from e"
@@ -120,11 +135,26 @@ def _printed(setup: Setup) -> Iterator[Row]:
     yield Row(f"{case}: links whose principal moments no body can have, e", None, broken, f"{REPORTED}: {remark}")
 
 
+def _printed_errors(setup: Setup) -> Iterator[Row]:
+    """Columns e_b and e_e of Table II against those they come from."""
+    table = setup.published["table2"]["errors"]
+    names = [setup.base.layout.names[k] for k in setup.listed]
+    ref = setup.printed["ref"].values[setup.listed]
+    for i, column in enumerate(("b", "e")):
+        printed = np.array([table.get(name.replace("off", "tau_off"), (0.0, 0.0))[i] for name in names])
+        apart = np.abs(np.abs(setup.printed[column].values[setup.listed] - ref) - printed)
+        off = [name for name, gap in zip(names, apart, strict=True) if gap > 0.005 + 1e-9]
+        quantity = f"Table II, as printed: entries of column e_{column} that are |{column} - ref| to two digits"
+        yield compared(quantity, len(names), len(names) - len(off), why=f"printed otherwise: {', '.join(off)}")
+
+
 def _printed_tolerance(setup: Setup, b: dict[int, LinkCheck], standard: dict[int, LinkCheck]) -> Iterator[Row]:
     stated = setup.published["table3"]["tolerance_needed"]["b"]
     passing = _numbers([j for j, link in b.items() if needed(link) <= stated])
     remark = f"0.04 lets only links {passing} pass"
-    yield Row("as printed: Cholesky tolerance for all links, b", stated, tolerance(b), judged(tolerance(b) <= stated, remark))
+    yield Row(
+        "Table III, as printed: Cholesky tolerance for all links, b", stated, tolerance(b), judged(tolerance(b) <= stated, remark)
+    )
     quantity = "as printed: Cholesky tolerance for all links, b as standard parameters"
     yield Row(quantity, stated, tolerance(standard), f"{REPORTED}: links {_failing(standard)} not positive, by little")
 
@@ -143,8 +173,9 @@ def _solutions(one: Solved) -> Iterator[Row]:
     theirs = {n for n, a, b in _triples(setup) if a != b}
     for ratio in RATIOS:
         names = one.essential[ratio].names
-        said = f"{REPORTED}: {len(theirs & set(names))} of them are among the paper's 31"
-        yield Row(f"{case}: essential parameters, ratio {ratio:g}", stated, len(names), said)
+        said = f"{len(theirs & set(names))} of them are among the paper's 31"
+        quantity = f"Table II, {case}: essential parameters, ratio {ratio:g}"
+        yield compared(quantity, stated, len(names), why=f"{DATA}; {said}", remark="" if len(names) != stated else said)
     yield from _changes(one)
     yield from _residuals(one)
     yield from _links(one)
@@ -155,7 +186,8 @@ def _changes(one: Solved) -> Iterator[Row]:
     stated = setup.published["table2"]["relative_change"]
     size = {name: setup.change(chi) for name, chi in one.chi.items()}
     for name, printed in ((LISTED, stated["b"]), (KEPT, None), (B, None), (E, stated["e"]), (PC, None)):
-        yield Row(f"{case}: norm({name} - ref) / norm(ref)", printed, size[name], REPORTED)
+        yield compared(f"Table II, {case}: norm({name} - ref) / norm(ref)", printed, size[name], why=DATA)
+    yield from _errors(one)
     nearer = size[E] < size[B]
     said = "yes" if nearer else "no"
     yield Row(f"{case}: e nearer to ref than b", "yes", said, judged(nearer, f"{size[E]:.4f} against {size[B]:.4f}"))
@@ -163,6 +195,19 @@ def _changes(one: Solved) -> Iterator[Row]:
     for name in (B, E):
         remark = "; friction, which the norm above is mostly made of, left out" if name == B else ""
         yield Row(f"{case}: norm({name} - ref) / norm(ref), links alone", None, links[name], REPORTED + remark)
+
+
+def _errors(one: Solved) -> Iterator[Row]:
+    """Columns e_b and e_e: how many entries are as near to print as their standard deviations say."""
+    setup = one.setup
+    ref, table = setup.printed["ref"].values, setup.published["table2"]["errors"]
+    for i, name in enumerate((LISTED, E)):
+        near = []
+        for k in setup.listed:
+            printed = table.get(setup.base.layout.names[k].replace("off", "tau_off"), (0.0, 0.0))[i]
+            near.append(abs(abs(one.chi[name][k] - ref[k]) - printed) <= 0.005 + 2.0 * one.std[name][k])
+        quantity = f"Table II, {one.data.name}: entries of column e_{'be'[i]} within two standard deviations of print"
+        yield compared(quantity, len(near), int(np.sum(near)), why=DATA)
 
 
 def _residuals(one: Solved) -> Iterator[Row]:
@@ -190,13 +235,13 @@ def _links(one: Solved) -> Iterator[Row]:
         said = (
             f"{REPORTED}: tolerance {tolerance(links):.2g}, triangle inequality broken on {_numbers(in_state(links, 'triangle'))}"
         )
-        yield Row(f"{case}: links not positive, {name}", "some" if name == LISTED else None, _failing(links), said)
+        yield Row(f"Table III, {case}: links not positive, {name}", "some" if name == LISTED else None, _failing(links), said)
     for ratio in RATIOS:
         links = setup.links(one.essential[ratio].chi)
         broken = _numbers(in_state(links, "triangle"))
         good = tolerance(links) == 0.0
         remark = f"tolerance {tolerance(links):.2g}, triangle inequality broken on {broken}"
-        yield Row(f"{case}: links not positive, e, ratio {ratio:g}", "none", _failing(links), judged(good, remark))
+        yield Row(f"Table III, {case}: links not positive, e, ratio {ratio:g}", "none", _failing(links), judged(good, remark))
     links, price = setup.links(one.chi[PC]), one.price(one.chi[PC])
     possible = len(in_state(links, "possible")) == len(LINKS)
     yield Row(f"{case}: links no body can have, pc", None, _impossible(links), judged(possible, "by construction"))

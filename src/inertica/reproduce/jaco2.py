@@ -32,6 +32,7 @@ from inertica.physical.regions import CentreInEllipsoid
 from inertica.physical.scales import Reference
 from inertica.preprocessing.motion import Motion
 from inertica.reproduce.jaco2_figures import write_figures
+from inertica.reproduce.jaco2_parameters import base_parameters, parameter_rows
 from inertica.reproduce.jaco2_setup import (
     CENTRE_REACH,
     CONDITION,
@@ -49,7 +50,8 @@ from inertica.reproduce.jaco2_setup import (
     Scores,
     Setup,
 )  # fmt: skip
-from inertica.reproduce.rows import REPORTED, Options, Reproduction, Row, Sheet, judged
+from inertica.reproduce.rows import Options, Reproduction, Row, Sheet, answered, compared, reported
+from inertica.reproduce.verdicts import Words
 from inertica.robot.layout import Parameters
 from inertica.threads import one_thread
 
@@ -67,6 +69,8 @@ MISPRINTS = {(3, 5, "cls-1", "s"), (3, 5, "cls-1", "s_r"), (5, 5, "cad", "s"), (
 
 INVARIANT = 0.1
 """Relative change of the mean error that still counts as `almost invariant`."""
+
+SIMULATED = "another robot than the paper's, with other motions and sensors"
 
 Held = Mapping[tuple[int, str], Mapping[str, bool]]
 """(identified on, method) -> which criteria hold."""
@@ -130,9 +134,21 @@ class Study:
         self.options.say("simulating five records")
         plain, rubbing = self.plain, self.rubbing
         held = {(i, m): self.criteria(plain, i, m) for i in RECORDS for m in METHODS}
-        rows = [*self._setup_rows(), *self._error_rows(plain), *self._deviation_rows(plain), *self._criteria_rows(held)]
+        rows = [
+            *parameter_rows(self.setup),
+            *self._setup_rows(),
+            *self._error_rows(plain),
+            *self._deviation_rows(plain),
+            *self._criteria_rows(held),
+        ]
         rows += self._friction_rows(plain, rubbing)
-        sheets = (*self._table5(plain), self._friction_table(rubbing), self._criteria_table(held), *self._table4(plain))
+        sheets = (
+            base_parameters(self.setup),
+            *self._table5(plain),
+            self._friction_table(rubbing),
+            self._criteria_table(held),
+            *self._table4(plain),
+        )
         return Reproduction(tuple(rows), self.about(), sheets, self._draw)
 
     def _draw(self, folder: Path) -> tuple[Path, ...]:
@@ -162,32 +178,39 @@ class Study:
         stated, rows = self.setup.published["setup"], []
         spectra = [self.setup.singular_values(m) for m in self.setup.motions]
         for k, s in zip(RECORDS, spectra, strict=True):
-            ours = float(s[0] / s[-1])
-            near = judged(abs(ours - CONDITION) < 0.2 * CONDITION, "designed so")
-            rows.append(Row(f"setup: condition number of record {k}", stated["base_regressor_condition"], ours, near))
+            printed = stated["base_regressor_condition"]
+            said = Words(f"approximately {printed:g}", 0.8 * printed, 1.2 * printed)
+            rows.append(compared(f"setup: condition number of record {k}", said, float(s[0] / s[-1]), remark="designed so"))
         smallest = float(spectra[SHOWN - 1][-1])
+        quantity = f"setup: smallest singular value of record {SHOWN}"
         rows.append(
-            Row(f"setup: smallest singular value of record {SHOWN}", stated["base_regressor_sigma_min"], smallest, REPORTED)
+            compared(quantity, stated["base_regressor_sigma_min"], smallest, why="it grows with the length of the record")
         )
         for k in RECORDS:
-            printed, found = self.printed[1, k, "cad"], self.plain.scores[1, k, "cad"]
-            rows.append(Row(f"setup: |tau| / N of record {k} in N m", printed[0] / printed[1], found[0] / found[1], REPORTED))
+            p, found = self.printed[1, k, "cad"], self.plain.scores[1, k, "cad"]
+            ratio, per_value = p[0] / p[1], found[0] / found[1]
+            said = Words(f"{ratio:.4f}", 0.8 * ratio, 1.2 * ratio)
+            rows.append(compared(f"setup: |tau| / N of record {k} in N m", said, per_value, why="lengths are whole periods"))
         return rows
 
     def _error_rows(self, case: Case) -> list[Row]:
         rows = []
         for title, count, wanted in (
-            ("uls has the smallest error on its identification record, of 5", _best_identified, lambda n: n == 5),
-            ("cls-3 beats uls, of 20 validations", _beats, lambda n: n > 10),
+            ("uls has the smallest error on its identification record, of 5", _best_identified, (5, 5)),
+            ("cls-3 beats uls, of 20 validations", _beats, (11, 20)),
             ("cls-3 has the smallest error, of 20 validations", _best_validated, None),
-            ("cad has the largest error, of 25", _worst, lambda n: n == 25),
+            ("cad has the largest error, of 25", _worst, (25, 25)),
         ):
-            ours = count(case.scores)
-            rows.append(Row(f"errors: {title}", count(self.printed), ours, REPORTED if wanted is None else judged(wanted(ours))))
+            ours, printed = count(case.scores), count(self.printed)
+            said = Words(str(printed), *wanted) if wanted is not None else printed
+            rows.append(compared(f"Table 5, errors: {title}", said, ours, why=SIMULATED))
         for method in METHODS:
             usable = [(i, k) for i, k in _order() if i != k and (i, k, method, "s_r") not in MISPRINTS]
-            printed = float(np.mean([self.printed[i, k, method][1] for i, k in usable]))
-            rows.append(Row(f"errors: mean s_r of {method} on validation records", printed, case.mean(method), REPORTED))
+            mean = float(np.mean([self.printed[i, k, method][1] for i, k in usable]))
+            spread = float(np.std([case.scores[i, k, method][1] for i, k in usable]) / np.sqrt(len(usable)))
+            theirs = float(np.std([self.printed[i, k, method][1] for i, k in usable]) / np.sqrt(len(usable)))
+            quantity = f"Table 5, errors: mean s_r of {method} on validation records"
+            rows.append(compared(quantity, mean, case.mean(method), theirs, spread, rounding=5e-5, why=SIMULATED))
         return rows
 
     def deviations(self, case: Case, method: str) -> Array:
@@ -213,16 +236,36 @@ class Study:
         rows = []
         for k, method in enumerate(METHODS[2:], start=1):
             p, o = (float(np.median(x[:, k] / x[:, 0])) for x in (printed, ours))
-            remark = f"{REPORTED}: one factor for all parameters, as eq. 10 says"
-            rows.append(Row(f"table 4: standard deviations of {method} over those of uls", p, o, remark))
+            quantity, remark = f"Table 4: standard deviations of {method} over those of uls", "one factor for all, as eq. 10 says"
+            rows.append(compared(quantity, p, o, rounding=0.005, why=SIMULATED, remark=remark))
             here = SHOWN_IDENTIFIED
             error = self.printed[here, here, method][1] / self.printed[here, here, "uls"][1]
-            same = judged(abs(p / error - 1.0) < 0.02, "so the printed deviations are those of eq. 10")
-            rows.append(Row(f"table 4: the same factor, printed, beside that of Table 5's errors, {method}", p, error, same))
+            quantity = f"Table 4: the same factor, printed, beside that of Table 5's errors, {method}"
+            rows.append(compared(quantity, p, error, rounding=0.02 * p, remark="so the printed deviations are those of eq. 10"))
         ratio = printed[:, 0] / ours[:, 0]
         apart = float(np.exp(np.std(np.log(ratio))))
-        quantity = "table 4: standard deviations of uls, printed over ours (median)"
-        rows.append(Row(quantity, None, float(np.median(ratio)), f"{REPORTED}: to within a factor of {apart:.2g} (one sigma)"))
+        quantity = "Table 4: standard deviations of uls, printed over ours (median)"
+        rows.append(reported(quantity, float(np.median(ratio)), f"to within a factor of {apart:.2g} (one sigma)"))
+        return [*rows, *self._value_rows(case)]
+
+    def _value_rows(self, case: Case) -> list[Row]:
+        """Values of Table 4 that are near print: within two standard deviations of both, column by column."""
+        C, rows = self.setup.printed_rows, []
+        table = np.array(list(self.setup.published["table4"].values()), float)
+        truth = C @ self.setup.truth.values
+        for k, method in enumerate(METHODS):
+            ours = C @ case.chi(SHOWN_IDENTIFIED, method)
+            if method == "cad":
+                near = np.abs(ours - table[:, 0]) <= 5e-5 + 1e-3 * np.abs(table[:, 0])
+                quantity = "Table 4: values of cad as printed, of 43"
+                rows.append(compared(quantity, 43, int(near.sum()), why="the catalog's links were made for them"))
+                continue
+            own = self.deviations(case, method)
+            near = np.abs(ours - table[:, 2 * k - 1]) <= 2.0 * np.hypot(table[:, 2 * k], own)
+            true = np.abs(ours - truth) <= 2.0 * own
+            remark = f"{int(true.sum())} are within two standard deviations of the robot that we simulated"
+            quantity = f"Table 4: values of {method} within two standard deviations of print, of 43"
+            rows.append(compared(quantity, 43, int(near.sum()), why=SIMULATED, remark=remark))
         return rows
 
     def _criteria_rows(self, held: Held) -> list[Row]:
@@ -230,13 +273,13 @@ class Study:
         for key, title in CRITERIA.items():
             for method, said in zip(METHODS, self.setup.published["additional_criteria"][key], strict=True):
                 count, ours = sum(held[i, method][key] for i in RECORDS), _always(held, key, method)
-                verdict = judged(ours == said, f"in {count} of 5 identifications")
-                rows.append(Row(f"constraints: {title}, {method}", _yes(said), _yes(ours), verdict))
+                often = f"in {count} of 5 identifications"
+                rows.append(answered(f"Table 5, constraints: {title}, {method}", said, ours, why=often, remark=often))
         good = [m for m in METHODS if all(_always(held, key, m) for key in CRITERIA)]
-        rows.append(Row("constraints: satisfy all three", "cad, cls-3", ", ".join(good), judged(good == ["cad", "cls-3"])))
+        rows.append(compared("Table 5, constraints: satisfy all three", "cad, cls-3", ", ".join(good)))
         worst = [check_model(Parameters(self.plain.base.layout, self.plain.chi(i, "uls"))).inertia_matrix for i in RECORDS]
         quantity = "constraints: uls, inertia matrix not positive definite somewhere, of 5"
-        rows.append(Row(quantity, "may be", sum(w <= 0.0 for w in worst), f"{REPORTED}: 1000 poses each"))
+        rows.append(compared(quantity, Words("may be", 0, 5), sum(w <= 0.0 for w in worst), remark="1000 poses each"))
         return rows
 
     def _friction_rows(self, plain: Case, rubbing: Case) -> list[Row]:
@@ -244,16 +287,15 @@ class Study:
         for method in ("uls", "cls-3"):
             change = rubbing.mean(method) / plain.mean(method) - 1.0
             quantity = f"friction: relative change of the mean validation error of {method}"
-            rows.append(Row(quantity, "almost invariant", change, judged(abs(change) < INVARIANT)))
-        rows.append(Row("friction: cls-3 beats uls, of 20 validations", None, _beats(rubbing.scores), REPORTED))
+            rows.append(compared(quantity, Words("almost invariant", -INVARIANT, INVARIANT), change, why=SIMULATED))
+        rows.append(reported("friction: cls-3 beats uls, of 20 validations", _beats(rubbing.scores)))
         names = rubbing.base.names
         judged_by = [rubbing.estimates[i, "uls"].diagnostics for i in RECORDS]
         variance = np.mean([np.diag(d.plain_covariance) for d in judged_by if d is not None], axis=0)
         rubs = np.array([name.startswith("F") for name in names])
         ratio = float(np.median(variance[rubs]) / np.median(variance[~rubs]))
-        rows.append(
-            Row("friction: median variance of its parameters over that of the others", "much higher", ratio, judged(ratio > 10))
-        )
+        quantity = "friction: median variance of its parameters over that of the others"
+        rows.append(compared(quantity, Words("much higher", low=10.0), ratio, why=SIMULATED))
         return rows
 
     def _table5(self, case: Case) -> tuple[Sheet, ...]:

@@ -117,7 +117,7 @@ class Setup:
     def printed_rows(self) -> Array:
         """(43, P) the parameters of the paper's Table 4 as combinations of standard parameters."""
         combinations = self.published["base_parameters"]["combinations"]
-        return np.array([self._combination(combinations.get(name, name)) for name in self.published["table4"]])
+        return np.array([self.combination(combinations.get(name, name)) for name in self.published["table4"]])
 
     @cached_property
     def truth(self) -> Parameters:
@@ -172,7 +172,7 @@ class Setup:
         with one_thread():
             return np.asarray(np.linalg.svd(np.linalg.qr(W, mode="r"), compute_uv=False))
 
-    def _combination(self, text: str) -> Array:
+    def combination(self, text: str) -> Array:
         """`mc3y + d3*(m4+m5)` -> coefficients of standard parameters; the paper's I2yy and L2yy are YY2, its mc3y is MY3."""
         lengths = {x.name: x.value for joint in self.description.robot.joints for x in joint.lengths}
         text = re.sub(r"d\d", lambda m: f"({lengths[m[0]]!r})", text).replace("^", "**")

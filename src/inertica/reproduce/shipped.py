@@ -8,8 +8,8 @@ Every campaign in the folder goes into the table of the shipped spec that it is 
 the folder has take the place of the same ones in the tables, with STATE in their last column; the others stay unless all of a campaign
 was computed, and ranks are counted anew.  Times are those of the processor, so that other work on the machine is not in them.  The
 survey's claims are then found anew on all lines, each condition and method on the campaign with most fits; claims that compare
-conditions or times on the short forms alone.  Claims that need single estimates are found on the folder's rows when it has all of the
-short forms and all methods are taken; else what was found before stays.
+conditions or times on the short forms alone.  Claims that need single estimates are found on the folder's rows of `survey-spread`;
+without them what was found before stays.
 """
 
 from __future__ import annotations
@@ -19,29 +19,42 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from inertica.campaign import sizes
 from inertica.campaign.specfile import read_spec
 from inertica.campaign.specfile import shipped as specs
 from inertica.campaign.store import MANIFEST, Store
 from inertica.campaign.stored import CLAIMS as FILE
 from inertica.campaign.stored import StoredClaim, claims, lines_of
 from inertica.campaign.stored import stored as shipped
-from inertica.campaign.summary import Group, RowKey, by_processor, groups, lines, ranked
+from inertica.campaign.summary import Group, by_processor, groups, lines, ranked
 from inertica.campaign.written import as_csv
 from inertica.errors import InputError, nearest
 from inertica.escape import csv_text
-from inertica.reproduce.survey_claims import CLAIMS, UNTESTED, Claim, cases
+from inertica.reproduce.survey_claims import CLAIMS, Claim, cases
+from inertica.reproduce.verdicts import UNTESTED
 from inertica.writing import write_whole
 
 QUICK = ("survey-quick", "survey-loops-quick")
-LARGE = ("survey-tx40", "survey-tx40-decimated", "survey-no-kalman", "mcs-tx40-1-1")
+LARGE = sizes.LARGE
 """Campaigns of the survey's conditions in their short forms, and of some of them with more runs and starts."""
 
+SINGLE = "survey-spread"
+"""The campaign on whose rows claims about single estimates rest."""
 
-def found_on_lines(large: Sequence[Group] = (), quick: Sequence[Group] = ()) -> list[tuple[Claim, StoredClaim]]:
-    """The claims on the shipped tables, and where single estimates are needed on rows, those of the short forms apart."""
-    whole, short = cases(lines_of((*QUICK, *LARGE)), large), cases(lines_of(QUICK), quick)
-    verdicts = [(claim, claim.test(short if claim.one_campaign else whole)) for claim in CLAIMS]
-    return [(claim, StoredClaim(claim.name, claim.published, v.ours, v.verdict)) for claim, v in verdicts]
+TOOLBOX = ("survey-toolbox-quick", "survey-toolbox")
+"""The same conditions with the smooth sign of friction that the survey's toolbox has."""
+
+
+def found_on_lines(single: Sequence[Group] = ()) -> list[tuple[Claim, StoredClaim]]:
+    """The claims on the shipped tables, and where single estimates are needed on rows."""
+    whole, short, smooth = (cases(lines_of(names), ()) for names in ((*QUICK, *LARGE), QUICK, TOOLBOX))
+    rows = cases(lines_of((SINGLE,)), single)
+    out = []
+    for claim in CLAIMS:
+        found = claim.test(rows if claim.single else short if claim.one_campaign else whole)
+        toolbox = claim.test(smooth).verdict
+        out.append((claim, StoredClaim(claim.name, claim.published, found.ours, found.verdict, toolbox)))
+    return out
 
 
 def merged(campaign: str, store: Store, state: str, methods: Sequence[str] = ()) -> str:
@@ -73,25 +86,19 @@ def campaign_of(store: Store) -> str:
 
 def write(folder: Path, state: str, results: Path, methods: Sequence[str] = ()) -> None:
     """Tables and claims from the stores in a folder."""
-    quick: dict[RowKey, Group] = {}
-    large: dict[RowKey, Group] = {}
-    computed = set[str]()
+    single: list[Group] = []
     for path in sorted(p.parent for p in folder.glob(f"*/{MANIFEST}")):
         if (store := Store.open(path)).files():
             name = campaign_of(store)
             write_whole(results / f"{name}.csv", merged(name, store, state, methods))
-            if name in (*QUICK, *LARGE):
-                own = {g.place: g for g in groups(store)}
-                large |= {place: g for place, g in own.items() if place not in large or g.runs > large[place].runs}
-                quick |= own if name in QUICK else {}
-                computed |= set() if store.pending() else {name}
+            single += groups(store) if name == SINGLE else []
     shipped.cache_clear()
-    former, all_of_it = {c.name: c for c in claims()}, not methods and computed >= set(QUICK)
-    table = [["name", "published", "ours", "verdict"]]
-    for claim, now in found_on_lines(*((list(large.values()), list(quick.values())) if all_of_it else ())):
+    former = {c.name: c for c in claims()}
+    table = [["name", "published", "ours", "verdict", "toolbox"]]
+    for claim, now in found_on_lines(single):
         stays = claim.single and now.verdict == UNTESTED
         told = former.get(claim.name, now) if stays else now
-        table.append([told.name, told.published, told.ours, told.verdict])
+        table.append([told.name, told.published, told.ours, told.verdict, told.toolbox])
     write_whole(results / FILE, _written(table))
 
 

@@ -1,7 +1,7 @@
-"""What the survey concludes (its sections 9.5, 10.1, 10.2), each claim held against the lines of a campaign.
+"""What the survey concludes (its sections 9.3.3, 10.1, 10.2), each claim held against the lines of a campaign.
 
-A claim holds, does not hold, or depends: it holds under some of the conditions that were computed and not under others.  One
-whose methods or conditions are not in the campaign is not tested.
+The verdict counts the conditions in which a claim holds, among those that were computed.  One whose methods or conditions are not in
+the campaign is not tested.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
 from inertica.campaign.summary import Group, Line
-
-HOLDS, FAILS, DEPENDS, UNTESTED = "holds", "does not hold", "depends", "not tested"
+from inertica.reproduce.verdicts import UNTESTED, counted
 
 PLAIN = ("ols", "wls", "irls", "tls", "ml", "adann", "htrnn")
 FILTERS = ("ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf")
@@ -21,6 +21,14 @@ MODERATE, HIGHEST = ("row 1", "row 2"), ("row 3", "row 5")
 NEAR, WORSE = 1.5, 2.0
 """Times an error up to which another one is as good, and from which it is clearly worse."""
 
+ABOUT, ORDER = 2.0, 10.0**0.5
+"""Factors that "about" and "an order of magnitude" allow."""
+
+SURE = 0.95
+"""Level of tests on estimates of single runs."""
+
+FEWEST = 10
+"""Noise realisations from which a variance is looked at."""
 
 SHOWN = 6
 """Conditions whose numbers are listed."""
@@ -65,13 +73,35 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """Whether a claim holds in one condition.
+
+    Args:
+        case: which.
+        holds: the answer.
+        text: the numbers behind it.
+        labels: methods that it rests on.
+    """
+
+    case: Case
+    holds: bool
+    text: str
+    labels: tuple[str, ...]
+
+    @property
+    def fits(self) -> int:
+        """Of the method with fewest."""
+        return min(self.case.lines[label].rows[1] for label in self.labels)
+
+
+@dataclass(frozen=True)
 class Claim:
     """A sentence of the survey and how it is tested.
 
     Args:
         name, published: what it says.
         test: of the conditions.
-        single: single estimates are needed, not their means.
+        single: single estimates of many runs are needed, not their means.
         one_campaign: conditions or times are compared, which must have the same runs and starts, on one kind of device.
     """
 
@@ -93,15 +123,15 @@ def cases(found: Sequence[Line], groups: Sequence[Group]) -> list[Case]:
     return out
 
 
-def _counted(answers: Iterable[tuple[str, bool, str]]) -> Verdict:
-    """From condition, whether the claim holds there, and the numbers."""
-    listed = list(answers)
-    if not listed:
+def _counted(answers: Iterable[Answer]) -> Verdict:
+    """How often a claim holds, on how many fits, and the numbers."""
+    found = list(answers)
+    if not found:
         return Verdict("no such conditions or methods in the campaign", UNTESTED)
-    good = sum(holds for _, holds, _ in listed)
-    verdict = HOLDS if good == len(listed) else FAILS if good == 0 else DEPENDS
-    shown = "; ".join(f"{name}: {text}" for name, _, text in listed[:SHOWN]) + (" ..." if len(listed) > SHOWN else "")
-    return Verdict(f"{good} of {len(listed)} conditions; {shown}", verdict)
+    shown = "; ".join(f"{a.case.name}: {a.text}" for a in found[:SHOWN]) + (" ..." if len(found) > SHOWN else "")
+    low, high = (extreme(a.fits for a in found) for extreme in (min, max))
+    fits = f"{low} fits a method" if low == high else f"{low} to {high} fits a method"
+    return Verdict(f"{fits}; {shown}", counted(sum(a.holds for a in found), len(found)))
 
 
 def _percent(*values: float) -> str:
@@ -114,86 +144,117 @@ def _most_accurate(found: Sequence[Case]) -> Verdict:
         if c.noise in MODERATE and c.has("iv", "didim"):
             best = min(c.error(label) for label in c.lines)
             both = c.error("didim"), c.error("iv")
-            out.append((c.name, max(both) <= NEAR * best, f"didim / iv / best {_percent(*both, best)}"))
+            text = f"didim / iv / best {_percent(*both, best)}"
+            out.append(Answer(c, max(both) <= NEAR * best, text, ("iv", "didim")))
     return _counted(out)
 
 
 def _input_error(found: Sequence[Case]) -> Verdict:
-    own = [c for c in found if c.has("clie", "cloe")]
-    return _counted((c.name, c.error("clie") <= c.error("cloe"), _percent(c.error("clie"), c.error("cloe"))) for c in own)
+    both = ("clie", "cloe")
+    return _counted(
+        Answer(c, c.error("clie") <= c.error("cloe"), _percent(*map(c.error, both)), both) for c in found if c.has(*both)
+    )
 
 
 def _filters_decimated(found: Sequence[Case]) -> Verdict:
     """Filter by filter, beside itself without decimation."""
+    return _filters_worse(found, lambda c: _same(found, c, c.noise, decimate=1) if c.decimate > 1 else None)
+
+
+def _filters_slow(found: Sequence[Case]) -> Verdict:
+    """Filter by filter: RV2SQ, sampled at 140 Hz, beside the TX40 with every sample, at the least noise."""
+    tx40 = next((c for c in found if (c.robot, c.decimate, c.noise, c.loop) == ("tx40", 1, "row 1", "known")), None)
+    return _filters_worse(found, lambda c: tx40 if (c.robot, c.noise) == ("rv2sq", "row 1") else None)
+
+
+def _filters_worse(found: Sequence[Case], beside: Callable[[Case], Case | None]) -> Verdict:
     out = []
     for c in found:
-        before = _same(found, c, c.noise, decimate=1)
+        before = beside(c)
         for name in FILTERS:
-            if c.decimate > 1 and c.has(name) and before is not None and before.has(name):
+            if c.has(name) and before is not None and before.has(name):
                 errors = before.error(name), c.error(name)
-                out.append((f"{c.name} {name}", errors[1] > WORSE * errors[0], " -> ".join(map(_percent, errors))))
+                text = f"{name} {' -> '.join(map(_percent, errors))}"
+                out.append(Answer(c, errors[1] > WORSE * errors[0], text, (name,)))
     return _counted(out)
 
 
 def _torque_noise(found: Sequence[Case]) -> Verdict:
+    """Twice the torque noise: bias as before within its standard errors, variance larger by the F test of the median parameter."""
     out = []
     for c in found:
-        other = _same(found, c, "row 4")
-        if c.noise == "row 2" and other is not None and "wls_f" in c.groups and "wls_f" in other.groups:
-            a, b = c.groups["wls_f"], other.groups["wls_f"]
-            shift = float(np.linalg.norm(b.bias - a.bias) / np.linalg.norm(a.truth))
-            spread = float(np.linalg.norm(b.spread) / max(float(np.linalg.norm(a.spread)), 1e-300))
-            out.append((c.name, shift < float(np.linalg.norm(b.spread) / np.linalg.norm(b.truth)) + 1e-3,
-                        f"wls_f: bias moves by {_percent(shift)}, spread times {spread:.2g}"))  # fmt: skip
+        other, label = _same(found, c, "row 4"), "wls_f"
+        if c.noise != "row 2" or other is None or label not in c.groups or label not in other.groups:
+            continue
+        a, b = c.groups[label], other.groups[label]
+        if min(len(a.beta), len(b.beta)) < FEWEST:
+            continue
+        error = np.sqrt((a.spread**2 + b.spread**2) / min(len(a.beta), len(b.beta)))
+        apart = np.abs(b.bias - a.bias) / np.maximum(error, 1e-300)
+        level = 1.0 - (1.0 - SURE) / len(apart)  # of the largest of so many
+        unmoved = float(apart.max()) <= float(stats.norm.ppf(0.5 + 0.5 * level))
+        ratio = float(np.median((b.spread / np.maximum(a.spread, 1e-300)) ** 2))
+        more = ratio > float(stats.f.ppf(SURE, len(b.beta) - 1, len(a.beta) - 1))
+        text = f"bias moves by at most {apart.max():.2g} standard errors, variance times {ratio:.2g}"
+        out.append(Answer(c, unmoved and more, text, (label,)))
     return _counted(out)
 
 
 def _highest_noise(found: Sequence[Case]) -> Verdict:
-    out = []
+    out, labels = [], ("iv", "didim", "clie", "cloe")
     for c in found:
-        if c.noise in HIGHEST and c.has("iv", "didim", "clie", "cloe"):
-            others = [c.error(x) for x in ("didim", "clie", "cloe")]
-            out.append(
-                (c.name, c.error("iv") > 2.0 * max(others), f"iv / didim / clie / cloe {_percent(c.error('iv'), *others)}")
-            )
+        if c.noise in HIGHEST and c.has(*labels):
+            iv, *others = (c.error(x) for x in labels)
+            out.append(Answer(c, iv > WORSE * max(others), f"iv / didim / clie / cloe {_percent(iv, *others)}", labels))
     return _counted(out)
 
 
 def _variance(found: Sequence[Case]) -> Verdict:
     out = []
     for c in found:
-        if "adann_f" in c.groups and "ols_f" in c.groups and len(c.groups["ols_f"].beta) > 1:
+        if "adann_f" in c.groups and "ols_f" in c.groups and len(c.groups["ols_f"].beta) >= FEWEST:
             ratio = float(np.median(c.groups["adann_f"].spread / np.maximum(c.groups["ols_f"].spread, 1e-300))) ** 2
-            out.append((c.name, ratio >= 10.0, f"variance times {ratio:.0f}"))
+            out.append(Answer(c, ratio >= 10.0, f"variance times {ratio:.0f}", ("adann_f", "ols_f")))
     return _counted(out)
 
 
 def _filtered(found: Sequence[Case]) -> Verdict:
+    out, labels = [], ("ols_f", "iv", "didim")
+    for c in found:
+        if c.has(*labels) and c.noise in MODERATE:
+            filtered, iv, didim = (c.error(x) for x in labels)
+            text = f"ols_f / iv / didim {_percent(filtered, iv, didim)}"
+            out.append(Answer(c, filtered <= NEAR * min(iv, didim), text, labels))
+    return _counted(out)
+
+
+def _others_filtered(found: Sequence[Case]) -> Verdict:
+    """Method by method, beside DIDIM."""
     out = []
     for c in found:
-        if c.has("ols_f", "iv", "didim") and c.noise in MODERATE:
-            filtered, iv, didim = (c.error(x) for x in ("ols_f", "iv", "didim"))
-            out.append((c.name, filtered <= NEAR * min(iv, didim), f"ols_f / iv / didim {_percent(filtered, iv, didim)}"))
+        for label in ("wls_f", "irls_f", "ml_f", "adann_f", "htrnn_f"):
+            if c.noise in MODERATE and c.has(label, "didim"):
+                errors = c.error(label), c.error("didim")
+                out.append(Answer(c, errors[0] <= NEAR * errors[1], f"{label} / didim {_percent(*errors)}", (label, "didim")))
     return _counted(out)
 
 
 def _forward(found: Sequence[Case]) -> Verdict:
-    own = [c for c in found if c.has("ols (forward)", "ols_f") and np.isfinite(c.error("ols (forward)"))]
+    labels = ("ols (forward)", "ols_f")
+    own = [c for c in found if c.has(*labels) and np.isfinite(c.error(labels[0]))]
     return _counted(
-        (c.name, c.error("ols (forward)") > 2.0 * c.error("ols_f"), _percent(c.error("ols (forward)"), c.error("ols_f")))
-        for c in own
+        Answer(c, c.error(labels[0]) > WORSE * c.error(labels[1]), _percent(*map(c.error, labels)), labels) for c in own
     )
 
 
 def _robust(found: Sequence[Case]) -> Verdict:
     out = []
     for c in found:
-        if c.noise in HIGHEST and c.decimate == 1 and c.has("ml", "wls", "irls", "ols", "tls", "adann", "htrnn"):
+        if c.noise in HIGHEST and c.decimate == 1 and c.has(*PLAIN):
             robust = max(c.error(x) for x in ("ml", "wls", "irls"))
             others = min(c.error(x) for x in ("ols", "tls", "adann", "htrnn"))
-            out.append(
-                (c.name, robust < others, f"worst of ml, wls, irls {_percent(robust)}, best of the others {_percent(others)}")
-            )
+            text = f"worst of ml, wls, irls {_percent(robust)}, best of the others {_percent(others)}"
+            out.append(Answer(c, robust < others, text, PLAIN))
     return _counted(out)
 
 
@@ -201,20 +262,29 @@ def _equalised(found: Sequence[Case]) -> Verdict:
     out = []
     for c in found:
         other = _same(found, c, c.noise, decimate=4)
-        labels = [x for x in (*PLAIN, "iv", "didim") if c.has(x)]
+        labels = tuple(x for x in (*PLAIN, "iv", "didim") if c.has(x) and other is not None and other.has(x))
         if c.decimate == 1 and other is not None and len(labels) > 3:
             spans = [_span([case.error(x) for x in labels]) for case in (c, other)]
-            out.append((c.name, spans[1] < spans[0], f"worst over best method {spans[0]:.2g} -> {spans[1]:.2g}"))
+            out.append(Answer(c, spans[1] < spans[0], f"worst over best method {spans[0]:.2g} -> {spans[1]:.2g}", labels))
     return _counted(out)
 
 
 def _consistent_time(found: Sequence[Case]) -> Verdict:
     """Not of ols: it comes first, and what all methods share (rows, R factors) is in its time."""
-    return _times(found, [(f"pc-{x}", x) for x in ("wls", "irls")], 1.5, 6.0)
+    return _times(found, [(f"pc-{x}", x) for x in ("wls", "irls")], 3.0)
 
 
 def _output_error_time(found: Sequence[Case]) -> Verdict:
-    return _times(found, [("clie", "didim"), ("cloe", "didim")], 3.0, 30.0)
+    return _times(found, [("clie", "didim"), ("cloe", "didim")], 10.0, ORDER)
+
+
+def _simulation_time(found: Sequence[Case]) -> Verdict:
+    """Beside ols with the time of its rows and R factors, which are most of it."""
+    return _times(found, [("didim", "ols")], 5.0)
+
+
+def _sigma_point_time(found: Sequence[Case]) -> Verdict:
+    return _times(found, [("ukf", "ekf")], 4.0)
 
 
 def _iterations(found: Sequence[Case]) -> Verdict:
@@ -223,7 +293,34 @@ def _iterations(found: Sequence[Case]) -> Verdict:
     for c in found:
         if c.noise in MODERATE and c.has("iv", "didim"):
             iv, didim = (c.lines[name].mean["iterations"] + 1.0 for name in ("iv", "didim"))
-            out.append((c.name, abs(iv - 3.0) <= 1.0 and abs(didim - 4.0) <= 1.0, f"iv {iv:.1f}, didim {didim:.1f}"))
+            holds = abs(iv - 3.0) <= 1.0 and abs(didim - 4.0) <= 1.0
+            out.append(Answer(c, holds, f"iv {iv:.1f}, didim {didim:.1f}", ("iv", "didim")))
+    return _counted(out)
+
+
+def _consistent_iterations(found: Sequence[Case]) -> Verdict:
+    """Method by method, where both converge."""
+    out = []
+    for c in found:
+        for name in ("iv", "didim"):
+            labels = (f"pc-{name}", name)
+            if c.noise in MODERATE and c.has(*labels):
+                consistent, plain = (c.lines[x].mean["iterations"] for x in labels)
+                out.append(Answer(c, abs(consistent - plain) <= 1.0, f"pc-{name} {consistent:.1f}, {name} {plain:.1f}", labels))
+    return _counted(out)
+
+
+def _integrators(found: Sequence[Case]) -> Verdict:
+    """Errors with Euler and with Runge-Kutta steps differ by less than two standard errors, or by less than a tenth of themselves."""
+    out = []
+    for c in found:
+        for name in ("iv", "didim"):
+            labels = (f"{name} (rk1)", f"{name} (rk4)")
+            if c.loop == "known" and c.has(*labels):
+                (a, b), lines = map(c.error, labels), [c.lines[x] for x in labels]
+                error = float(np.hypot(*(x.sd["d_par"] / np.sqrt(max(x.rows[0], 1)) for x in lines)))
+                holds = abs(a - b) <= max(2.0 * error, 0.1 * min(a, b))
+                out.append(Answer(c, holds, f"{name}, rk1 / rk4 {_percent(a, b)}", labels))
     return _counted(out)
 
 
@@ -234,19 +331,22 @@ def _knowledge(found: Sequence[Case]) -> Verdict:
         didim, estimated = "didim to the end", "didim (gains estimated)"
         if c.loop != "known" and known is not None and c.has(didim, "wls_f", estimated):
             text = _percent(known.error(didim), c.error(didim), c.error(estimated), c.error("wls_f"))
-            worse = c.error(didim) > 2.0 * known.error(didim)
+            worse = c.error(didim) > WORSE * known.error(didim)
             recovers = c.error(estimated) < c.error(didim)
-            out.append((c.loop, worse and recovers, f"didim known / wrong / gains estimated / wls_f without any loop {text}"))
+            text = f"{c.loop}: didim known / wrong / gains estimated / wls_f without any loop {text}"
+            out.append(Answer(c, worse and recovers, text, (didim, estimated)))
     return _counted(out)
 
 
-def _times(found: Sequence[Case], pairs: Sequence[tuple[str, str]], low: float, high: float) -> Verdict:
+def _times(found: Sequence[Case], pairs: Sequence[tuple[str, str]], factor: float, about: float = ABOUT) -> Verdict:
+    """Whether one method takes about so many times as long as another."""
+    low, high = factor / about, factor * about
     out = []
     for c in found:
         for slow, quick in pairs:
             if c.has(slow, quick) and c.lines[quick].mean["seconds"] > 0.0:
                 ratio = c.lines[slow].mean["seconds"] / c.lines[quick].mean["seconds"]
-                out.append((c.name, low <= ratio <= high, f"{slow} takes {ratio:.2g} times {quick}"))
+                out.append(Answer(c, low <= ratio <= high, f"{slow} takes {ratio:.2g} times {quick}", (slow, quick)))
     return _counted(out)
 
 
@@ -266,10 +366,12 @@ CLAIMS: tuple[Claim, ...] = (
     Claim(
         "filters on decimated data", "Kalman filters deteriorate sharply on decimated data", _filters_decimated, one_campaign=True
     ),
-    Claim("torque noise", "torque noise does not bias, it only adds variance", _torque_noise, single=True, one_campaign=True),
+    Claim("filters on the RV2SQ", "Kalman filters deteriorate sharply at 140 Hz, too", _filters_slow, one_campaign=True),
+    Claim("torque noise", "torque noise does not bias, it only adds variance", _torque_noise, single=True),
     Claim("highest noise", "IDIM-IV fails at the highest position noise, where DIDIM, CLIE and CLOE hold", _highest_noise),
     Claim("variance of AdaNN", "at least one order of magnitude above that of IDIM-OLS", _variance, single=True),
     Claim("filtering", "filtered IDIM-OLS comes near IDIM-IV and DIDIM", _filtered),
+    Claim("filtering of others", "so do filtered WLS, IRLS, ML, AdaNN and HTRNN", _others_filtered),
     Claim("forward filters", "forward low-pass filters lead to strongly biased estimates", _forward),
     Claim("robustness", "unfiltered, ML, WLS and IRLS are more robust than OLS, TLS, AdaNN and HTRNN", _robust),
     Claim("decimation", "decimation makes methods alike", _equalised),
@@ -277,6 +379,10 @@ CLAIMS: tuple[Claim, ...] = (
         "time of PC-methods", "about 3 times that of the plain method at equal iterations", _consistent_time, one_campaign=True
     ),
     Claim("time of CLIE and CLOE", "about 10 times that of IDIM-IV and DIDIM", _output_error_time, one_campaign=True),
+    Claim("time of DIDIM", "about 5 times that of IDIM-OLS", _simulation_time, one_campaign=True),
+    Claim("time of UKF", "about 4 times that of EKF", _sigma_point_time, one_campaign=True),
     Claim("iterations", "IDIM-IV about 3, DIDIM about 4", _iterations),
+    Claim("iterations of PC-methods", "PC-IDIM-IV and PC-DIDIM take as many as IDIM-IV and DIDIM", _consistent_iterations),
+    Claim("integrator", "RK4 in place of RK1 makes no significant difference", _integrators),
     Claim("knowledge of the loop", "wrong gains bias DIDIM; with a known structure they can be identified", _knowledge),
 )

@@ -3,7 +3,7 @@
 The survey prints no numbers for the real robots (they are in its supplement); it names the size of the model, what it found and shows
 torques (Figure 9).  The public record is another motion of such an arm, 5.2 s at 5 kHz, without the reference that its controller
 followed and without its control law.  Here every fifth sample is kept (the survey's 1 kHz), the loop is the toolbox's, and what it is
-to follow is the measured position behind the 50 Hz filter.  Of the real RV2SQ (Figure 10) no record is public.
+to follow is the measured position behind the 50 Hz filter.  A record of the real RV2SQ (Figure 10) is not at hand here.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ METHODS: tuple[tuple[str, tuple[str, ...], Mapping[str, str]], ...] = (
 )  # fmt: skip
 """Name, filters, options."""
 
-LONG = (("ml", BOTH, {"iterations": "10"}), ("ekf", (NONE,), HELD), ("srekf", (NONE,), HELD))
+LONG = (
+    ("ml", BOTH, {"iterations": "10"}), ("adann", BOTH, {}), ("htrnn", BOTH, {}),
+    *((name, (NONE,), HELD) for name in ("ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf")),
+)  # fmt: skip
 """Those that take longest: not in the short form."""
 
 SLOWER = 0.1

@@ -63,7 +63,7 @@ def read_gravity(item: Item) -> tuple[float, float, float] | None:
 
 def loop_per_joint() -> tuple[str, ...]:
     """Keys of the section `loop` with one number per joint."""
-    return (*gain_keys(), "wn", "zeta", "ktau", "ktau_sign", "gear_ratio", "inertia", "saturation")
+    return (*gain_keys(), "wn", "zeta", "tuned_for", "ktau", "ktau_sign", "gear_ratio", "inertia", "saturation")
 
 
 def read_loop(item: Item, n: int) -> dict[str, Any] | None:

@@ -20,7 +20,7 @@ from inertica.estimators.base import Estimate, Problem
 from inertica.estimators.recursive.change import LoadChange
 from inertica.estimators.registry import method as method_named
 from inertica.excitation.default_motion import default_motion
-from inertica.excitation.files import load_trajectory
+from inertica.excitation.files import shipped_or_file
 from inertica.excitation.trajectory import Trajectory
 from inertica.experiment import Experiment
 from inertica.experiment.tuned import tuned
@@ -93,7 +93,7 @@ def rehearsal(
 
     Args:
         robot: catalog name, model file, card, or a description, with a control loop.
-        trajectory: or its file; by default the robot's own, or one designed quickly.
+        trajectory: or its file, or the name of one shipped for the robot; by default its own, or one designed quickly.
         options: of the simulation.
         progress: receives one line per step of a design.
     """
@@ -119,7 +119,7 @@ def rehearsal(
     if trajectory is None:
         designed = default_motion(description, say=progress or (lambda _: None))
         trajectory, said = designed.trajectory, designed.note
-    own = load_trajectory(trajectory) if isinstance(trajectory, (str, Path)) else trajectory
+    own = shipped_or_file(description.name, trajectory) if isinstance(trajectory, (str, Path)) else trajectory
     sensors = replace(plainly.sensors, **options.sensed)
     return Rehearsal(replace(plainly, sensors=sensors, integrator=options.integrator), own, options, said)
 

@@ -137,7 +137,7 @@ def excitation(
     say = progress or (lambda _: None)
     found = design(
         engine, base, shape, aim.criterion, constraints, grid=options.grid, previous=known, rate=options.rate, noise=aim.noise,
-        search=Search(seconds=options.seconds), rng=options.seed,
+        search=Search(seconds=options.seconds, optimiser=options.optimiser), rng=options.seed,
         progress=lambda p: say(f"{p.stage}: {aim.criterion.name} {p.best:.4g}"),
     )  # fmt: skip
     expected = aim.expected(engine, base, found.trajectory, options.rate) if found.feasible else {}

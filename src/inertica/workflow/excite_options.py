@@ -12,6 +12,7 @@ from inertica.errors import InputError
 from inertica.excitation.collision import CLEARANCE, ROUGH
 from inertica.excitation.named import CRITERIA, FAMILIES, WEIGHTED, check_criterion, check_family
 from inertica.excitation.safety import AUTO, NONE
+from inertica.excitation.search import OPTIMISERS, Optimiser
 from inertica.excitation.solids import Obstacle
 from inertica.options import listed, numbers, option
 from inertica.robot.flange import name_or_pose
@@ -99,6 +100,9 @@ class ExciteOptions:
     )
     seconds: float = option(30.0, "time for the search", unit="S", label="Search for (s)", least=0.5, most=3600.0)
     seed: int = option(0, "of the search", label="Random seed", least=0, most=2**31)
+    optimiser: Optimiser = option(
+        "auto", "auto: CMA-ES, then gradients; ga: a genetic algorithm, as the survey's toolbox has it", choices=OPTIMISERS
+    )
 
     def __post_init__(self) -> None:
         if self.purpose not in PURPOSES:

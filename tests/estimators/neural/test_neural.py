@@ -24,7 +24,7 @@ def _tx40(run: int = 0) -> Problem:
     return replace(problem, prior=replace(problem.prior, values=off * problem.prior.values))
 
 
-@pytest.mark.parametrize("method", [ia.AdaNN(gradient="batch"), ia.Htrnn()])
+@pytest.mark.parametrize("method", [ia.AdaNN(gradient="batch"), ia.Htrnn(), ia.Htrnn(activation="clipped")])
 @pytest.mark.parametrize("problem", [example_problem, _tx40])
 def test_batch_forms_reach_least_squares(method: Estimator, problem: object) -> None:
     posed = problem()  # type: ignore[operator]
@@ -69,7 +69,7 @@ def test_the_network_relaxes_by_the_corrected_equations() -> None:
     for _ in range(3):
         s = alpha * np.tanh(expected / theta)
         expected = expected + eta * (-R.T @ R @ s + R.T @ z)
-    assert relax(u, R.T @ R, R.T @ z, np.zeros(3), alpha, theta, eta, 3) == 3
+    assert relax(u, R.T @ R, R.T @ z, np.zeros(3), alpha, theta, eta, 3, False) == 3
     np.testing.assert_allclose(u, expected, rtol=1e-13)
 
 
@@ -100,4 +100,5 @@ def test_a_parameter_outside_the_range_is_reported() -> None:
     problem = example_problem()
     assert problem.prior is not None
     small = replace(problem, prior=replace(problem.prior, values=0.2 * problem.prior.values))
-    assert any("held by the range" in w for w in ia.Htrnn().estimate(small).warnings)
+    for activation in ("tanh", "clipped"):
+        assert any("held by the range" in w for w in ia.Htrnn(activation=activation).estimate(small).warnings)

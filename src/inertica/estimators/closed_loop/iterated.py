@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.dynamics.tsqr import Stacked
+from inertica.errors import InputError
 from inertica.estimators.base import Capability, Estimate, LoopFindings, Need, Problem
 from inertica.estimators.closed_loop.gain_fit import GainSearch, GainStep, recorded_signals
 from inertica.estimators.closed_loop.loop_check import GainFit, fit_gains
@@ -23,6 +24,7 @@ from inertica.estimators.iteration import IterationHistory, Stop
 from inertica.estimators.observe import Observations
 from inertica.estimators.solve import Composed, LinearSolve, Unconstrained, estimated
 from inertica.experiment.track import Replay
+from inertica.preprocessing.motion import Motion
 
 Array = NDArray[np.float64]
 
@@ -31,6 +33,12 @@ HALVINGS = 7
 
 DAMPINGS = (1e-5, 1e-4, 1e-3, 1e-2, 3e-2, 0.1)
 """Of directions of unit columns, by which a simulation is held back where the data say little."""
+
+REVERSAL = 0.1
+"""Share of a joint's rms velocity below which the direction of a simulated motion is not settled."""
+
+SLOWER = (2.0, 4.0, 8.0)
+"""Factors on a guess of the inertia that a loop was tuned for."""
 
 RUNAWAY = 3.0
 """Two residuals in a row above the best one by this factor: the iteration diverges."""
@@ -76,7 +84,8 @@ class Iterated(Composed, ABC):
         start: first estimate; `Regular()` is the DIDIM paper's identity inertia matrix.
         stop: relative change of residual norm and of parameters below 2.5 %, at most 10 iterations.
         retune: keep bandwidth and damping of the simulated loop by updating its gains each iteration (DIDIM paper, eq. 59).
-        tuned_for: inertia per joint that the stated gains were tuned for; that of the prior when not given.
+        tuned_for: inertia per joint that the stated gains were tuned for, as the loop states it when not given.  Where neither does,
+            that of the prior serves on the way, and the last iterations have the gains as they are stated.
         estimate_gains: estimate the gains of the loop, too.
         check_loop: compare the stated control law with the log in the end; takes one simulation for every gain.
         integrator: euler, rk2 or rk4, one step per control period, or `variable`.
@@ -99,7 +108,7 @@ class Iterated(Composed, ABC):
     def estimate(self, problem: Problem, rng: np.random.Generator | None = None) -> Estimate:
         problem.require(self)
         run = ClosedLoopFit(self, problem, rng)
-        begun = run.simulate(run.start)
+        begun = run.begin()
         if begun is None and isinstance(self.start, LeastSquaresOrPrior) and problem.prior is not None:
             run.start = problem.prior_beta
             begun = run.simulate(run.start)
@@ -128,7 +137,8 @@ class ClosedLoopFit:
         self.method = method
         self.simulator = LoopSimulator(problem, method.integrator)
         self.start = method.start(problem, rng)
-        self.tuned_for = self._tuned_for(problem)
+        self.tuned_for, self.tuning_known = self._tuned_for(problem)
+        self.following = method.retune  # whether gains follow the estimate
         self.simulator.settle(self.tuned_for)
         self.problem = self.simulator.problem
         self.gains: dict[str, Array] = {}
@@ -138,22 +148,42 @@ class ClosedLoopFit:
         self._search: GainSearch | None = None
         self._calm, self._held = 0, False
         self.fit: GainFit | None = None
+        self.last = self.start  # where the simulated loop was stable
         self.stable_at: Array | None = None  # in place of an estimate whose simulated loop was not stable
         self.drive: Array | None = None
         self._prepared: tuple[Problem, Callable[[Stacked], Solution]] | None = None
         self.notes: list[str] = []
 
-    def _tuned_for(self, problem: Problem) -> Array:
-        """(n,) inertias the stated gains belong to: stated, or those of the prior, or of the start."""
-        if self.method.tuned_for is not None:
-            return np.array(self.method.tuned_for, float)
+    def _tuned_for(self, problem: Problem) -> tuple[Array, bool]:
+        """(n,) inertias the stated gains belong to: stated, else those of the prior or of the start; and whether they are stated."""
+        stated = self.simulator.loop.tuned_for if self.method.tuned_for is None else np.array(self.method.tuned_for, float)
+        if stated is not None:
+            _check_inertias(stated, self.simulator.n)
+            return stated, True
         known = self.simulator.inertia(problem.prior_beta if problem.prior is not None else self.start)
         # an estimate may have a negative inertia somewhere, by which no gain can be scaled
-        return np.where(known > 0.0, known, 1.0)
+        return np.where(known > 0.0, known, 1.0), False
+
+    def begin(self) -> tuple[list[Replay], Array] | None:
+        """Replays at the start.
+
+        Where gains follow the estimate and nobody stated what they were tuned for, the loop may begin slower than the real one: a
+        guess that is too small makes it too fast for its rate, and the last iterations have the stated gains.
+        """
+        found = self.simulate(self.start)
+        if not self.following or self.tuning_known:
+            return found
+        guess = self.tuned_for
+        for factor in SLOWER:
+            if found is not None:
+                return found
+            self.tuned_for = factor * guess
+            found = self.simulate(self.start)
+        return found
 
     def current_gains(self, beta: Array) -> dict[str, Array]:
         """Gains of the simulated loop at this estimate: the estimated or stated ones, re-tuned if so asked."""
-        if not self.method.retune:
+        if not self.following:
             return self.gains
         return self.simulator.retuned(beta, self.tuned_for) | self.gains
 
@@ -172,6 +202,7 @@ class ClosedLoopFit:
         """
         replays, stable = self.simulator(beta, self.current_gains(beta))
         if stable[0]:
+            self.last = beta
             return replays, beta
         if last is None:
             return None
@@ -197,7 +228,7 @@ class ClosedLoopFit:
             clear: take the next one where that is stable, too, to be clear of the edge where the loop rings.
         """
         lanes: dict[str, Array] = {}
-        if self.method.retune:
+        if self.following:
             each = [self.current_gains(way) for way in ways]
             lanes = {name: np.array([g[name] for g in each]) for name in each[0]}
         replays, stable = self.simulator(ways, lanes or self.gains)
@@ -222,6 +253,10 @@ class ClosedLoopFit:
             watch.reason = ""
         if diverges(watch):
             watch.halt("diverged: the residual grows; the best estimate was kept")
+        open_end = watch.iterations < stop.iterations and (watch.converged or not watch.done)
+        if open_end and (stated := self._as_stated(beta, watch.converged)) is not None:
+            watch.reason = ""
+            return stated
         if watch.done:
             return None
         following = self.simulate(beta, last, information)
@@ -229,10 +264,36 @@ class ClosedLoopFit:
             watch.halt("the loop simulated with the last estimate is unstable, however small the step; that estimate was kept")
         return following
 
+    def _as_stated(self, beta: Array, settled: bool) -> tuple[list[Replay], Array] | None:
+        """The loop at beta with the gains as they are stated, where they followed an estimate by a guess of their tuning.
+
+        Near the truth the stated gains are those of the real loop, whatever it was tuned for; re-tuned for another inertia they are
+        not, and the parameters would be off.  So they follow only as long as the loop with the stated ones is unstable.
+
+        Args:
+            beta: the estimate.
+            settled: whether the iteration would end with it.
+
+        Returns:
+            None where the gains are stated already, were tuned for a stated inertia, or leave the loop unstable.
+        """
+        if not self.following or self.tuning_known:
+            return None
+        self.following = False
+        found = self.simulate(beta)
+        self.following = found is None
+        if found is None and settled:
+            self.notes.append(
+                "what inertia the stated gains were tuned for is not known (option tuned-for, or `tuned_for` in the card's loop); "
+                "that of the prior was taken to the end, since the loop with the gains as stated is unstable at the estimate"
+            )
+        return found
+
     def simulated(self, replays: list[Replay]) -> Problem:
         """The problem with simulated motions in the place of measured ones."""
-        motions = tuple(r.motion(m) for m, r in zip(self.problem.motions, replays, strict=True))
-        return replace(self.problem, motions=motions)
+        motions = [r.motion(m) for m, r in zip(self.problem.motions, replays, strict=True)]
+        simulated = (m if "q" in m.log.signals or m.recipe.standstill is None else _undecided(m) for m in motions)
+        return replace(self.problem, motions=tuple(simulated))
 
     def update_gains(self, beta: Array) -> None:
         """One step of the gains, where the log determines them."""
@@ -275,6 +336,17 @@ class ClosedLoopFit:
             )
         self._held = True
         return True
+
+    def simulable(self, beta: Array, information: Array) -> Array | None:
+        """Where the simulated loop is stable, next to an estimate at which it is not; None where it is, or where positions are known.
+
+        Torque alone leaves directions of the links' inertia to noise, which makes no loop that could be simulated; the nearest
+        stable point differs from the estimate along those only.
+        """
+        if all("q" in m.log.signals for m in self.problem.motions) or self.simulate(beta) is not None:
+            return None
+        near = self._at(held_back(beta, self.last, information))
+        return None if near is None else near[2]
 
     def check(self, beta: Array) -> tuple[str, ...]:
         """Warnings about the control law, and about gains that could not be told."""
@@ -347,9 +419,10 @@ class ClosedLoopFit:
         out = estimated(
             name, self.problem, solution, covariance, step.sigma, self.begun, evidence=evidence, settings=self.settings()
         )
+        stable_at = self.simulable(solution.beta, evidence.R.T @ evidence.R)
         return replace(
             out,
-            loop=self.found(self.current_gains(solution.beta)),
+            loop=replace(self.found(self.current_gains(solution.beta)), stable_at=stable_at),
             iterations=watch.iterations,
             simulations=self.simulator.simulations,
             history=watch.history(self.problem.base.names) | dict(more),
@@ -369,6 +442,25 @@ def held_back(beta: Array, last: Array, information: Array) -> Array:
     step = vectors.T @ (scale * (beta - last))
     fractions = [np.maximum(values, 0.0) / (np.maximum(values, 0.0) + damping) for damping in DAMPINGS]
     return np.array([last + (vectors @ (share * step)) / scale for share in fractions])
+
+
+def _undecided(motion: Motion) -> Motion:
+    """The simulated motion of a record without positions, less the samples near reversals.
+
+    A reversal that is simulated some samples too early has friction the wrong way round there, which is paid for by inertia: from
+    such an estimate the iteration did not come back (TX40 from the regular start, 6 runs of 6).  Measured positions leave such samples
+    out for their noise.
+    """
+    slow = np.abs(motion.dq) <= REVERSAL * np.sqrt(np.mean(motion.dq**2, axis=0))
+    return replace(motion, resting=motion.resting | slow)
+
+
+def _check_inertias(stated: Array, n: int) -> None:
+    if stated.shape != (n,) or not np.all(stated > 0.0):
+        listed = ", ".join(f"{x:g}" for x in np.atleast_1d(stated))
+        raise InputError(
+            f"the inertia that the gains were tuned for should be {n} numbers above zero, one per joint, not {listed}"
+        )
 
 
 def diverges(watch: IterationHistory) -> bool:

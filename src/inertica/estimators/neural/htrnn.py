@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,8 @@ class Htrnn:
         theta: slope of the neurons; 5 as in the toolbox.
         passes: most steps, in multiples of the number of samples N: the paper's 10 N.
         tolerance: ends when no column of W is correlated with the residual by more than this part of |W_k| |y|.
+        activation: f of s = alpha f(u / theta): tanh, or the straight line up to +-1, bounded there, whose slope does not fade
+            towards the ends.
     """
 
     eta: float | None = None
@@ -48,6 +50,7 @@ class Htrnn:
     theta: float = 5.0
     passes: int = 10
     tolerance: float = 1e-9
+    activation: Literal["tanh", "clipped"] = "tanh"
 
     name: ClassVar[str] = "htrnn"
     needs: ClassVar[frozenset[Need]] = MEASURED | {Need.PRIOR}
@@ -68,13 +71,14 @@ class Htrnn:
             raise InputError("htrnn: all start values are zero, from which the range of its neurons cannot be told")
         stable = 2.0 * self.theta / (alpha * goal.steepest)
         eta = 0.5 * stable if self.eta is None else self.eta
-        u, beta, steps, met = self.theta * np.arctanh(begun / alpha), begun, 0, False
+        clipped, share = self.activation == "clipped", begun / alpha
+        u, beta, steps, met = self.theta * (share if clipped else np.arctanh(share)), begun, 0, False
         goal.look(steps, beta)
         most = self.passes * goal.samples
         while not met and steps < most:
             allowed = min(goal.piece, most - steps)
-            steps += relax(u, *goal.normal_equations, goal.small, alpha, self.theta, eta, allowed)
-            beta = alpha * np.tanh(u / self.theta)
+            steps += relax(u, *goal.normal_equations, goal.small, alpha, self.theta, eta, allowed, clipped)
+            beta = alpha * (u / self.theta if clipped else np.tanh(u / self.theta))
             goal.look(steps, beta)
             met = goal.reached(beta)
         settings = {"eta": eta, "alpha": alpha, "stable": stable}

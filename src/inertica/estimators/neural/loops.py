@@ -116,11 +116,16 @@ def descend(beta: Any, G: Any, c: Any, small: Any, normalised: bool, rate: float
 
 
 @njit(**_OPTIONS)
-def relax(u: Any, G: Any, c: Any, small: Any, alpha: float, theta: float, eta: float, steps: int) -> int:
-    """u <- u + eta (W'y - W'W s), s = alpha tanh(u / theta), in place; returns the steps taken, fewer when it has settled."""
+def relax(u: Any, G: Any, c: Any, small: Any, alpha: float, theta: float, eta: float, steps: int, clipped: bool) -> int:
+    """u <- u + eta (W'y - W'W s), s = alpha f(u / theta), in place; returns the steps taken, fewer when it has settled.
+
+    f is tanh, or u / theta itself where that is clipped to +-1; the state is then held there, so that it comes back at once.
+    """
     for step in range(steps):
-        g = c - np.dot(G, alpha * np.tanh(u / theta))
+        g = c - np.dot(G, alpha * u / theta if clipped else alpha * np.tanh(u / theta))
         if settled(g, small):
             return step
         u += eta * g
+        if clipped:
+            u[:] = np.minimum(np.maximum(u, -theta), theta)
     return steps

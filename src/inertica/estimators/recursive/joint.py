@@ -29,6 +29,7 @@ from inertica.estimators.recursive.records import (
     Between,
     Record,
     decimated,
+    drive_noises,
     driven_by_loop,
     driven_by_torque,
     has_every_step,
@@ -40,6 +41,10 @@ from inertica.estimators.recursive.unknowns import ConsistentUnknowns, Coordinat
 from inertica.threads import one_thread
 
 Array = NDArray[np.float64]
+
+FIRST_ORDER = 0.3
+"""Share of a torque up to which its noise counts to first order: its square is a tenth there."""
+
 Kind = Literal["ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf"]
 KINDS: tuple[Kind, ...] = ("ekf", "srekf", "ukf", "srukf", "cdkf", "srcdkf")
 
@@ -256,7 +261,8 @@ class JointFilter(FilterOptions):
                 history = passed(self.kind, records, history.beta, again(v, history.covariance), self.smooth)
         history = history.widened() if self.tune else history
         settings = self.settings(v) | ({"coordinates": self.coordinates} if self.consistent else {})
-        return reported(self.name, problem, unknowns, history, self.rounds, time.perf_counter() - begun, settings)
+        outcome = reported(self.name, problem, unknowns, history, self.rounds, time.perf_counter() - begun, settings)
+        return outcome if self.computed else replace(outcome, warnings=(*outcome.warnings, *narrow_intervals(self.name, problem)))
 
 
 @dataclass(frozen=True)
@@ -292,6 +298,23 @@ def reported(
         settings=settings | {"nis": history.nis},
         warnings=tuple(warnings), failed=history.broke is not None,
     )  # fmt: skip
+
+
+def narrow_intervals(name: str, problem: Problem) -> tuple[str, ...]:
+    """A warning where noise of the measured torque that drives the filter is too large for it to be counted to first order.
+
+    The estimate answers to that noise with its own square, too, of which the filter's covariance knows nothing.
+    """
+    size = np.sqrt(np.mean([np.mean(m.tau_raw**2, axis=0) for m in problem.motions], axis=0))
+    shares = drive_noises(problem) / np.maximum(size, 1e-300)
+    j = int(np.argmax(shares))
+    if shares[j] <= FIRST_ORDER:
+        return ()
+    return (
+        f"the intervals of {name} are too narrow: {100.0 * shares[j]:.0f} % of the torque of joint {j + 1} is noise, which the filter "
+        "counts to first order only; where it was half, 87 % of such 95 % intervals held the truth in simulation. Least squares, "
+        "didim and the -ct filters do not feel it",
+    )
 
 
 def torque_residual(problem: Problem, beta: Array) -> Array:

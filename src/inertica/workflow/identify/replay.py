@@ -83,12 +83,19 @@ def _simulated(description: Description, estimate: Estimate, recipe: Recipe, log
     given = () if reference is None else (reference,)
     problem = Problem(estimate.base, (motion,), description.prior, ControlLoop.of(description), references=given)
     try:
-        (found,) = replayed(problem, estimate.beta, loop_gains(estimate))
+        (found,) = replayed(problem, _simulable(estimate), loop_gains(estimate))
     except InerticaError as error:
         raise InerticaError(
             f"{error} ({estimate.method}: {estimate.stop_reason}); try another start, or check the loop"
         ) from None
     return replace(found, done={**found.done, "position": SIMULATED})
+
+
+def _simulable(estimate: Estimate) -> NDArray[np.float64]:
+    """(b,) what the loop is simulated with: the estimate, or the point next to it at which the loop is stable."""
+    if estimate.loop is None or estimate.loop.stable_at is None:
+        return estimate.beta
+    return estimate.loop.stable_at
 
 
 def loop_gains(estimate: Estimate) -> dict[str, NDArray[np.float64]]:
