@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 from inertica.cli.main import main
+from inertica.excitation.files import catalog_trajectory
+from inertica.experiment import Experiment
+from inertica.robot.load import load
 from pair import files, refused
 
 QUICK = ("--cutoff", "10", "--delay", "0", "--friction", "viscous,coulomb", "--method", "wls", "--quick")
@@ -331,3 +334,33 @@ def test_folders_of_a_hobby_arm_have_commands(real_data: Path) -> None:
 def test_what_is_stated_wrongly(capsys, words: tuple[str, ...], sentence: str) -> None:
     robot, fit, _ = files()
     assert sentence in refused(capsys, "identify", robot, fit, *words)
+
+
+@pytest.mark.parametrize("command", ["payload", "loads", "drive-gains", "watch", "reduce"])
+def test_every_command_that_takes_logs_takes_words_on_how_to_read_them(command: str, tmp_path: Path, capsys) -> None:
+    """A planar arm's log without header, stamps in ms and positions in degrees."""
+    log = Experiment.of(load("scara2"), noise="standard", threads=1).run(catalog_trajectory("scara2").trajectory, seed=1)[0]
+    path, experiment = str(tmp_path / "bare.csv"), tmp_path / "experiment.yaml"
+    np.savetxt(path, np.column_stack([1e3 * log.t, log.need("tau"), np.degrees(log.need("q"))]), delimiter=",")
+    experiment.write_text(f"logs:\n  - {{log: {path}, load: none}}\n  - {{log: {path}, load: tool}}\n")
+    words = {
+        "payload": ["scara2", "--unloaded", path, "--loaded", path, "--quick", "--cutoff", "10"],
+        "loads": ["scara2", str(experiment), "--cutoff", "10"],
+        "drive-gains": ["scara2", "--unloaded", path, "--loaded", path, "--mass", "2", "--cutoff", "10"],
+        "watch": ["scara2", path, "--cutoff", "10"],
+        "reduce": ["scara2", path, "--cutoff", "10"],
+    }[command]
+    assert main([command, *words, "--json"]) == 2
+    assert "header" in capsys.readouterr().err
+    torque = "i" if command == "drive-gains" else "tau"
+    reading = ["--columns", f"t,{torque}1,{torque}2,q1,q2", "--unit", "t=ms", "--unit", "q=deg"]
+    assert main([command, *words, "--json", *reading]) in ((0, 1, 2) if command == "drive-gains" else (0,))  # a load of nothing
+    said = capsys.readouterr()
+    assert "header" not in said.err
+    if command == "watch":
+        assert json.loads(said.out.splitlines()[-1])["cutoff"] == 10.0
+
+
+def test_lines_from_stdin_are_read_as_they_are(capsys) -> None:
+    assert main(["watch", "scara2", "-", "--columns", "t,q1,q2,tau1,tau2"]) == 2
+    assert "lines from stdin begin with the names" in capsys.readouterr().err

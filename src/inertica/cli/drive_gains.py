@@ -20,6 +20,7 @@ from inertica.cli.console import Answer, numbers, progress_line, table
 from inertica.cli.fitting import add_choices, settings
 from inertica.cli.identify import marked
 from inertica.cli.payload import frame
+from inertica.cli.reading import add_reading, described
 from inertica.documents import plain
 from inertica.errors import ModelWarning
 from inertica.numbers import NONE, number, span
@@ -67,13 +68,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--trust", metavar="S", type=float, default=0.2, help="relative standard deviation of the prior gains (0.2)"
     )
     parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write the JSON document")
+    add_reading(parser)
     add_choices(parser)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
     with progress_line() as say:
         found = drive_gains(
-            arguments.robot, unloaded=arguments.unloaded, loaded=arguments.loaded, mass=arguments.mass, com=arguments.com,
+            described(arguments), unloaded=arguments.unloaded, loaded=arguments.loaded, mass=arguments.mass, com=arguments.com,
             central_inertia=arguments.inertia, frame=frame(arguments.flange), form=arguments.form, prior=arguments.prior,
             trust=arguments.trust, settings=settings(arguments), progress=say,
         )  # fmt: skip

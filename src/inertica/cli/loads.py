@@ -18,6 +18,7 @@ from inertica.cli import drive_gains, payload
 from inertica.cli.console import Answer, progress_line, written_to
 from inertica.cli.fitting import add_choices, add_prior, settings
 from inertica.cli.identify import check_output
+from inertica.cli.reading import add_reading, described
 from inertica.errors import ModelWarning
 from inertica.workflow.payload.loads import Loads, fit_loads
 
@@ -36,6 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--flange", metavar="FRAME|=X,Y,Z[,R,P,Y]", help="frame of the loads, as for inertica payload")
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="write every load into a folder of its name")
     add_prior(parser)
+    add_reading(parser)
     add_choices(parser)
 
 
@@ -44,7 +46,7 @@ def run(arguments: argparse.Namespace) -> Answer:
         check_output(arguments.output)
     with progress_line() as say:
         found = fit_loads(
-            arguments.robot,
+            described(arguments),
             arguments.experiment,
             frame=payload.frame(arguments.flange),
             settings=settings(arguments),

@@ -25,6 +25,7 @@ from inertica.checks.seen import seen
 from inertica.cli.console import Answer, numbers, progress_line, table, text_console, written_to
 from inertica.cli.fitting import add_choices, add_prior, residual_table, settings
 from inertica.cli.identify import check_output, marked
+from inertica.cli.reading import add_reading, described, reading_options, refuse_reading, with_reading
 from inertica.cli.watch import paced
 from inertica.documents import plain
 from inertica.errors import InputError, ModelWarning
@@ -32,6 +33,7 @@ from inertica.identifiability.labels import DETERMINED, INTERVAL, WEAK
 from inertica.logs.lines import blocks
 from inertica.numbers import number, span, tidy
 from inertica.robot import inertia
+from inertica.robot.description import Description
 from inertica.robot.flange import name_or_pose
 from inertica.robot.load import load
 from inertica.workflow.identify.result import Result
@@ -79,6 +81,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--forgetting", type=float, default=1.0, metavar="F", help="with --online: factor per row (1: nothing)")
     parser.add_argument("--quick", action="store_true", help="intervals hold noise and blocks only, no bias")
     add_prior(parser)
+    add_reading(parser)
     add_choices(parser)
 
 
@@ -89,13 +92,21 @@ def run(arguments: argparse.Namespace) -> Answer:
         return online(arguments)
     with progress_line() as say:
         found = payload(
-            arguments.robot, unloaded=arguments.unloaded, loaded=arguments.loaded, robot_from=arguments.robot_from,
+            robot_of(arguments), unloaded=arguments.unloaded, loaded=arguments.loaded, robot_from=arguments.robot_from,
             frame=frame(arguments.flange), settings=settings(arguments), progress=say,
         )  # fmt: skip
     files = found.save(arguments.output) if arguments.output is not None else ()
     for sentence in found.warnings:
         warnings.warn(ModelWarning(sentence), stacklevel=2)
     return Answer(found.document() | {"files": [str(f) for f in files]}, lambda: text(found, files))
+
+
+def robot_of(arguments: argparse.Namespace) -> str | Description | None:
+    """ROBOT, or that of the result, with what the options say of its logs; None where it is that of the result as it is."""
+    if arguments.robot is not None:
+        return described(arguments)
+    stated = reading_options(arguments)
+    return with_reading(Result.load(arguments.robot_from).description, stated) if stated and arguments.robot_from else None
 
 
 def online(arguments: argparse.Namespace) -> Answer:
@@ -107,8 +118,10 @@ def online(arguments: argparse.Namespace) -> Answer:
         if value is not None and not 0.0 < value < np.inf:
             raise InputError(f"--{name} should be greater than zero, not {value:g}")
     result = Result.load(arguments.robot_from)
-    robot = result.description if arguments.robot is None else load(arguments.robot)
     (name,) = arguments.loaded
+    if name == "-":
+        refuse_reading(arguments)
+    robot = with_reading(result.description if arguments.robot is None else load(arguments.robot), reading_options(arguments))
     source = blocks(sys.stdin, robot.robot.n) if name == "-" else log_blocks(seen(name, robot))
     found = payload_while_moving(
         result, paced(source, arguments.speed), robot=robot, every=arguments.every, frame=frame(arguments.flange),

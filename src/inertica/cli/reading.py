@@ -37,6 +37,20 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--log-joints", metavar="A,B,..", help="the log's own names of the robot's joints, in the robot's order")
 
 
+def loaded_robot(arguments: argparse.Namespace) -> Description:
+    """ROBOT of the command line, read, with what the options say of its logs."""
+    return with_reading(load(arguments.robot), reading_options(arguments))
+
+
+def refuse_reading(arguments: argparse.Namespace) -> None:
+    """Lines from stdin begin with the names of their columns and are in SI units."""
+    if stated := reading_options(arguments):
+        raise InputError(
+            f"'{next(iter(stated))}' says how a file is to be read; lines from stdin begin with the names of their columns, and are "
+            "in SI units"
+        )
+
+
 def described(arguments: argparse.Namespace) -> str | Description:
     """ROBOT of the command line; with what the options say of its logs where they say something."""
     stated = reading_options(arguments)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from inertica.cli.console import Answer, progress, table
 from inertica.cli.fitting import add_prior
+from inertica.cli.reading import add_reading, loaded_robot
 from inertica.errors import ModelWarning
 from inertica.estimators.base import Estimate
 from inertica.identifiability.svd_reduction import SvdReduction
 from inertica.numbers import number
 from inertica.robot.description import Description
-from inertica.robot.load import load
 from inertica.workflow.calls import reduce
 
 if TYPE_CHECKING:
@@ -42,10 +42,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alpha", metavar="A", type=float, default=1.0, help="weight of the condition number (default 1)")
     parser.add_argument("--alpha-det", metavar="A", type=float, default=1.0, help="weight of the inverse determinant (default 1)")
     add_prior(parser)
+    add_reading(parser)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
-    robot = load(arguments.robot)
+    robot = loaded_robot(arguments)
     with progress(f"reducing the parameters of {robot.name}, estimating by {arguments.method}"):
         reduced = reduce(
             robot, arguments.logs, method=arguments.method, cutoff=arguments.cutoff, alpha=arguments.alpha,

@@ -23,13 +23,13 @@ import numpy as np
 from inertica.checks.seen import seen
 from inertica.cli.console import Answer, grid, table, text_console
 from inertica.cli.fitting import add_prior, numbers
+from inertica.cli.reading import add_reading, loaded_robot, refuse_reading
 from inertica.documents import plain
 from inertica.errors import InputError
 from inertica.estimators.recursive.change import HOURS, SHARE, LoadChange
 from inertica.identifiability.labels import INTERVAL
 from inertica.logs.lines import Block, blocks
 from inertica.numbers import number
-from inertica.robot.load import load
 from inertica.robot.plain import assumed_friction
 from inertica.workflow.identify.start_values import start_values
 from inertica.workflow.watch import WARM_UP, Snapshot, WatchSettings, log_blocks, watched
@@ -73,6 +73,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "model states the rate of its loop",
     )  # fmt: skip
     add_prior(parser)
+    add_reading(parser)
 
 
 def run(arguments: argparse.Namespace) -> Answer:
@@ -80,8 +81,9 @@ def run(arguments: argparse.Namespace) -> Answer:
         value = getattr(arguments, name)
         if value is not None and not 0.0 < value < np.inf:
             raise InputError(f"--{name.replace('_', '-')} should be greater than zero, not {value:g}")
-    description, said = assumed_friction(load(arguments.robot)), ""
+    description, said = assumed_friction(loaded_robot(arguments)), ""
     if arguments.log == "-":
+        refuse_reading(arguments)
         source: Iterable[Block] = blocks(sys.stdin, description.robot.n)
     else:
         log = seen(arguments.log, description)
