@@ -1,7 +1,8 @@
 """Robots under position servos, simulated by MuJoCo: logs of commands and positions that no part of the program under test has made.
 
 The simulation is MuJoCo's fourth-order Runge-Kutta method in steps of 0.2 ms: a first-order one leads by half a step and adds a step's
-damping to the inertia, which logs show.  Commands are held between the samples of the log and reach the servo late by a real number of seconds.
+damping to the inertia, which logs show.  Commands are held between the samples of the log and reach the servo late by a real number
+of seconds.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def random_servos(rng: np.random.Generator, n: int, size: float = 1.0) -> Servos
 
 def command(rng: np.random.Generator, n: int, duration: float, rate: float, reach: float = 0.5) -> Array:
     """(N, n) sums of sines, steps and a chirp about a posture of each joint's own; at rest in the beginning."""
-    t = np.arange(int(round(duration * rate))) / rate
+    t = np.arange(round(duration * rate)) / rate
     out = np.zeros((len(t), n))
     for j in range(n):
         for f in rng.uniform(0.1, 1.5, 5):

@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 RESULT = "result.json"
 FORMAT = "inertica actuators 1"
 
+COMBINATION = ("parameters", "text", "direction", "quantities", "joints")
+
 STATED, DETERMINED, WEAK, COMBINED, UNSEEN = "stated", "determined", "weak", "combined", "unseen"
 """Labels: given by the user; found with a useful interval; found with a wide one; found only together with others; not shown by the
 log at all, such as a torque limit that was not reached."""
@@ -70,11 +72,14 @@ class Combination:
         parameters: their names, `armature 3` for the armature of joint 3.
         text: what is determined and what would tell them apart, one sentence.
         direction: SI changes of each, in one proportion, that leave the simulated positions as they are.
+        quantities, joints: of each, joints by their 1-based numbers.
     """
 
     parameters: tuple[str, ...]
     text: str
     direction: tuple[float, ...]
+    quantities: tuple[str, ...]
+    joints: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -226,7 +231,7 @@ def _result(saved: Mapping[str, Any]) -> ActuatorsResult:
         saved["robot"],
         saved["model"],
         tuple(JointActuator(j["name"], **{name: _quantity(j[name], name) for name in QUANTITIES}) for j in saved["joints"]),
-        tuple(Combination(tuple(c["parameters"]), c["text"], tuple(c["direction"])) for c in saved["confounded"]),
+        tuple(Combination(*(tuple(c[k]) if k != "text" else c[k] for k in COMBINATION)) for c in saved["confounded"]),
         tuple(saved["scale"]),
         {name: FreeRun(_floats(r["rms"]), _floats(r["before"]), r["fitted"]) for name, r in saved["free_run"].items()},
         dict(saved["time"]),
