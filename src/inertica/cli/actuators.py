@@ -2,8 +2,8 @@
 command delay, zeros, torque limits, and gains of the position loop where they are not stated.  No torque is needed.
 
 LOG holds positions (q1.. or joint names) and position targets (qr1.., cmd, target, action, des); velocity targets (dqr1..) count
-where they are there.  Links are those of the model file, 10 % uncertain unless it is stated otherwise; the base is held.  What the logs cannot
-tell is said first.
+where they are there.  Links are those of the model file, 10 % uncertain unless it is stated otherwise; the base is held.
+What the logs cannot tell is said first.
 """
 
 from __future__ import annotations

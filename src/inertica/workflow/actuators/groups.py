@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +52,18 @@ class Judged(Group):
     evidence: Evidence
 
     @classmethod
-    def of(cls, group: Group) -> Judged:
-        return cls(group.joints, group.fit, evidence(group.fit))
+    def of(cls, group: Group, coarse: Group) -> Judged:
+        """The evidence of a fit in short steps; what is left of the error of its steps, judged by a fit in longer ones, counts, too.
+
+        A reversal inside a step makes an error in proportion to the step: r / (1 - r) of what changes between steps in a ratio r.
+        """
+        found = evidence(group.fit)
+        ratio = group.fit.runs.finest / coarse.fit.runs.finest
+        if ratio < 1.0 and group.fit.free == coarse.fit.free:
+            change = np.array([getattr(group.fit.values, q)[k] - getattr(coarse.fit.values, q)[k] for q, k in found.free])
+            left = np.where(found.alone, change * ratio / (1.0 - ratio), 0.0)
+            found = replace(found, covariance=found.covariance + np.outer(left, left))
+        return cls(group.joints, group.fit, found)
 
 
 def fitted_group(
@@ -125,8 +135,8 @@ def _check_explained(found: Fit, names: Sequence[str], joints: Sequence[int]) ->
         if found.rms[k] > POOR * spread[k]:
             raise InputError(
                 f"{found.runs.records[0].name}: no position servo explains how joint {joints[k] + 1} ({names[k]}) follows its "
-                f"commands (a free run misses {found.rms[k]:.3g} of {spread[k]:.3g} rms); are the drives saturated throughout, is the column "
-                "that of another joint, or has the command another clock or unit?",
+                f"commands (a free run misses {found.rms[k]:.3g} of {spread[k]:.3g} rms); are the drives saturated throughout, is the "
+                "column that of another joint, or has the command another clock or unit?",
                 joint=names[k],
             )
 

@@ -86,10 +86,10 @@ def actuators(
     groups = choose_hold(groups, hold, notes, say)
     groups = [with_limits(setup, group, say) for group in groups]
     clock.stage("choices")
-    groups = [refined(group, say) for group in groups]
+    fine = [refined(group, say) for group in groups]
     clock.stage("refinement")
     say("intervals")
-    told = [Judged.of(group) for group in groups]
+    told = [Judged.of(group, coarse) for group, coarse in zip(fine, groups, strict=True)]
     clock.stage("intervals")
     say("free runs")
     values, first = judged.all_values(setup, told), before(setup, told)

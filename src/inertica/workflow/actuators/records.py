@@ -73,8 +73,8 @@ def check(found: Sequence[Record], names: Sequence[str]) -> tuple[int, ...]:
             )
         if constant and not still:
             raise InputError(
-                f"{found[0].name}: the command of joint {j + 1} ({name}) is constant while the joint moves by {moved[j]:.3g}; name the "
-                'column of its position targets in the card: columns: {qr: "NAME_{}"}',
+                f"{found[0].name}: the command of joint {j + 1} ({name}) is constant while the joint moves by {moved[j]:.3g}; name "
+                'the column of its position targets in the card: columns: {qr: "NAME_{}"}',
                 joint=name,
             )
     for record in found:

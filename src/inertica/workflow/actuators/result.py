@@ -21,8 +21,6 @@ Array = NDArray[np.float64]
 RESULT = "result.json"
 FORMAT = "inertica actuators 1"
 
-COMBINATION = ("parameters", "text", "direction", "quantities", "joints")
-
 STATED, DETERMINED, WEAK, COMBINED, UNSEEN = "stated", "determined", "weak", "combined", "unseen"
 """Labels: given by the user; found with a useful interval; found with a wide one; found only together with others; not shown by the
 log at all, such as a torque limit that was not reached."""
@@ -231,7 +229,7 @@ def _result(saved: Mapping[str, Any]) -> ActuatorsResult:
         saved["robot"],
         saved["model"],
         tuple(JointActuator(j["name"], **{name: _quantity(j[name], name) for name in QUANTITIES}) for j in saved["joints"]),
-        tuple(Combination(*(tuple(c[k]) if k != "text" else c[k] for k in COMBINATION)) for c in saved["confounded"]),
+        tuple(_combination(c) for c in saved["confounded"]),
         tuple(saved["scale"]),
         {name: FreeRun(_floats(r["rms"]), _floats(r["before"]), r["fitted"]) for name, r in saved["free_run"].items()},
         dict(saved["time"]),
@@ -250,6 +248,11 @@ def _result(saved: Mapping[str, Any]) -> ActuatorsResult:
         tuple(saved["notes"]),
         None if saved["links"] is None else np.array(saved["links"], float),
     )
+
+
+def _combination(saved: Mapping[str, Any]) -> Combination:
+    lists = {key: tuple(saved[key]) for key in ("parameters", "direction", "quantities", "joints")}
+    return Combination(text=saved["text"], **lists)
 
 
 def _quantity(saved: Mapping[str, Any], name: str) -> Quantity:

@@ -70,8 +70,8 @@ def _of_joints(kinds: Sequence[str], alike: bool, joints: Sequence[str]) -> str:
         return f"{where}{listed} is not determined: {why}; state it, or record steps and faster motion"
     if set(kinds) == {"kd", "viscous"}:
         return (
-            f"{where}only the sum of kd and viscous friction is determined: both brake in proportion to the speed; state kd, or reach the "
-            "torque limit in a log"
+            f"{where}only the sum of kd and viscous friction is determined: both brake in proportion to the speed; state kd, or reach "
+            "the torque limit in a log"
         )
     if _is_scale(kinds, alike):
         ratios = [f"{_short(name)}/kp" for name in dict.fromkeys(kinds) if name != "kp"]
