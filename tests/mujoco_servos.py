@@ -156,7 +156,9 @@ def write_model(links: Sequence[Link], path: Path) -> Path:
     return path
 
 
-def simulate(links: Sequence[Link], servos: Servos, commands: Array, rate: float, step: float = STEP) -> Array:
+def simulate(
+    links: Sequence[Link], servos: Servos, commands: Array, rate: float, step: float = STEP, settle: float = SETTLE
+) -> Array:
     """(N, n) positions at the samples of the commands (N, n), which are held from sample to sample."""
     import mujoco
     from mujoco import rollout
@@ -171,7 +173,7 @@ def simulate(links: Sequence[Link], servos: Servos, commands: Array, rate: float
     gathered = np.stack([np.interp(edges - late, t, whole[:, j]) for j, late in enumerate(servos.delay)], axis=1)
     before = np.minimum(edges[:, None] - servos.delay, 0.0) * commands[0]
     control = np.diff(gathered + before, axis=0) / step - servos.zero
-    rest = np.repeat(commands[:1] - servos.zero, round(SETTLE / step), axis=0)
+    rest = np.repeat(commands[:1] - servos.zero, round(settle / step), axis=0)
     data = mujoco.MjData(model)
     data.qpos[:] = commands[0] - servos.zero
     state = np.concatenate([[0.0], data.qpos, data.qvel])

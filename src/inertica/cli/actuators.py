@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from inertica.workflow.actuators.result import ActuatorsResult, Quantity
 
 EXAMPLES = """\
-inertica actuators quadruped.urdf walk_in_the_air.csv --kp 40 --kd 1 --validate other.csv
+inertica actuators dog.urdf air.csv --kp 40 --kd 1 --validate other.csv
 inertica actuators so101.yaml multisine/ step_response/ -o result
 inertica actuators arm.urdf run.csv.gz --links 6 --json
 """

@@ -27,7 +27,7 @@ def choose_standstill(groups: list[Group], notes: list[str], say: Say) -> list[G
         return groups
     say("friction at standstill")
     hard = [replace(g, fit=continued(g.fit, resolution(g.fit.runs.records), QUICK, standstill=HARD)) for g in groups]
-    if _gain(groups, hard) > 0.0:
+    if _gain(groups, hard) > 0.0 and _gain(groups := _as_long(groups), hard) > 0.0:
         notes.append("dry friction holds a joint at standstill: MuJoCo's soft constraint fits worse")
         return hard
     notes.append("dry friction at standstill is MuJoCo's soft constraint: friction that holds fits worse")
@@ -44,7 +44,8 @@ def choose_hold(groups: list[Group], hold: Hold | None, notes: list[str], say: S
             replace(g, fit=continued(_half_later(g.fit, half), resolution(g.fit.runs.records), effort, hold="linear"))
             for g in groups
         ]
-        if hold == "linear" or _gain(groups, linear) > CLEARLY:
+        stated = hold == "linear"
+        if stated or (_gain(groups, linear) > CLEARLY and _gain(groups := _as_long(groups), linear) > CLEARLY):
             notes.append(
                 f"commands go on in straight lines between their samples; if they are held, delays are {1e3 * half:.3g} ms shorter"
             )
@@ -84,6 +85,11 @@ def _limited(found: Fit, k: int, floor: Array) -> tuple[ActuatorValues, float]:
         if score < lowest:
             best, lowest = tried, score
     return best, lowest
+
+
+def _as_long(groups: Sequence[Group]) -> list[Group]:
+    """The same searched on as far as what is compared with it: a few steps more may be all that makes the other better."""
+    return [replace(g, fit=continued(g.fit, resolution(g.fit.runs.records), QUICK)) for g in groups]
 
 
 def _half_later(found: Fit, half: float) -> Fit:
