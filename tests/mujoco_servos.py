@@ -1,7 +1,8 @@
 """Robots under position servos, simulated by MuJoCo: logs of commands and positions that no part of the program under test has made.
 
 The simulation is MuJoCo's fourth-order Runge-Kutta method in steps of 0.2 ms: a first-order one leads by half a step and adds a step's
-damping to the inertia, which logs show.  Commands are held between the samples of the log and reach the servo late by a real number of seconds.
+damping to the inertia, which logs show.  Commands are held between the samples of the log and reach the servo late by a real number
+of seconds.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def random_servos(rng: np.random.Generator, n: int, size: float = 1.0) -> Servos
 
 def command(rng: np.random.Generator, n: int, duration: float, rate: float, reach: float = 0.5) -> Array:
     """(N, n) sums of sines, steps and a chirp about a posture of each joint's own; at rest in the beginning."""
-    t = np.arange(int(round(duration * rate))) / rate
+    t = np.arange(round(duration * rate)) / rate
     out = np.zeros((len(t), n))
     for j in range(n):
         for f in rng.uniform(0.1, 1.5, 5):
@@ -155,7 +156,9 @@ def write_model(links: Sequence[Link], path: Path) -> Path:
     return path
 
 
-def simulate(links: Sequence[Link], servos: Servos, commands: Array, rate: float, step: float = STEP) -> Array:
+def simulate(
+    links: Sequence[Link], servos: Servos, commands: Array, rate: float, step: float = STEP, settle: float = SETTLE
+) -> Array:
     """(N, n) positions at the samples of the commands (N, n), which are held from sample to sample."""
     import mujoco
     from mujoco import rollout
@@ -170,7 +173,7 @@ def simulate(links: Sequence[Link], servos: Servos, commands: Array, rate: float
     gathered = np.stack([np.interp(edges - late, t, whole[:, j]) for j, late in enumerate(servos.delay)], axis=1)
     before = np.minimum(edges[:, None] - servos.delay, 0.0) * commands[0]
     control = np.diff(gathered + before, axis=0) / step - servos.zero
-    rest = np.repeat(commands[:1] - servos.zero, round(SETTLE / step), axis=0)
+    rest = np.repeat(commands[:1] - servos.zero, round(settle / step), axis=0)
     data = mujoco.MjData(model)
     data.qpos[:] = commands[0] - servos.zero
     state = np.concatenate([[0.0], data.qpos, data.qvel])

@@ -1,9 +1,9 @@
 """Finds what simulation and learning need of a robot's joints from commands and positions: armature, viscous and Coulomb friction,
 command delay, zeros, torque limits, and gains of the position loop where they are not stated.  No torque is needed.
 
-LOG holds positions (q1.. or joint names) and position targets (qr1.., cmd, target, action, des); velocity targets (dqr1..) count where
-they are there.  Links are those of the model file, 10 % uncertain unless it is stated otherwise; the base is held.  What the logs cannot
-tell is said first.
+LOG holds positions (q1.. or joint names) and position targets (qr1.., cmd, target, action, des); velocity targets (dqr1..) count
+where they are there.  Links are those of the model file, 10 % uncertain unless it is stated otherwise; the base is held.
+What the logs cannot tell is said first.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from inertica.cli.reading import add_reading, described
 from inertica.errors import InputError
 from inertica.estimators.actuators.values import QUANTITIES
 from inertica.numbers import NONE, number, span
+from inertica.workflow.actuators.words import sentences
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from inertica.workflow.actuators.result import ActuatorsResult, Quantity
 
 EXAMPLES = """\
-inertica actuators quadruped.urdf walk_in_the_air.csv --kp 40 --kd 1 --validate other.csv
+inertica actuators dog.urdf air.csv --kp 40 --kd 1 --validate other.csv
 inertica actuators so101.yaml multisine/ step_response/ -o result
 inertica actuators arm.urdf run.csv.gz --links 6 --json
 """
@@ -78,7 +79,7 @@ def run(arguments: argparse.Namespace) -> Answer:
 def text(result: ActuatorsResult, files: list[Path]) -> Iterator[RenderableType]:
     """For people: what cannot be told first."""
     yield "what these logs cannot tell:" if result.confounded else "these logs determine all that was searched for"
-    for sentence in dict.fromkeys(c.text for c in result.confounded):
+    for sentence in sentences(result.confounded, [joint.name for joint in result.joints]):
         yield f"* {sentence}"
     for sentence in (*result.scale, *result.notes):
         yield sentence

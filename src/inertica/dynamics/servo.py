@@ -4,11 +4,11 @@
     tau = clip(kp (u - zero - q) + kd (du - v) + feed-forward, +-limit)
     f   = -viscous v - coulomb Sgn(v+)
 
-Positions and velocities in tau and in viscous friction are the means of both ends of the step (the implicit midpoint rule), so that no
-gain, however large, makes a simulation diverge: a search for parameters may pass through all of them.  Inertia and gravity are those of
-the middle of the step, and so are centrifugal forces, whose velocity is extrapolated from the last two.  Sgn is the set-valued sign: a
-joint that friction can hold stays where it is.  Which joints stick and which drives are saturated is found by Newton's method on the
-piecewise linear equation for v+, beginning with what held in the step before.
+Positions and velocities in tau and in viscous friction are the means of both ends of the step (the implicit midpoint rule), so that
+gains far too large for an explicit method do not make a simulation diverge: a search for parameters passes through many.  Inertia and
+gravity are those of the middle of the step, and so are centrifugal forces, whose velocity is extrapolated from the last two.  Sgn is
+the set-valued sign: a joint that friction can hold stays where it is.  Which joints stick and which drives are saturated is found by
+Newton's method on the piecewise linear equation for v+, beginning with what held in the step before.
 
 The map from one step to the next is continuous and piecewise smooth in state and parameters, reversals included: the derivative of the
 kernel (`kernels.with_rates`) is the derivative of the simulated motion, without jumps at switching instants.
@@ -62,9 +62,12 @@ class Standstill:
             inertia: (n,) 1 / diagonal of the inverse inertia matrix at the joints' zeros, where MuJoCo takes it, too.
             dt: step in s.
         """
-        share = np.full(len(inertia), 1.0 - self.impedance)
-        keep = 0.0 if self.rate is None else max(0.0, 1.0 - dt * self.rate)
-        return {"hold": inertia * self.impedance / (1.0 - self.impedance), "share": share, "keep": np.full(len(inertia), keep)}
+        hold, keep = inertia * self.impedance / (1.0 - self.impedance), 0.0
+        if self.rate is not None:  # the rate acts on the mean velocity of the step
+            half = min(0.5 * dt * self.rate, 1.0)
+            hold, keep = hold * (1.0 + half), (1.0 - half) / (1.0 + half)
+        share = inertia / (inertia + hold)
+        return {"hold": hold, "share": share, "keep": np.full(len(inertia), keep)}
 
     @classmethod
     def mujoco(cls, solref: tuple[float, float] = (0.02, 1.0), solimp: tuple[float, float] = (0.9, 0.95)) -> Standstill:

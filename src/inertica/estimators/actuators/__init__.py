@@ -1,1 +1,1 @@
-"""Actuators of a robot from commands and positions: armature, friction, delay, zeros, gains of the position loop; no torque is needed."""
+"""Actuators of a robot from commands and positions: armature, friction, delay, zeros, gains of the position loop."""

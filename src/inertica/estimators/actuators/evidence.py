@@ -30,8 +30,12 @@ UNTOLD = 1.0
 NUMERICAL_ZERO = 1e-10
 """Of eigenvalues of the information relative to the largest: the square of what derivatives are exact to is far below."""
 
-TAKES_PART = 0.05
-"""Share of a quantity in the undetermined directions from which on it is not determined alone."""
+TAKES_PART = 0.25
+"""Standard deviation, relative to a quantity, that undetermined directions may give it before it is not determined alone: its interval
+would be as wide as half of it."""
+
+WIDEST = 100.0
+"""Standard deviation of a direction of which the records say nothing at all; more would call rounding errors a share."""
 
 CLEAR = 0.02
 """Share of the largest entry from which on a quantity belongs to a combination."""
@@ -46,6 +50,7 @@ class Evidence:
         unit: (p,) SI size against which a change of each is large: its value, or a tenth of what it competes with.
         covariance: (p, p) SI, links and noise, with a wide prior in directions that are not determined.
         undetermined: (k, p) orthonormal directions, in units of `unit`, that the records do not determine.
+        spread: (k,) standard deviations along them.
         blocks: stretches of time that counted as independent.
     """
 
@@ -53,12 +58,14 @@ class Evidence:
     unit: Array
     covariance: Array
     undetermined: Array
+    spread: Array
     blocks: int
 
     @property
     def alone(self) -> NDArray[np.bool_]:
-        """(p,) quantities that take no part in an undetermined direction."""
-        return np.asarray(np.sum(self.undetermined**2, axis=0) < TAKES_PART)
+        """(p,) quantities of which undetermined directions leave enough."""
+        share = np.minimum(self.spread, WIDEST)[:, None] * self.undetermined
+        return np.asarray(np.sum(share**2, axis=0) < TAKES_PART**2)
 
     @property
     def std(self) -> Array:
@@ -82,6 +89,7 @@ def evidence(fit: Fit) -> Evidence:
     lengths, axes = np.linalg.eigh(0.5 * (marginal + marginal.T))
     floor = NUMERICAL_ZERO * max(float(np.trace(H[:p, :p])), 1e-300)
     lost = (lengths < kappa * UNTOLD**-2) | (lengths < floor)
+    spread = np.sqrt(kappa / np.maximum(lengths[lost], 1e-300))
     wide = np.zeros((p + l, p + l))
     wide[:p, :p] = axes[:, lost] @ axes[:, lost].T
     whole = known + kappa * wide / WIDE**2 + 1e-13 * np.trace(H) / (p + l) * np.eye(p + l)
@@ -89,7 +97,7 @@ def evidence(fit: Fit) -> Evidence:
     S, blocks = _scores(parts, G)
     middle = S + kappa**2 * (prior + wide / WIDE**2)
     covariance = (G @ middle @ G)[:p, :p]
-    return Evidence(fit.free, unit, covariance * np.outer(unit, unit), axes[:, lost].T.copy(), blocks)
+    return Evidence(fit.free, unit, covariance * np.outer(unit, unit), axes[:, lost].T.copy(), spread, blocks)
 
 
 def units(fit: Fit) -> Array:

@@ -220,7 +220,7 @@ class _Search:
         self.n, self.p, self.l = runs.robot.n, len(free), errors.count
         self.begin = _Point(begin, np.zeros(self.l), first_states(runs))
         self.shift = shifts(runs, begin)
-        period = float(np.median([record.period for record in runs.records]))
+        self.period = period = float(np.median([record.period for record in runs.records]))
         spread = np.nanstd(np.concatenate([np.where(r.use, r.q, np.nan) for r in runs.records]), axis=0)
         # a unit of every coordinate: a logarithm has 1, a delay a sample, a zero the spread of the motion
         units = {"delay": np.full(self.n, period), "zero": np.maximum(spread, 1e-9)}
@@ -326,11 +326,15 @@ class _Search:
         ])  # fmt: skip
 
     def _at_zero(self, point: _Point, rhs: Array) -> NDArray[np.bool_]:
-        """Coordinates that stay: quantities at zero that the data would have negative."""
+        """Coordinates that stay: quantities at their lower bound that the data would have lower."""
         out = np.zeros(len(rhs), bool)
         for i, (name, j) in enumerate(self.free):
-            out[i] = QUANTITIES[name].positive and getattr(point.values, name)[j] <= 0.0 and rhs[i] <= 0.0
+            out[i] = getattr(point.values, name)[j] <= self._least(name) and rhs[i] <= 0.0
         return out
+
+    def _least(self, name: str) -> float:
+        """No command acts before it is given, but stamps of positions and commands may be a sample apart."""
+        return 0.0 if QUANTITIES[name].positive else -self.period if name == "delay" else -np.inf
 
     def _step(self, H: Array, rhs: Array, damping: float, bound: NDArray[np.bool_]) -> Array:
         """Step of the damped normal equations, shortened so that no quantity leaps."""
@@ -353,7 +357,7 @@ class _Search:
                 c = self.shift[name][j]
                 changes[name][j] = max((changes[name][j] + c) * np.exp(d) - c, 0.0)
             else:
-                changes[name][j] += d * unit
+                changes[name][j] = max(changes[name][j] + d * unit, self._least(name))
         m, first = 2 * self.n, self.p + self.l
         starts = []
         for k, s in enumerate(point.starts):

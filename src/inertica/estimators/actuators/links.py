@@ -1,8 +1,8 @@
 """Links that are not quite known: their parameters as a function of errors in standard deviations.
 
-Each link's mass may be off by a relative standard deviation s (with all that is proportional to it), its centre by s of its distance along
-the line to it and by s of its radius of gyration across, its three second moments about the centre by s each; masses and moments by
-factors, so that every link could exist.
+Each link's mass may be off by a relative standard deviation s (with all that is proportional to it), its centre by s of its distance
+along the line to it and by s of its radius of gyration across, its three second moments about the centre by s each; masses and moments
+by factors, so that every link could exist.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commands and positions of one stretch of a log, and the commands as the simulated servo sees them: late by a real number of seconds."""
+"""Commands and positions of one stretch of a log, and the commands as a servo sees them: late by a real number of seconds."""
 
 from __future__ import annotations
 

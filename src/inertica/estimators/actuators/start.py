@@ -2,9 +2,9 @@
 
     kp (command(t - delay) - q - zero) - kd dq = rigid torque + armature ddq + viscous dq + coulomb sign(dq)
 
-Divided by kp this has the command error, which is known best, on the left, and 1/kp as the coefficient of the rigid torque.  All signals
-pass the same low-pass filter; the delay is the one with the smallest residual.  Filters are cheap and none suits all logs: every cut-off
-gives a start of its own, and simulation decides between them.
+Divided by kp this has the command error, which is known best, on the left, and 1/kp as the coefficient of the rigid torque.  All
+signals pass the same low-pass filter; the delay is the one with the smallest residual.  Filters are cheap and none suits all logs:
+every cut-off gives a start of its own, and simulation decides between them.
 """
 
 from __future__ import annotations

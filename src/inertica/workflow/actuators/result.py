@@ -70,11 +70,14 @@ class Combination:
         parameters: their names, `armature 3` for the armature of joint 3.
         text: what is determined and what would tell them apart, one sentence.
         direction: SI changes of each, in one proportion, that leave the simulated positions as they are.
+        quantities, joints: of each, joints by their 1-based numbers.
     """
 
     parameters: tuple[str, ...]
     text: str
     direction: tuple[float, ...]
+    quantities: tuple[str, ...]
+    joints: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -226,7 +229,7 @@ def _result(saved: Mapping[str, Any]) -> ActuatorsResult:
         saved["robot"],
         saved["model"],
         tuple(JointActuator(j["name"], **{name: _quantity(j[name], name) for name in QUANTITIES}) for j in saved["joints"]),
-        tuple(Combination(tuple(c["parameters"]), c["text"], tuple(c["direction"])) for c in saved["confounded"]),
+        tuple(_combination(c) for c in saved["confounded"]),
         tuple(saved["scale"]),
         {name: FreeRun(_floats(r["rms"]), _floats(r["before"]), r["fitted"]) for name, r in saved["free_run"].items()},
         dict(saved["time"]),
@@ -245,6 +248,11 @@ def _result(saved: Mapping[str, Any]) -> ActuatorsResult:
         tuple(saved["notes"]),
         None if saved["links"] is None else np.array(saved["links"], float),
     )
+
+
+def _combination(saved: Mapping[str, Any]) -> Combination:
+    lists = {key: tuple(saved[key]) for key in ("parameters", "direction", "quantities", "joints")}
+    return Combination(text=saved["text"], **lists)
 
 
 def _quantity(saved: Mapping[str, Any], name: str) -> Quantity:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from inertica.estimators.actuators.values import QUANTITIES
+from inertica.workflow.actuators.result import Combination
 
 SHORT = {"viscous": "viscous friction", "coulomb": "Coulomb friction", "zero": "zero", "torque_limit": "torque limit"}
 
-
-def short(name: str) -> str:
-    """A quantity in a sentence."""
-    return SHORT.get(name, name)
+WHY = {
+    "delay": "the commands change too slowly beside the error that is left",
+    "coulomb": "the joint seldom reverses",
+    "armature": "the joint accelerates too little, or its link is too uncertain beside it",
+    "torque_limit": "it is hardly reached",
+    "kp": "nothing known is moved by it",
+}
 
 
 def combination(parameters: Sequence[tuple[str, int]], relative: Sequence[float], names: Sequence[str]) -> str:
@@ -23,35 +27,69 @@ def combination(parameters: Sequence[tuple[str, int]], relative: Sequence[float]
         names: of the joints.
     """
     joints = list(dict.fromkeys(j for _, j in parameters))
-    where = f"joint{'s' * (len(joints) > 1)} " + ", ".join(f"{j + 1} ({names[j]})" for j in joints)
     kinds = [name for name, _ in parameters]
-    listed = _listed([short(name) + (f" {j + 1}" if len(joints) > 1 else "") for name, j in parameters])
-    if len(parameters) == 1:
-        return f"{listed} of {where} is not determined: {_why(kinds[0])}"
-    if set(kinds) == {"kd", "viscous"} and len(joints) == 1:
-        return (
-            f"only the sum of kd and viscous friction of {where} is determined: both brake in proportion to the speed; state kd, or log "
-            "the torque limit being reached"
-        )
-    scale = all(QUANTITIES[name].torque for name in kinds) and (min(relative) > 0.0 or max(relative) < 0.0)
-    if scale and "kp" in kinds:
-        ratios = [f"{short(name)}/kp" for name in dict.fromkeys(kinds) if name != "kp"]
-        return (
-            f"only ratios are determined for {where}, such as {_listed(ratios)}: the links say too little of the scale of torques; state kp "
-            "in N m/rad (loop: {kp: ...} in the card), or hang a known mass on the joint"
-        )
-    return f"{listed} of {where} are determined only together; state one of them"
+    if len(joints) == 1:
+        return _of_joints(kinds, _alike(relative), [f"{joints[0] + 1} ({names[joints[0]]})"])
+    listed = _listed([f"{_short(name)} {j + 1}" for name, j in parameters])
+    where = _listed([f"{j + 1} ({names[j]})" for j in joints])
+    if _is_scale(kinds, _alike(relative)):
+        return f"joints {where}: only ratios of {listed} are determined: {_SCALE}"
+    return f"joints {where}: {listed} are determined only together; state one of them"
 
 
-def _why(name: str) -> str:
-    reasons = {
-        "delay": "the commands change too slowly beside the error that is left",
-        "coulomb": "the joint seldom reverses",
-        "armature": "the joint accelerates too little, or its link is too uncertain beside it",
-        "torque_limit": "it is hardly reached",
-        "kp": "nothing known is moved by it",
-    }
-    return reasons.get(name, "the motion does not show it") + "; state it, or record steps and faster motion"
+def sentences(found: Sequence[Combination], names: Sequence[str]) -> list[str]:
+    """Every combination in words, joints of which the same is true in one sentence."""
+    alike: dict[tuple[str, ...], list[Combination]] = {}
+    out = []
+    for c in found:
+        if len(set(c.joints)) == 1:
+            alike.setdefault(tuple(sorted(c.quantities)), []).append(c)
+        else:
+            out.append(c.text)
+    for same in alike.values():
+        if len(same) == 1:
+            out.append(same[0].text)
+            continue
+        joints = sorted({c.joints[0] for c in same})
+        shares = [_alike(c.direction) for c in same]
+        out.append(_of_joints(same[0].quantities, all(shares), [f"{j} ({names[j - 1]})" for j in joints]))
+    return out
+
+
+_SCALE = (
+    "the links say too little of the scale of torques; state kp in N m/rad (loop: in the card), or hang a known mass on the joint"
+)
+
+
+def _of_joints(kinds: Sequence[str], alike: bool, joints: Sequence[str]) -> str:
+    """The same of each of some joints."""
+    where = f"joint{'s' * (len(joints) > 1)} {_listed(joints)}: "
+    listed = _listed([_short(name) for name in kinds])
+    if len(kinds) == 1:
+        why = WHY.get(kinds[0], "the motion does not show it")
+        return f"{where}{listed} is not determined: {why}; state it, or record steps and faster motion"
+    if set(kinds) == {"kd", "viscous"}:
+        return (
+            f"{where}only the sum of kd and viscous friction is determined: both brake in proportion to the speed; state kd, or reach "
+            "the torque limit in a log"
+        )
+    if _is_scale(kinds, alike):
+        ratios = [f"{_short(name)}/kp" for name in dict.fromkeys(kinds) if name != "kp"]
+        return f"{where}only ratios are determined, such as {_listed(ratios)}: {_SCALE}"
+    return f"{where}{listed} are determined only together; state one of them"
+
+
+def _alike(changes: Sequence[float]) -> bool:
+    """Whether all change in one direction."""
+    return min(changes) > 0.0 or max(changes) < 0.0
+
+
+def _is_scale(kinds: Sequence[str], alike: bool) -> bool:
+    return alike and "kp" in kinds and all(QUANTITIES[name].torque for name in kinds)
+
+
+def _short(name: str) -> str:
+    return SHORT.get(name, name)
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -65,7 +103,7 @@ def scale(joints: Sequence[str], stated: bool, told: bool, gravity: float, inert
         joints: their names.
         stated: kp of some of them is.
         told: all kp are determined.
-        gravity, inertia: rms torque of the links at rest and in motion, relative to that of the servos.
+        gravity, inertia: sums of squares of the torques of links at rest, and of what motion adds.
         links_std: relative uncertainty of the links.
     """
     who = _listed(list(joints))

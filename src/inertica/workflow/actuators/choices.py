@@ -1,0 +1,105 @@
+"""Choices that all joints share, or that must pay: friction at standstill, commands between samples, torque limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from inertica.dynamics.servo import HARD
+from inertica.estimators.actuators.fit import Fit, continued, criterion, simulated
+from inertica.estimators.actuators.record import Hold
+from inertica.estimators.actuators.values import ActuatorValues
+from inertica.workflow.actuators.groups import QUICK, Array, Group, Say, resolution
+from inertica.workflow.actuators.known import Setup
+
+CLEARLY = 10.0
+"""Decrease of the criterion, in independent samples, by which a further quantity or another command must pay."""
+
+LIMITS = (0.9, 0.75, 0.6, 0.45, 0.3)
+"""Torque limits that are tried, in parts of the largest torque without one."""
+
+
+def choose_standstill(groups: list[Group], notes: list[str], say: Say) -> list[Group]:
+    """MuJoCo's soft friction at standstill, or one that holds: whichever fits better."""
+    if not any(name == "coulomb" for g in groups for name, _ in g.fit.free):
+        return groups
+    say("friction at standstill")
+    hard = [replace(g, fit=continued(g.fit, resolution(g.fit.runs.records), QUICK, standstill=HARD)) for g in groups]
+    if _gain(groups, hard) > 0.0 and _gain(groups := _as_long(groups), hard) > 0.0:
+        notes.append("dry friction holds a joint at standstill: MuJoCo's soft constraint fits worse")
+        return hard
+    notes.append("dry friction at standstill is MuJoCo's soft constraint: friction that holds fits worse")
+    return groups
+
+
+def choose_hold(groups: list[Group], hold: Hold | None, notes: list[str], say: Say) -> list[Group]:
+    """Commands that are held between samples, or go on in straight lines where that is stated or clearly better."""
+    half = 0.5 * float(np.median([r.period for g in groups for r in g.fit.runs.records]))
+    if hold != "zero":
+        say("commands between samples")
+        effort = QUICK if hold is None else None
+        linear = [
+            replace(g, fit=continued(_half_later(g.fit, half), resolution(g.fit.runs.records), effort, hold="linear"))
+            for g in groups
+        ]
+        stated = hold == "linear"
+        if stated or (_gain(groups, linear) > CLEARLY and _gain(groups := _as_long(groups), linear) > CLEARLY):
+            notes.append(
+                f"commands go on in straight lines between their samples; if they are held, delays are {1e3 * half:.3g} ms shorter"
+            )
+            return linear
+    notes.append(
+        f"commands are held from sample to sample; if they go on in straight lines, delays are {1e3 * half:.3g} ms longer"
+    )
+    return groups
+
+
+def with_limits(setup: Setup, group: Group, say: Say) -> Group:
+    """Torque limits of joints whose residual they lower clearly."""
+    known = setup.known.of(group.joints).known
+    floor, best = resolution(group.fit.runs.records), group.fit
+    added = []
+    for k in dict.fromkeys(k for _, k in best.free):
+        if ("torque_limit", k) in known:
+            continue
+        values, score = _limited(best, k, floor)
+        if best.criterion - score > CLEARLY * best.correlation:
+            added.append(("torque_limit", k))
+            best = replace(best, values=values, criterion=score)
+    if not added:
+        return group
+    say(f"torque limits of joints {', '.join(str(group.joints[k] + 1) for _, k in added)}")
+    return replace(group, fit=continued(replace(best, free=(*best.free, *added)), floor))
+
+
+def _limited(found: Fit, k: int, floor: Array) -> tuple[ActuatorValues, float]:
+    """The best of some torque limits of one joint, everything else as found."""
+    runs, best, lowest = found.moved, found.values, found.criterion
+    error = max(float(np.abs(r.commands["q"][:, k] - found.values.zero[k] - r.q[:, k]).max()) for r in runs.records)
+    for share in LIMITS:
+        limit = np.where(np.arange(best.n) == k, share * error * found.values.kp[k], found.values.torque_limit)
+        tried = found.values.changed(torque_limit=limit)
+        score = criterion(simulated(runs, tried, found.starts), floor)
+        if score < lowest:
+            best, lowest = tried, score
+    return best, lowest
+
+
+def _as_long(groups: Sequence[Group]) -> list[Group]:
+    """The same searched on as far as what is compared with it: a few steps more may be all that makes the other better."""
+    return [replace(g, fit=continued(g.fit, resolution(g.fit.runs.records), QUICK)) for g in groups]
+
+
+def _half_later(found: Fit, half: float) -> Fit:
+    """A start for commands in straight lines: held ones lag half a sampling interval behind them."""
+    free = {k for name, k in found.free if name == "delay"}
+    delay = np.array([d + (half if k in free else 0.0) for k, d in enumerate(found.values.delay)])
+    return replace(found, values=found.values.changed(delay=delay))
+
+
+def _gain(before: Sequence[Group], after: Sequence[Group]) -> float:
+    """Independent samples that the criterion falls by."""
+    pairs = zip(before, after, strict=True)
+    return float(sum((b.fit.criterion - a.fit.criterion) / max(a.fit.correlation, b.fit.correlation) for b, a in pairs))

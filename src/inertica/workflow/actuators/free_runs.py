@@ -1,0 +1,70 @@
+"""Free runs: simulated positions beside measured ones when the simulation sees nothing but commands and the first state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from inertica.estimators.actuators.fit import first_states, fit, rms, simulated
+from inertica.estimators.actuators.record import Record
+from inertica.estimators.actuators.values import ActuatorValues
+from inertica.workflow.actuators.groups import COARSE, QUICK, Array, Group, longest_step, resolution
+from inertica.workflow.actuators.known import FOUND_STD, Setup
+from inertica.workflow.actuators.result import FreeRun
+
+Before = Mapping[tuple[int, ...], ActuatorValues]
+
+
+def before(setup: Setup, groups: Sequence[Group]) -> Before:
+    """Values of the model that came in, no delay and no zero; gains are fitted where they are not stated."""
+    out = {}
+    for group in groups:
+        stated, joints, runs = setup.known.of(group.joints), group.joints, group.fit.runs
+        own = {symbol: np.array([setup.description.friction_value(symbol, j) for j in joints]) for symbol in ("Ia", "Fv", "Fc")}
+        values = group.fit.values.changed(
+            armature=own["Ia"], viscous=own["Fv"], coulomb=own["Fc"], delay=0.0, zero=0.0, torque_limit=stated.values.torque_limit
+        )
+        free = [
+            (name, k) for k in sorted({k for _, k in group.fit.free}) for name in ("kp", "kd") if (name, k) not in stated.known
+        ]
+        if free:
+            step = longest_step(runs.robot, runs.links, runs.records, [group.fit.values], COARSE)
+            coarse = runs.with_records(runs.records, finest=step)
+            values = fit(coarse, free, values, resolution(runs.records), 0.0, QUICK).values
+        out[joints] = values
+    return out
+
+
+def free_run(
+    setup: Setup, groups: Sequence[Group], values: ActuatorValues, first: Before, parts: Sequence[Record], fitted: bool
+) -> FreeRun:
+    """RMS position errors of a log with the values found, and with those that came in."""
+    n = setup.description.robot.n
+    after, came = np.full(n, np.nan), np.full(n, np.nan)
+    for group in groups:
+        joints = list(group.joints)
+        own = [record.joints(group.joints) for record in parts]
+        runs = group.fit.runs.with_records(own)
+        states = first_states(runs)
+        found = runs.with_links(_links_as_used(setup, group))
+        after[joints] = rms(simulated(found, values.joints(joints), states))
+        came[joints] = rms(simulated(runs, first[group.joints], states))
+    return FreeRun(tuple(after.tolist()), tuple(came.tolist()), fitted)
+
+
+def _links_as_used(setup: Setup, group: Group) -> Array:
+    """Links of the model file, but for those that were to be found."""
+    found, out = group.fit.errors.at(group.fit.links), group.fit.runs.links.copy()
+    for k, j in enumerate(group.joints):
+        if setup.links_std[j] >= FOUND_STD:
+            out[10 * k : 10 * k + 10] = found[10 * k : 10 * k + 10]
+    return out
+
+
+def links_found(setup: Setup, groups: Sequence[Group]) -> Array:
+    """(n, 10) links that fit best within their uncertainty."""
+    out = setup.links
+    for group in groups:
+        out[list(group.joints)] = group.fit.errors.at(group.fit.links).reshape(-1, 10)
+    return out

@@ -1,0 +1,158 @@
+"""The fit of joints that influence each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from inertica.dynamics.servo import Standstill, branch
+from inertica.errors import InputError
+from inertica.estimators.actuators.evidence import Evidence, evidence
+from inertica.estimators.actuators.fit import Effort, Fit, Name, best_start, continued, fit
+from inertica.estimators.actuators.record import Record
+from inertica.estimators.actuators.simulation import Runs
+from inertica.estimators.actuators.start import link_inertia, starts
+from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
+from inertica.robot.model import Robot
+from inertica.workflow.actuators.known import Setup
+
+Array = NDArray[np.float64]
+Say = Callable[[str], None]
+
+COARSE, FINE = 0.4, 0.1
+"""Longest step of the simulation, in parts of the fastest response of a joint: the midpoint rule is off by 1.3 % of it during the
+search and while choices are made, by 0.1 % in the end."""
+
+QUICK = Effort(iterations=10)
+
+POOR = 0.9
+"""Share of a joint's motion that a free run may miss; beyond, its commands explain nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Joints that influence each other, and what was found of them."""
+
+    joints: tuple[int, ...]
+    fit: Fit
+
+    @property
+    def active(self) -> frozenset[int]:
+        """Joints of which something was searched."""
+        return frozenset(self.joints[k] for _, k in self.fit.free)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged(Group):
+    """The same with what the records say of it."""
+
+    evidence: Evidence
+
+    @classmethod
+    def of(cls, group: Group, coarse: Group) -> Judged:
+        """The evidence of a fit in short steps; what is left of the error of its steps, judged by a fit in longer ones, counts, too.
+
+        A reversal inside a step makes an error in proportion to the step: r / (1 - r) of what changes between steps in a ratio r.
+        """
+        found = evidence(group.fit)
+        ratio = group.fit.runs.finest / coarse.fit.runs.finest
+        if ratio < 1.0 and group.fit.free == coarse.fit.free:
+            change = np.array([getattr(group.fit.values, q)[k] - getattr(coarse.fit.values, q)[k] for q, k in found.free])
+            left = np.where(found.alone, change * ratio / (1.0 - ratio), 0.0)
+            found = replace(found, covariance=found.covariance + np.outer(left, left))
+        return cls(group.joints, group.fit, found)
+
+
+def fitted_group(
+    setup: Setup,
+    joints: tuple[int, ...],
+    records: Sequence[Record],
+    moving: Sequence[int],
+    start: ActuatorValues | None,
+    say: Say,
+) -> Group | None:
+    """The fit of joints that influence each other; None where none of them moves.
+
+    Args:
+        setup: the robot.
+        joints: that share the joint nearest to the base.
+        records: of all joints.
+        moving: joints that are commanded.
+        start: where a search begins, beside starts by regression.
+        say: progress.
+    """
+    active = [k for k, j in enumerate(joints) if j in moving]
+    if not active:
+        return None
+    say(f"start of joints {', '.join(str(j + 1) for j in joints)}")
+    robot, links = branch(setup.description.robot, joints), setup.links_of(joints)
+    parts = [record.joints(joints) for record in records]
+    stated = setup.known.of(joints)
+    known = stated.known | {("torque_limit", k) for k in range(len(joints))}
+    candidates = starts(robot, links, parts, stated.values, known, "zero")
+    if start is not None:
+        candidates.append(_with_known(start.joints(list(joints)), stated.values, known))
+    floor = resolution(parts)
+    runs = Runs(
+        robot, links, parts, setup.target, longest_step(robot, links, parts, candidates, COARSE), "zero", Standstill.mujoco()
+    )
+    begin = best_start(runs, candidates, floor)
+    free = [(name, k) for k in active for name in QUANTITIES if (name, k) not in known]
+    runs = runs.with_records(parts, finest=longest_step(robot, links, parts, [begin], COARSE))
+    found = fit(runs, free, begin, floor, setup.links_std[list(joints)], say=prefixed(joints, say))
+    _check_explained(found, [setup.names[j] for j in joints], joints)
+    return Group(joints, found)
+
+
+def refined(group: Group, say: Say) -> Group:
+    """The fit in short steps."""
+    runs = group.fit.runs
+    step = longest_step(runs.robot, runs.links, runs.records, [group.fit.values], FINE)
+    found = continued(group.fit, resolution(runs.records), QUICK, prefixed(group.joints, say), finest=step)
+    return Group(group.joints, found)
+
+
+def prefixed(joints: Sequence[int], say: Say) -> Say:
+    """Progress with the joints that it is about."""
+    return lambda text: say(f"joints {joints[0] + 1}-{joints[-1] + 1}: {text}")
+
+
+def _with_known(start: ActuatorValues, stated: ActuatorValues, known: frozenset[Name]) -> ActuatorValues:
+    return start.changed(**{
+        name: [
+            getattr(stated if (name, k) in known else start, name)[k] for k in range(start.n)
+        ] for name in QUANTITIES
+    })  # fmt: skip
+
+
+def _check_explained(found: Fit, names: Sequence[str], joints: Sequence[int]) -> None:
+    """Refuses joints whose free run is hardly better than a joint that stands still."""
+    spread = np.sqrt(np.mean([np.var(r.q, axis=0, where=r.use) for r in found.runs.records], axis=0))
+    for k in sorted({k for _, k in found.free}):
+        if found.rms[k] > POOR * spread[k]:
+            raise InputError(
+                f"{found.runs.records[0].name}: no position servo explains how joint {joints[k] + 1} ({names[k]}) follows its "
+                f"commands (a free run misses {found.rms[k]:.3g} of {spread[k]:.3g} rms); are the drives saturated throughout, is the "
+                "column that of another joint, or has the command another clock or unit?",
+                joint=names[k],
+            )
+
+
+def longest_step(
+    robot: Robot, links: Array, parts: Sequence[Record], candidates: Sequence[ActuatorValues], share: float
+) -> float:
+    """Longest step of the simulation in s: a share of the fastest response, and no more than a sampling interval."""
+    inertia = np.maximum(np.min(np.concatenate([link_inertia(robot, links, r.q) for r in parts]), axis=0), 0.0)
+    period = float(np.median([r.period for r in parts]))
+    fastest = max(float(np.max(np.sqrt(c.kp / np.maximum(c.armature + inertia, 1e-300)))) for c in candidates)
+    # what is faster than a twentieth of a sampling interval does not show
+    return float(np.clip(share / fastest, period / 20.0, period))
+
+
+def resolution(parts: Sequence[Record]) -> Array:
+    """(n,) residuals below which a fit is exact: a millionth of the motion."""
+    moved = [np.ptp(np.concatenate([r.q[r.use[:, j], j] for r in parts])) for j in range(parts[0].q.shape[1])]
+    return 1e-6 * (np.array(moved) + 1e-9)

@@ -1,0 +1,168 @@
+"""Actuators from commands and positions of robots that MuJoCo simulated, and logs that no fit can use."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import inertica as ia
+from inertica.cli.main import main
+from inertica.estimators.actuators.values import QUANTITIES, ActuatorValues
+from inertica.workflow.actuators.result import ActuatorsResult
+from mujoco_servos import Servos, command, off_by, quadruped, random_servos, simulate, write_model
+
+RATE, NOISE = 100.0, 3e-4
+LEG = quadruped()[:3]
+FOUND = ("armature", "viscous", "coulomb", "delay", "zero")
+
+
+def log_of(servos: Servos, links: list, duration: float, seed: int, rate: float = RATE) -> ia.Log:
+    rng = np.random.default_rng(seed)
+    u = command(rng, len(links), duration, rate)
+    q = simulate(links, servos, u, rate, settle=1.5) + NOISE * rng.normal(size=u.shape)
+    names = [f"j{k + 1}" for k in range(len(links))]
+    return ia.Log.from_arrays(np.arange(len(u)) / rate, {"q": q, "qr": u}, names)
+
+
+@pytest.fixture(scope="module")
+def leg(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Servos, ia.Log, ia.Log]:
+    """A leg whose model is off by 10 %, a log to fit and another."""
+    rng = np.random.default_rng(7)
+    servos, true = random_servos(rng, 3, 0.4), off_by(LEG, 0.1, rng)
+    path = write_model(LEG, tmp_path_factory.mktemp("leg") / "leg.xml")
+    return path, servos, log_of(servos, true, 8.0, 1), log_of(servos, true, 4.0, 2)
+
+
+@pytest.fixture(scope="module")
+def found(leg: tuple[Path, Servos, ia.Log, ia.Log]) -> ActuatorsResult:
+    path, servos, fitted, other = leg
+    return ia.actuators(path, [fitted], validate=[other], kp=servos.kp, kd=servos.kd, threads=1)
+
+
+def test_values_are_those_that_mujoco_was_given(leg: tuple, found: ActuatorsResult) -> None:
+    servos = leg[1]
+    inside = []
+    for j, joint in enumerate(found.joints):
+        for name in FOUND:
+            quantity, true = getattr(joint, name), getattr(servos, name)[j]
+            assert quantity.label in ("determined", "weak")
+            assert abs(quantity.value - true) < 5.0 * quantity.std
+            low, high = quantity.interval
+            inside.append(low <= true <= high)
+        assert joint.kp.label == joint.kd.label == "stated"
+        assert joint.torque_limit.label == "unseen" and np.isinf(joint.torque_limit.value)
+        assert abs(joint.delay.value - servos.delay[j]) * RATE < 0.2
+    assert np.mean(inside) >= 0.8
+    assert not found.confounded and "stated kp" in found.scale[0]
+
+
+def test_a_free_run_misses_less_than_the_model_that_came_in(found: ActuatorsResult) -> None:
+    (run,) = found.free_run.values()
+    assert not run.fitted
+    assert np.all(np.array(run.rms) < 0.3 * np.array(run.before))
+
+
+def test_a_result_reads_back(found: ActuatorsResult, tmp_path: Path) -> None:
+    again = ActuatorsResult.load(found.save(tmp_path / "out"))
+    assert json.dumps(again.document(), default=str) == json.dumps(found.document(), default=str)
+    assert again.draws(3, 5)[2].armature == pytest.approx(found.draws(3, 5)[2].armature)
+
+
+def test_draws_scatter_as_the_intervals_say(found: ActuatorsResult) -> None:
+    draws = found.draws(400, 0)
+    for j, joint in enumerate(found.joints):
+        for name in FOUND:
+            drawn = np.array([getattr(d, name)[j] for d in draws])
+            assert QUANTITIES[name].positive is False or drawn.min() >= 0.0
+            assert np.std(drawn) == pytest.approx(getattr(joint, name).std, rel=0.2)
+
+
+def test_without_gains_the_sum_of_dampings_is_all_that_shows(leg: tuple) -> None:
+    path, servos, fitted, _ = leg
+    result = ia.actuators(path, [fitted], threads=1)
+    assert {c.parameters for c in result.confounded} == {(f"viscous {j}", f"kd {j}") for j in (1, 2, 3)}
+    assert all("only the sum" in c.text for c in result.confounded)
+    for j, joint in enumerate(result.joints):
+        assert joint.kd.label == joint.viscous.label == "combined" and joint.kd.interval is None
+        # gravity and inertia of links that are off by 10 % say it so far
+        assert abs(joint.kp.value - servos.kp[j]) < 4.0 * joint.kp.std < 0.8 * servos.kp[j]
+
+
+@pytest.mark.parametrize("factor", [0.2, 10.0])
+def test_found_from_wrong_starts(leg: tuple, found: ActuatorsResult, factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search alone, without starts of its own."""
+    path, servos, fitted, _ = leg
+    wrong = ActuatorValues(**{
+        name: getattr(found.values, name) * (factor if kind.positive and name not in ("kp", "kd", "torque_limit") else 1.0)
+        for name, kind in QUANTITIES.items()
+    }).changed(delay=0.0, zero=0.0)  # fmt: skip
+    monkeypatch.setattr("inertica.workflow.actuators.groups.starts", lambda *_: [])
+    again = ia.actuators(path, [fitted], kp=servos.kp, kd=servos.kd, start=wrong, hold="zero", threads=1)
+    for name in FOUND:
+        std = np.array([getattr(j, name).std for j in found.joints])
+        np.testing.assert_array_less(np.abs(getattr(again.values, name) - getattr(found.values, name)), 0.5 * std)
+
+
+def test_a_torque_limit_that_was_reached(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    links = LEG[1:2]
+    links = [replace(links[0], parent=-1)]
+    servos = replace(random_servos(rng, 1, 0.4), torque_limit=np.array([1.2]))
+    result = ia.actuators(
+        write_model(links, tmp_path / "one.xml"), [log_of(servos, links, 8.0, 4)], kp=servos.kp, kd=servos.kd, threads=1
+    )
+    limit = result.joints[0].torque_limit
+    assert limit.label == "determined" and limit.value == pytest.approx(1.2, rel=0.1)
+
+
+def bad(leg: tuple, **signals: object) -> ia.Log:
+    fitted = leg[2]
+    return replace(fitted, signals={**fitted.signals, **signals})
+
+
+def test_bad_logs_end_in_a_sentence(leg: tuple) -> None:
+    path, _, fitted, _ = leg
+    q, u = np.array(fitted.q), np.array(fitted.reference)
+    constant = u.copy()
+    constant[:, 1] = 0.3
+    still = q.copy()
+    still[:, 2] = 0.1
+    stretched = np.stack([np.interp(fitted.t * 1.02, fitted.t, x) for x in q.T], axis=1)
+    cases = {
+        "no commands": fitted.without("qr"),
+        "command of joint 2 .* is constant": bad(leg, qr=constant),
+        "position of joint 3 .* is constant": bad(leg, q=still),
+        "never change": bad(leg, qr=np.tile(u[:1], (len(u), 1))),
+        "different clocks": bad(leg, q=stretched),
+        "no position servo explains": bad(leg, q=np.random.default_rng(0).normal(size=q.shape)),
+    }
+    for sentence, log in cases.items():
+        with pytest.raises(ia.InputError, match=sentence):
+            ia.actuators(path, [log], kp=20.0, kd=0.5, threads=1)
+    with pytest.raises(ia.InputError, match="kp has 2 values"):
+        ia.actuators(path, [fitted], kp=[1.0, 2.0])
+    with pytest.raises(ia.InputError, match="should be greater than zero"):
+        ia.actuators(path, [fitted], kp=-1.0)
+
+
+def test_command_line(leg: tuple, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, servos, fitted, _ = leg
+    log = tmp_path / "run.csv"
+    fitted.sliced(0.0, 4.0).write_csv(log)
+    kp, kd = (",".join(f"{x:.6g}" for x in gains) for gains in (servos.kp, servos.kd))
+    out = tmp_path / "out"
+    assert main(["actuators", str(path), str(log), "--kp", kp, "--kd", kd, "--hold", "zero", "-o", str(out), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [joint["name"] for joint in document["joints"]] == ["j1", "j2", "j3"]
+    assert set(document["joints"][0]) == {"name", *QUANTITIES}
+    assert set(document["joints"][0]["armature"]) == {"value", "std", "interval", "label"}
+    (run,) = document["free_run"].values()
+    assert set(run) >= {"rms", "before"} and document["confounded"] == [] and document["time"]
+    assert (out / "result.json").is_file() and (out / "actuators.yaml").is_file()
+    fitted.without("qr").write_csv(log)
+    assert main(["actuators", str(path), str(log), "--json"]) == 2
+    assert "no commands" in json.loads(capsys.readouterr().out)["error"]["message"]
