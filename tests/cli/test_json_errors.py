@@ -142,6 +142,17 @@ def test_failures_that_are_nobodys_input(capsys, monkeypatch) -> None:
     assert error_of(capsys, "robots", "--json")["message"] == "first\nsecond \x1b[31m"
 
 
+def test_want_of_memory_is_a_sentence(capsys, monkeypatch) -> None:
+    def run(arguments: object) -> None:
+        raise MemoryError("Unable to allocate 317. GiB")
+
+    monkeypatch.setattr("inertica.cli.robots.run", run)
+    assert main(["robots", "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out)["error"]["kind"] == "memory"
+    assert err.startswith("inertica: this needs more memory than there is (Unable to allocate 317. GiB); shorter logs")
+
+
 def test_a_fault_of_ours_is_a_document_and_a_traceback(capsys, monkeypatch) -> None:
     from inertica.cli import robots
 

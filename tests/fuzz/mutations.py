@@ -114,7 +114,7 @@ def _mutate_tree(tree: Any, draw: random.Random) -> Any:
             holder[key] = value
         elif how == "add" and isinstance(value, dict):
             value[draw.choice(["x", "name", "q1", "1"])] = copy.deepcopy(draw.choice(ODD))
-        elif how == "number" and isinstance(value, int | float) and not isinstance(value, bool):
+        elif how == "number" and isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300:
             holder[key] = draw.choice([-value, value * 1e9, value * 1e-12, value + 1, str(value), [value]])
     return tree[""]
 

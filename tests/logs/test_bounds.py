@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -11,10 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fuzz.test_logs import parquet_bytes
 from inertica.errors import FileError, InputError
 from inertica.logs import read_log
 from inertica.logs.readers import guard
 from inertica.logs.readers.table import numeric
+from inertica.robot.load import load
 from logfiles import write_lerobot, write_mcap
 
 MIB = 2.0**20
@@ -34,7 +39,11 @@ def bomb(path: Path) -> None:
         np.savez_compressed(path, t=np.arange(10) / 10, q=np.zeros((10, 1)), tau=np.zeros((10, 1)), other=np.zeros(2_000_000))
     elif path.suffix == ".parquet":
         pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-        pq.write_table(pa.table({name: np.zeros(2_000_000) for name in ("t", "q1", "tau1")}), path)
+        zeros = {name: np.zeros(2_000_000) for name in ("t", "q1", "tau1")}
+        if path.stem == "lists":  # whose length only reading shows
+            short = np.arange(0, 2_000_001, 400, dtype="i4")
+            zeros = {"t": np.arange(5_000) / 1e3, "q": pa.ListArray.from_arrays(pa.array(short), pa.array(np.zeros(2_000_000)))}
+        pq.write_table(pa.table(zeros), path)
     else:
         writer = pytest.importorskip("mcap.writer")
         kind = writer.CompressionType.LZ4 if "lz4" in path.name else writer.CompressionType.ZSTD
@@ -46,7 +55,7 @@ def bomb(path: Path) -> None:
             made.finish()
 
 
-@pytest.mark.parametrize("name", ["a.csv.gz", "a.npz", "a.parquet", "a.mcap", "lz4.mcap"])
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.npz", "a.parquet", "lists.parquet", "a.mcap", "lz4.mcap"])
 def test_what_unpacks_to_hundreds_of_times_its_size_is_refused(tmp_path: Path, strict: None, name: str) -> None:
     path = tmp_path / name
     bomb(path)
@@ -60,6 +69,61 @@ def test_what_unpacks_to_hundreds_of_times_its_size_is_refused(tmp_path: Path, s
         read_log(path, most_unpacked=1.0 / 1024.0)
     if name in ("a.npz",):
         assert len(read_log(path, most_unpacked=1.0)) == 10
+
+
+READ_EACH = """
+import sys
+from pathlib import Path
+from inertica.errors import InerticaError
+from inertica.logs.read import read_log
+path, whole = Path(sys.argv[1]), Path(sys.argv[1]).read_bytes()
+first = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+for at in range(first, min(first + 120, len(whole) - 8)):
+    damaged = bytearray(whole)
+    damaged[at] ^= 64
+    path.write_bytes(damaged)
+    try:
+        read_log(path)
+    except InerticaError:
+        pass
+"""
+
+
+def test_no_damage_of_what_parquet_says_of_its_columns_ends_the_process(tmp_path: Path) -> None:
+    """Arrow aborts where sizes of single columns of a damaged file are asked for."""
+    (tmp_path / "a.parquet").write_bytes(parquet_bytes())
+    done = subprocess.run([sys.executable, "-c", READ_EACH, str(tmp_path / "a.parquet")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_name_that_mcap_does_not_admit_is_a_sentence_and_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("mcap_ros2")
+    write_mcap(tmp_path / "a.mcap", compressed=False)
+    content = (tmp_path / "a.mcap").read_bytes()
+    (tmp_path / "a.mcap").write_bytes(content.replace(b"float64[] position", b"float64[] po\x1bition"))
+    with pytest.raises(FileError, match=r"a\.mcap: this is no readable MCAP file"):
+        read_log(tmp_path / "a.mcap")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_feature_that_no_file_has_is_named(tmp_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    write_lerobot(tmp_path / "d", "v2.1", ["x", "y", "z"], episodes=1)
+    (file,) = (tmp_path / "d" / "data").rglob("*.parquet")
+    pq.write_table(pq.read_table(file).drop_columns(["observation.effort"]), file)
+    with pytest.raises(FileError, match=r"parquet: has no column 'observation\.effort', which meta/info\.json names"):
+        read_log(tmp_path / "d")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.npz", "a.parquet", "a.mcap", "a.urdf", "a.yaml"])
+def test_devices_and_pipes_are_refused_before_they_are_read(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / f"pipe-{name}")
+    for path in (tmp_path / name, tmp_path / f"pipe-{name}"):
+        with pytest.raises(FileError, match="this is no file but a device or a pipe"):
+            load(path) if path.suffix in (".urdf", ".yaml") else read_log(path)
 
 
 def test_usual_files_are_far_from_the_limits(tmp_path: Path) -> None:

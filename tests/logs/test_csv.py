@@ -171,3 +171,8 @@ def test_the_last_number_of_a_file_without_a_last_line_end_is_not_trusted(tmp_pa
         assert log.mask.tolist() == [False, False, True]
         assert np.isnan(log.tau[-1, 0]) and np.array_equal(log.tau[:-1], [[2], [2.5]])
         assert any("line 4, the last one, has no line end" in note for note in log.notes)
+
+
+def test_lists_are_cells_of_their_own(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"a\.csv:2: a cell of this line has a list and something beside it"):
+        read(tmp_path / "a.csv", "t;q;tau\n0;x[0.1, 0.2];[1, 2]\n1;[0.1, 0.2];[1, 2]\n")

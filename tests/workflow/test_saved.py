@@ -11,6 +11,7 @@ from inertica.documents import plain, typed
 from inertica.errors import FileError, InputError
 from inertica.identifiability.base import base_model
 from inertica.logs.log import Log
+from inertica.logs.readers import guard
 from inertica.preprocessing import filters
 from inertica.preprocessing.recipe import Recipe
 from inertica.robot.drives import Coupling
@@ -28,7 +29,7 @@ def rewritten(folder, **arrays):
     """The folder with some of its arrays changed."""
     with np.load(folder / ARRAYS) as file:
         old = {name: file[name] for name in file.files}
-    np.savez(folder / ARRAYS, **(old | {name: change(old[name]) for name, change in arrays.items()}))
+    np.savez_compressed(folder / ARRAYS, **(old | {name: change(old[name]) for name, change in arrays.items()}))
     return folder
 
 
@@ -51,6 +52,14 @@ def test_arrays_of_another_shape_or_robot_are_refused(tmp_path):
     del document["checksum"]  # as earlier versions wrote it
     (folder / RESULT).write_text(json.dumps(document))
     with pytest.raises(FileError, match="base parameters are not those of the robot card"):
+        Result.load(folder)
+
+
+def test_arrays_that_would_fill_the_memory_are_refused_before_they_do(tmp_path, monkeypatch):
+    monkeypatch.setattr(guard, "FREELY", 2.0 / 1024.0)
+    folder = pair.identified().save(tmp_path)
+    rewritten(folder, beta=lambda _: np.zeros(2_000_000))
+    with pytest.raises(FileError, match=r"result\.npz: unpacks to more than"):
         Result.load(folder)
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inertica.checks.seen import seen
 from inertica.cli.console import Answer, numbers, progress_line, table, text_console, written_to
 from inertica.cli.fitting import add_choices, add_prior, residual_table, settings
 from inertica.cli.identify import check_output, marked
@@ -29,7 +30,6 @@ from inertica.documents import plain
 from inertica.errors import InputError, ModelWarning
 from inertica.identifiability.labels import DETERMINED, INTERVAL, WEAK
 from inertica.logs.lines import blocks
-from inertica.logs.read import read_log
 from inertica.numbers import number, span, tidy
 from inertica.robot import inertia
 from inertica.robot.flange import name_or_pose
@@ -109,7 +109,7 @@ def online(arguments: argparse.Namespace) -> Answer:
     result = Result.load(arguments.robot_from)
     robot = result.description if arguments.robot is None else load(arguments.robot)
     (name,) = arguments.loaded
-    source = blocks(sys.stdin, robot.robot.n) if name == "-" else log_blocks(read_log(name, robot))
+    source = blocks(sys.stdin, robot.robot.n) if name == "-" else log_blocks(seen(name, robot))
     found = payload_while_moving(
         result, paced(source, arguments.speed), robot=robot, every=arguments.every, frame=frame(arguments.flange),
         forgetting=arguments.forgetting,

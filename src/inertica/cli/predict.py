@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.checks.seen import seen
 from inertica.cli.console import Answer, progress, table
 from inertica.cli.fitting import residual_table
 from inertica.cli.reading import add_reading, reading_options, with_reading
@@ -24,7 +25,6 @@ from inertica.errors import InputError, ModelWarning
 from inertica.excitation.files import load_trajectory
 from inertica.excitation.trajectory import Trajectory
 from inertica.logs.log import Log
-from inertica.logs.read import read_log
 from inertica.numbers import number
 from inertica.workflow.identify.result import Result
 from inertica.writing import write_whole
@@ -50,7 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Answer:
     with progress("predicting"):
         result = Result.load(arguments.result)
-        log = read_log(arguments.log, with_reading(result.description, reading_options(arguments)))
+        log = seen(arguments.log, with_reading(result.description, reading_options(arguments)))
         measured = log.tau is not None
         if not measured:  # preparation wants a torque; nothing is compared with this one
             log = replace(log, signals={**log.signals, "tau": np.zeros((len(log), log.n))})

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inertica.checks.seen import seen
 from inertica.cli.console import Answer, grid, table, text_console
 from inertica.cli.fitting import add_prior, numbers
 from inertica.documents import plain
@@ -27,7 +28,6 @@ from inertica.errors import InputError
 from inertica.estimators.recursive.change import HOURS, SHARE, LoadChange
 from inertica.identifiability.labels import INTERVAL
 from inertica.logs.lines import Block, blocks
-from inertica.logs.read import read_log
 from inertica.numbers import number
 from inertica.robot.load import load
 from inertica.robot.plain import assumed_friction
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> Answer:
     if arguments.log == "-":
         source: Iterable[Block] = blocks(sys.stdin, description.robot.n)
     else:
-        log = read_log(arguments.log, description)
+        log = seen(arguments.log, description)
         description, choices = start_values(description, [log], arguments.prior)
         source, said = log_blocks(log), "".join(c.sentence for c in choices)
     settings = WatchSettings(

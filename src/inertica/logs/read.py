@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from inertica.errors import FileError, InputError
+from inertica.escape import one_line
 from inertica.logs.channels import ChannelSelection, select
 from inertica.logs.clock import Clock, read_clock
 from inertica.logs.clock_unit import unit_by_velocity
@@ -69,7 +70,7 @@ def log_of(table: Table, description: Description | None, options: ReadOptions) 
         raise FileError(table.path, f"holds {table.rows or 'no'} sample{'s' * (table.rows != 1)}; a log needs two or more")
     log = _assemble(table if "t" in options.column_map else with_whole_stamps(table), description, options)
     if np.count_nonzero(~log.mask) < 2:
-        raise FileError(table.path, f"fewer than two of {len(log)} samples are usable: {'; '.join(log.warnings)}")
+        raise FileError(table.path, f"fewer than two of {len(log)} samples are usable: {one_line('; '.join(log.warnings))}")
     return evened(log)
 
 

@@ -71,6 +71,8 @@ def ellipsoid(parameters: Parameters, j: int) -> dict[str, Any]:
     """
     body = inertia.to_com(parameters.link(j))
     second = 0.5 * np.trace(body.inertia) * np.eye(3) - body.inertia
+    if not np.isfinite(second).all():  # masses or lengths whose products exceed what numbers can hold
+        return {"mass": body.mass, "com": body.com, "axes": np.zeros((3, 3)), "possible": False}
     values, vectors = np.linalg.eigh(second)
     possible = body.mass > 0.0 and values[0] > -1e-9 * max(float(np.abs(values).max()), 1e-12)
     mass = body.mass if body.mass > 0.0 else 1.0

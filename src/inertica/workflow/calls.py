@@ -12,6 +12,7 @@ import numpy as np
 
 from inertica.checks.findings import Quality
 from inertica.checks.gate import checked
+from inertica.checks.seen import seen
 from inertica.documents import plain
 from inertica.dynamics.parts import Parts, parts
 from inertica.errors import InputError
@@ -199,7 +200,7 @@ def reduce(
     if min(alpha, alpha_det) < 0.0 or alpha + alpha_det == 0.0:
         raise InputError("alpha and alpha_det should not be negative, and not both zero")
     stated = described(robot)
-    read = [recorded(log, stated) for log in logs]
+    read = [seen(log, stated) for log in logs]
     description, said = start_values(stated, read, prior)
     recipe = Recipe() if cutoff is None else Recipe(filter=Butterworth(cutoff=cutoff))
     motions: list[Motion] = [prepare(log, recipe) for log in read]
@@ -226,7 +227,7 @@ def watch(
         >>> snapshots = list(ia.watch("card.yaml", "run1.csv.gz", every=2.0))
     """
     stated = assumed_friction(described(robot))
-    read = recorded(log, stated)
+    read = seen(log, stated)
     description, _ = start_values(stated, [read], prior)
     return watched(description, log_blocks(read), WatchSettings(**settings), every)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.checks.seen import seen
 from inertica.dynamics.engine import Engine
 from inertica.errors import ModelWarning
 from inertica.excitation import (
@@ -130,7 +131,7 @@ def excitation(
     constraints = [*limits, bodies] if bodies.pairs else limits
     known = []
     for entry in options.given:
-        motion = prepare(read_one(entry, description))
+        motion = prepare(seen(read_one(entry, description)))
         use = ~motion.mask
         known.append(information(engine, base, motion.q[use], motion.dq[use], motion.ddq[use]))
     say = progress or (lambda _: None)

@@ -92,12 +92,19 @@ def _read_episode(path: Path, features: list[str], options: ReadOptions) -> dict
         if index not in indices:
             raise InputError(f"{path}: has no episode {index}; there are {len(indices)}")
         columns = ["timestamp", "frame_index", "episode_index", *dict.fromkeys(features)]
-        tables = [read_columns(file, columns, most) for file in files if index in held[file]]
+        tables = [_with_columns(file, read_columns(file, columns, most), columns) for file in files if index in held[file]]
         rows = pa.concat_tables([t.replace_schema_metadata(None).filter(pc.equal(t["episode_index"], index)) for t in tables])
         arrays, skipped = arrow_arrays(path, rows.drop_columns(["episode_index"]).sort_by("frame_index"))
     if skipped:
         raise FileError(path, f"the feature '{skipped[0]}' holds no numbers")
     return arrays
+
+
+def _with_columns(file: Path, table: Any, columns: list[str]) -> Any:
+    """The table, which has these columns; Arrow leaves out those that a file does not have."""
+    if missing := [name for name in columns if name not in table.column_names]:
+        raise FileError(file, f"has no column '{missing[0]}', which meta/info.json names")
+    return table
 
 
 def _names(feature: Any) -> list[str] | None:

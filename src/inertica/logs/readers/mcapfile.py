@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import redirect_stderr
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +35,9 @@ def read(path: Path, options: ReadOptions) -> Table:
     if any(sc and sc.encoding not in _SCHEMAS for ch, sc in channels.values() if ch.topic == chosen):
         return ros.read(path, options)  # definitions in IDL
     collector = Collector(path, chosen, options.stamps, options.joints)
-    with reading(path, "MCAP file", McapError, SerdeError, TypesysError, packages=("mcap_ros2",)):
-        decoders = {key: _decoder(path, *channels[key]) for key in channels if channels[key][0].topic == chosen}
+    with reading(path, "MCAP file", McapError, SerdeError, TypesysError, NameError, packages=("mcap_ros2",)):
+        with redirect_stderr(StringIO()):  # mcap_ros2 prints what it cannot parse
+            decoders = {key: _decoder(path, *channels[key]) for key in channels if channels[key][0].topic == chosen}
         for message in messages:
             if message.channel_id in decoders:
                 collector.add(decoders[message.channel_id](message.data), message.log_time)

@@ -11,6 +11,9 @@ from inertica.logs.readers.guard import Unpacked, package, reading
 from inertica.logs.readers.options import ReadOptions
 from inertica.logs.readers.table import Table, Values, columns_of, numeric
 
+BATCH = 4096
+"""Rows of a table with lists that are read at a time."""
+
 
 def read(path: Path, options: ReadOptions) -> Table:
     """Columns of a Parquet file; lists of equal length count as several columns."""
@@ -36,16 +39,32 @@ def read_columns(source: Any, columns: Sequence[str] | None = None, most: float 
     """
     pq = package("pyarrow.parquet", "reading Parquet files", "parquet")
     with pq.ParquetFile(source) as file:
-        if isinstance(source, Path):
-            Unpacked(source, source.stat().st_size, most).take(_unpacked_size(file.metadata, columns))
-        return file.read(None if columns is None else list(columns), use_threads=False)
+        wanted = None if columns is None else list(columns)
+        if not isinstance(source, Path):
+            return file.read(wanted, use_threads=False)
+        packed = source.stat().st_size
+        Unpacked(source, packed, most).take(_least_size(file, wanted))
+        if not any(file.schema.column(c).max_repetition_level for c in range(len(file.schema))):
+            return file.read(wanted, use_threads=False)
+        budget, batches = Unpacked(source, packed, most), []
+        for batch in file.iter_batches(BATCH, columns=wanted, use_threads=False):  # how long lists are shows here
+            budget.take(batch.nbytes)
+            batches.append(batch)
+        pa = package("pyarrow", "reading Parquet files", "parquet")
+        return pa.Table.from_batches(batches) if batches else file.read(wanted, use_threads=False)
 
 
-def _unpacked_size(metadata: Any, columns: Sequence[str] | None) -> int:
-    """Bytes of the columns in memory, by what the file says of itself: repeated numbers take none in it, and eight there."""
-    chunks = (metadata.row_group(g).column(c) for g in range(metadata.num_row_groups) for c in range(metadata.num_columns))
-    wanted = (c for c in chunks if columns is None or c.path_in_schema.partition(".")[0] in columns)
-    return sum(max(int(c.total_uncompressed_size), 8 * int(c.num_values)) for c in wanted)
+def _least_size(file: Any, wanted: Sequence[str] | None) -> int:
+    """Bytes of the columns in memory, by what the file says of itself: repeated numbers take none in it, and eight there.
+
+    Sizes of single columns would say more, but Arrow ends the process where those of a damaged file are asked for.
+    """
+    metadata, schema = file.metadata, file.schema
+    names = [schema.column(c).path.partition(".")[0] for c in range(len(schema))]
+    numbers = 8 * int(metadata.num_rows) * sum(1 for name in names if wanted is None or name in wanted)
+    if wanted is not None and not set(names) <= set(wanted):
+        return numbers
+    return max(numbers, sum(int(metadata.row_group(g).total_byte_size) for g in range(metadata.num_row_groups)))
 
 
 def arrow_arrays(path: Path, table: Any) -> tuple[dict[str, Values], list[str]]:

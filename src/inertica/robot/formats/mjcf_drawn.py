@@ -68,6 +68,8 @@ def _geom(
     if ends.size and size.size:
         along = ends[:3] - ends[3:]
         length = float(np.linalg.norm(along))
+        if not 0.0 < length < np.inf:
+            return None
         pose = {"rotation": z_to(along), "position": (ends[:3] + ends[3:]) / 2}
         size = np.array([size[0], length / 2] if HALF[kind] == 2 else [size[0], size[0], length / 2])
     if len(size) < HALF[kind] or np.any(size[: HALF[kind]] <= 0.0):

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from inertica.checks.signal_checks import beyond_numbers
+from inertica.checks.seen import doubts, refuse_sizes
 from inertica.checks.some_torques import without_torque
 from inertica.errors import InputError
 from inertica.estimators.base import Capability
@@ -128,6 +128,7 @@ def read(
     check_references(len(settings.references), len(fitted), len(validation))
     description, said = start_values(description, fitted, settings.prior)
     notes = Notes().chose(*said).warned(f"{log.origin}: {w}" for log in fitted for w in log.warnings)
+    notes = notes.warned(f"{name}: {w}" for name, log in validation.items() for w in doubts(log))
     if (bare := without_torque(fitted)) is not None:
         notes = notes.warned([bare.text])
     inputs = Inputs(description, fitted, validation, settings, notes.took("read", start))
@@ -158,6 +159,7 @@ def _read(source: LogLike, description: Description, settings: Settings) -> Log:
         log = log.without("dq", "dtheta")
     for symbol in ("tau",) if settings.simulates and "q" not in log.signals else ("q", "tau"):
         log.need(symbol)
+    refuse_sizes(log)
     return log
 
 
@@ -182,8 +184,6 @@ def check_logs(logs: Sequence[Log], robot: Robot) -> tuple[int, ...]:
     """
     ends: dict[str, list[Array]] = {symbol: [] for symbol in SIGNAL}
     for log in logs:
-        if (wild := beyond_numbers(log)) is not None:
-            raise InputError(f"{log.origin}: {wild.text}; {wild.advice}")
         for symbol, words in SIGNAL.items():
             count, low, high = _seen(log.need(symbol))
             empty = np.flatnonzero(count < 3)

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.checks.seen import seen
 from inertica.dynamics.engine import Engine
 from inertica.errors import InputError
 from inertica.excitation.trajectory import Trajectory
@@ -116,7 +117,7 @@ def fit_loop(
         >>> found = ia.fit_loop("card.yaml", ["run1.csv.gz"])
     """
     description = described(robot)
-    recorded = [read_one(log, description) for log in logs]
+    recorded = [seen(read_one(log, description)) for log in logs]
     known = [name for name, one in LAWS.items() if one.fitted]
     if law is not None and law not in known:
         raise InputError(f"unknown law '{law}' to fit; valid are: {', '.join(known)}")

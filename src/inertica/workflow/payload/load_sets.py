@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from inertica.checks.seen import seen
 from inertica.errors import InputError
 from inertica.estimators.gains import GainProblem, Gains, KnownLoad, LoadSet, total_least_squares, unscaled
 from inertica.estimators.gains_consistent import constrained
@@ -163,7 +164,7 @@ def read_set(sources: Sequence[LogLike], description: Description, load: str | N
     """Logs of one set, with currents or with torques."""
     logs = []
     for source in sources:
-        log = read_one(source, description, "q")
+        log = seen(read_one(source, description, "q"))
         if currents and "i" not in log.signals:
             raise InputError(
                 f"{log.origin} has no currents (i1..), only {', '.join(log.signals)}; if they are there under another name, say so in "

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from inertica.checks.seen import seen
 from inertica.errors import InputError
 from inertica.estimators.recursive.live import RowStream, Sample
 from inertica.estimators.recursive.load import LoadEstimate, OnlinePayload
 from inertica.logs.breaks import LONGEST
 from inertica.logs.lines import Block
 from inertica.logs.log import Log
-from inertica.logs.read import read_log
 from inertica.robot.description import Description
 from inertica.robot.flange import Flange, flange
 from inertica.workflow.decisions.shared_bandwidth import fitted_bandwidth
@@ -105,7 +105,7 @@ def payload_while_moving(
     given = result.description if robot is None else described(robot)
     origin = "samples as they came"
     if isinstance(loaded, (str, Path)):
-        loaded = read_log(loaded, given)
+        loaded = seen(loaded, given)
     if isinstance(loaded, Log):
         origin, loaded = str(loaded.origin), log_blocks(loaded)
     first, source = begun(loaded, PERIODS)

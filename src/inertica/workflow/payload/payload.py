@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from inertica.checks.gate import admitted
+from inertica.checks.seen import seen
 from inertica.errors import InputError
 from inertica.estimators.linear.least_squares import Linear, Wls, linear
 from inertica.estimators.load import fitted_load
@@ -113,8 +114,8 @@ class _Job:
         else:
             assert robot is not None
             self.given = described(robot)
-            self.unloaded = [read_one(x, self.given, "q", "tau") for x in unloaded]
-        self.loaded = [read_one(x, self.given, "q", "tau") for x in loaded]
+            self.unloaded = [seen(read_one(x, self.given, "q", "tau")) for x in unloaded]
+        self.loaded = [seen(read_one(x, self.given, "q", "tau")) for x in loaded]
         check_all_move(self.loaded, self.given.robot)
         self.flange = flange(self.given, frame)
         if robot_from is None:
